@@ -19,3 +19,11 @@ end, {
     return require('ullage.command').complete(lead, line, position)
   end,
 })
+
+-- A mapping for each subcommand, for example `<Plug>(ullage-context)`.
+local NAMES = 'agents ask cancel choose compact context delete export fork from import log lost model new pin preview '
+  .. 'rename restart restore search stop switch undo upto window'
+for name in NAMES:gmatch('%S+') do
+  vim.keymap.set('n', ('<Plug>(ullage-%s)'):format(name), ('<Cmd>Ullage %s<CR>'):format(name))
+end
+vim.keymap.set('x', '<Plug>(ullage-ask)', ':Ullage ask<CR>')

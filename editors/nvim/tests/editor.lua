@@ -2,32 +2,62 @@
 local M = {}
 
 -- Milliseconds: longer than any step takes on a busy machine.
-M.PATIENCE = 15000
+M.PATIENCE = 60000
 
-local here = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2)))
+local here = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h')
 M.ROOT = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(here)))
 -- A conversation that a model plays, and the files that it reads.
 M.CHAT = M.ROOT .. '/tests/data/chat'
 M.SAMPLE = M.ROOT .. '/server/ullage/cli/data/sample.jsonl'
 
----@param options? { window?: integer, bare?: boolean, script?: string } the model's window in tokens; without a
----statusline; the script that a model plays
+---@type table? the child of the case that runs
+local current
+
+---@param options? { window?: integer, bare?: boolean, script?: string, notify?: boolean, keep_store?: boolean } the model's
+---window in tokens; without a statusline; the script that a model plays; false leaves Neovim's own notifications; the
+---store is the one that ULLAGE_STORE names
 function M.start(options)
   options = options or {}
   local child = MiniTest.new_child_neovim()
   vim.env.ULLAGE_BARE = options.bare and '1' or nil
   vim.env.ULLAGE_SCRIPT = options.script
-  vim.env.ULLAGE_STORE = vim.fn.tempname() .. '.db'
+  vim.env.ULLAGE_STORE = options.keep_store and vim.env.ULLAGE_STORE or vim.fn.tempname() .. '.db'
   vim.env.ULLAGE_WINDOW = options.window and tostring(options.window) or nil
   child.start({ '--clean', '-u', here .. '/init.lua' })
   child.o.lines, child.o.columns = 30, 110
   child.cmd('runtime plugin/ullage.lua')
-  -- Keeps notifications, as a notification plugin would.
-  child.lua([[
-    _G.said, _G.asked = {}, {}
-    vim.notify = function(text) table.insert(_G.said, text) end
-  ]])
+  child.lua('_G.said, _G.asked = {}, {}')
+  if options.notify ~= false then
+    -- Keeps notifications, as a notification plugin would.
+    child.lua('vim.notify = function(text) table.insert(_G.said, text) end')
+  end
+  current = child
   return child
+end
+
+---Returns a set of cases. The child that a case starts is stopped at the end of the case.
+---@param pre_case? fun()
+function M.set(pre_case)
+  local function stop()
+    if current then
+      current.stop()
+      current = nil
+    end
+  end
+  return MiniTest.new_set({ hooks = { pre_case = pre_case, post_case = stop } })
+end
+
+---Returns a field of `ullage.session` in the child: `figures.used`.
+---@param field string
+function M.session(field)
+  return current.lua_get(("require('ullage.session').%s"):format(field))
+end
+
+---Fails unless the text contains the Lua pattern.
+function M.has(pattern, text)
+  if not text:find(pattern) then
+    error(('“%s” has no %s'):format(text, pattern), 2)
+  end
 end
 
 ---Waits until a Lua expression is true in the child.
@@ -41,6 +71,14 @@ end
 ---Waits until there is a notification that contains `text`.
 function M.wait_said(child, text)
   M.wait(child, ('table.concat(_G.said, "\\n"):find(%q, 1, true) ~= nil'):format(text))
+end
+
+---Kills the server of the child.
+function M.kill_server(child)
+  child.lua([[
+    local pid = vim.system({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-f', 'ullage lsp' }, { text = true }):wait().stdout
+    vim.uv.kill(tonumber(vim.trim(pid)), 'sigkill')
+  ]])
 end
 
 ---Answers the next question, as a picker plugin would.

@@ -16,11 +16,14 @@ end
 
 ---Returns the class of every example by its name, from `methods.json`.
 local function class_names()
-  local names = { settings = 'Settings' }
+  local names = { client = 'ClientAbilities', settings = 'Settings' }
   local document = read(ROOT .. '/protocol/methods.json')
   for _, method in ipairs(vim.list_extend(document.methods, document.clientMethods)) do
     names[method.name:gsub('/', '.') .. '.params'] = method.params
     names[method.name:gsub('/', '.') .. '.result'] = method.result
+  end
+  for _, notification in ipairs(document.notifications) do
+    names[notification.name:gsub('/', '.') .. '.params'] = notification.params
   end
   return names
 end

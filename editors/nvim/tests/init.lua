@@ -17,7 +17,7 @@ vim.g.ullage = {
   settings = {
     -- By default the sample is just over the warning threshold, and cheap edits would make room before a test reads
     -- it.
-    context = (window == nil or script) and { clearAt = script and 0.89 or 0.95 } or nil,
+    context = (window == nil or script) and { clearAt = script and 0.89 or 0.9 } or nil,
     model = script and 'claude-sonnet-4-5' or nil,
     provider = script and 'story' or nil,
     providers = script and { story = { kind = 'scripted', file = script } } or nil,

@@ -59,7 +59,7 @@ local function update(messages)
   for number = 1, messages do
     builder:add(entry(number))
   end
-  view:replace(rows.build(builder.items, {}))
+  view:replace(rows.build(builder.items, {}, vim.o.columns))
   vim.cmd('normal! G')
   local times = {}
   for round = 1, ROUNDS do

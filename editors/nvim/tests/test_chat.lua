@@ -6,18 +6,11 @@ local eq = MiniTest.expect.equality
 local ALWAYS, REJECT = 2, 3
 
 local child
-local T = MiniTest.new_set({
-  hooks = {
-    pre_case = function()
-      child = editor.start({ window = 5500, script = editor.CHAT .. '/story.script' })
-      child.cmd('cd ' .. editor.CHAT)
-      editor.answer(child, ALWAYS)
-    end,
-    post_case = function()
-      child.stop()
-    end,
-  },
-})
+local T = editor.set(function()
+  child = editor.start({ window = 5500, script = editor.CHAT .. '/story.script' })
+  child.cmd('cd ' .. editor.CHAT)
+  editor.answer(child, ALWAYS)
+end)
 
 local function text()
   return table.concat(editor.lines(child), '\n')
@@ -73,7 +66,7 @@ T['an answer streams into the conversation, and no message is shown twice'] = fu
   has("assistant  I'll read the file that decides it.")
   has('  ⚒ read_file  expiry.py')
   eq(count("I'll read the file"), 1)
-  eq(count('    - `MARGIN` is that half minute'), 1)
+  eq(count('    - MARGIN is that half minute'), 1)
   eq(child.wo.winbar, '')
   eq(child.fn.line('.'), child.fn.line('$'))
 end
@@ -162,13 +155,93 @@ T['a buffer that is opened in the middle of an answer shows it from its beginnin
   eq(count('assistant  One. Two.'), 1)
 end
 
-T['an empty prompt is asked for, and without a running answer there is nothing to stop'] = function()
-  child.lua("vim.ui.input = function(options, go) _G.input = options.prompt; go('And in one word?') end")
-  child.cmd('Ullage ask')
-  child.cmd('only')
-  eq(child.lua_get('_G.input'), 'Ask: ')
+T['the part of an answer that was there stays when the server is killed'] = function()
+  ask('Now tell me everything.')
+  wait_line('Two. Three.')
+  child.lua("_G.first = require('ullage.client').get().id")
+  editor.kill_server(child)
+  editor.wait_said(child, "Ullage's server ended before it answered.")
+  editor.wait(child, "require('ullage.client').get() and require('ullage.client').get().id ~= _G.first")
+  editor.wait(child, "require('ullage.client').state == 'running'")
+  -- A request that is answered after everything that the start has asked for.
+  child.lua("require('ullage').request('context/history', {}, function() _G.settled = true end)")
+  editor.wait(child, '_G.settled')
+  wait_line('assistant  One. Two. Three.')
+  wait_line('(cut off: the server ended)')
+  ask('And in one word?')
   wait_line('assistant  Early.')
   settled()
+  child.type_keys('R')
+  child.lua("_G.settled = nil; require('ullage').request('context/history', {}, function() _G.settled = true end)")
+  editor.wait(child, '_G.settled')
+  local prompt, part =
+    editor.line_with(child, 'you        Now tell me everything.'), editor.line_with(child, 'One. Two. Three.')
+  eq({ part, part < editor.line_with(child, 'And in one word?') }, { prompt + 1, true })
+  eq(count('One. Two. Three.'), 1)
+end
+
+T['a prompt of several lines is written in a buffer and sent with :w'] = function()
+  child.cmd('Ullage ask')
+  eq(child.bo.filetype, 'markdown')
+  child.type_keys('And in one word?', '<CR>', 'Please.', '<Esc>')
+  child.cmd('write')
+  child.cmd('only')
+  wait_line('assistant  Early.')
+  settled()
+  local line = editor.line_with(child, 'you')
+  eq(vim.list_slice(editor.lines(child), line, line + 2), { 'you', '    And in one word?', '    Please.' })
+end
+
+T['<C-s> sends a prompt, and an empty one is not sent'] = function()
+  child.cmd('Ullage ask')
+  child.type_keys('<C-s>')
+  editor.wait_said(child, 'The prompt is empty.')
+  child.type_keys('And in one word?', '<C-s>')
+  child.cmd('only')
+  wait_line('assistant  Early.')
+  settled()
+end
+
+T['a draft stays when its window is closed'] = function()
+  child.cmd('Ullage ask')
+  child.type_keys('Half a thought', '<Esc>', 'q')
+  eq(#child.api.nvim_list_wins(), 1)
+  child.cmd('Ullage ask')
+  eq(editor.lines(child), { 'Half a thought' })
+end
+
+T['a selection is sent with its file and lines'] = function()
+  child.cmd('edit expiry.py')
+  child.cmd('2,3Ullage ask And in one word?')
+  child.cmd('only')
+  wait_line('assistant  Early.')
+  settled()
+  local sent = child.lua([[
+    local view = require('ullage.context.view').by_buffer[vim.api.nvim_get_current_buf()]
+    for _, row in ipairs(view.rows) do
+      if row.item and row.item.role == 'user' then
+        return require('ullage.context.items').text_of(row.item.entry.message)
+      end
+    end
+  ]])
+  local lines = vim.list_slice(vim.fn.readfile(editor.CHAT .. '/expiry.py'), 2, 3)
+  eq(sent, ('And in one word?\n\nexpiry.py:2-3\n\n```python\n%s\n```'):format(table.concat(lines, '\n')))
+end
+
+T['a selection without words waits in the prompt for its question'] = function()
+  child.cmd('edit expiry.py')
+  child.cmd('2Ullage ask')
+  eq(vim.list_slice(editor.lines(child), 1, 3), { '', '', 'expiry.py:2' })
+  eq(child.fn.line('.'), 1)
+end
+
+T['a command that is about the session takes no lines'] = function()
+  child.cmd('edit expiry.py')
+  child.cmd('2,3Ullage compact')
+  editor.wait_said(child, ':Ullage compact takes no lines.')
+end
+
+T['without a running answer there is nothing to stop'] = function()
   child.cmd('Ullage stop')
   editor.wait_said(child, 'No answer is being written.')
 end

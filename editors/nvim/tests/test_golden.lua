@@ -1,11 +1,15 @@
--- Every example of the protocol is read by the code for its kind.
+-- Every example of the protocol is read by the code for its kind, also without the fields that may be left out.
+local classes = require('support.classes')
 local editor = require('editor')
 local eq = MiniTest.expect.equality
 
+local TYPES = classes.read(editor.ROOT .. '/editors/nvim/lua/ullage/types.gen.lua')
 local FOLDER = editor.ROOT .. '/protocol/examples'
 
 local function read(name)
-  return vim.json.decode(table.concat(vim.fn.readfile(FOLDER .. '/' .. name), '\n'))
+  return require('ullage.words').without_nil(
+    vim.json.decode(table.concat(vim.fn.readfile(FOLDER .. '/' .. name), '\n'))
+  )
 end
 
 local function examples(pattern)
@@ -29,14 +33,15 @@ T['no example is skipped'] = function()
   for _, case in ipairs(examples('%.json$')) do
     local name = case[1]
     local known = name:find('^update%.') or name:find('^error%.') or name:find('%.params%.') or name:find('%.result%.')
-    eq({ name, known ~= nil or name == 'settings.json' }, { name, true })
+    -- Neovim sends settings and what it can do itself. `generated_types.lua` checks the shape of both.
+    eq({ name, known ~= nil or name == 'settings.json' or name == 'client.json' }, { name, true })
   end
 end
 
-set('updates', '^update%.', function(name)
+---Takes an update, and returns the notice in it, if there is one.
+local function take(params)
   local session, chat = require('ullage.session'), require('ullage.chat')
   chat.speeches, chat.calls = {}, {}
-  local params = read(name)
   session.active, session.figures, session.done = { id = params.sessionId, title = '' }, nil, nil
   session.running =
     { id = params.update.compactionId, text = '', number = 1, messages = 1, before = 1, trigger = 'manual' }
@@ -46,10 +51,18 @@ set('updates', '^update%.', function(name)
   end)
   session.take(params)
   off()
+  return noticed
+end
+
+set('updates', '^update%.', function(name)
+  local session, chat = require('ullage.session'), require('ullage.chat')
+  local params = read(name)
+  local noticed = take(params)
   local update = params.update
   if update.sessionUpdate == 'usage_update' then
     eq(session.figures.used, update.used)
     eq(session.figures.percent, math.floor(100 * update.used / update.size + 0.5))
+    eq(session.figures.compact_percent, update._meta.ullage.threshold.percent)
   elseif update.sessionUpdate == 'session_info_update' and update.title then
     eq(session.active.title, update.title)
   elseif update.sessionUpdate == 'session_info_update' then
@@ -99,6 +112,30 @@ local RESULTS = {
   ['context.undo'] = 'usage',
   ['context.restore'] = 'usage',
   ['context.messages'] = 'entries',
+  ['context.lost'] = 'lost',
+  ['session.list'] = 'sessions',
+  ['following.start'] = 'followed',
+  ['following.list'] = 'followed',
+  ['following.stop'] = 'followed',
+}
+
+---The methods whose results are read in the tests with the real server, by the file of the tests.
+local READ_ELSEWHERE = {
+  ['context.history'] = 'edits',
+  ['context.search'] = 'buffer',
+  ['session.export'] = 'session',
+  ['session.prompt'] = 'chat',
+  ['transcripts.list'] = 'session',
+}
+
+---The methods of which Neovim reads nothing but whether they have failed, that it does not call, or that it answers.
+local UNREAD = {
+  'context.pin',
+  'session.close',
+  'session.configure',
+  'session.delete',
+  'session.rename',
+  'session.request_permission',
 }
 
 local CHECKS = {
@@ -110,24 +147,165 @@ local CHECKS = {
   end,
   usage = function(result)
     local wire = result.usage or result
-    eq(require('ullage.session').read_figures(wire).used, wire.used)
+    eq(require('ullage.session.figures').read(wire).used, wire.used)
   end,
   entries = function(result)
     local builder = require('ullage.context.items').builder()
     for _, entry in ipairs(result.entries) do
       builder:add(entry)
     end
-    eq(#require('ullage.context.rows').build(builder.items, {}) > 0, true)
+    eq(#require('ullage.context.rows').build(builder.items, {}, 80) > 0, true)
+  end,
+  followed = function(result)
+    local known = require('ullage.following.rows').read_wire(result.rows)
+    eq(#known, #result.rows)
+    for number, row in ipairs(known) do
+      local wire = result.rows[number]
+      eq({ row.session_id, row.agent_short, row.live }, { wire.sessionId, wire.agentShort, wire.live })
+      eq({ row.used, row.compacts_at, row.updated_at }, { wire.used, wire.compactsAt, wire.updatedAt })
+      eq({ row.calls_left, row.warnings }, { wire.callsLeft, wire.warnings })
+      eq(require('ullage.following.rows').brief(row):find(wire.agentShort, 1, true), 1)
+    end
+  end,
+  lost = function(result)
+    local lines = vim.tbl_map(function(line)
+      return line.text
+    end, require('ullage.context.lost').lines(result))
+    eq(lines[1], 'Left out: 1 error, 17 names')
+    for _, entry in ipairs(result.entries) do
+      local shown = table.concat(lines, '\n'):find(('#%-5d%s'):format(entry.index + 1, entry.text), 1, true)
+      eq({ entry.text, shown ~= nil }, { entry.text, true })
+    end
+    eq(lines[#lines], '        15 more')
+  end,
+  sessions = function(result)
+    for _, entry in ipairs(result.sessions) do
+      local line = require('ullage.sessions').line(entry)
+      eq({ line, line:find(require('ullage.sessions').title(entry), 1, true) ~= nil }, { line, true })
+    end
   end,
 }
 
 set('results', '%.result%.', function(name)
-  local result, check = read(name), CHECKS[RESULTS[name:match('^(%w+%.[%w_]+)')]]
-  eq(type(result), 'table')
+  local method = name:match('^(%w+%.[%w_]+)')
+  local result, check = read(name), CHECKS[RESULTS[method]]
+  local is_known = check ~= nil or READ_ELSEWHERE[method] ~= nil or vim.tbl_contains(UNREAD, method)
+  eq({ method, is_known }, { method, true })
   if check then
     check(result)
   end
 end)
+
+T['the question for a permission shows the call and its options, and its answer is of its class'] = function()
+  local params, original = read('session.request_permission.params.json'), vim.ui.select
+  MiniTest.finally(function()
+    vim.ui.select = original
+  end)
+  local shown, choose, answer
+  vim.ui.select = function(options, how, on_choice)
+    shown, choose = { prompt = how.prompt, labels = vim.tbl_map(how.format_item, options) }, on_choice
+  end
+  coroutine.wrap(function()
+    answer = require('ullage.permissions').ask(params)
+  end)()
+  eq(shown.prompt, ('The model asks: %s?'):format(params.toolCall.title))
+  eq(#shown.labels, #params.options)
+  choose(params.options[1])
+  vim.wait(editor.PATIENCE, function()
+    return answer ~= nil
+  end)
+  eq(TYPES:faults(answer, 'ullage.RequestPermissionResult'), {})
+  eq(answer.outcome.optionId, params.options[1].optionId)
+end
+
+T['a change of what is followed is taken'] = function()
+  local served, params = require('ullage.following.served'), read('following.changed.params.json')
+  MiniTest.finally(served.forget)
+  eq(#params.rows > 0, true)
+  served.take(params)
+  local ids = vim.tbl_map(function(row)
+    return row.session_id
+  end, served.with({}))
+  for _, row in ipairs(params.rows) do
+    eq(vim.tbl_contains(ids, row.sessionId), true)
+  end
+  served.take({ rows = {}, gone = ids })
+  eq(served.with({}), {})
+end
+
+T['every list of untested results names tests and methods that exist'] = function()
+  local methods = require('ullage.generated').methods
+  for method, file in pairs(READ_ELSEWHERE) do
+    local path = editor.ROOT .. '/editors/nvim/tests/test_' .. file .. '.lua'
+    eq({ method, vim.uv.fs_stat(path) ~= nil }, { method, true })
+  end
+  local called = vim.list_extend(vim.tbl_keys(READ_ELSEWHERE), vim.tbl_keys(RESULTS))
+  for _, method in ipairs(vim.list_extend(called, UNREAD)) do
+    eq({ method, vim.tbl_contains(vim.tbl_values(methods), 'ullage/' .. method:gsub('%.', '/')) }, { method, true })
+  end
+end
+
+---Returns the class of a method's result by the name of its example.
+local function result_class(name)
+  local method = name:match('^(%w+%.[%w_]+)'):gsub('%.', '/')
+  local document = vim.json.decode(table.concat(vim.fn.readfile(editor.ROOT .. '/protocol/methods.json'), '\n'))
+  for _, each in ipairs(vim.list_extend(document.methods, document.clientMethods)) do
+    if each.name == method then
+      return 'ullage.' .. each.result
+    end
+  end
+end
+
+---Opens every row of the entries.
+local function open_all(entries)
+  local builder, open = require('ullage.context.items').builder(), {}
+  for _, entry in ipairs(entries) do
+    for _, item in ipairs(builder:add(entry)) do
+      open[item.key] = true
+    end
+  end
+  return require('ullage.context.rows').build(builder.items, open, 80)
+end
+
+set('bare updates', '^update%.', function(name)
+  local bare = TYPES:bare(read(name), 'ullage.SessionNotification')
+  eq(TYPES:faults(bare, 'ullage.SessionNotification'), {})
+  take(bare)
+end)
+
+set('bare results', '%.result%.', function(name)
+  local class = result_class(name)
+  local bare = TYPES:bare(read(name), class)
+  eq(TYPES:faults(bare, class), {})
+  local check = CHECKS[RESULTS[name:match('^(%w+%.[%w_]+)')]]
+  if check then
+    check(bare)
+  end
+  local entries = vim.tbl_filter(function(entry)
+    return entry.message ~= nil
+  end, bare.entries or bare.archived or {})
+  eq(#open_all(entries) >= #entries, true)
+end)
+
+T['bare blocks of every kind'] = function()
+  local function entry(content)
+    local message = { id = 'm', role = 'assistant', content = content }
+    return { message = message, index = 0, tokens = 0, archived = false, pinned = false, inserted = false }
+  end
+  local marker =
+    { type = 'context_compaction', compaction_number = 1, timestamp = 0, summary = '', messages_archived = 0 }
+  marker.context_size_before = 0
+  local rows = open_all({
+    entry({ { type = 'image' } }),
+    entry({ { type = 'resource', uri = 'file:///a' } }),
+    entry({ { type = 'thinking', thinking = '' } }),
+    entry({ { type = 'tool_use', id = 'c', name = 'run', input = {} } }),
+    entry({ { type = 'tool_result', tool_use_id = 'c' } }),
+    entry({ { type = 'tool_result', tool_use_id = 'lost' } }),
+    entry({ marker }),
+  })
+  eq(rows[#rows].text, '◈ Compacted #1')
+end
 
 T['settings pass the validation'] = function()
   eq(require('ullage.config.validation').faults({ settings = read('settings.json') }), {})

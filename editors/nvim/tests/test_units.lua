@@ -1,9 +1,6 @@
--- Parts that need no server.
+-- Words, options, notices and colours. Needs no server.
 local eq = MiniTest.expect.equality
 local words = require('ullage.words')
-local items = require('ullage.context.items')
-local rows = require('ullage.context.rows')
-local views = require('ullage.context.view')
 
 local T = MiniTest.new_set()
 
@@ -34,17 +31,6 @@ T['a cost has its currency'] = function()
   eq(words.money({ amount = 0.0421, currency = 'USD' }), '$0.042')
   eq(words.money({ amount = 12.3, currency = 'USD' }), '$12.30')
   eq(words.money({ amount = 2, currency = 'EUR' }), '2.00 EUR')
-end
-
-T['the head shows the cost if it is known'] = function()
-  local figures =
-    { used = 9, breakdown = {}, model = '', active = 2, archived = 0, source = 'stale', pending = 1, level = 'off' }
-  local function last()
-    return require('ullage.context.head').rows({ id = 's', title = '' }, figures)[4].text
-  end
-  eq(last(), '2 active messages · 1 message since the last report · ? for help')
-  figures.cost = { amount = 0.004, currency = 'USD' }
-  eq(last(), '2 active messages · 1 message since the last report · $0.004 · ? for help')
 end
 
 T['times are relative'] = function()
@@ -91,11 +77,6 @@ T['a notice offers']['what can be done'] = function(kind, labels)
   vim.notify = notify
 end
 
-T['prose is broken at blanks and keeps its indent'] = function()
-  eq(words.wrap('- one two three', 9), { '- one two', '  three' })
-  eq(words.wrap('', 9), { '' })
-end
-
 T['options in order have no faults'] = function()
   eq(faults({}), {})
   eq(
@@ -123,7 +104,7 @@ T['faults'] = MiniTest.new_set({
     { { settings = { context = { warnAt = 2 } } }, 'settings.context.warnAt must be less than 1, not 2' },
     { { settings = { context = { warnAt = 'high' } } }, 'settings.context.warnAt must be of type number, not "high"' },
     { { settings = { context = { keepToolUses = 1.5 } } }, 'settings.context.keepToolUses must be of type integer' },
-    { { settings = { contexts = {} } }, 'settings.contexts is not a setting; there are context, hooks, model,' },
+    { { settings = { contexts = {} } }, 'settings.contexts is not a setting; there are archive, context, hook' },
     { { settings = { models = { m = { windows = 3 } } } }, 'settings.models["m"].windows is not a setting' },
     { { settings = { models = { m = { window = 0 } } } }, 'settings.models["m"].window must be more than 0' },
     { 'on', 'the options must be a table, not "on"' },
@@ -138,6 +119,36 @@ T['setup raises a typed error that names every fault'] = function()
   eq(fine, false)
   eq(raised.kind, 'InvalidOption')
   eq(tostring(raised):find('colour') ~= nil and tostring(raised):find('resume') ~= nil, true)
+end
+
+T['null is nil at any depth, and lists keep their length'] = function()
+  local without_nil = require('ullage.words').without_nil
+  eq(without_nil(vim.NIL), nil)
+  eq(without_nil('text'), 'text')
+  eq(without_nil(nil), nil)
+  local wire = vim.json.decode('{"a": null, "b": {"c": null, "d": [{"e": null, "f": 1}, null, 2]}, "g": false}')
+  eq(without_nil(wire), { b = { d = { { f = 1 }, vim.NIL, 2 } }, g = false })
+end
+
+T['the answer to a plugin has no null'] = function()
+  local client = require('ullage.client')
+  local before = { get = client.get, state = client.state }
+  MiniTest.finally(function()
+    client.get, client.state = before.get, before.state
+  end)
+  client.state = 'running'
+  client.get = function()
+    local function request(...)
+      select(select('#', ...), ...)(nil, { title = vim.NIL, edits = { { revertedAt = vim.NIL, id = 'e' } } })
+      return true, 1
+    end
+    return { request = request }
+  end
+  local answer
+  client.request('context/get', { sessionId = 's' }, function(_, result)
+    answer = result
+  end)
+  eq(answer, { edits = { { id = 'e' } } })
 end
 
 T['empty tables are not sent as lists'] = function()
@@ -162,205 +173,50 @@ T['highlights']['link to groups that exist and yield to the user'] = function()
   eq(vim.api.nvim_get_hl(0, { name = 'UllageWarn' }).link, nil)
 end
 
-local function entry(id, role, content, extra)
-  local message = { id = id, role = role, content = content, timestamp = 0 }
-  return vim.tbl_extend(
-    'force',
-    { message = message, index = 0, tokens = 5, archived = false, pinned = false, inserted = false },
-    extra or {}
-  )
-end
-
-local function text(id, role, words_, extra)
-  return entry(id, role, { { type = 'text', text = words_ } }, extra)
-end
-
-local function call(id, name, input)
-  return entry('m' .. id, 'assistant', { { type = 'tool_use', id = id, name = name, input = input } })
-end
-
-local function result(id, output, is_error)
-  local content =
-    { { type = 'tool_result', tool_use_id = id, content = { { type = 'text', text = output } }, is_error = is_error } }
-  return entry('r' .. id, 'user', content, { tokens = 7 })
-end
-
-local function build(entries, shown)
-  local builder = items.builder(shown)
-  for _, each in ipairs(entries) do
-    builder:add(each)
+T['highlights']['of levels can be read in the text area of every scheme'] = function()
+  local highlights = require('ullage.highlights')
+  vim.api.nvim_set_hl(0, 'UllageWarn', {})
+  for _, scheme in ipairs({ 'morning', 'quiet', 'habamax', 'peachpuff', 'default' }) do
+    vim.o.background = scheme == 'habamax' and 'dark' or 'light'
+    vim.cmd.colorscheme(scheme)
+    highlights.setup()
+    local normal = vim.api.nvim_get_hl(0, { name = 'Normal', link = false })
+    for _, group in ipairs({ 'UllageWarn', 'UllageCritical', 'UllageDone', 'UllageGaugeFull', 'UllageBusy' }) do
+      local made = vim.api.nvim_get_hl(0, { name = group, link = false })
+      eq({ scheme, group, highlights.contrast(made.fg, normal.bg) >= 4.5 }, { scheme, group, true })
+    end
   end
-  return builder
+  vim.o.background = 'dark'
+  vim.cmd.colorscheme('default')
+  highlights.setup()
+  eq(vim.api.nvim_get_hl(0, { name = 'UllageGaugeFull' }).link, 'DiagnosticOk')
 end
 
-local function lines(entries)
-  return vim.tbl_map(function(row)
-    return row.text
-  end, rows.build(build(entries).items, {}))
-end
-
-T["a tool's result joins the line of its call"] = function()
-  local list = build({
-    call('c1', 'run', { command = 'pytest -k refresh' }),
-    result('c1', '1 failed, 3 passed in 2s', true),
-  }).items
-  eq(#list, 1)
-  eq(list[1].tokens, 12)
-  eq(rows.of(list[1]).text, '  ⚒ run  pytest -k refresh  ✗ 1 failed')
-end
-
-T['a result that the model is no longer sent is marked'] = function()
-  local seen = result('c1', '[cleared]')
-  local list = build({ call('c1', 'read', { path = 'a.py' }), result('c1', 'long text') }, { rc1 = seen }).items
-  eq(rows.of(list[1]).text, '  ⚒ read  a.py  (cleared, kept in the archive)')
-end
-
-T['archived messages are folded under a line that counts them'] = function()
-  local archived = { archived = true, tokens = 0 }
-  eq(
-    lines({
-      text('1', 'system', 'Be careful.'),
-      text('2', 'user', 'One\ntwo', archived),
-      text('3', 'assistant', 'Yes', archived),
-      text('4', 'user', 'Next'),
-    }),
-    {
-      'system     Be careful.',
-      '▸ 2 archived messages',
-      'you        One',
-      'assistant  Yes',
-      'you        Next',
-    }
-  )
-end
-
-T['a wide or broken text stays one line'] = function()
-  eq(
-    lines({ text('1', 'user', '\n\n  日本語のとても長い文 \t and\r\nmore') }),
-    { 'you        日本語のとても長い文   and' }
-  )
-end
-
-local function view_of(entries)
-  local view = views.new(vim.api.nvim_create_buf(false, true))
-  view:replace(rows.build(build(entries).items, {}))
-  return view
-end
-
-local function shown(view)
-  return vim.api.nvim_buf_get_lines(view.buffer, 0, -1, false)
-end
-
----Returns how many lines each change of the buffer touched.
-local function watch(view)
-  local touched = {}
-  vim.api.nvim_buf_attach(view.buffer, false, {
-    on_lines = function(_, _, _, first, last, new_last)
-      touched[#touched + 1] = { last - first, new_last - first }
-    end,
-  })
-  return touched
-end
-
-T['a change touches only its lines'] = function()
-  local entries = {}
-  for number = 1, 50 do
-    entries[number] = text('m' .. number, 'user', 'line ' .. number)
+T['highlights']['in a statusline can be read in every scheme'] = function()
+  local contrast = require('ullage.highlights').contrast
+  vim.api.nvim_set_hl(0, 'UllageWarn', { link = 'DiagnosticWarn' })
+  for _, background in ipairs({ 'dark', 'light' }) do
+    vim.o.background = background
+    for _, scheme in ipairs({ 'default', 'habamax', 'blue', 'morning', 'vim' }) do
+      vim.cmd.colorscheme(scheme)
+      require('ullage.highlights').setup()
+      for _, group in ipairs({ 'UllageWarnBar', 'UllageCriticalBarNC', 'UllageDoneBar' }) do
+        local made = vim.api.nvim_get_hl(0, { name = group })
+        local readable = not made.fg or not made.bg or contrast(made.fg, made.bg) >= 3
+        eq({ background, scheme, group, readable }, { background, scheme, group, true })
+      end
+    end
   end
-  local view = view_of(entries)
-  local touched = watch(view)
-  entries[20] = text('m20', 'user', 'another')
-  table.remove(entries, 40)
-  view:replace(rows.build(build(entries).items, {}))
-  eq(touched, { { 1, 0 }, { 1, 1 } })
-  eq(#shown(view), 49)
-  eq(shown(view)[20], 'you        another')
+  vim.cmd.colorscheme('default')
 end
 
-T['rows and lines stay in step through opening and closing'] = function()
-  local view = view_of({ text('1', 'user', 'one\ntwo\nthree'), text('2', 'assistant', 'four') })
-  view:toggle(1)
-  eq(shown(view), { 'you        one', '    one', '    two', '    three', 'assistant  four' })
-  eq(view:toggle(3), 1)
-  eq(shown(view), { 'you        one', 'assistant  four' })
-  eq(#view.rows, 2)
-end
-
-T['a summary streams into its marker line by line'] = function()
-  local view = view_of({
-    text('1', 'user', 'task'),
-    text('2', 'assistant', 'a'),
-    text('3', 'user', 'b'),
-    text('4', 'assistant', 'c'),
-  })
-  view:begin_live({ id = 'e', number = 1, messages = 2, text = '', before = 1, trigger = 'manual' })
-  eq(shown(view)[4], '◈ Compacting #1 · beginning… · x cancels')
-  view:write_live('## Ta')
-  local touched = watch(view)
-  view:write_live('sk\n- one')
-  eq(touched, { { 1, 2 } })
-  eq(
-    vim.list_slice(shown(view), 4),
-    { '◈ Compacting #1 · writing the summary… · x cancels', '    ## Task', '    - one', 'assistant  c' }
-  )
-end
-
-local function speech(id, role, words_)
-  return { id = id, role = role, text = words_, thinking = '' }
-end
-
-T['an answer grows on its line, and opens below it when it outgrows that'] = function()
-  local view = view_of({ text('1', 'user', 'task') })
-  view:say(speech('a', 'assistant', 'One'), 'One')
-  view:say(speech('a', 'assistant', 'One two'), ' two')
-  eq(shown(view), { 'you        task', 'assistant  One two' })
-  view:say(speech('a', 'assistant', 'One two\nthree'), '\nthree')
-  local touched = watch(view)
-  view:say(speech('a', 'assistant', 'One two\nthree four'), ' four')
-  eq(touched, { { 1, 1 } })
-  eq(shown(view), { 'you        task', 'assistant  One two', '    One two', '    three four' })
-end
-
-T['thinking is a line that counts words, until the answer begins'] = function()
-  local view = view_of({ text('1', 'user', 'task') })
-  view:say({ id = 'a', role = 'assistant', text = '', thinking = 'well then' }, '')
-  eq(shown(view)[2], 'assistant  ✻ thinking… 2 words')
-  view:say({ id = 'a', role = 'assistant', text = 'Yes', thinking = 'well then' }, 'Yes')
-  eq(shown(view)[2], 'assistant  Yes')
-end
-
-T['a message that joins the transcript replaces its pieces, open as they were'] = function()
-  local view = view_of({ text('1', 'user', 'task') })
-  view:say(speech('a', 'assistant', 'One\ntwo'), 'One\ntwo')
-  view:say(speech('b', 'user', 'next'), 'next')
-  local builder = items.builder()
-  local touched = builder:add(entry('a', 'assistant', {
-    { type = 'thinking', thinking = 'Hm' },
-    { type = 'text', text = 'One\ntwo' },
-    { type = 'tool_use', id = 'c', name = 'run', input = { command = 'ls' } },
-  }))
-  vim.list_extend(touched, builder:add(text('b', 'user', 'next')))
-  view:join('a')
-  view:join('b')
-  view:add(touched)
-  eq(shown(view), {
-    'you        task',
-    '  ✻ Hm',
-    'assistant  One',
-    '    One',
-    '    two',
-    '  ⚒ run  ls',
-    'you        next',
-  })
-  eq(builder.by_message.a.kind, 'message')
-end
-
-T['a call shows its state until its result is there'] = function()
-  local builder = build({ call('c1', 'run', { command = 'ls' }) })
-  builder.items[1].state = 'in_progress'
-  eq(rows.of(builder.items[1]).text, '  ⚒ run  ls  runs…')
-  builder:add(result('c1', 'a.py'))
-  eq(rows.of(builder.items[1]).text, '  ⚒ run  ls')
+T['highlights']['in a statusline have the background of the bar'] = function()
+  vim.api.nvim_set_hl(0, 'StatusLine', { fg = '#eeeeee', bg = '#202020' })
+  vim.api.nvim_set_hl(0, 'StatusLineNC', { fg = '#303030', bg = '#c0c0c0', reverse = true })
+  vim.api.nvim_set_hl(0, 'UllageWarn', { fg = '#ffaa00' })
+  require('ullage.highlights').setup()
+  eq(vim.api.nvim_get_hl(0, { name = 'UllageWarnBar' }).bg, 0x202020)
+  eq(vim.api.nvim_get_hl(0, { name = 'UllageWarnBarNC' }).bg, 0x303030)
 end
 
 return T

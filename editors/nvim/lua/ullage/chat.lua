@@ -22,6 +22,9 @@ M.prompts = {}
 M.speeches = {}
 ---@type table<string, { title: string, status: string }> its tool calls by id
 M.calls = {}
+---@type ullage.Speech[][] the messages of turns that a crash of the server ended. The server has only those of them that
+---were complete.
+M.broken = {}
 ---@type string a prompt that did not reach the model
 M.unsent = ''
 
@@ -40,6 +43,10 @@ local function finish(prompt, error, result)
   M.prompts = vim.tbl_filter(function(other)
     return other ~= prompt
   end, M.prompts)
+  if error and error.kind == 'ServerStopped' and #M.speeches > 0 then
+    M.broken[#M.broken + 1] = M.speeches
+    M.speeches, M.calls = {}, {}
+  end
   events.emit('turn')
   if notices.failed(error) then
     M.unsent = prompt.taken and '' or prompt.text
@@ -58,15 +65,14 @@ local function send(text)
   end)
 end
 
----Asks the model, and starts a session first if there is none.
+---Asks the model, and starts a session first if there is none. If the folder's last session is being opened, the
+---prompt waits for it.
 ---@param text string
 function M.ask(text)
-  if session.active then
-    send(text)
-    return
-  end
-  require('ullage').new_session({}, function(error)
-    if not notices.failed(error) then
+  session.ensure(function(error)
+    if notices.failed(error) then
+      M.unsent = text
+    else
       send(text)
     end
   end)
@@ -137,15 +143,15 @@ local function hear(update)
 end
 
 local function forget()
-  M.prompts, M.speeches, M.calls = {}, {}, {}
+  M.prompts, M.speeches, M.calls, M.broken = {}, {}, {}, {}
   events.emit('turn')
 end
 
 local active
 events.on('answer', hear)
 events.on('session', function(now)
-  if now.id ~= active then
-    active = now.id
+  if (now and now.id) ~= active then
+    active = now and now.id
     forget()
   end
 end)

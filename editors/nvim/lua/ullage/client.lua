@@ -2,6 +2,7 @@
 local errors = require('ullage.errors')
 local events = require('ullage.events')
 local journal = require('ullage.journal')
+local words = require('ullage.words')
 
 local M = {}
 
@@ -117,6 +118,22 @@ local function on_exit(code, signal)
   end
 end
 
+---Returns the function that starts the server. Neovim's own client shows a long line when a server crashes, which stops
+---the user with a prompt. It is told of a normal end; this plugin restarts the server and shows what went wrong.
+---@param cmd string[]
+local function starter(cmd)
+  return function(dispatchers)
+    local told = dispatchers.on_exit
+    dispatchers.on_exit = function(code, signal)
+      vim.schedule(function()
+        on_exit(code, signal)
+      end)
+      return told(0, 0)
+    end
+    return vim.lsp.rpc.start(cmd, dispatchers)
+  end
+end
+
 ---Returns the configuration for Neovim's client, also for `vim.lsp.enable`.
 ---@return vim.lsp.ClientConfig
 function M.config()
@@ -126,21 +143,23 @@ function M.config()
   capabilities.experimental = { ullage = { permissions = true } }
   return {
     name = NAME,
-    cmd = found and found.cmd or { 'ullage', 'lsp' },
+    cmd = starter(found and found.cmd or { 'ullage', 'lsp' }),
     root_dir = root,
     capabilities = capabilities,
     init_options = vim.tbl_extend('force', vim.empty_dict(), { client = 'neovim', ullage = M.on_wire(settings) }),
     settings = { ullage = M.on_wire(settings) },
     handlers = {
       ['ullage/session/update'] = function(_, params)
-        require('ullage.session').take(params)
+        require('ullage.session').take(words.without_nil(params))
+      end,
+      ['ullage/following/changed'] = function(_, params)
+        require('ullage.following.served').take(words.without_nil(params))
       end,
       ['ullage/session/request_permission'] = function(_, params)
-        return require('ullage.permissions').ask(params)
+        return require('ullage.permissions').ask(words.without_nil(params))
       end,
     },
     on_init = on_init,
-    on_exit = vim.schedule_wrap(on_exit),
     reuse_client = function(client)
       return client.name == NAME
     end,
@@ -170,7 +189,7 @@ function M.start()
   local found, missing = require('ullage.server').find()
   if missing then
     if M.state ~= 'stopped' then
-      require('ullage.notices').error(missing.message)
+      require('ullage.notices').failed(errors.new('ServerStopped', missing.message))
     end
     become('stopped', missing.message)
     flush(missing)
@@ -225,7 +244,7 @@ function M.request(method, params, callback)
   local function answer(wire, result)
     if pending[key] then
       pending[key] = nil
-      callback(wire and errors.from_wire(wire) or nil, result)
+      callback(wire and errors.from_wire(wire) or nil, words.without_nil(result))
     end
   end
   local body = next(params) and params or vim.empty_dict()

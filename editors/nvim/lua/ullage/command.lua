@@ -3,23 +3,31 @@ local M = {}
 
 ---@class ullage.Command
 ---@field summary string one line, for completion plugins and the help
+---@field range? boolean it takes lines, for example a selection
+---@field without_server? boolean it needs no server, or starts it itself
+---@field edits? boolean it changes the active session, which cannot be done if an agent has it
 ---@field run fun(words: string, call: table) `words` is all text after the subcommand
 ---@field complete? fun(lead: string, words: string): string[] candidates for the next word
 
 M.NAMES = {
+  'agents',
   'ask',
   'cancel',
   'choose',
   'compact',
   'context',
+  'delete',
   'export',
   'fork',
   'from',
   'import',
   'log',
+  'lost',
+  'model',
   'new',
   'pin',
   'preview',
+  'rename',
   'restart',
   'restore',
   'search',
@@ -27,6 +35,7 @@ M.NAMES = {
   'switch',
   'undo',
   'upto',
+  'window',
 }
 
 ---@param name string
@@ -50,12 +59,24 @@ function M.run(call)
     require('ullage.notices').error((':Ullage %s does not exist; there are %s.'):format(name, known))
     return
   end
+  local command = load(name)
+  if (call.range or 0) > 0 and not command.range then
+    require('ullage.notices').error(
+      (':Ullage %s takes no lines. Without a selection it is about the session.'):format(name)
+    )
+    return
+  end
   local fine, fault = pcall(function()
-    require('ullage').start()
-    load(name).run(words, call)
+    if not command.without_server then
+      require('ullage').start()
+    end
+    if not (command.edits and require('ullage.following').refuse()) then
+      command.run(words, call)
+    end
   end)
   if not fine then
-    vim.notify(tostring(fault), vim.log.levels.ERROR, { title = 'Ullage' })
+    -- Shown whatever the options say: the fault may be in them.
+    require('ullage.notices').show(tostring(fault), '', vim.log.levels.ERROR)
   end
 end
 

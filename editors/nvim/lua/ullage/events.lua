@@ -1,4 +1,4 @@
--- The plugin's events and their listeners: `usage`, `session`, `compaction`, `notice`, `server`, `log`, and for a
+-- The plugin's events and their listeners: `usage`, `session`, `edited`, `compaction`, `notice`, `server`, and for a
 -- prompt turn `answer` (an update as it came), `said`, `called` and `turn`.
 local M = {}
 

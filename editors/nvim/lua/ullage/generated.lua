@@ -10,12 +10,17 @@ M.methods = {
   SessionList = 'ullage/session/list',
   SessionFork = 'ullage/session/fork',
   SessionClose = 'ullage/session/close',
+  SessionRename = 'ullage/session/rename',
   SessionDelete = 'ullage/session/delete',
   SessionPrompt = 'ullage/session/prompt',
   SessionAppend = 'ullage/session/append',
   SessionImport = 'ullage/session/import',
   SessionExport = 'ullage/session/export',
   SessionCancel = 'ullage/session/cancel',
+  TranscriptsList = 'ullage/transcripts/list',
+  FollowingStart = 'ullage/following/start',
+  FollowingStop = 'ullage/following/stop',
+  FollowingList = 'ullage/following/list',
   ContextGet = 'ullage/context/get',
   ContextMessages = 'ullage/context/messages',
   ContextCompact = 'ullage/context/compact',
@@ -25,8 +30,10 @@ M.methods = {
   ContextPin = 'ullage/context/pin',
   ContextSearch = 'ullage/context/search',
   ContextHistory = 'ullage/context/history',
+  ContextLost = 'ullage/context/lost',
   SessionRequestPermission = 'ullage/session/request_permission',
   SessionUpdate = 'ullage/session/update',
+  FollowingChanged = 'ullage/following/changed',
 }
 
 --- The code of every error by its `data.kind`.
@@ -47,6 +54,7 @@ M.errors = {
   NothingToUndo = 1104,
   PreviewExpired = 1105,
   CompactionVetoed = 1106,
+  SessionFollowed = 1107,
   StoreError = 1200,
   StoreTooNew = 1201,
   StoreUnavailable = 1202,
@@ -104,6 +112,10 @@ M.defaults = {
     timeout = 10.0,
     shareContent = false,
   },
+  archive = {
+    enabled = true,
+    limit = 5.0,
+  },
 }
 
 --- The JSON Schema of each setting.
@@ -119,7 +131,7 @@ M.settings = {
     type = 'object',
     additionalProperties = {
       title = 'ModelSettings',
-      description = 'What you know better than the catalog about one model.',
+      description = "Settings for one model, which override the catalog's facts about it.",
       type = 'object',
       properties = {
         window = {
@@ -136,10 +148,19 @@ M.settings = {
           enum = { 'approximate', 'cl100k_base', 'o200k_base' },
           description = "How to count this model's tokens.",
         },
+        toolSyntax = {
+          enum = { 'caret', 'native', 'xml' },
+          description = "How the model calls tools: by its provider's own way, or in its text, as XML tags or between fences of three carets. Unset: native, or xml where the provider has nativeTools false.",
+        },
         summaryPrompt = {
           description = "Further instructions for summaries of this model's sessions.",
           type = 'string',
           default = '',
+        },
+        context = {
+          description = "Context settings of this model's sessions that differ, for example its strategies.",
+          type = 'object',
+          default = vim.empty_dict(),
         },
       },
       required = {},
@@ -317,7 +338,7 @@ M.settings = {
       anyOf = {
         {
           title = 'SlidingWindow',
-          description = 'The last messages stay, by number, whatever they count.',
+          description = 'Keeps the last `maxMessages` messages and drops the older ones, even if the context would fit without that.',
           type = 'object',
           properties = {
             type = {
@@ -335,7 +356,7 @@ M.settings = {
         },
         {
           title = 'TokenBudget',
-          description = 'The oldest messages go until the rest fits.',
+          description = 'Drops the oldest messages until the context fits the target.',
           type = 'object',
           properties = {
             type = {
@@ -347,18 +368,18 @@ M.settings = {
         },
         {
           title = 'Selective',
-          description = 'Messages go by who speaks, oldest first; those of a kind that is not named stay as long as that is possible.',
+          description = 'Drops messages kind by kind in the given order, and of one kind the oldest first. Messages of a kind that is not named are kept as long as that is possible.',
           type = 'object',
           properties = {
             type = {
               enum = { 'selective' },
             },
             order = {
-              description = 'What goes first, what next.',
+              description = 'The kinds that are dropped, in this order.',
               type = 'array',
               items = {
                 title = 'Speaker',
-                description = "The kind of a group of messages: a tool use with its results, the assistant's text, or the user's.",
+                description = 'The kind of a group of messages that are dropped together: a tool use with its results, a text of the assistant, or a message of the user.',
                 enum = { 'assistant', 'tool', 'user' },
               },
               default = { 'tool', 'assistant' },
@@ -369,7 +390,7 @@ M.settings = {
         },
         {
           title = 'Smart',
-          description = 'The first and the last messages stay; of those between them the oldest go until the rest fits.',
+          description = 'Keeps the first and the last messages. Drops the oldest of the messages between them until the context fits the target.',
           type = 'object',
           properties = {
             type = {
@@ -393,7 +414,7 @@ M.settings = {
         },
         {
           title = 'TruncateRange',
-          description = 'Drops a range after the first exchange at once, again and again until the rest fits.',
+          description = 'Drops a range of messages after the first exchange, and again a range of the remaining ones, until the context fits the target.',
           type = 'object',
           properties = {
             type = {
@@ -401,7 +422,7 @@ M.settings = {
             },
             keep = {
               title = 'RangeKeep',
-              description = 'How much of the rest stays.',
+              description = 'How much of those messages is kept.',
               enum = { 'half', 'lastTwo', 'none', 'quarter' },
               default = 'half',
             },
@@ -490,10 +511,23 @@ M.settings = {
     default = 10.0,
   },
   ['hooks.shareContent'] = {
-    description = 'Give the hook before a compaction the messages that go, too, not only their number.',
+    description = 'Give the hook before a compaction the messages that are archived, not only their number.',
     restricted = true,
     type = 'boolean',
     default = false,
+  },
+  ['archive.enabled'] = {
+    description = 'Keep the files of agents on this machine, byte for byte, next to the session store.',
+    restricted = true,
+    type = 'boolean',
+    default = true,
+  },
+  ['archive.limit'] = {
+    type = { 'number', 'null' },
+    exclusiveMinimum = 0,
+    description = 'Gigabytes of the archive at which no more is kept. Nothing is removed by itself. Unset: no limit.',
+    restricted = true,
+    default = 5.0,
   },
 }
 

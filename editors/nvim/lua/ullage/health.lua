@@ -55,7 +55,9 @@ local function check_session()
   if session.active then
     health.ok(('active: %s'):format(session.active.title ~= '' and session.active.title or session.active.id))
   else
-    health.info(':Ullage import lists those of Claude Code and Codex; :Ullage import {file} takes any transcript')
+    health.info(
+      ':Ullage import lists those that coding agents keep on this machine; :Ullage import {file} takes any transcript'
+    )
   end
 end
 
@@ -81,11 +83,28 @@ local function check_compaction()
         figures.model ~= '' and figures.model or 'the model'
       ),
       {
-        ('Set settings.models["%s"] = { window = … }'):format(figures.model),
+        ':Ullage window 200k sets it until Neovim ends',
+        ('settings.models["%s"] = { window = 200000 } keeps it'):format(figures.model),
       }
     )
   else
     health.info(':Ullage context shows it, :Ullage compact makes room, :Ullage undo takes that back')
+  end
+end
+
+local function check_agents()
+  health.start("ullage: 5. Agents' conversations")
+  local live_file, consent = require('ullage.following.live_file'), require('ullage.following.consent').given()
+  live_file.look()
+  local count = require('ullage.words').count(#live_file.rows, 'conversation')
+  if live_file.is_written() then
+    health.ok(('process %d follows %s and writes %s'):format(live_file.writer, count, live_file.path()))
+  elseif consent == false then
+    health.info('not followed, as you wished; :Ullage agents on follows them')
+  elseif consent then
+    health.info("not followed yet; this Neovim's server follows them when the statusline is drawn")
+  else
+    health.info('not followed; :Ullage agents asks whether to, and lists them')
   end
 end
 
@@ -95,6 +114,7 @@ function M.check()
     check_session()
     check_statusline()
     check_compaction()
+    check_agents()
   end
 end
 

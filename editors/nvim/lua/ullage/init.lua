@@ -11,11 +11,15 @@ local function join()
   started = true
   require('ullage.highlights').setup()
   require('ullage.status').setup()
+  require('ullage.following').setup()
+  require('ullage.following.consent').setup()
   require('ullage.progress').setup()
   require('ullage.notices').setup()
   require('ullage.chat')
   local group = vim.api.nvim_create_augroup('ullage', {})
-  vim.api.nvim_create_autocmd('ColorScheme', { group = group, callback = require('ullage.highlights').setup })
+  local colours = vim.schedule_wrap(require('ullage.highlights').setup)
+  vim.api.nvim_create_autocmd('ColorScheme', { group = group, callback = colours })
+  vim.api.nvim_create_autocmd('OptionSet', { group = group, pattern = 'background', callback = colours })
 end
 
 ---Changes options. Calling this is optional, and `vim.g.ullage` does the same. Raises an `ullage.Error` that names
@@ -33,13 +37,52 @@ function M.start()
   require('ullage.client').start()
 end
 
----Returns the text for a statusline: `ctx 45% 58K/128K`, or an empty string without a session. Only reads what is
----known. The first call starts the server in the background.
+-- Buffers in which a user writes something down for another program, and leaves.
+local PASSING_TYPES = { 'gitcommit', 'gitrebase', 'gitsendemail', 'hgcommit', 'svn', 'jj', 'jjdescription', 'crontab' }
+vim.list_extend(PASSING_TYPES, { 'man', 'mail' })
+local PASSING_NAMES = { '/%.git/', '/crontab%.', '^/tmp/bash%-fc', '^/var/tmp/', '/svn%-commit' }
+
+---Whether Neovim seems to be open for one short text, so that a server would be started in vain.
+local function is_passing()
+  if vim.wo.diff or vim.tbl_contains(PASSING_TYPES, vim.bo.filetype) then
+    return true
+  end
+  local name = vim.api.nvim_buf_get_name(0)
+  for _, pattern in ipairs(PASSING_NAMES) do
+    if name:find(pattern) then
+      return true
+    end
+  end
+  return false
+end
+
+local begun = false
+
+---Begins to show agents' conversations, and starts the server once, unless the option says otherwise or another process
+---follows them already.
+local function begin()
+  -- Wrong options are shown by commands and |:checkhealth|, not at every draw of the statusline.
+  local fine, options = pcall(require('ullage.config').get)
+  if not fine or is_passing() then
+    return
+  end
+  begun = true
+  require('ullage.following').start()
+  local is_followed = require('ullage.following.live_file').is_written()
+  -- A server that was started by a command, or that crashed too often, is left as it is.
+  if options.statusline.start and not is_followed and require('ullage.client').state == 'off' then
+    vim.schedule(M.start)
+  end
+end
+
+---Returns the text for a statusline: `CC 46 % · Codex 12 %` for agents' conversations, `ctx 45% 58K/128K` for a session of
+---this Neovim, or an empty string. Only reads what is known. The first call starts the server in the background, but not
+---while a commit message is written, and not if another process follows the agents' conversations.
 ---@return string
 function M.status()
-  if not started then
-    join()
-    vim.schedule(M.start)
+  join()
+  if not begun then
+    begin()
   end
   return require('ullage.status').text
 end
@@ -57,37 +100,40 @@ function M.usage()
   return require('ullage.status').data()
 end
 
+-- Methods that are about no session.
+local WITHOUT_SESSION = {
+  ['session/new'] = true,
+  ['session/list'] = true,
+  ['session/import'] = true,
+  ['transcripts/list'] = true,
+}
+
 ---Calls any method of the protocol, without the prefix `ullage/`, for plugins that run a model themselves. The
----default of `sessionId` in `params` is the active session.
+---default of `sessionId` in `params` is the active session. A field that the server sends as null is nil.
 ---@param method string `session/append`, `context/messages`, …
 ---@param params? table
 ---@param callback? fun(error: ullage.Error?, result: any)
 ---@return fun() cancel
 function M.request(method, params, callback)
   join()
-  local active = require('ullage.session').active
-  local body = vim.tbl_extend('keep', params or {}, active and { sessionId = active.id } or {})
-  return require('ullage.client').request(method, body, callback)
+  local owner = WITHOUT_SESSION[method] and 'ullage.client' or 'ullage.session'
+  return require(owner).request(method, params or {}, callback or function() end)
 end
 
----Appends messages and the provider's usage to the active session, and starts a session first if there is none.
+---Appends messages and the provider's usage to the active session, and starts a session first if there is none. If the
+---folder's last session is being opened, the messages wait for it.
 ---@param messages table[] `{role, content}`
 ---@param usage? table the provider's object, unchanged
 ---@param callback? fun(error: ullage.Error?, result: any)
 function M.append(messages, usage, callback)
-  local function append()
-    M.request('session/append', { messages = messages, usage = usage }, callback)
-  end
-  if require('ullage.session').active then
-    append()
-  else
-    M.new_session({}, function(error)
-      if error then
-        return callback and callback(error)
-      end
-      append()
-    end)
-  end
+  join()
+  require('ullage.session').ensure(function(error)
+    if not error then
+      M.request('session/append', { messages = messages, usage = usage }, callback)
+    elseif callback then
+      callback(error)
+    end
+  end)
 end
 
 ---Starts a session and makes it the active one.
@@ -95,15 +141,7 @@ end
 ---@param callback? fun(error: ullage.Error?, result: any)
 function M.new_session(params, callback)
   join()
-  local body = vim.tbl_extend('keep', params, { cwd = vim.uv.cwd() })
-  require('ullage.client').request('session/new', body, function(error, result)
-    if not error then
-      require('ullage.session').activate(result)
-    end
-    if callback then
-      callback(error, result)
-    end
-  end)
+  require('ullage.session').new(params, callback)
 end
 
 return M

@@ -1,4 +1,5 @@
 -- Notices for the user, and the choices that belong to them.
+local commandline = require('ullage.commandline')
 local events = require('ullage.events')
 local journal = require('ullage.journal')
 
@@ -15,21 +16,29 @@ LEVELS.off = vim.log.levels.OFF
 ---@type { text: string, choices: ullage.Choice[] }?
 M.offer = nil
 
----Shortens a text to the command line, where Neovim's own notify writes it. A longer text would stop the user with a
----prompt.
-local function fitted(text)
-  local own = debug.getinfo(vim.notify, 'S').source:find('^@vim/') ~= nil
-  return own and require('ullage.words').fit(text, math.max(vim.v.echospace, 20)) or text
+---Shows a text whatever the options say.
+---@param text string
+---@param hint string
+---@param level integer of `vim.log.levels`
+function M.show(text, hint, level)
+  if not commandline.owns(vim.notify) then
+    vim.notify(text .. hint, level, { title = 'Ullage' })
+    return
+  end
+  -- The notices before are in |:messages|, and in `:Ullage log`.
+  vim.cmd.redraw()
+  vim.notify(commandline.fit(text, hint, level >= LEVELS.warning and ' (:Ullage log)' or nil), level)
 end
 
 ---@param text string
 ---@param severity? 'info'|'warning'|'error'
-function M.say(text, severity)
-  severity = severity or 'info'
-  journal.write('%s: %s', severity, text)
+---@param hint? string says what can be done, at the end
+function M.say(text, severity, hint)
+  severity, hint = severity or 'info', hint or ''
+  journal.write('%s: %s', severity, text .. hint)
   local level = LEVELS[severity] or LEVELS.info
   if level >= LEVELS[require('ullage.config').get().notices.level] then
-    vim.notify(fitted(text), level, { title = 'Ullage' })
+    M.show(text, hint, level)
   end
 end
 
@@ -38,11 +47,22 @@ function M.error(text)
   M.say(text, 'error')
 end
 
----Shows an `ullage.Error`, for callbacks that only have to report it.
+---@type string what was said of a server that is not there
+local told = ''
+
+---Shows an `ullage.Error`, for callbacks that only have to report it. Several requests can fail for one reason, which is
+---shown once.
 ---@param error ullage.Error?
 ---@return boolean failed
 function M.failed(error)
+  if error and error.kind == 'ServerStopped' and error.message == told then
+    return true
+  end
   if error then
+    told = error.kind == 'ServerStopped' and error.message or ''
+    vim.schedule(function()
+      told = ''
+    end)
     -- A request that had nothing to do has not failed.
     local harmless = error.kind == 'NothingToCompact' or error.kind == 'NothingToUndo' or error.kind == 'NoSession'
     M.say(error.message, harmless and 'info' or 'error')
@@ -59,9 +79,9 @@ function M.compacted(error, result)
   end
 end
 
-local function command(words)
+local function command(line)
   return function()
-    vim.cmd('Ullage ' .. words)
+    vim.cmd('Ullage ' .. line)
   end
 end
 
@@ -120,7 +140,7 @@ function M.choose()
       return choice.label
     end,
   }
-  vim.ui.select(M.offer.choices, options, function(choice)
+  commandline.select(M.offer.choices, options, function(choice)
     if choice then
       choice.run()
     end
@@ -146,7 +166,7 @@ local function take(notice)
     journal.write('%s: %s', notice.severity, notice.text)
     M.choose()
   else
-    M.say(notice.text .. ' (:Ullage choose)', notice.severity)
+    M.say(notice.text, notice.severity, ' (:Ullage choose)')
   end
 end
 

@@ -38,7 +38,7 @@ function M.ask(params)
     end,
   }
   at_rest(title, function()
-    vim.ui.select(params.options, how, function(option)
+    require('ullage.commandline').select(params.options, how, function(option)
       -- A picker may answer before the coroutine has begun to wait.
       vim.schedule(function()
         coroutine.resume(asking, option or rejecting(params.options))

@@ -196,9 +196,10 @@ local function listen(preview)
   end, { buffer = preview.buffer, nowait = true, desc = 'Ullage: discard the preview' })
 end
 
+---@param session_id string
 ---@param result table
 ---@param context ullage.Entry[]
-local function show(result, context)
+local function show(session_id, result, context)
   local old = vim.fn.bufnr('^' .. NAME .. '$')
   if old ~= -1 then
     vim.api.nvim_buf_delete(old, { force = true })
@@ -206,7 +207,7 @@ local function show(result, context)
   local buffer = vim.api.nvim_create_buf(true, false)
   require('ullage.window').show(buffer)
   vim.api.nvim_buf_set_name(buffer, NAME)
-  local preview = { buffer = buffer, session_id = session.active.id, result = result }
+  local preview = { buffer = buffer, session_id = session_id, result = result }
   local heads = fill(preview, context)
   for name, value in pairs({
     buftype = 'acwrite',
@@ -220,22 +221,30 @@ local function show(result, context)
   vim.wo.wrap, vim.wo.linebreak, vim.wo.breakindent, vim.wo.spell = true, true, true, false
   listen(preview)
   vim.api.nvim_win_set_cursor(0, { heads.top + 2, 0 })
-  vim.cmd('normal! zt')
+  -- The border before the summary says what the keys do.
+  vim.fn.winrestview({ topline = heads.top + 1 })
   show_sizes(preview)
   show_signs(preview)
 end
 
----Requests a preview and opens it.
+---Requests a preview and opens it. The session stays the same if another one becomes active meanwhile.
 ---@param focus string
 function M.open(focus)
-  session.request('context/compact', { dryRun = true, focus = focus }, function(error, result)
-    if notices.failed(error) then
+  session.settled(function()
+    if not session.active then
+      notices.failed(session.lacking())
       return
     end
-    session.request('context/messages', {}, function(failure, context)
-      if not notices.failed(failure) then
-        show(result, context.entries)
+    local id = session.active.id
+    session.request('context/compact', { sessionId = id, dryRun = true, focus = focus }, function(error, result)
+      if notices.failed(error) then
+        return
       end
+      session.request('context/messages', { sessionId = id }, function(failure, context)
+        if not notices.failed(failure) then
+          show(id, result, context.entries)
+        end
+      end)
     end)
   end)
 end

@@ -1,10 +1,14 @@
 -- The statusline's text. It is computed when something changes, and only read when the statusline is drawn.
 local client = require('ullage.client')
 local events = require('ullage.events')
+local choices = require('ullage.session.choices')
+local following = require('ullage.following')
 local session = require('ullage.session')
 local words = require('ullage.words')
 
-local M = { text = '', group = 'UllageNormal' }
+---@type { text: string, group: string, parts: ullage.StatusPart[] } the text, the group of what is most urgent in it,
+---and the text's parts in their own groups
+local M = { text = '', group = 'UllageNormal', parts = {} }
 
 local GROUPS = { normal = 'UllageNormal', warning = 'UllageWarn', critical = 'UllageCritical', off = 'UllageNormal' }
 
@@ -28,21 +32,51 @@ local function just_done()
   return session.done and vim.uv.now() - session.done.at < span
 end
 
----@return string text
----@return string group
-local function compose()
-  if client.state == 'stopped' then
-    return 'Ullage: stopped', 'UllageError'
-  elseif session.running then
+---Returns what the server is busy with, or nil.
+---@return string? text
+---@return string? group
+local function busy()
+  if session.running then
     return compacting_text(session.running), 'UllageBusy'
-  elseif not session.figures then
-    return '', 'UllageNormal'
-  elseif just_done() then
+  elseif session.figures and just_done() then
     return '✓ ' .. words.shrinking(session.done.before, session.done.after), 'UllageDone'
   end
-  return usage_text(session.figures), GROUPS[session.figures.level] or 'UllageNormal'
 end
 
+---Returns the rows of agents' conversations that are shown before, or instead of, the active session: those of the
+---current terminal and the live ones of the folder, unless the user has chosen a session of another kind.
+---@return ullage.Followed[]
+local function followed()
+  local active = session.active and following.row(session.active.id)
+  local is_chosen = choices.in_force() > 0 and session.figures ~= nil
+  if following.of == 'terminal' or following.of == 'folder' and (active or not is_chosen) then
+    return following.shown
+  elseif active then
+    return { active }
+  end
+  return session.figures and {} or following.shown
+end
+
+---@return ullage.StatusPart[]
+---@return string group
+local function compose()
+  local text, group = busy()
+  if text then
+    return { { text, group } }, group
+  end
+  local rows = followed()
+  if #rows > 0 then
+    return following.parts(rows)
+  elseif client.state == 'stopped' then
+    return { { 'Ullage: stopped', 'UllageError' } }, 'UllageError'
+  elseif not session.figures then
+    return {}, 'UllageNormal'
+  end
+  group = GROUPS[session.figures.level] or 'UllageNormal'
+  return { { usage_text(session.figures), group } }, group
+end
+
+local BETWEEN = ' · '
 local redraw_is_due = false
 
 ---Redraws once for all updates that came in one turn of the loop.
@@ -55,16 +89,21 @@ local function redraw()
   vim.cmd.redrawstatus({ bang = true })
 end
 
+---@return boolean changed
 local function refresh()
-  local text, group = compose()
-  if text == M.text and group == M.group then
-    return
+  local parts, group = compose()
+  if vim.deep_equal(parts, M.parts) then
+    return false
   end
-  M.text, M.group = text, group
+  local texts = vim.tbl_map(function(part)
+    return part[1]
+  end, parts)
+  M.text, M.group, M.parts = table.concat(texts, BETWEEN), group, parts
   if not redraw_is_due then
     redraw_is_due = true
     vim.schedule(redraw)
   end
+  return true
 end
 
 ---Returns the data of the `User UllageUsage` autocommand.
@@ -77,17 +116,31 @@ function M.data()
     text = M.text,
     group = M.group,
     compacting = session.running ~= nil,
+    agents = following.shown,
   })
+end
+
+local function announce()
+  vim.api.nvim_exec_autocmds('User', { pattern = 'UllageUsage', modeline = false, data = M.data() })
 end
 
 local function tell()
   refresh()
-  vim.api.nvim_exec_autocmds('User', { pattern = 'UllageUsage', modeline = false, data = M.data() })
+  announce()
+end
+
+---The place changes with each window that is entered, and its text seldom.
+local function tell_if_changed()
+  if refresh() then
+    announce()
+  end
 end
 
 function M.setup()
   events.on('usage', tell)
   events.on('server', tell)
+  events.on('followed', tell_if_changed)
+  events.on('session', tell_if_changed)
   events.on('compaction', function(what)
     if what == 'chunk' then
       refresh()
@@ -100,13 +153,20 @@ function M.setup()
   end)
 end
 
----Returns the text in the level's colour, for 'statusline' with `%{%…%}`.
+---Whether the statusline that is being drawn is the current window's.
+local function is_current()
+  return vim.o.laststatus == 3 or tonumber(vim.g.actual_curwin) == vim.api.nvim_get_current_win()
+end
+
+---Returns the text in the levels' colours, for 'statusline' with `%{%…%}`. A normal text has the bar's own colours.
 ---@return string
 function M.coloured()
-  if M.text == '' then
-    return ''
-  end
-  return ('%%#%s#%s%%*'):format(M.group, (M.text:gsub('%%', '%%%%')))
+  local highlights, current = require('ullage.highlights'), is_current()
+  local parts = vim.tbl_map(function(part)
+    local text = (part[1]:gsub('%%', '%%%%'))
+    return part[2] == 'UllageNormal' and text or ('%%#%s#%s%%*'):format(highlights.in_bar(part[2], current), text)
+  end, M.parts)
+  return table.concat(parts, BETWEEN)
 end
 
 return M

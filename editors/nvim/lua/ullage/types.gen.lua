@@ -1,19 +1,19 @@
 ---@meta _
 -- Generated from the server's structs by scripts/gen_protocol.py. Do not edit.
 
---- A piece of the model's answer. `message_id` is the id that the message will have in the transcript.
+--- A chunk of the model's answer. `message_id` is the id that the message will have in the transcript.
 ---@class (exact) ullage.AgentMessageChunk
 ---@field sessionUpdate "agent_message_chunk"
 ---@field content ullage.TextContent
 ---@field messageId string
 
---- A piece of the model's reasoning.
+--- A chunk of the model's reasoning. `message_id` is the id that the answer will have in the transcript.
 ---@class (exact) ullage.AgentThoughtChunk
 ---@field sessionUpdate "agent_thought_chunk"
 ---@field content ullage.TextContent
 ---@field messageId string
 
---- Appends messages. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's field names. `model` and `tools` replace the session's.
+--- Appends messages to a session. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's field names. If `model` or `tools` are given, they replace the session's.
 ---@class (exact) ullage.AppendParams
 ---@field sessionId string
 ---@field messages? ullage.MessageInput[]
@@ -21,12 +21,17 @@
 ---@field model? string
 ---@field tools? ullage.ToolDefinition[]
 
---- The messages' ids, also those that the server made, and how full the context is now.
+--- The ids of the appended messages, also those that the server made, and how full the context is now.
 ---@class (exact) ullage.AppendResult
 ---@field messageIds string[]
 ---@field usage ullage.UsageResult
 
---- All artifacts of a range of messages. Each list begins with the most important one.
+--- The archive of agents' own files, from which a transcript that its agent has deleted is given back.
+---@class (exact) ullage.ArchiveSettings
+---@field enabled? boolean Keep the files of agents on this machine, byte for byte, next to the session store. Default true.
+---@field limit? number|vim.NIL Gigabytes of the archive at which no more is kept. Nothing is removed by itself. Unset: no limit. Default 5.0.
+
+--- The files, commands and names of a range of messages, collected by code. Each list begins with the most important one.
 ---@class (exact) ullage.ArtifactLedger
 ---@field files? ullage.FileArtifact[]
 ---@field commands? ullage.CommandArtifact[]
@@ -34,7 +39,7 @@
 
 ---@alias ullage.Block ullage.TextBlock|ullage.ImageBlock|ullage.ThinkingBlock|ullage.ToolUseBlock|ullage.ToolResultBlock|ullage.ResourceBlock|ullage.CompactionBlock
 
---- Tokens of the context by kind. `overhead` is the part that a provider reported beyond what the session contains (a hidden system prompt and tools). The parts sum to `used`.
+--- Tokens of the context, or of one message, by kind. The parts of a context sum to `used`. `overhead` is the part that a provider reported beyond what the session contains, such as an agent's own system prompt and tools.
 ---@class (exact) ullage.Breakdown
 ---@field system_prompt? integer Default 0.
 ---@field tools? integer Default 0.
@@ -44,12 +49,12 @@
 ---@field summary? integer Default 0.
 ---@field overhead? integer Default 0.
 
---- A file of the project that a compaction names. `text` is its content at that time, if it was read.
+--- A project's instruction file that a compaction puts into its marker. `text` is the file's content at that time; if it is empty, the model is asked to read the file at `path` again.
 ---@class (exact) ullage.BroughtBack
 ---@field path string
 ---@field text? string
 
---- How a window is shared out, in tokens. `system_prompt` and `tools` are what they take (a provider's hidden prompt counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the rest. The four sum to the window, unless system prompt and tools exceed it; then `conversation` is 0. `available` is the part of the conversation's share that is free; `overflow` is the number of tokens by which the context exceeds usable.
+--- How a window is shared out, in tokens. `system_prompt` and `tools` are the tokens that they take (an agent's hidden prompt counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the rest. The four sum to the window, unless system prompt and tools exceed it; then `conversation` is 0. `available` is the part of the conversation's share that is free; `overflow` is the number of tokens by which the context exceeds usable.
 ---@class (exact) ullage.BudgetShares
 ---@field systemPrompt integer
 ---@field tools integer
@@ -58,7 +63,18 @@
 ---@field available integer
 ---@field overflow integer
 
---- A command or test run, its last outcome, and the most informative line of its output.
+--- An estimate of the number of model calls until the context is compacted, if it grows as it did recently. `mean` is the tokens left until then divided by the mean growth per call. In at least four of five cases the number is from `low` to `high`.
+---@class (exact) ullage.CallsLeft
+---@field low integer
+---@field mean integer
+---@field high integer
+
+--- What a client can do, as it declares in `capabilities.experimental.ullage` or in `initializationOptions.client`. `permissions`: it asks the user before a tool is used. `folderTrusted` false: the user has not said that the open folder may decide anything, so a project's own instructions for summaries are not read.
+---@class (exact) ullage.ClientAbilities
+---@field permissions? boolean Default false.
+---@field folderTrusted? boolean Default true.
+
+--- A command or test run in archived messages: its last outcome, the most informative line of its output (`detail`), how often it ran (`times`), and the index in the transcript of the last message that ran it.
 ---@class (exact) ullage.CommandArtifact
 ---@field command string
 ---@field outcome ullage.Outcome
@@ -67,13 +83,13 @@
 ---@field times? integer Default 1.
 ---@field last_index? integer Default 0.
 
---- Applies a preview. If `summary` is given, it replaces the preview's own.
+--- Applies the compaction of a preview. If `summary` is given, it replaces the preview's own.
 ---@class (exact) ullage.CommitParams
 ---@field sessionId string
 ---@field previewId string
 ---@field summary? string
 
---- Compacts now. `focus` says what the summary must keep. `from` and `upTo` are ids of messages in the context: if one or both are given, the messages between them, both included, are compacted and all others stay verbatim. `dryRun` previews the compaction.
+--- Compacts the context now. `focus` says what the summary must keep. `from` and `upTo` are ids of messages in the context: if one or both are given, the messages between them, both included, are compacted and all others stay verbatim. `dryRun` previews the compaction.
 ---@class (exact) ullage.CompactParams
 ---@field sessionId string
 ---@field focus? string
@@ -81,7 +97,7 @@
 ---@field upTo? string
 ---@field dryRun? boolean Default false.
 
---- What a compaction did. If `previewId` is set, what it would do. Sizes are tokens of the context. `note` says how the compacted range differs from the one in the request: it is moved so that a tool call and its result stay together.
+--- What a compaction did, or would do. A compaction has an `editId`. A preview has a `previewId` instead, and `archived` holds the messages that it would archive. Sizes are tokens of the context. `note` says how the compacted range differs from the one in the request: it is moved so that a tool call and its result stay together.
 ---@class (exact) ullage.CompactResult
 ---@field summary string
 ---@field ledger ullage.ArtifactLedger
@@ -94,7 +110,7 @@
 ---@field archived ullage.Entry[]
 ---@field note string
 
---- The marker in the place of messages that were compacted. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the messages of the archived range that stay verbatim. The model is sent `summary`, the rendered `ledger` and the project files in `brought_back`; users see all fields. If a provider made a compaction of its own (`sealed`), that provider is sent it instead.
+--- The content of a marker, the message that a compaction puts into the view in place of the archived messages. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `compaction_number` counts the session's compactions from 1. `kept` holds the ids of messages of the compacted range that stay verbatim. The model is sent `summary`, the rendered `ledger` and the project files in `brought_back`; users see all fields. If a provider made a compaction of its own (`sealed`), this provider is sent its `data` instead.
 ---@class (exact) ullage.CompactionBlock
 ---@field type "context_compaction"
 ---@field compaction_number integer
@@ -109,7 +125,7 @@
 ---@field brought_back? ullage.BroughtBack[]
 ---@field sealed? ullage.SealedCompaction
 
---- Details of a compaction: the edit to undo it by, and its figures in tokens and messages.
+--- Details of a compaction. `edit_id` is the id by which the compaction can be undone, `message_id` that of its marker; both are null until the compaction is complete. `messages_archived` counts messages; the context sizes are tokens.
 ---@class (exact) ullage.CompactionMeta
 ---@field trigger string
 ---@field compactionNumber integer
@@ -119,16 +135,16 @@
 ---@field contextSizeBefore integer
 ---@field contextSizeAfter integer
 
---- The states of a compaction: in progress, then exactly one of the others.
+--- The states of a compaction: first `in_progress`, then exactly one of the others.
 ---@alias ullage.CompactionStatus "in_progress"|"completed"|"failed"|"cancelled"
 
---- A piece of the summary while it is written, in order.
+--- A chunk of a compaction's summary while the summary is written. Chunks come in order.
 ---@class (exact) ullage.CompactionSummaryChunk
 ---@field sessionUpdate "compaction_summary_chunk"
 ---@field compactionId string
 ---@field content ullage.TextContent
 
---- A compaction begins or ends. A field that is left out keeps its earlier value.
+--- A compaction begins or ends. A field that is left out keeps the value of the earlier update with this `compactionId`.
 ---@class (exact) ullage.CompactionUpdate
 ---@field sessionUpdate "compaction_update"
 ---@field compactionId string
@@ -142,12 +158,12 @@
 ---@field sessionId string
 ---@field context? table<string, any> Fields of `ContextSettings` that differ from the workspace's; forks inherit them.
 
---- The context settings in effect, the session's own and the workspace's together, and how full the context is under them.
+--- The context settings in effect, the session's own and the workspace's together, and how full the context is by these settings.
 ---@class (exact) ullage.ConfigureSessionResult
 ---@field context ullage.ContextSettings
 ---@field usage ullage.UsageResult
 
---- When and how far the context is shrunk. Shares are of the usable window (window minus reserve).
+--- When the context is made smaller, and by how much. Shares are of usable (the window less the reserve).
 ---@class (exact) ullage.ContextSettings
 ---@field enabled? boolean Warn and compact automatically. Off while a model's window is unknown. Default true.
 ---@field warnAt? number Share of the usable window at which you are warned, once. Default 0.8.
@@ -175,7 +191,7 @@
 ---@field amount number
 ---@field currency string
 
---- An edit as listed: its kind, its time, the tokens it saved, and whether it is in force. `partOf` names the edit with which it is undone.
+--- An edit as listed for users: its kind, time (Unix milliseconds), trigger, the tokens it saved, and whether it is undone (`reverted`). `part_of` is the id of the edit together with which it is undone, None if it is undone by itself.
 ---@class (exact) ullage.EditInfo
 ---@field id string
 ---@field kind string
@@ -185,10 +201,10 @@
 ---@field reverted? boolean Default false.
 ---@field partOf? string
 
---- What caused an edit: the user or automatic context management.
+--- Who started an edit: the user (`manual`) or automatic context management (`automatic`).
 ---@alias ullage.EditTrigger "manual"|"automatic"
 
---- A message in a page. `index` is its place in the transcript. `tokens` is its calibrated count in the context, 0 if it is archived. `inserted` is true for markers and notices, which an edit put into the view.
+--- A message in a page. `index` is its index in the transcript. `tokens` is its calibrated count in the context, 0 if it is archived. `inserted` is true for markers and notices, which an edit put into the view.
 ---@class (exact) ullage.Entry
 ---@field message ullage.Message
 ---@field index integer
@@ -197,7 +213,7 @@
 ---@field pinned boolean
 ---@field inserted boolean
 
---- Ullage's data of an error. `kind` is the error's name, a stable word for programs.
+--- The `data` of an error object, as Ullage sends it. `kind` is the error's name, a word for programs that never changes.
 ---@class (exact) ullage.ErrorData
 ---@field kind string
 
@@ -207,32 +223,97 @@
 ---@field message string
 ---@field data? ullage.ErrorData
 
---- Exports a session. The format `ullage` is the whole log, the others are the context as a provider's request.
+--- Exports a session. The format `ullage` is the whole log; with the others it is the context as a provider's request.
 ---@class (exact) ullage.ExportParams
 ---@field sessionId string
 ---@field format? "anthropic"|"openai"|"openai-responses"|"ullage" Default 'ullage'.
 
---- The exported text.
+--- The exported session: JSONL for the format `ullage`, JSON for the others.
 ---@class (exact) ullage.ExportResult
 ---@field text string
 
---- The strongest thing that happened to a file. Members are ordered from the weakest to the strongest.
+--- What a conversation did to a file. The ledger keeps one action per file: its last change, but a file that was created and then modified stays `created`, and a later `read` replaces no change.
 ---@alias ullage.FileAction "read"|"modified"|"created"|"deleted"
 
---- A file: the strongest action on it, the number of actions, and the index of the last message that touched it.
+--- A file that archived messages touched: its path, the action on it (see `FileAction`), the number of actions (`times`), and the index in the transcript of the last message that touched it.
 ---@class (exact) ullage.FileArtifact
 ---@field path string
 ---@field action ullage.FileAction
 ---@field times? integer Default 1.
 ---@field last_index? integer Default 0.
 
---- Forks a session after the message `messageId`, or at its end.
+--- A conversation that an agent has and Ullage follows, and how full its context is. Sizes are tokens, times are Unix milliseconds; a value that is not known is null, and a text that is not known is "". `sessionId` is its session, which can be read as any other. `agentShort` is `agent` in a few characters, for a status bar. `agentSessionId` is the agent's own id of the conversation, and `path` the agent's file. A sub-agent's conversation is only listed if the one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until `compactsAt` in four of five cases. `compactCommand` is what a user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user.
+---@class (exact) ullage.FollowedConversation
+---@field sessionId string
+---@field agent string
+---@field agentShort string
+---@field agentSessionId string
+---@field title string
+---@field cwd string
+---@field path string
+---@field parent string
+---@field model string
+---@field live boolean
+---@field processId? integer|vim.NIL
+---@field used? integer|vim.NIL
+---@field usedSource? ullage.UsageSource|vim.NIL
+---@field percent? integer|vim.NIL
+---@field window? integer|vim.NIL
+---@field windowSource? ullage.WindowSource|vim.NIL
+---@field compactsAt? integer|vim.NIL
+---@field compactsAtSource? ullage.ThresholdSource|vim.NIL
+---@field callsLeft? integer[]|vim.NIL
+---@field messages? integer|vim.NIL
+---@field warnings string[]
+---@field updatedAt integer
+---@field compactCommand string
+---@field takesFocus boolean
+
+--- Says that a session is followed. `agent` is the name of the agent that has the conversation and `path` the file from which Ullage reads it; a text is "" if it is not known.
+---@class (exact) ullage.FollowedFrom
+---@field agent string
+---@field path string
+
+--- The params of `following/changed`: the followed conversations that are new or have changed. `gone` are the sessions of those that another session has replaced, because their agent wrote the file again.
+---@class (exact) ullage.FollowingChange
+---@field rows ullage.FollowedConversation[]
+---@field gone string[]
+
+--- Empty params, of methods that take none.
+---@class (exact) ullage.FollowingParams
+
+--- Whether the server follows, and the followed conversations, the last changed first.
+---@class (exact) ullage.FollowingResult
+---@field following boolean
+---@field rows ullage.FollowedConversation[]
+
+--- Forks a session after the message `messageId`, or at its end if that is left out.
 ---@class (exact) ullage.ForkSessionParams
 ---@field sessionId string
 ---@field messageId? string
 ---@field title? string
 
---- An edit as the user sees it in a list. `words` say what the edit did, to how many `messages`. Sizes are tokens of the whole context before and after the edit, 0 if unknown. `position` is the edit's place in the log. `revertedAt` is Unix milliseconds.
+--- A conversation in an agent's own file. A text is "" if it is not known. `path` and `run` are those of `session/import`; `run` is null if the file contains one conversation. `agent` is the product's name, `format` the name of the file's format, and `originId` the agent's own id of the conversation. `here` says whether it began in `cwd` or in a folder in it. `updatedAt` is Unix milliseconds, `bytes` the size of the file. `sessionId` is the id of the stored session that was imported from it last, or null.
+---@class (exact) ullage.FoundTranscript
+---@field path string
+---@field run? integer|vim.NIL
+---@field agent string
+---@field format string
+---@field originId string
+---@field title string
+---@field cwd string
+---@field here boolean
+---@field model string
+---@field updatedAt integer
+---@field bytes integer
+---@field sessionId? string|vim.NIL
+
+--- The tokens of the context that the conversation does not contain: the system prompt and the tools of its agent or client. `tokens` equals the breakdown's `overhead`. `name` is what users see this part called.
+---@class (exact) ullage.Hidden
+---@field tokens integer
+---@field name string
+
+--- An edit as the user sees it in a list. `words` say what the edit did, to how many `messages`. Sizes are tokens of the whole context before and after the edit, 0 if unknown. `position` is the edit's place in the log. `revertedAt` is the time of its undo in Unix milliseconds, null if it is in force. `files` are those whose repeated reads it replaced, with the tokens that this saved.
 ---@class (exact) ullage.HistoryEntry
 ---@field id string
 ---@field kind string
@@ -247,26 +328,27 @@
 ---@field contextSizeBefore? integer Default 0.
 ---@field contextSizeAfter? integer Default 0.
 ---@field revertedAt? integer
+---@field files? ullage.RepeatedFile[]
 
---- Every edit ever made, oldest first.
+--- Every edit ever made in the session, oldest first.
 ---@class (exact) ullage.HistoryResult
 ---@field edits ullage.HistoryEntry[]
 
---- Programs of your own around a compaction. They get JSON on standard input, and none of your keys.
+--- Programs that run before and after a compaction. Each gets one JSON object on standard input and no API keys. If a program fails or takes too long, a notice says so and the compaction continues.
 ---@class (exact) ullage.HookSettings
 ---@field preCompact? string[] Program and arguments, run before a compaction. It may stop it or add instructions.
 ---@field postCompact? string[] Program and arguments, run after a compaction with its summary and figures.
 ---@field timeout? number Seconds after which a hook is stopped. Default 10.0.
----@field shareContent? boolean Give the hook before a compaction the messages that go, too, not only their number. Default false.
+---@field shareContent? boolean Give the hook before a compaction the messages that are archived, not only their number. Default false.
 
---- A name that the conversation repeats (function, class, flag, hash, URL), and where it occurred.
+--- A name that the agent wrote in archived messages (function, class, flag, hash, URL, but no path): text around its last occurrence (`context`), how often it occurs (`times`), and the index in the transcript of the last message that has it.
 ---@class (exact) ullage.IdentifierArtifact
 ---@field name string
 ---@field context? string
 ---@field times? integer Default 1.
 ---@field last_index? integer Default 0.
 
---- A picture: base64 `data` or a `url`. `width` and `height` are in pixels, if the sender knows them.
+--- A content block with a picture: base64 `data` or a `url`. `width` and `height` are pixels, None if the sender did not give them.
 ---@class (exact) ullage.ImageBlock
 ---@field type "image"
 ---@field media_type? string Default 'image/png'.
@@ -274,8 +356,12 @@
 ---@field url? string
 ---@field width? integer
 ---@field height? integer
+---@field provided? ullage.Provided
 
---- Imports a transcript from the file `path` or from `text`. `format` is needed if the format cannot be detected. `run` chooses one, from 1, if the file holds several runs.
+--- What an import did. `new`: it made a session. `unchanged`: the session of an earlier import has all messages already. `grown`: new messages were appended to the session of an earlier import. `diverged`: there is a session of an earlier import, but the transcript's messages differ from that session's, so a new session was made.
+---@alias ullage.ImportOutcome "new"|"unchanged"|"grown"|"diverged"
+
+--- Imports a transcript from the file `path` or from `text`. `format` is needed if the format cannot be detected. `run` chooses one conversation, counted from 1, if the file holds several. `cwd` is the session's folder if the transcript names none.
 ---@class (exact) ullage.ImportParams
 ---@field path? string
 ---@field text? string
@@ -283,18 +369,42 @@
 ---@field run? integer
 ---@field cwd? string
 
---- The new session. `unread` lists the lines of the file that no reader understands. `passedOver` counts the lines of known kinds that hold no message.
+--- The session of an import: a new one, or that of an earlier import of the same transcript (`outcome`). `messages` counts all of its messages, `added` those that this import has appended. `divergedFrom` is the earlier import's session if the outcome is `diverged`. `unread` lists the lines of the file that could not be read. `passedOver` counts the lines of known kinds that hold no message.
 ---@class (exact) ullage.ImportResult
 ---@field session ullage.SessionResult
 ---@field format string
+---@field outcome ullage.ImportOutcome
 ---@field messages integer
+---@field added integer
+---@field divergedFrom? string|vim.NIL
 ---@field unread ullage.SkippedLine[]
 ---@field passedOver integer
 
---- Which threshold `used` has reached.
+--- Who keeps the context within its window. `ullage`: Ullage does. `agent`: the agent that has the conversation does; Ullage reads the conversation and compacts it only if the user asks. `nobody`: automatic management is off, or no window is known.
+---@alias ullage.Keeper "ullage"|"agent"|"nobody"
+
+--- What a fact is.
+---@alias ullage.Kind "constraint"|"decision"|"path"|"name"|"command"|"number"|"error"
+
+--- The number of tokens at which the context is compacted, and how that is known. `percent` is `tokens` as a percentage of the window. `times` is the number of compactions that the threshold was learned from, 0 if it was not learned. `basis` is the evidence, one line for the user.
+---@class (exact) ullage.KnownThreshold
+---@field tokens integer
+---@field percent integer
+---@field source ullage.ThresholdSource
+---@field basis string
+---@field times integer
+
+--- The window in tokens and how it is known. `basis` is the evidence, one line for the user. `contradiction` describes evidence against this window, null if there is none.
+---@class (exact) ullage.KnownWindow
+---@field size integer
+---@field source ullage.WindowSource
+---@field basis string
+---@field contradiction? string|vim.NIL
+
+--- How full the context is: `warning` from the warning threshold, `critical` from the compaction threshold, `normal` below both. `off` means that there is no budget, because management is off or no window is known.
 ---@alias ullage.Level "off"|"normal"|"warning"|"critical"
 
---- Lists the sessions of one folder, or all. `cursor` is the `nextCursor` of the previous page.
+--- Lists the sessions of one folder, or all if `cwd` is left out. `cursor` is the `nextCursor` of the previous page.
 ---@class (exact) ullage.ListSessionsParams
 ---@field cwd? string
 ---@field cursor? string
@@ -303,6 +413,17 @@
 ---@class (exact) ullage.ListSessionsResult
 ---@field sessions ullage.ListedSession[]
 ---@field nextCursor? string
+
+--- Lists the conversations that coding agents keep on this machine, the newest first. `cwd` is an absolute path: the conversations of this folder and the folders in it are listed before the others. If `all` is false, the others are left out. Without `cwd`, all are listed. `limit` is the largest number of conversations.
+---@class (exact) ullage.ListTranscriptsParams
+---@field cwd? string
+---@field all? boolean Default true.
+---@field limit? integer Default 30.
+
+--- The conversations, without those of sub-agents, and the files that could not be read.
+---@class (exact) ullage.ListTranscriptsResult
+---@field transcripts ullage.FoundTranscript[]
+---@field unread ullage.UnreadFile[]
 
 --- A listed session in ACP's shape. `updatedAt` is ISO 8601.
 ---@class (exact) ullage.ListedSession
@@ -323,21 +444,54 @@
 ---@class (exact) ullage.ListedSessionMetas
 ---@field ullage ullage.ListedSessionMeta
 
---- One message. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown.
+--- One thing that was left out. `text` is as it was written, on one line, without secrets. `detail` is what else is known of it, such as how a command ended; may be empty. `index` is the message that it was in. A higher `weight` is needed more likely.
+---@class (exact) ullage.LostEntry
+---@field kind ullage.Kind
+---@field text string
+---@field detail string
+---@field index integer
+---@field weight number
+
+--- Lists what the compaction `editId` left out, or without it the last one in force. `limit` is the most entries of each kind, `briefSize` the most UTF-16 units of the brief.
+---@class (exact) ullage.LostParams
+---@field sessionId string
+---@field editId? string
+---@field limit? integer Default 100.
+---@field briefSize? integer Default 10000.
+
+--- What a compaction left out, by kind and then by weight. `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has. `readable` is false if the summary is encrypted, so that what it leaves out is not known. `counts` has how many were left out of each kind, whether listed or not. `brief` quotes what is needed most, to be given back to the agent; empty if nothing was left out or there is no room for a line.
+---@class (exact) ullage.LostResult
+---@field editId? string|vim.NIL
+---@field timestamp integer
+---@field messages integer
+---@field kept integer
+---@field readable boolean
+---@field counts table<string, integer>
+---@field entries ullage.LostEntry[]
+---@field brief string
+
+--- One message of a transcript. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown. `provided` holds fields that only the provider's own format has, such as `name`.
 ---@class (exact) ullage.Message
 ---@field id string
 ---@field role ullage.Role
 ---@field content ullage.Block[]
 ---@field timestamp? integer Default 0.
+---@field provided? ullage.Provided
 
---- A message from a client. `content` may be plain text. If `id` or `timestamp` (Unix milliseconds) is left out, the server sets it.
+--- A message from a client, as Anthropic's Messages API or OpenAI's Chat Completions has it, or with Ullage's own blocks. `content` may be plain text; OpenAI's answers may have none. `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal` and `audio` are OpenAI's. If `id` or `timestamp` (Unix milliseconds) is left out, the server sets it.
 ---@class (exact) ullage.MessageInput
----@field role ullage.Role
----@field content string|ullage.Block[]
+---@field role "assistant"|"developer"|"function"|"system"|"tool"|"user"
+---@field content? string|table<string, any>[] Text, or content blocks of one of the formats.
 ---@field id? string
 ---@field timestamp? integer
+---@field name? string
+---@field tool_calls? table<string, any>[]
+---@field tool_call_id? string
+---@field function_call? table<string, any>
+---@field refusal? string
+---@field audio? table<string, any>
 
---- Lists messages. `scope` `context` lists what the model would be sent, `transcript` lists every message, archived or not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then ignored. With `provider`, the result also has the context as a request of that provider.
+--- Lists messages. `scope` `context` lists the messages that the model would be sent, `transcript` lists every message, archived or not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then ignored. With `provider`, the result also has the context as a request of that provider.
 ---@class (exact) ullage.MessagesParams
 ---@field sessionId string
 ---@field messageId? string
@@ -346,20 +500,22 @@
 ---@field limit? integer
 ---@field provider? ullage.Provider
 
---- A page of messages. `total` counts all messages of the scope. `request` has the fields of a request of the provider, if one was named.
+--- A page of messages. `total` counts all messages of the scope. `request` has the fields of a request of the provider that the params named, null if they named none.
 ---@class (exact) ullage.MessagesResult
 ---@field entries ullage.Entry[]
 ---@field total integer
 ---@field request? table<string, any>|vim.NIL
 
---- What you know better than the catalog about one model.
+--- Settings for one model, which override the catalog's facts about it.
 ---@class (exact) ullage.ModelSettings
 ---@field window? integer|vim.NIL Input tokens the model accepts.
 ---@field maxOutput? integer|vim.NIL Most tokens of one answer.
 ---@field encoding? "approximate"|"cl100k_base"|"o200k_base"|vim.NIL How to count this model's tokens.
+---@field toolSyntax? "caret"|"native"|"xml"|vim.NIL How the model calls tools: by its provider's own way, or in its text, as XML tags or between fences of three carets. Unset: native, or xml where the provider has nativeTools false.
 ---@field summaryPrompt? string Further instructions for summaries of this model's sessions.
+---@field context? table<string, any> Context settings of this model's sessions that differ, for example its strategies.
 
---- Starts a session. All fields are optional.
+--- Starts a session, with the settings and tools that are given. All fields are optional.
 ---@class (exact) ullage.NewSessionParams
 ---@field cwd? string
 ---@field model? string
@@ -368,10 +524,10 @@
 ---@field tools? ullage.ToolDefinition[]
 ---@field context? table<string, any> Fields of `ContextSettings` that differ from the workspace's; forks inherit them.
 
---- An empty result.
+--- An empty result, of methods that return nothing.
 ---@class (exact) ullage.Nothing
 
---- A line of text for the user. It is sent live only and is not part of the transcript.
+--- A line of text for the user. It is sent once to the clients that are connected, and is not part of the transcript.
 ---@class (exact) ullage.Notice
 ---@field sessionUpdate "notice"
 ---@field severity ullage.Severity
@@ -379,18 +535,18 @@
 ---@field description? string
 ---@field _meta? { ullage: ullage.NoticeMeta }
 
---- A notice's kind (a stable word for programs) and the edit that it is about.
+--- A notice's kind (a word that never changes, for programs) and the id of the edit that the notice is about, null if there is none.
 ---@class (exact) ullage.NoticeMeta
 ---@field kind string
 ---@field editId? string|vim.NIL
 
---- How a command ended, as far as its output shows.
+--- How a command ended, as far as its output shows; `unknown` if the output does not show it.
 ---@alias ullage.Outcome "passed"|"failed"|"unknown"
 
---- The kinds of options that Ullage offers, a subset of ACP's.
+--- The kinds of options that Ullage offers when it asks for permission, a subset of ACP's.
 ---@alias ullage.PermissionKind "allow_once"|"allow_always"|"reject_once"
 
---- One option that the user may choose.
+--- One option of a permission request; `name` is its label.
 ---@class (exact) ullage.PermissionOption
 ---@field optionId string
 ---@field name string
@@ -404,7 +560,7 @@
 --- Whether the user chose an option, or the prompt turn was cancelled before.
 ---@alias ullage.PermissionOutcomeKind "selected"|"cancelled"
 
---- The tool call in question, as its `tool_call` update described it.
+--- The tool call for which permission is asked, with the fields of its `tool_call` update.
 ---@class (exact) ullage.PermissionToolCall
 ---@field toolCallId string
 ---@field title string
@@ -419,16 +575,16 @@
 ---@field messageId string
 ---@field pinned? boolean Default true.
 
---- The ids of all pinned messages.
+--- The ids of all pinned messages of the session.
 ---@class (exact) ullage.PinResult
 ---@field pinned string[]
 
---- Prompts the model. `prompt` holds ACP content blocks.
+--- Prompts the model, or runs a slash command. `prompt` holds ACP content blocks.
 ---@class (exact) ullage.PromptParams
 ---@field sessionId string
 ---@field prompt table<string, any>[] ACP content blocks.
 
---- How the turn ended, by ACP's stop reason.
+--- How the prompt turn ended, by ACP's stop reason.
 ---@class (exact) ullage.PromptResult
 ---@field stopReason ullage.TurnEnd
 
@@ -436,6 +592,12 @@
 ---@class (exact) ullage.Prompting
 ---@field provider? string|vim.NIL
 ---@field remedy string
+
+--- The fields of a content block or message that only its provider's format has. `format` is `anthropic` or `openai`. `fields` (for example `cache_control`, `citations`, `name`) are added to the block when a request is written in that format; other formats leave them out. If Ullage's fields cannot express the provider's block (`whole`), `fields` are the provider's complete block. A kind of block that Ullage does not know is a text block of its JSON, to be counted and searched.
+---@class (exact) ullage.Provided
+---@field format string
+---@field fields table<string, any>
+---@field whole? boolean Default false.
 
 --- A message format: Anthropic's Messages API, OpenAI's Chat Completions or OpenAI's Responses.
 ---@alias ullage.Provider "anthropic"|"openai"|"openai-responses"
@@ -451,16 +613,35 @@
 ---@field timeout? number Seconds without a word from the server after which it is given up. Default 120.0.
 ---@field contextEditing? boolean Let the provider itself clear old tool results (Anthropic) and make compactions (Anthropic, OpenAI), for models that can. Default false.
 
---- How much of the messages after the first exchange a truncated range leaves, in the terms that coding agents use.
+--- How much of the messages after the first exchange a truncation keeps: nothing, the last two messages, the last half or the last quarter of them. The choices are those of other coding agents.
 ---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
 
---- The server asks the client whether a tool call may be made.
+--- What the user should know about the threshold at which the agent compacts, or about its absence. `text` is one sentence.
+---@class (exact) ullage.Remark
+---@field kind ullage.RemarkKind
+---@field text string
+
+--- What a remark on the threshold says. `no_threshold`: the agent does not compact this model's context by itself. `changed`: the threshold differs from the one that earlier compactions show. `no_effect`: a setting of the agent asks for another threshold, and the conversation shows that the agent does not follow it. `passed`: the conversation has gone on beyond the threshold, so the real one is not known.
+---@alias ullage.RemarkKind "no_threshold"|"changed"|"no_effect"|"passed"
+
+--- Gives a session another title, in one line.
+---@class (exact) ullage.RenameSessionParams
+---@field sessionId string
+---@field title string
+
+--- What repeated reads of one file cost. `occurrences` is the number of reads in which a notice replaced lines of the file. `tokens_saved` is the file's share of the tokens that the edit saved, apportioned by characters.
+---@class (exact) ullage.RepeatedFile
+---@field path string
+---@field occurrences integer
+---@field tokens_saved integer
+
+--- Params of the request by which the server asks the client's user whether a tool call may be made.
 ---@class (exact) ullage.RequestPermissionParams
 ---@field sessionId string
 ---@field toolCall ullage.PermissionToolCall
 ---@field options ullage.PermissionOption[]
 
---- The client's answer.
+--- The client's result of a permission request.
 ---@class (exact) ullage.RequestPermissionResult
 ---@field outcome ullage.PermissionOutcome
 
@@ -470,8 +651,9 @@
 ---@field uri string
 ---@field text? string
 ---@field mime_type? string
+---@field provided? ullage.Provided
 
---- Goes back to a checkpoint: undoes the edits made after it, and redoes the edits undone after it. The checkpoint is one of: an edit (which stays in force), a message, a position in the log, a time in Unix milliseconds or ISO 8601. `dryRun` only says what would change.
+--- Goes back to a checkpoint: undoes the edits made after it, and redoes the edits undone after it. Exactly one field names the checkpoint: the place after an edit (which stays in force) or after a message, a position in the log, or a time in Unix milliseconds or ISO 8601. `dryRun` only says what would change.
 ---@class (exact) ullage.RestoreParams
 ---@field sessionId string
 ---@field editId? string
@@ -482,7 +664,7 @@
 
 ---@alias ullage.ResultPart ullage.TextBlock|ullage.ImageBlock|ullage.ResourceBlock
 
---- The edits that were undone or redone, in their new state, how many more messages are in the context (negative if edits were redone), and how full it is. After a `dryRun`: what they would be.
+--- The edits that were undone or redone, in their new state, the number of messages that came back into the context (negative if redone edits removed more), and how full the context is. After a `dryRun`: what they would be.
 ---@class (exact) ullage.RevertResult
 ---@field edits ullage.EditInfo[]
 ---@field messagesBack integer
@@ -491,13 +673,13 @@
 --- Who a message is from. Tool results are the user's, as in Anthropic's API.
 ---@alias ullage.Role "system"|"user"|"assistant"
 
---- A provider's own compaction of the archived messages, as `data` that only this provider can read. `provider` is its name in the settings; `tokens` is its size in a prompt.
+--- A provider's own compaction of the archived messages, as encrypted `data` that only this provider can read. `provider` is the provider's name in the settings; `tokens` is the size of `data` in a prompt.
 ---@class (exact) ullage.SealedCompaction
 ---@field provider string
 ---@field data string
 ---@field tokens integer
 
---- A message that matches a query. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the message's number among the appended messages of the session, from 0, inherited ones included.
+--- A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the message's index among the appended messages of the session, from 0, inherited ones included. `fits` says whether the message contains most of the query's words; one that does not is seldom what was searched for.
 ---@class (exact) ullage.SearchHit
 ---@field sessionId string
 ---@field messageId string
@@ -505,23 +687,24 @@
 ---@field role string
 ---@field score number
 ---@field snippet string
+---@field fits boolean
 
---- Searches one session, or all if `sessionId` is left out. `query` holds names, whole or in part, or a question in plain words.
+--- Searches the messages of one session, or of all if `sessionId` is left out. `query` holds names, whole or in part, or a question in plain words.
 ---@class (exact) ullage.SearchParams
 ---@field query string
 ---@field sessionId? string
 ---@field limit? integer Default 10.
 
---- The messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives the whole message.
+--- The messages that match the query, best first. `context/messages` with a hit's `sessionId` and `messageId` gives the whole message.
 ---@class (exact) ullage.SearchResult
 ---@field hits ullage.SearchHit[]
 
---- Messages go by who speaks, oldest first; those of a kind that is not named stay as long as that is possible.
+--- Drops messages kind by kind in the given order, and of one kind the oldest first. Messages of a kind that is not named are kept as long as that is possible.
 ---@class (exact) ullage.Selective
 ---@field type "selective"
----@field order? ullage.Speaker[] What goes first, what next.
+---@field order? ullage.Speaker[] The kinds that are dropped, in this order.
 
---- The session's title or the time of its last change (ISO 8601). If no window is known, `_meta` has the figures (see `UsageUpdate`).
+--- The session's title or the time of its last change (ISO 8601) changed. If no window is known, `_meta` has the figures of the context, because no `UsageUpdate` is sent.
 ---@class (exact) ullage.SessionInfoUpdate
 ---@field sessionUpdate "session_info_update"
 ---@field title? string
@@ -533,11 +716,11 @@
 ---@field sessionId string
 ---@field update ullage.Update
 
---- Names a session.
+--- Names the session that the method is about.
 ---@class (exact) ullage.SessionParams
 ---@field sessionId string
 
---- A session, how full its context is, and whether it can be prompted.
+--- A session with its title and folder, how full its context is, and whether its prompts would be answered.
 ---@class (exact) ullage.SessionResult
 ---@field sessionId string
 ---@field title string
@@ -554,29 +737,34 @@
 ---@field context? ullage.ContextSettings
 ---@field summary? ullage.SummarySettings
 ---@field hooks? ullage.HookSettings
+---@field archive? ullage.ArchiveSettings
 
---- How important a notice is.
+--- How important a notice is for the user.
 ---@alias ullage.Severity "info"|"warning"|"error"
 
---- A part of the file that became no event. `line` is its line number or the index of its element, counted from 1. `reason` says why it was skipped. `expected` is true for parts that the format has besides the conversation (progress lines, snapshots), and false for parts that could not be read.
+--- A part of a transcript file that was not turned into an event. `line` is its line number or the number of its element, from 1. `reason` says why it was skipped. `expected` is true for parts that the format has in addition to the conversation (progress lines, snapshots), and false for parts that could not be read.
 ---@class (exact) ullage.SkippedLine
 ---@field line integer
 ---@field reason string
 ---@field expected boolean
 
---- The last messages stay, by number, whatever they count.
+--- Keeps the last `maxMessages` messages and drops the older ones, even if the context would fit without that.
 ---@class (exact) ullage.SlidingWindow
 ---@field type "sliding_window"
 ---@field maxMessages? integer Messages that stay. Default 20.
 
---- The first and the last messages stay; of those between them the oldest go until the rest fits.
+--- Keeps the first and the last messages. Drops the oldest of the messages between them until the context fits the target.
 ---@class (exact) ullage.Smart
 ---@field type "smart"
 ---@field keepFirst? integer Messages that stay at the beginning. Default 2.
 ---@field keepLast? integer Messages that stay at the end. Default 10.
 
---- The kind of a group of messages: a tool use with its results, the assistant's text, or the user's.
+--- The kind of a group of messages that are dropped together: a tool use with its results, a text of the assistant, or a message of the user.
 ---@alias ullage.Speaker "tool"|"assistant"|"user"
+
+--- Starts following the conversations of agents on this machine, to which the user has agreed. `folders` are absolute paths: the newest conversation of each is listed, too, however old it is.
+---@class (exact) ullage.StartFollowingParams
+---@field folders? string[]
 
 ---@alias ullage.StrategySettings ullage.SlidingWindow|ullage.TokenBudget|ullage.Selective|ullage.Smart|ullage.TruncateRange
 
@@ -588,28 +776,33 @@
 ---@field prepareAt? number Share of the usable window from which a summary is prepared in the background. Default 0.75.
 ---@field confirm? boolean Ask instead of compacting by itself, as long as the context is not over its usable window. Default false.
 
---- Plain text.
+--- A content block of plain text.
 ---@class (exact) ullage.TextBlock
 ---@field type "text"
 ---@field text string
+---@field provided? ullage.Provided
 
---- ACP's text content block.
+--- A text, in the shape of ACP's text content block.
 ---@class (exact) ullage.TextContent
 ---@field type "text"
 ---@field text string
 
---- A model's reasoning. `signature` must go back to the provider unchanged. `redacted` holds encrypted reasoning without readable text.
+--- A content block with a model's reasoning. `signature` must be sent back to the provider unchanged. `redacted` holds encrypted reasoning that only the provider can read.
 ---@class (exact) ullage.ThinkingBlock
 ---@field type "thinking"
 ---@field thinking string
 ---@field signature? string
 ---@field redacted? string
+---@field provided? ullage.Provided
 
---- The oldest messages go until the rest fits.
+--- How it is known at how many tokens the context is compacted. `ours`: Ullage compacts there. `settings`: the settings of the agent or of the user say so. `learned`: the agent's own automatic compactions show it. `rule`: agents of this kind and version do so.
+---@alias ullage.ThresholdSource "ours"|"settings"|"learned"|"rule"
+
+--- Drops the oldest messages until the context fits the target.
 ---@class (exact) ullage.TokenBudget
 ---@field type "token_budget"
 
---- The model calls a tool.
+--- The model calls a tool. `ToolCallUpdate` with the same `toolCallId` reports its progress.
 ---@class (exact) ullage.ToolCall
 ---@field sessionUpdate "tool_call"
 ---@field toolCallId string
@@ -628,7 +821,7 @@
 ---@field content? ullage.ToolContent[]
 ---@field rawInput? table<string, any>
 
---- ACP's tool call content: the tool's result, as text.
+--- A tool's result as text, in the shape of ACP's tool call content.
 ---@class (exact) ullage.ToolContent
 ---@field type "content"
 ---@field content ullage.TextContent
@@ -639,7 +832,7 @@
 ---@field description? string
 ---@field input_schema? table<string, any>
 
---- The kinds of tool calls that Ullage's own tools have, a subset of ACP's.
+--- The kinds of the tools in Ullage's toolbox, a subset of ACP's kinds of tool calls.
 ---@alias ullage.ToolKind "read"|"search"|"edit"|"think"|"other"
 
 --- A file that a tool call touches; `line` counts from 1.
@@ -647,29 +840,31 @@
 ---@field path string
 ---@field line? integer
 
---- The result of the tool call `tool_use_id`.
+--- The result of the tool call with the id `tool_use_id`. `is_error` is set if the tool failed.
 ---@class (exact) ullage.ToolResultBlock
 ---@field type "tool_result"
 ---@field tool_use_id string
 ---@field content? ullage.ResultPart[]
 ---@field is_error? boolean Default false.
+---@field provided? ullage.Provided
 
---- The states of a tool call.
+--- The states of a tool call, as in ACP.
 ---@alias ullage.ToolStatus "pending"|"in_progress"|"completed"|"failed"
 
---- A model's call of the tool `name`. The result carries the same `id`.
+--- A model's call of the tool `name` with `input`. The block with the result has the same id in `tool_use_id`.
 ---@class (exact) ullage.ToolUseBlock
 ---@field type "tool_use"
 ---@field id string
 ---@field name string
 ---@field input table<string, any>
+---@field provided? ullage.Provided
 
---- Drops a range after the first exchange at once, again and again until the rest fits.
+--- Drops a range of messages after the first exchange, and again a range of the remaining ones, until the context fits the target.
 ---@class (exact) ullage.TruncateRange
 ---@field type "truncate_range"
----@field keep? ullage.RangeKeep How much of the rest stays. Default 'half'.
+---@field keep? ullage.RangeKeep How much of those messages is kept. Default 'half'.
 
---- What happens when the context is full: whole messages go by one of the strategies, or a summary is made.
+--- What happens when the context is full: a strategy drops whole messages, or a compaction summarizes them.
 ---@alias ullage.TruncationMode "sliding_window"|"token_budget"|"smart"|"summarize"
 
 --- Why a prompt turn ended: ACP's closed set of stop reasons.
@@ -681,9 +876,14 @@
 ---@field editId? string
 ---@field dryRun? boolean Default false.
 
+--- A file that could not be read, and the reason in words.
+---@class (exact) ullage.UnreadFile
+---@field path string
+---@field reason string
+
 ---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate|ullage.UserMessageChunk|ullage.AgentMessageChunk|ullage.AgentThoughtChunk|ullage.ToolCall|ullage.ToolCallUpdate
 
---- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes tokens read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.provider_usage` converts the other providers' shapes.
+--- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.provider_usage` converts the other providers' shapes.
 ---@class (exact) ullage.Usage
 ---@field input_tokens? integer Default 0.
 ---@field output_tokens? integer Default 0.
@@ -691,7 +891,7 @@
 ---@field cache_creation_input_tokens? integer Default 0.
 ---@field reasoning_tokens? integer Default 0.
 
---- What Ullage knows beyond ACP's two numbers. Tokens; null where the window is unknown.
+--- All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none is known. `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last report, in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless the session is followed: then nothing can be changed in it.
 ---@class (exact) ullage.UsageMeta
 ---@field source ullage.UsageSource
 ---@field level ullage.Level
@@ -709,18 +909,30 @@
 ---@field pendingMessages integer
 ---@field errorShare? number|vim.NIL
 ---@field shares? ullage.BudgetShares|vim.NIL
+---@field asOf? integer|vim.NIL
+---@field percent? integer|vim.NIL
+---@field warnPercent? integer|vim.NIL
+---@field window? ullage.KnownWindow|vim.NIL
+---@field threshold? ullage.KnownThreshold|vim.NIL
+---@field left? integer|vim.NIL
+---@field callsLeft? ullage.CallsLeft|vim.NIL
+---@field remarks ullage.Remark[]
+---@field hidden ullage.Hidden
+---@field managedBy ullage.Keeper
+---@field agent string
+---@field followed? ullage.FollowedFrom|vim.NIL
 
---- How full a context is. `used`: tokens in the context. `size`: the model's window in tokens, null while unknown. `cost`: what the session has cost, missing if the price of any request is unknown. `_meta.ullage`: all other figures.
+--- How full a context is. `used`: tokens in the context. `size`: the window in tokens, null while it is unknown. `cost`: what the session has cost, missing if the price of any request is unknown. `_meta.ullage`: all other figures.
 ---@class (exact) ullage.UsageResult
 ---@field used integer
 ---@field size? integer|vim.NIL
 ---@field cost? ullage.Cost
 ---@field _meta { ullage: ullage.UsageMeta }
 
---- How the figure `used` is known. `reported`: the provider's last report covers the whole context. `stale`: messages were appended after that report and were counted here. `estimated`: no report covers this context, because there was none yet or because an edit followed it.
+--- How the figure `used` is known. `reported`: the provider's last report covers the whole context. `stale`: messages were appended after that report, and Ullage counted them. `estimated`: Ullage counted the whole context, because there is no report yet or an edit followed the last one.
 ---@alias ullage.UsageSource "reported"|"estimated"|"stale"
 
---- Tokens in context, the window in effect, and the session's cost if every request's price is known. It is never sent with a guessed `size`.
+--- The tokens in the context (`used`), the window (`size`), and the session's cost if the price of every request is known. If no window is known, this update is not sent.
 ---@class (exact) ullage.UsageUpdate
 ---@field sessionUpdate "usage_update"
 ---@field used integer
@@ -728,8 +940,11 @@
 ---@field cost? ullage.Cost
 ---@field _meta? { ullage: ullage.UsageMeta }
 
---- The user's prompt as it enters the transcript, so that every client of the session shows it.
+--- A user's prompt that was added to the transcript, sent so that every client of the session shows it.
 ---@class (exact) ullage.UserMessageChunk
 ---@field sessionUpdate "user_message_chunk"
 ---@field content ullage.TextContent
 ---@field messageId string
+
+--- How a window is known. `settings`: the user's settings name it. `agent`: the agent that has the conversation says so. `log`: the conversation itself proves it, by its agent's compactions or by a reported prompt. `rule`: the agent gives this window to its models unless its user chose another; this conversation does not say. `catalog`: the list of models.
+---@alias ullage.WindowSource "settings"|"agent"|"log"|"rule"|"catalog"

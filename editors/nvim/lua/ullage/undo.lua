@@ -12,6 +12,7 @@ local KINDS = {
   duplicate_reads = 'repeated file reads',
   shorten = 'shortened parts',
   drop = 'dropped messages',
+  rewind = 'going back',
 }
 
 ---@param edit table `EditInfo` of the protocol
@@ -31,99 +32,77 @@ local function in_force(edits)
   end, edits)
 end
 
-local function action(edit)
-  return edit.partOf or edit.id
-end
-
----@param edits table[] the edits to undo
-local function tokens(edits)
-  local sum = 0
-  for _, edit in ipairs(edits) do
-    sum = sum + edit.tokensSaved
-  end
-  return sum
-end
-
----Returns `122K tokens; the context will be at 98 %`.
-local function consequence(edits)
-  local back, figures = tokens(edits), session.figures
-  local brings = ('brings back %s tokens'):format(words.short(back))
-  if figures and figures.size then
-    return ('%s; the context will be at %d %%'):format(brings, words.percent(figures.used + back, figures.size))
-  end
-  return brings
+---Returns `brings back 122K tokens; the context will be at 98 %`. The server has computed the figures.
+---@param usage table a `UsageResult` of the wire
+local function consequence(usage)
+  local after, figures = require('ullage.session.figures').read(usage), session.figures
+  local difference = after.used - (figures and figures.used or 0)
+  local text = ('%s %s tokens'):format(
+    difference < 0 and 'takes away' or 'brings back',
+    words.short(math.abs(difference))
+  )
+  return after.percent and ('%s; the context will be at %d %%'):format(text, after.percent) or text
 end
 
 ---@param prompt string
 ---@param yes string
 ---@param go fun()
 local function confirm(prompt, yes, go)
-  vim.ui.select({ yes, 'Leave it' }, { prompt = prompt }, function(choice)
+  require('ullage.commandline').select({ yes, 'Leave it' }, { prompt = prompt }, function(choice)
     if choice == yes then
       go()
     end
   end)
 end
 
-local function reverted(error, result)
-  if not notices.failed(error) then
-    notices.say(('Undone: %s.'):format(words.shrinking(result.usage.used - tokens(result.edits), result.usage.used)))
-  end
-end
-
----Returns the edits that are undone together with an edit, or with the last one.
-local function together(edits, id)
-  local target = edits[#edits]
-  for _, edit in ipairs(edits) do
-    target = edit.id == id and edit or target
-  end
-  return vim.tbl_filter(function(edit)
-    return action(edit) == action(target)
-  end, edits)
-end
-
----@param messages? integer how many messages a marker archived, if that is known
-local function confirm_undo(edits, id, messages)
-  local going = together(edits, id)
-  local last = going[#going]
-  local what = messages and (words.count(messages, 'message') .. ', ') or ''
-  local prompt = ('Undo %s (%s)? %s%s.'):format(
-    KINDS[last.kind] or last.kind,
-    words.ago(last.timestamp),
-    what,
-    consequence(going)
-  )
-  confirm(prompt, 'Undo', function()
-    session.request('context/undo', id and { editId = id } or {}, reverted)
+---Sends the request that was confirmed, and shows the figures before and after it.
+---@param method string
+---@param params table
+local function revert(method, params)
+  local before = session.figures and session.figures.used
+  session.request(method, params, function(error, result)
+    if notices.failed(error) then
+      return
+    end
+    session.edited(result.usage)
+    notices.say(('Undone: %s.'):format(words.shrinking(before or result.usage.used, result.usage.used)))
   end)
 end
 
 ---Asks, then undoes an edit: the named one, or the last.
 ---@param id? string
----@param messages? integer
-function M.ask(id, messages)
-  session.request('context/history', {}, function(error, result)
-    if notices.failed(error) then
+function M.ask(id)
+  local params = id and { editId = id } or {}
+  session.request('context/undo', vim.tbl_extend('error', params, { dryRun = true }), function(error, result)
+    if error and error.kind == 'NothingToUndo' and not id then
+      notices.say('There is nothing to undo: no edit is in force.')
+      return
+    elseif notices.failed(error) then
       return
     end
-    local edits = in_force(result.edits)
-    if #edits == 0 then
-      notices.say('Nothing to undo: no edit is in force.')
-    else
-      confirm_undo(edits, id, messages)
-    end
+    local last = result.edits[#result.edits]
+    local back = result.messagesBack > 0 and (words.count(result.messagesBack, 'message') .. ', ') or ''
+    local kind = KINDS[last.kind] or last.kind
+    local prompt = ('Undo %s (%s)? %s%s.'):format(kind, words.ago(last.timestamp), back, consequence(result.usage))
+    confirm(prompt, 'Undo', function()
+      -- Named, because another edit may have been made while the question was open.
+      revert('context/undo', { editId = last.id })
+    end)
   end)
 end
 
 local function go_back(edits, number)
-  local later = vim.list_slice(edits, number + 1)
   local params = number == 0 and { timestamp = 0 } or { editId = edits[number].id }
-  if #later == 0 then
+  if number == #edits then
     notices.say('Nothing came after that checkpoint.')
     return
   end
-  confirm(('Restore: %s.'):format(consequence(later)), 'Restore', function()
-    session.request('context/restore', params, reverted)
+  session.request('context/restore', vim.tbl_extend('error', params, { dryRun = true }), function(error, result)
+    if not notices.failed(error) then
+      confirm(('Restore: %s.'):format(consequence(result.usage)), 'Restore', function()
+        revert('context/restore', params)
+      end)
+    end
   end)
 end
 
@@ -138,7 +117,7 @@ local function choose_checkpoint(edits)
       return number == 0 and 'before every edit' or ('after ' .. line(edits[number]))
     end,
   }
-  vim.ui.select(choices, options, function(number)
+  require('ullage.commandline').select(choices, options, function(number)
     if number then
       go_back(edits, number)
     end

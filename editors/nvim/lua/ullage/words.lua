@@ -60,6 +60,27 @@ function M.count(count, noun)
   return ('%s %s%s'):format(M.grouped(count), noun, count == 1 and '' or 's')
 end
 
+---Formats a range of model calls: `2 to 4 calls`.
+---@param low integer
+---@param high integer
+---@return string
+function M.calls(low, high)
+  return low == high and M.count(low, 'call') or ('%s to %s'):format(M.grouped(low), M.count(high, 'call'))
+end
+
+---Formats the model calls that are likely to be left until a compaction, or until the window is full if there will be
+---none: `2 to 4 calls left`.
+---@param low integer
+---@param high integer
+---@param compacts boolean
+---@return string
+function M.calls_left(low, high, compacts)
+  if high <= 0 then
+    return compacts and 'compacts with the next call' or 'no room for the next call'
+  end
+  return M.calls(low, high) .. ' left'
+end
+
 local UNITS = { { 86400, 'day' }, { 3600, 'hour' }, { 60, 'minute' } }
 
 ---Returns `2 hours ago` for a time in Unix milliseconds.
@@ -86,40 +107,38 @@ function M.fit(text, cells)
   return vim.fn.strcharpart(text, 0, math.max(cells - 1, 0)) .. '…'
 end
 
----Returns the first line that is not blank, without blanks around it.
+---Returns the first line that is not blank, without blanks around it and without a terminal's colours.
 ---@param text string
 ---@return string
 function M.first_line(text)
   local line = text:match('%S[^\n]*') or ''
-  return (line:gsub('%s+$', ''):gsub('%c', ' '))
+  return (line:gsub('\27%[[%d;?]*%a', ''):gsub('%s+$', ''):gsub('%c', ' '))
 end
 
----Breaks a long line at blanks. A line without blanks stays whole.
----@param line string
----@param width integer bytes, the same as cells for most text that is shown here
----@return string[]
-function M.wrap(line, width)
-  local indent = line:match('^%s*[-*]?%s*'):gsub('[-*]', ' ')
-  local lines, current = {}, ''
-  for word in line:gmatch('%s*%S+') do
-    if #current > 0 and #current + #word > width then
-      lines[#lines + 1] = current
-      current = indent .. word:gsub('^%s+', '')
-    else
-      current = current .. word
-    end
-  end
-  lines[#lines + 1] = current
-  return lines
+---Returns the number by which users name a message, `#41`. Users count from 1, as in every list, summary and command; the
+---wire has the index, from 0.
+---@param index integer
+---@return string
+function M.number(index)
+  return '#' .. (index + 1)
 end
 
----Converts JSON's null to nil. Neovim's version decides whether a nested null arrives as |vim.NIL| or as nil.
+---Replaces JSON's null by nil in a value of the wire, so that no caller meets |vim.NIL|. Elements of a list keep it,
+---because a list with holes has no length.
 ---@generic T
 ---@param value T
 ---@return T?
-function M.value(value)
+function M.without_nil(value)
   if value == vim.NIL then
     return nil
+  elseif type(value) == 'table' then
+    for key, inner in pairs(value) do
+      if inner == vim.NIL and type(key) == 'string' then
+        value[key] = nil
+      elseif type(inner) == 'table' then
+        M.without_nil(inner)
+      end
+    end
   end
   return value
 end

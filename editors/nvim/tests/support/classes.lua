@@ -24,9 +24,28 @@ function Classes.read(path)
   return self
 end
 
+---Returns the parts of a text between the separators that stand in no brackets.
+---@param separator string one character
+local function parts(text, separator)
+  local found, depth, start = {}, 0, 1
+  for place = 1, #text do
+    local sign = text:sub(place, place)
+    if sign:find('[<{(]') then
+      depth = depth + 1
+    elseif sign:find('[>})]') then
+      depth = depth - 1
+    elseif sign == separator and depth == 0 then
+      found[#found + 1] = text:sub(start, place - 1)
+      start = place + 1
+    end
+  end
+  found[#found + 1] = text:sub(start)
+  return found
+end
+
 ---Returns the type at the beginning of the text after a field's name. A description may follow the type.
 function Classes.first_type(text)
-  return text:match('^%b{}') or text:match('^table%b<>[^%s]*') or text:match('^%S+')
+  return parts(text, ' ')[1]
 end
 
 ---@return string[] faults empty if the value is of the type
@@ -44,16 +63,10 @@ function Classes:faults(value, kind, path)
   return found
 end
 
----Returns the parts of a union, with aliases resolved. Text in brackets stays whole.
+---Returns the types of a union, with aliases resolved.
 function Classes:alternatives(kind)
   kind = self.aliases[kind] or kind
-  local whole = kind:match('^table%b<>') or kind:match('^%b{}')
-  local rest = whole and kind:sub(#whole + 1) or kind
-  local parts = { whole }
-  for part in rest:gmatch('[^|]+') do
-    parts[#parts + 1] = part
-  end
-  return parts
+  return parts(kind:match('^%((.+)%)$') or kind, '|')
 end
 
 local function is_any()
@@ -77,6 +90,38 @@ function Classes:faults_of_one(value, kind, path)
   end
   local fits = kind == vim.inspect(value) or type(value) == PLAIN[kind]
   return fits and (kind ~= 'integer' or value % 1 == 0) and {} or { path .. ' is no ' .. kind }
+end
+
+---Returns a copy of a value of the type without any field that may be left out.
+function Classes:bare(value, kind)
+  if type(value) ~= 'table' then
+    return value
+  end
+  for _, alternative in ipairs(self:alternatives(kind)) do
+    if self.aliases[alternative] then
+      return self:bare(value, alternative)
+    elseif #self:faults_of_one(value, alternative, '') == 0 then
+      return self:bare_of_one(value, alternative)
+    end
+  end
+  return value
+end
+
+function Classes:bare_of_one(value, kind)
+  local element = kind:match('^(.+)%[%]$')
+  local name, inner = kind:match('^{ ([%w_]+): (%S+) }$')
+  local fields = name and { [name] = { kind = inner } } or self.fields[kind]
+  local copy = {}
+  for key, each in pairs(value) do
+    if element then
+      copy[key] = self:bare(each, element)
+    elseif not fields then
+      copy[key] = each
+    elseif not fields[key].optional then
+      copy[key] = self:bare(each, fields[key].kind)
+    end
+  end
+  return copy
 end
 
 function Classes:faults_of_each(value, kind, path, is_right)

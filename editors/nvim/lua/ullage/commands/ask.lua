@@ -1,22 +1,15 @@
-local chat = require('ullage.chat')
-
-local function ask(text)
-  require('ullage.context').follow()
-  chat.ask(text)
-end
-
 ---@type ullage.Command
 return {
   summary = 'Ask the model; its answer comes in the conversation',
-  run = function(words)
-    if words ~= '' then
-      ask(words)
-      return
+  edits = true,
+  range = true,
+  run = function(words, call)
+    local prompt = require('ullage.prompt')
+    local quoted = (call.range or 0) > 0 and prompt.quote(vim.api.nvim_get_current_buf(), call.line1, call.line2) or nil
+    if words == '' then
+      prompt.open(quoted)
+    else
+      prompt.send(quoted and words .. '\n\n' .. quoted or words)
     end
-    vim.ui.input({ prompt = 'Ask: ', default = chat.unsent }, function(text)
-      if text and vim.trim(text) ~= '' then
-        ask(text)
-      end
-    end)
   end,
 }

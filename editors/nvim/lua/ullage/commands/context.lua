@@ -2,6 +2,11 @@
 return {
   summary = 'Open the conversation with its figures',
   run = function()
-    require('ullage.context').open()
+    local following = require('ullage.following')
+    if following.in_terminal() or #following.shown > 0 then
+      require('ullage.following.opening').current()
+    else
+      require('ullage.context').open()
+    end
   end,
 }

@@ -4,7 +4,7 @@ return {
   run = function(words)
     require('ullage').new_session({ model = words }, function(error)
       if not require('ullage.notices').failed(error) then
-        require('ullage.notices').say('A new session. Messages come in through require("ullage").append().')
+        require('ullage.notices').say('A new session. :Ullage ask asks the model.')
       end
     end)
   end,

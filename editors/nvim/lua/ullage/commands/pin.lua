@@ -14,6 +14,7 @@ end
 ---@type ullage.Command
 return {
   summary = 'Pin or unpin the message under the cursor, or one that you choose',
+  edits = true,
   run = function()
     require('ullage.context.pick').message('Pin or unpin a message', toggle)
   end,

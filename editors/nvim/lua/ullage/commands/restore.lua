@@ -1,6 +1,7 @@
 ---@type ullage.Command
 return {
   summary = 'Take back every edit after a checkpoint',
+  edits = true,
   run = function(words)
     require('ullage.undo').restore(words ~= '' and words or nil)
   end,

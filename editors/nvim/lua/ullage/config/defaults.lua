@@ -3,10 +3,11 @@ return {
   cmd = nil,
   store = nil,
   resume = true,
+  follow = nil,
   -- Only settings that differ from the server's own defaults (`ullage.generated`) are sent.
   settings = {},
-  context = { open = 'vsplit' },
-  statusline = { done_seconds = 6 },
+  context = { open = 'vsplit', keys = true },
+  statusline = { done_seconds = 6, start = true, quiet = false },
   notices = { level = 'info', choices = 'command' },
   -- As in other editors' language clients, a server that keeps failing is not restarted for ever.
   recovery = { attempts = 4, seconds = 180 },

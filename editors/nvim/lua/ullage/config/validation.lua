@@ -48,12 +48,13 @@ local function command(value)
   end
 end
 
-local RULES = {
+M.RULES = {
   cmd = command,
   store = is('string'),
   resume = is('boolean'),
-  context = { open = one_of('vsplit', 'split', 'tab', 'current') },
-  statusline = { done_seconds = at_least(0) },
+  follow = is('boolean'),
+  context = { open = one_of('vsplit', 'split', 'tab', 'current'), keys = is('boolean') },
+  statusline = { done_seconds = at_least(0), start = is('boolean'), quiet = is('boolean') },
   notices = { level = one_of('info', 'warning', 'error', 'off'), choices = one_of('command', 'prompt') },
   recovery = { attempts = at_least(0), seconds = at_least(1) },
   -- Checked with the server's schema.
@@ -102,7 +103,7 @@ end
 ---@return string[]
 function M.faults(options)
   local faults = {}
-  judge(options, RULES, '', faults)
+  judge(options, M.RULES, '', faults)
   if type(options) == 'table' and options.settings ~= nil then
     vim.list_extend(faults, require('ullage.config.settings').faults(options.settings))
   end

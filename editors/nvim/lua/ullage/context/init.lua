@@ -20,6 +20,8 @@ local view
 local loader
 ---@type integer? a window that is to show the next compaction from its beginning
 local watcher
+---@type string? the session whose messages were opened in place
+local shown_id
 
 local function windows()
   return view and vim.api.nvim_buf_is_valid(view.buffer) and vim.fn.win_findbuf(view.buffer) or {}
@@ -54,7 +56,7 @@ local function on_compaction(what, running, ...)
   else
     -- A user who reads an answer while it is written is not moved to a summary.
     local wanted = what == 'completed' and #chat.prompts == 0
-    loader.open_number = wanted and running and running.number or nil
+    loader.ended = wanted and running and { number = running.number, readers = view:live_readers() } or nil
     loader:reload()
   end
 end
@@ -78,10 +80,22 @@ local function listen()
       loader:follow(figures)
     end
   end)
-  events.on('session', function()
-    if view then
+  events.on('session', function(active)
+    -- A session that got a title, or was opened again after a crash, is the same one.
+    local id = active and active.id
+    if view and id ~= shown_id then
       view.open = {}
     end
+    shown_id = id
+    M.reload()
+  end)
+  vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized', 'BufWinEnter', 'WinClosed' }, {
+    group = vim.api.nvim_create_augroup('ullage.context', {}),
+    callback = vim.schedule_wrap(function()
+      M.resize()
+    end),
+  })
+  events.on('edited', function()
     M.reload()
   end)
   events.on('compaction', on_compaction)
@@ -110,22 +124,6 @@ local function set_options(buffer)
   vim.bo[buffer].filetype = 'ullage'
 end
 
-local function make()
-  local buffer = vim.api.nvim_create_buf(true, false)
-  vim.api.nvim_buf_set_name(buffer, NAME)
-  set_options(buffer)
-  view = views.new(buffer)
-  loader = loaders.new(view)
-  keys.set(view)
-  vim.api.nvim_create_autocmd('BufWipeout', {
-    buffer = buffer,
-    callback = function()
-      views.by_buffer[buffer] = nil
-      view, loader = nil, nil
-    end,
-  })
-end
-
 local WINDOW = {
   wrap = false,
   number = false,
@@ -150,6 +148,36 @@ local function dress(window)
   show_turn(window)
 end
 
+local function make()
+  local buffer = vim.api.nvim_create_buf(true, false)
+  vim.api.nvim_buf_set_name(buffer, NAME)
+  set_options(buffer)
+  view = views.new(buffer)
+  loader = loaders.new(view)
+  keys.set(view)
+  -- Also a window that a quickfix list or `:buffer` shows it in.
+  vim.api.nvim_create_autocmd('BufWinEnter', {
+    buffer = buffer,
+    callback = function()
+      dress(vim.api.nvim_get_current_win())
+    end,
+  })
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = buffer,
+    callback = function()
+      views.by_buffer[buffer] = nil
+      view, loader = nil, nil
+    end,
+  })
+end
+
+---Breaks the conversation again when its windows have another width.
+function M.resize()
+  if is_shown() and view:measure() then
+    loader:show()
+  end
+end
+
 local heard = false
 
 ---Opens the buffer, or goes to it if it is shown.
@@ -157,6 +185,7 @@ local heard = false
 function M.open(done)
   if not heard then
     heard = true
+    shown_id = session.active and session.active.id
     draw.setup()
     listen()
   end
@@ -168,7 +197,6 @@ function M.open(done)
     vim.api.nvim_set_current_win(window)
   else
     require('ullage.window').show(view.buffer)
-    dress(0)
   end
   loader:reload(done)
 end
@@ -198,18 +226,59 @@ end
 
 ---Shows the next compaction from its beginning in the current window, if that window shows the conversation.
 function M.watch()
-  watcher = view and vim.api.nvim_get_current_buf() == view.buffer and vim.api.nvim_get_current_win() or nil
+  watcher = M.is_current() and vim.api.nvim_get_current_win() or nil
+end
+
+---Whether the current window shows the conversation.
+---@return boolean
+function M.is_current()
+  return view ~= nil and vim.api.nvim_get_current_buf() == view.buffer
+end
+
+---Opens the buffer, and goes to a message.
+---@param index integer of the message
+function M.go_to(index)
+  local function go()
+    local at = view and keys.row_of_index(view, index)
+    local window = windows()[1]
+    if at and window then
+      vim.api.nvim_win_set_cursor(window, { at, 0 })
+      vim.cmd('normal! zv')
+    end
+  end
+  local window = windows()[1]
+  if window and loader.builder then
+    vim.api.nvim_set_current_win(window)
+    vim.cmd("normal! m'")
+    go()
+  else
+    M.open(go)
+  end
+end
+
+---Returns the item under the cursor, in the context buffer.
+---@return ullage.Item?
+function M.item_under_cursor()
+  return M.is_current() and keys.item(view) or nil
 end
 
 ---Returns the message under the cursor, in the context buffer.
 ---@return ullage.Entry?
 function M.entry_under_cursor()
-  if view and vim.api.nvim_get_current_buf() == view.buffer then
-    return keys.entry(view)
-  end
+  return M.is_current() and keys.entry(view) or nil
 end
 
----Puts the hits of a search into a quickfix list with places in the conversation.
+---Returns the lines of the quickfix list of a search: the hits without the buffer's name, which is the same for all.
+---@param info { id: integer, start_idx: integer, end_idx: integer }
+---@return string[]
+function M.hit_lines(info)
+  local list = vim.fn.getqflist({ id = info.id, items = 1 }).items
+  return vim.tbl_map(function(item)
+    return item.text
+  end, vim.list_slice(list, info.start_idx, info.end_idx))
+end
+
+---Puts the hits of a search into a quickfix list with places in the conversation, and goes to the first one.
 ---@param query string
 ---@param hits table[]
 function M.show_hits(query, hits)
@@ -219,13 +288,20 @@ function M.show_hits(query, hits)
       local item = loader.builder.by_message[hit.messageId]
       local at = item and view:row_of(item)
       if at then
-        local text = (hit.snippet:gsub('%s+', ' '))
+        local text = (hit.snippet:gsub('%*%*', ''):gsub('%s+', ' '))
+        text = ('%s %s'):format(words.number(hit.index), text)
         list[#list + 1] = { bufnr = view.buffer, lnum = at, col = 1, text = text }
       end
     end
-    vim.fn.setqflist({}, ' ', { title = 'Ullage search: ' .. query, items = list })
-    vim.cmd('botright copen')
+    vim.fn.setqflist({}, ' ', {
+      title = 'Ullage search: ' .. query,
+      items = list,
+      quickfixtextfunc = "v:lua.require'ullage.context'.hit_lines",
+    })
+    -- Before the list opens: from the list, Neovim would show the conversation in one more window.
     vim.cmd('silent! cfirst')
+    vim.cmd('botright copen')
+    vim.api.nvim_set_option_value('wrap', false, { win = 0, scope = 'local' })
   end)
 end
 

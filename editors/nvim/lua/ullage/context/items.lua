@@ -1,6 +1,7 @@
 -- A conversation's messages as items of one line each. Pure: no editor state is read or changed.
 --
 -- A message has a line for its text and one for each tool call. A tool's result joins the line of its call.
+local marks = require('ullage.context.marks')
 local words = require('ullage.words')
 
 local M = {}
@@ -12,13 +13,19 @@ local M = {}
 ---@field role? string
 ---@field text string the text of its line
 ---@field tokens integer
+---@field messages? integer the messages that begin with it, or whose results it shows
+---@field is_path? boolean its text is a path, of which the end says most
 ---@field archived boolean
+---@field folded? boolean it stands under the line of an archived stretch
 ---@field pinned boolean
 ---@field error? string the line that says why a tool call failed
+---@field broken? boolean the server ended before the message was complete
 ---@field placed? boolean it has a line
 ---@field state? string the state of a call that has no result yet
 ---@field cleared? boolean the model is no longer sent the result
 ---@field trigger? string the trigger of a marker's compaction
+---@field edit_id? string the edit of a marker's compaction
+---@field lost? string what a marker's compaction left out, in a line
 ---@field block? table the tool call, or a marker's block
 ---@field result? table the tool's result
 
@@ -66,19 +73,41 @@ end
 -- The fields that describe a tool's input best. The first that exists is used.
 local TELLING = { 'path', 'file_path', 'command', 'cmd', 'pattern', 'query', 'url', 'description' }
 
+---Returns a field of an input as text, or nil. A list of words is a command; of `bash -lc COMMAND` the last word is.
+---@param value any
+---@return string?
+local function as_text(value)
+  if type(value) == 'string' then
+    return value
+  elseif type(value) ~= 'table' or not vim.islist(value) or type(value[1]) ~= 'string' then
+    return nil
+  elseif #value == 3 and type(value[3]) == 'string' and type(value[2]) == 'string' and value[2]:find('^%-%l*c$') then
+    return value[3]
+  end
+  return table.concat(vim.tbl_map(tostring, value), ' ')
+end
+
+---Returns the line that describes a tool's input best, and the key of its field.
 ---@param input any
 ---@return string
+---@return any key
 local function telling(input)
   if type(input) ~= 'table' then
-    return ''
+    return '', nil
   end
   for _, key in ipairs(TELLING) do
-    if type(input[key]) == 'string' then
-      return line(input[key])
+    local text = as_text(input[key])
+    if text then
+      return line(text), key
     end
   end
-  local key = next(input)
-  return key and type(input[key]) == 'string' and line(input[key]) or ''
+  local keys = vim.tbl_filter(function(key)
+    return type(input[key]) == 'string'
+  end, vim.tbl_keys(input))
+  table.sort(keys, function(one, other)
+    return tostring(one) < tostring(other)
+  end)
+  return keys[1] and line(input[keys[1]]) or '', keys[1]
 end
 
 ---Returns the whole text of a message, without tool calls.
@@ -112,11 +141,11 @@ end
 function M.line_of(message)
   local text = M.text_of(message)
   if text ~= '' then
-    return ('%s: %s'):format(message.role, line(text))
+    return ('%s: %s'):format(message.role, (marks.render(line(text))))
   end
   for _, block in ipairs(message.content) do
     if block.type == 'tool_use' then
-      return ('%s: ⚒ %s %s'):format(message.role, block.name, telling(block.input))
+      return ('%s: ⚒ %s %s'):format(message.role, block.name, (telling(block.input)))
     elseif block.type == 'tool_result' then
       return ('result: %s'):format(line(M.result_text(block)))
     end
@@ -201,7 +230,9 @@ end
 function Builder:add_call(entry, block)
   local call = item(entry, 'tool', block.id)
   call.block = block
-  call.text = telling(block.input)
+  local key
+  call.text, key = telling(block.input)
+  call.is_path = key == 'path' or key == 'file_path'
   self.calls[block.id] = call
   return self:push(call)
 end
@@ -233,7 +264,8 @@ function Builder:add(entry)
   local thought = self:add_thinking(entry)
   local touched = { thought }
   local text = M.text_of(entry.message)
-  if text ~= '' then
+  -- Blanks before a tool call say nothing.
+  if text:find('%S') or (text ~= '' and #entry.message.content == 1) then
     local own = self:push(item(entry, 'message', entry.message.id))
     own.text = line(text)
     touched[#touched + 1] = own
@@ -251,24 +283,57 @@ function Builder:add(entry)
   if first then
     self.by_message[entry.message.id] = first
     first.tokens = first.tokens + entry.tokens
+    first.messages = (first.messages or 0) + 1
   end
   return touched
 end
 
+---Adds what was there of a message when the server ended, after another message. The transcript does not have it.
+---@param speech ullage.Speech
+---@param after? string id of a message
+function Builder:add_broken(speech, after)
+  local message = { id = speech.id, role = speech.role, content = { { type = 'text', text = speech.text } } }
+  local entry = { message = message, index = -1, tokens = 0, archived = false, pinned = false, inserted = true }
+  local own = item(entry, 'message', speech.id)
+  own.text, own.broken = line(speech.text), true
+  local place = #self.items
+  for position, other in ipairs(self.items) do
+    if other.entry and other.entry.message.id == after then
+      place = position
+    end
+  end
+  table.insert(self.items, place + 1, own)
+  self.by_message[speech.id] = own
+end
+
+---Returns the input and the result of a tool call. A field that its row shows whole is left out.
+---@param of ullage.Item
+---@param shown? boolean the row's text fits into the window
+local function tool_parts(of, shown)
+  local input = of.block and of.block.input
+  local parts, text, key = {}, telling(input)
+  for _, name in ipairs(type(input) == 'table' and vim.tbl_keys(input) or {}) do
+    local value = as_text(input[name]) or vim.json.encode(input[name])
+    if not (shown and name == key and value == text) then
+      parts[#parts + 1] = ('%s: %s'):format(name, value)
+    end
+  end
+  table.sort(parts)
+  local result = of.result and M.result_text(of.result) or '(no result yet)'
+  parts[#parts + 1] = #parts > 0 and '\n' .. result or result
+  return parts
+end
+
 ---Returns the whole content of an item as lines, to be read in place.
 ---@param of ullage.Item
+---@param shown? boolean the row's text fits into the window
 ---@return string[]
-function M.details(of)
-  local parts = {}
+function M.details(of, shown)
+  local parts
   if of.kind == 'marker' then
-    parts = { of.block.summary, M.ledger(of.block.ledger or {}) }
+    parts = { of.lost and of.lost .. '\n' or '', of.block.summary, M.ledger(of.block.ledger or {}) }
   elseif of.kind == 'tool' then
-    local input = of.block and of.block.input or {}
-    for _, key in ipairs(vim.fn.sort(vim.tbl_keys(input))) do
-      local value = input[key]
-      parts[#parts + 1] = ('%s: %s'):format(key, type(value) == 'string' and value or vim.json.encode(value))
-    end
-    parts[#parts + 1] = of.result and ('\n' .. M.result_text(of.result)) or '\n(no result yet)'
+    parts = tool_parts(of, shown)
   elseif of.kind == 'thinking' then
     parts = { M.thinking_of(of.entry.message) }
   else

@@ -1,7 +1,12 @@
--- The keys of the context buffer, and the window that lists them.
+-- The keys of the context buffer. Each key is mapped to a `<Plug>` mapping, so that users
+-- can choose others. No key shadows a motion.
 local M = {}
 
+local format = require('ullage.words')
 local session = require('ullage.session')
+
+-- Cells of a message in a question, enough to recognise it.
+local LINE = 50
 
 ---@param view ullage.View
 ---@return ullage.Row?
@@ -9,10 +14,24 @@ local function row_here(view)
   return view.rows[vim.api.nvim_win_get_cursor(0)[1]]
 end
 
+---Finds what the compaction of an opened marker left out, and says it in the first line below.
+---@param view ullage.View
+---@param item ullage.Item
+local function find_lost(view, item)
+  local lost = require('ullage.lost')
+  if item.kind == 'marker' and item.edit_id and not item.lost and view.open[item.key] and lost.is_asked_for() then
+    lost.find(item.edit_id, function(result)
+      item.lost = lost.line(result)
+      view:reopen(item)
+    end)
+  end
+end
+
 local function expand(view)
   local line = vim.api.nvim_win_get_cursor(0)[1]
   local row = view.rows[line]
-  if row and row.item and row.item.kind == 'archived' or vim.fn.foldclosed(line) ~= -1 then
+  local folds = row and (row.section or row.item and row.item.kind == 'archived')
+  if folds or vim.fn.foldclosed(line) ~= -1 then
     vim.cmd('silent! normal! za')
     view:redraw()
     return
@@ -20,14 +39,18 @@ local function expand(view)
   local at = view:toggle(line)
   if at then
     vim.api.nvim_win_set_cursor(0, { at, 0 })
+    find_lost(view, row.item)
   end
 end
 
 local function undo(view)
+  if require('ullage.following').refuse() then
+    return
+  end
   local row = row_here(view)
   local item = row and row.item
   if item and item.kind == 'marker' and item.edit_id then
-    require('ullage.undo').ask(item.edit_id, item.block.messages_archived)
+    require('ullage.undo').ask(item.edit_id)
   else
     require('ullage.undo').ask()
   end
@@ -60,6 +83,10 @@ local function biggest(view)
   table.sort(list, function(one, other)
     return one.item.tokens > other.item.tokens
   end)
+  if #list == 0 then
+    require('ullage.notices').say('There are no messages yet.')
+    return
+  end
   local window = vim.api.nvim_get_current_win()
   local options = {
     prompt = 'The biggest parts',
@@ -67,7 +94,7 @@ local function biggest(view)
       return ('%6s  %s'):format(row.right, vim.trim(row.text))
     end,
   }
-  vim.ui.select(vim.list_slice(list, 1, BIGGEST), options, function(row)
+  require('ullage.commandline').select(vim.list_slice(list, 1, BIGGEST), options, function(row)
     local at = row and view:row_of(row.item)
     if at then
       vim.api.nvim_win_set_cursor(window, { at, 0 })
@@ -75,15 +102,53 @@ local function biggest(view)
   end)
 end
 
-local function command(words)
-  return function()
-    vim.cmd('Ullage ' .. words)
+---Asks before a key compacts: a slip of the finger must not cost a summary. The commands do not ask.
+---@param question string
+---@param words string
+local function confirmed(question, words)
+  local choices = { 'Compact', 'Preview', 'Leave it' }
+  if words ~= 'compact' then
+    table.remove(choices, 2)
+  end
+  require('ullage.commandline').select(choices, { prompt = question }, function(choice)
+    if choice == 'Compact' then
+      vim.cmd('Ullage ' .. words)
+    elseif choice == 'Preview' then
+      vim.cmd('Ullage preview')
+    end
+  end)
+end
+
+local function compact()
+  local figures = session.figures
+  if figures and figures.followed then
+    -- Asks as well.
+    vim.cmd('Ullage compact')
+    return
+  end
+  local full = figures and figures.percent and (' The context is %d %% full.'):format(figures.percent) or ''
+  confirmed(('Compact now?%s'):format(full), 'compact')
+end
+
+---@param what string
+---@param words string
+local function compact_stretch(what, words)
+  return function(view)
+    local entry = M.entry(view)
+    if require('ullage.following').refuse() then
+      return
+    elseif entry then
+      local line = format.fit(require('ullage.context.items').line_of(entry.message), LINE)
+      confirmed(('Compact %s %s “%s”?'):format(what, format.number(entry.index), line), words)
+    else
+      require('ullage.notices').say('Put the cursor on a message.')
+    end
   end
 end
 
 local function focus()
   vim.ui.input({ prompt = 'Compact, and keep above all: ' }, function(words)
-    if words then
+    if words and vim.trim(words) ~= '' then
       vim.cmd('Ullage compact ' .. words)
     end
   end)
@@ -93,94 +158,150 @@ local function stop()
   vim.cmd(#require('ullage.chat').prompts > 0 and 'Ullage stop' or 'Ullage cancel')
 end
 
----@type { [1]: string, [2]: string, [3]: fun(view: ullage.View) }[]
-local KEYS = {
-  { '<CR>', 'open or close what is under the cursor', expand },
-  { 'u', 'undo the compaction under the cursor, or the last edit', undo },
-  { 'p', 'pin or unpin the message', command('pin') },
-  { 'c', 'compact now', command('compact') },
-  { 'C', 'compact, with a focus', focus },
-  { 't', 'compact everything up to the message', command('upto') },
-  { 'f', 'compact from the message on', command('from') },
-  { 'P', 'preview a compaction', command('preview') },
-  { 'a', 'ask the model', command('ask') },
-  { 'x', 'stop the answer, or the compaction, that runs', stop },
-  { 'b', 'list the biggest parts', biggest },
-  {
-    ']]',
-    'next marker',
-    function(view)
-      jump(view, 1)
-    end,
-  },
-  {
-    '[[',
-    'previous marker',
-    function(view)
-      jump(view, -1)
-    end,
-  },
-  {
-    'R',
-    'load again',
-    function()
-      require('ullage.context').reload()
-    end,
-  },
-  {
-    'q',
-    'close',
-    function()
-      require('ullage.context').close()
-    end,
-  },
+---Returns the row of a message, or of the call that shows it if it is a tool's result.
+---@param view ullage.View
+---@param index integer of the message
+---@return integer?
+function M.row_of_index(view, index)
+  local found
+  for at, row in ipairs(view.rows) do
+    local entry = row.kind == 'item' and row.item.entry
+    if entry and not entry.inserted and entry.index <= index then
+      found = at
+    end
+  end
+  return found
+end
+
+---Goes to the message whose number is under the cursor, for example `#41` in a summary.
+---@param view ullage.View
+local function jump_to_number(view)
+  local column = vim.api.nvim_win_get_cursor(0)[2] + 1
+  for first, number, last in vim.api.nvim_get_current_line():gmatch('()#(%d+)()') do
+    local at = first <= column and column < last and M.row_of_index(view, tonumber(number) - 1)
+    if at then
+      vim.cmd("normal! m'")
+      vim.api.nvim_win_set_cursor(0, { at, 0 })
+      vim.cmd('normal! zv')
+      return
+    end
+  end
+  require('ullage.notices').say('Put the cursor on the number of a message, for example #41.')
+end
+
+---Opens the link under the cursor. Its address is not in the buffer. An address that is, is opened as everywhere.
+---@param view ullage.View
+local function open_link(view)
+  local row, column = row_here(view), vim.api.nvim_win_get_cursor(0)[2]
+  for _, span in ipairs(row and row.spans or {}) do
+    if span.url and column >= span[1] and column < span[2] then
+      vim.ui.open(span.url)
+      return
+    end
+  end
+  vim.ui.open(vim.fn.expand('<cfile>'))
+end
+
+---Copies the whole text of the message or the tool call into the register.
+local function yank(view)
+  local row = row_here(view)
+  local item = row and row.item
+  if not item or item.kind == 'archived' or item.kind == 'live' then
+    require('ullage.notices').say('Put the cursor on a message.')
+    return
+  end
+  local lines = require('ullage.context.items').details(item)
+  vim.fn.setreg(vim.v.register, lines, 'l')
+  require('ullage.notices').say(('%s copied.'):format(format.count(#lines, 'line')))
+end
+
+---The mappings that exist only for this buffer. `<Plug>(ullage-NAME)` of the commands exists everywhere.
+---@type table<string, fun(view: ullage.View)>
+local ACTIONS = {
+  toggle = expand,
+  ['undo-here'] = undo,
+  ['compact-asked'] = compact,
+  ['compact-focus'] = focus,
+  ['upto-asked'] = compact_stretch('everything up to', 'upto'),
+  ['from-asked'] = compact_stretch('everything from', 'from'),
+  ['stop-any'] = stop,
+  ['jump-to-number'] = jump_to_number,
+  ['open-link'] = open_link,
+  yank = yank,
+  biggest = biggest,
+  ['next-marker'] = function(view)
+    jump(view, 1)
+  end,
+  ['previous-marker'] = function(view)
+    jump(view, -1)
+  end,
+  reload = function()
+    session.refresh()
+    require('ullage.context').reload()
+  end,
+  close = function()
+    require('ullage.context').close()
+  end,
 }
 
-local function help()
-  local lines = {}
-  for number, key in ipairs(KEYS) do
-    lines[number] = (' %-5s %s '):format(key[1], key[2])
+---@type { [1]: string, [2]: string, [3]: string }[] key, mapping, what it does
+M.KEYS = {
+  { '<CR>', 'toggle', 'open or close what is under the cursor' },
+  { 'a', 'ask', 'ask the model' },
+  { 'x', 'stop-any', 'stop the answer, or the compaction, that runs' },
+  { 'cc', 'compact-asked', 'compact now' },
+  { 'cw', 'compact-focus', 'compact, with words about what to keep' },
+  { 'ct', 'upto-asked', 'compact everything up to the message' },
+  { 'cf', 'from-asked', 'compact from the message on' },
+  { 'cp', 'preview', 'preview a compaction' },
+  { 'u', 'undo-here', 'undo the compaction under the cursor, or the last edit' },
+  { 'p', 'pin', 'pin or unpin the message' },
+  { 'gy', 'yank', 'copy the message' },
+  { 'gx', 'open-link', 'open the link' },
+  { 'gl', 'lost', 'list what the compaction left out' },
+  { 'gb', 'biggest', 'list the biggest parts' },
+  { ']]', 'next-marker', 'next marker' },
+  { '[[', 'previous-marker', 'previous marker' },
+  { '<C-]>', 'jump-to-number', 'go to the message whose number (#41) is under the cursor' },
+  { 'R', 'reload', 'load again' },
+  { 'q', 'close', 'close' },
+  { 'g?', 'help', 'show these keys' },
+}
+
+function ACTIONS.help()
+  require('ullage.context.help').show(M.KEYS)
+end
+
+---Defines the mappings in the buffer, and the default keys unless the option `context.keys` is false.
+---@param view ullage.View
+function M.set(view)
+  for name, action in pairs(ACTIONS) do
+    vim.keymap.set('n', ('<Plug>(ullage-%s)'):format(name), function()
+      action(view)
+    end, { buffer = view.buffer, desc = 'Ullage: ' .. name })
   end
-  lines[#lines + 1] = ' za zR zM  archived messages: one stretch, all, none '
-  local width = 0
-  for _, line in ipairs(lines) do
-    width = math.max(width, vim.fn.strdisplaywidth(line))
+  if not require('ullage.config').get().context.keys then
+    return
   end
-  local buffer = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-  vim.bo[buffer].modifiable, vim.bo[buffer].bufhidden = false, 'wipe'
-  local window = vim.api.nvim_open_win(buffer, true, {
-    relative = 'editor',
-    row = math.max(0, math.floor((vim.o.lines - #lines) / 2) - 1),
-    col = math.max(0, math.floor((vim.o.columns - width) / 2)),
-    width = width,
-    height = #lines,
-    style = 'minimal',
-    border = 'rounded',
-    title = ' Ullage ',
-  })
-  for _, key in ipairs({ 'q', '?', '<Esc>', '<CR>' }) do
-    vim.keymap.set('n', key, function()
-      vim.api.nvim_win_close(window, true)
-    end, { buffer = buffer, nowait = true })
+  for _, key in ipairs(M.KEYS) do
+    -- Keys of one letter do not wait for a longer mapping of the user's.
+    local options = { buffer = view.buffer, remap = true, nowait = #key[1] == 1, desc = 'Ullage: ' .. key[3] }
+    vim.keymap.set('n', key[1], ('<Plug>(ullage-%s)'):format(key[2]), options)
   end
 end
 
 ---@param view ullage.View
-function M.set(view)
-  for _, key in ipairs(KEYS) do
-    vim.keymap.set('n', key[1], function()
-      key[3](view)
-    end, { buffer = view.buffer, nowait = true, desc = 'Ullage: ' .. key[2] })
-  end
-  vim.keymap.set('n', '?', help, { buffer = view.buffer, nowait = true, desc = 'Ullage: help' })
+---@return ullage.Item?
+function M.item(view)
+  local row = row_here(view)
+  return row and session.active and row.item or nil
 end
 
 ---@param view ullage.View
 ---@return ullage.Entry?
 function M.entry(view)
-  local row = row_here(view)
-  return row and row.item and session.active and row.item.entry or nil
+  local item = M.item(view)
+  return item and item.entry or nil
 end
 
 return M

@@ -12,6 +12,7 @@ local M = {}
 ---@field builder? ullage.Builder nil until the conversation is loaded
 ---@field known { active: integer, archived: integer, compactions: integer, used: integer }
 ---@field context_total? integer length of the model's context when it was last requested
+---@field ended? { number: integer, readers: integer[] } the compaction that has just ended, and the windows that show it
 ---@field round integer answers of an earlier round are dropped
 local Loader = {}
 Loader.__index = Loader
@@ -47,13 +48,29 @@ function Loader:build(loaded)
       local edit = item.kind == 'marker' and by_time[item.block.timestamp]
       item.trigger = edit and edit.trigger
       item.edit_id = edit and edit.id
+      item.lost = require('ullage.lost').known_line(item.edit_id)
       -- The transcript does not count a marker's tokens, but the context does.
       local seen = edit and shown and shown[entry.message.id]
       item.tokens = seen and seen.tokens or item.tokens
     end
   end
+  self:add_broken(builder)
   self.builder = builder
   self.next_index = #loaded.transcript.entries > 0 and self:last_index(loaded.transcript.entries) + 1 or 0
+end
+
+---Adds what was there of the answers that a crash of the server ended, each after the message before it.
+---@param builder ullage.Builder
+function Loader:add_broken(builder)
+  for _, speeches in ipairs(chat.broken) do
+    local before
+    for _, speech in ipairs(speeches) do
+      if not builder.by_message[speech.id] and speech.text ~= '' then
+        builder:add_broken(speech, before)
+      end
+      before = speech.id
+    end
+  end
 end
 
 function Loader:last_index(entries)
@@ -66,20 +83,46 @@ function Loader:last_index(entries)
   return last
 end
 
+---Opens the marker of the compaction that has just ended, whose summary was read while it was written.
+---@return ullage.Item?
 function Loader:open_marker()
-  for _, item in ipairs(self.open_number and self.builder.items or {}) do
-    if item.kind == 'marker' and item.block.compaction_number == self.open_number then
+  for _, item in ipairs(self.ended and self.builder and self.builder.items or {}) do
+    if item.kind == 'marker' and item.block.compaction_number == self.ended.number then
       self.view.open[item.key] = true
+      return item
     end
   end
-  self.open_number = nil
 end
 
+---Moves the windows that showed the summary while it was written to its marker. The marker can be elsewhere: before a
+---compaction it is not known which messages it will keep.
+---@param marker ullage.Item
+function Loader:bring_readers(marker)
+  local at = self.view:row_of(marker)
+  local last = at + #rows.details(marker, self.view.width)
+  for _, window in ipairs(self.ended.readers) do
+    local is_there = vim.api.nvim_win_is_valid(window) and vim.api.nvim_win_get_buf(window) == self.view.buffer
+    local line = is_there and vim.api.nvim_win_get_cursor(window)[1] or at
+    if line < at or line > last then
+      vim.api.nvim_win_set_cursor(window, { at, 0 })
+      vim.api.nvim_win_call(window, function()
+        vim.cmd('normal! zz')
+      end)
+    end
+  end
+  self.ended = nil
+end
+
+---Makes the buffer show what is loaded.
 function Loader:show()
-  self:open_marker()
-  local all = head.rows(session.active, session.figures)
-  vim.list_extend(all, rows.build(self.builder.items, self.view.open))
+  local marker = self:open_marker()
+  self.view:measure()
+  local all = head.rows(session.active, session.figures, self.view.width)
+  vim.list_extend(all, rows.build(self.builder and self.builder.items or {}, self.view.open, self.view.width))
   self.view:replace(all)
+  if marker then
+    self:bring_readers(marker)
+  end
   for id in pairs(chat.calls) do
     self:show_call(id)
   end
@@ -112,12 +155,24 @@ end
 
 ---@param figures ullage.Figures
 local function facts(figures)
-  return {
-    active = figures.active,
-    archived = figures.archived,
-    compactions = figures.compactions,
-    used = figures.used,
-  }
+  return figures
+    and {
+      active = figures.active,
+      archived = figures.archived,
+      compactions = figures.compactions,
+      used = figures.used,
+    }
+end
+
+---Returns a text that changes with every edit that is made, undone or redone.
+---@param edits table[]
+local function signature(edits)
+  return table.concat(
+    vim.tbl_map(function(edit)
+      return edit.id .. (edit.reverted and '-' or '+')
+    end, edits),
+    ' '
+  )
 end
 
 ---Loads the whole conversation. `done` is called once it is shown.
@@ -127,7 +182,7 @@ function Loader:reload(done)
   local round, loaded = self.round, {}
   if not session.active then
     self.builder = nil
-    self.view:replace(head.rows())
+    self:show()
     return
   end
   self.known = facts(session.figures)
@@ -151,6 +206,7 @@ function Loader:reload(done)
     {},
     fresh(function(result)
       loaded.edits = result.edits
+      self.edits = signature(result.edits)
     end)
   )
   session.request(
@@ -212,11 +268,31 @@ function Loader:take_new(result)
   end
 end
 
+---Loads the whole conversation again if an edit was made or undone that the figures alone do not show: for example one
+---that clears results, which changes no count of messages.
+function Loader:check()
+  if self.checking then
+    self.check_again = true
+    return
+  end
+  self.checking = true
+  local round = self.round
+  session.request('context/history', {}, function(error, result)
+    self.checking = false
+    if not error and round == self.round and self.edits and signature(result.edits) ~= self.edits then
+      self:reload()
+    elseif self.check_again then
+      self.check_again = false
+      self:check()
+    end
+  end)
+end
+
 ---Decides from new figures whether messages were appended or an edit was made.
 ---@param figures ullage.Figures
 function Loader:follow(figures)
   local before, now = self.known, facts(figures)
-  if not self.builder or vim.deep_equal(before, now) then
+  if not self.builder or not figures or vim.deep_equal(before, now) then
     return
   end
   local grown = now.active > (before.active or 0)
@@ -224,9 +300,11 @@ function Loader:follow(figures)
   self.known = now
   if grown and same_past and self.context_total then
     self:append()
-  elseif not same_past or now.active ~= before.active or now.used < before.used then
+  elseif not same_past or now.active ~= before.active then
     self:reload()
+    return
   end
+  self:check()
 end
 
 return M

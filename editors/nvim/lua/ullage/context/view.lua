@@ -8,6 +8,8 @@ local M = {}
 
 -- Bytes. A message longer than this is opened while it is written, because one line cannot hold it.
 local ONE_LINE = 80
+-- Cells of a buffer that no window shows.
+local WIDTH = 80
 
 ---@class ullage.Growing text that is being written after a row
 ---@field row integer
@@ -15,10 +17,12 @@ local ONE_LINE = 80
 ---@field item ullage.Item
 ---@field tail string the last line so far
 ---@field tail_rows? integer rows that it takes
+---@field fence ullage.Fence whether code is open before the last line
 
 ---@class ullage.View
 ---@field buffer integer
 ---@field rows ullage.Row[]
+---@field width integer cells of the narrowest window that shows it
 ---@field open table<string, boolean> items that are opened in place, by key
 ---@field live? ullage.Growing the summary that is being written
 ---@field said table<string, ullage.Growing> messages that are being written, by id
@@ -31,9 +35,22 @@ M.by_buffer = {}
 ---@param buffer integer
 ---@return ullage.View
 function M.new(buffer)
-  local view = setmetatable({ buffer = buffer, rows = {}, open = {}, said = {} }, View)
+  local view = setmetatable({ buffer = buffer, rows = {}, open = {}, said = {}, width = WIDTH }, View)
   M.by_buffer[buffer] = view
   return view
+end
+
+---Takes the width of the windows that show the buffer.
+---@return boolean changed
+function View:measure()
+  local width
+  for _, window in ipairs(vim.fn.win_findbuf(self.buffer)) do
+    local cells = vim.api.nvim_win_get_width(window) - vim.fn.getwininfo(window)[1].textoff
+    width = math.min(width or cells, cells)
+  end
+  local changed = width ~= nil and width ~= self.width
+  self.width = width or self.width
+  return changed
 end
 
 local function texts(list)
@@ -78,7 +95,8 @@ function View:splice(at, count, new)
   if self.live and self.live.row > at then
     self.live.row = self.live.row + shift
   end
-  self:write(at - 1, at - 1 + count, texts(new))
+  -- A buffer without rows still has one empty line.
+  self:write(at - 1, total == 0 and -1 or at - 1 + count, texts(new))
 end
 
 ---Draws again the lines whose colours or figures changed while their text did not.
@@ -118,7 +136,16 @@ end
 ---@param active ullage.Active?
 ---@param figures ullage.Figures?
 function View:show_head(active, figures)
-  for number, row in ipairs(head.rows(active, figures)) do
+  local new, count = head.rows(active, figures, self.width), 0
+  while self.rows[count + 1] and self.rows[count + 1].kind == 'head' do
+    count = count + 1
+  end
+  if count ~= #new then
+    -- A remark has come or gone.
+    self:splice(1, count, new)
+    return
+  end
+  for number, row in ipairs(new) do
     local old = self.rows[number]
     if not old or old.text ~= row.text then
       self:splice(number, old and 1 or 0, { row })
@@ -161,17 +188,18 @@ function View:add(touched)
   self:following(function()
     for _, item in ipairs(touched) do
       local at = item.placed and self:row_of(item)
-      local new = { rows.of(item) }
+      local new = { rows.of(item, self.open[item.key], self.width) }
       if not at and self.open[item.key] then
-        vim.list_extend(new, rows.details(item))
+        vim.list_extend(new, rows.details(item, self.width))
       end
       self:splice(at or #self.rows + 1, at and 1 or 0, new)
     end
   end)
 end
 
----Opens or closes the content of a row.
+---Opens or closes the content of a row. Returns the number of the item's row.
 ---@param at integer
+---@return integer?
 function View:toggle(at)
   local row = self.rows[at]
   local item = row and row.item
@@ -181,18 +209,27 @@ function View:toggle(at)
   while self.rows[at].kind == 'detail' do
     at = at - 1
   end
-  if self.open[item.key] then
-    self.open[item.key] = nil
-    local count = 0
-    while self.rows[at + count + 1] and self.rows[at + count + 1].kind == 'detail' do
-      count = count + 1
-    end
-    self:splice(at + 1, count, {})
-  else
-    self.open[item.key] = true
-    self:splice(at + 1, 0, rows.details(item))
+  local count, new = 1, {}
+  while self.rows[at + count] and self.rows[at + count].kind == 'detail' do
+    count = count + 1
   end
+  self.open[item.key] = not self.open[item.key] or nil
+  if self.open[item.key] then
+    new = rows.details(item, self.width)
+  end
+  table.insert(new, 1, rows.of(item, self.open[item.key], self.width))
+  self:splice(at, count, new)
   return at
+end
+
+---Draws an opened item and its content again, after its content has changed.
+---@param item ullage.Item
+function View:reopen(item)
+  local at = self.open[item.key] and self:row_of(item)
+  if at then
+    self:toggle(at)
+    self:toggle(at)
+  end
 end
 
 ---Returns where a compaction that archives so many messages will put its marker: after them. Leading messages do not
@@ -223,8 +260,8 @@ end
 function View:begin_live(running)
   local at = self:cut(running.messages)
   local item = { kind = 'live', key = 'live', text = '', tokens = 0, number = running.number, waiting = true }
-  self:splice(at, 0, { rows.of(item) })
-  self.live = { row = at, count = 0, item = item, tail = '' }
+  self:splice(at, 0, { rows.of(item, false, self.width) })
+  self.live = { row = at, count = 0, item = item, tail = '', fence = {} }
   if running.text ~= '' then
     self:write_live(running.text)
   end
@@ -239,9 +276,19 @@ function View:write_live(text)
     return
   elseif live.item.waiting then
     live.item.waiting = false
-    self:splice(live.row, 1, { rows.of(live.item) })
+    self:splice(live.row, 1, { rows.of(live.item, false, self.width) })
   end
   self:grow(live, text)
+end
+
+---Returns the windows whose cursor is on the summary that is being written.
+---@return integer[]
+function View:live_readers()
+  local live = self.live
+  return vim.tbl_filter(function(window)
+    local line = vim.api.nvim_win_get_cursor(window)[1]
+    return live ~= nil and line >= live.row and line <= live.row + live.count
+  end, vim.fn.win_findbuf(self.buffer))
 end
 
 ---Extends the last line, and adds new ones.
@@ -251,8 +298,10 @@ function View:grow(live, text)
   local pieces = vim.split(live.tail .. text, '\n', { plain = true })
   local redone = live.tail_rows or 0
   local new, tail_rows = {}, 0
-  for _, piece in ipairs(pieces) do
-    local prose = rows.prose(piece, live.item)
+  for number, piece in ipairs(pieces) do
+    -- The last line may still go on, so it does not change the state that is kept.
+    local fence = number == #pieces and { mark = live.fence.mark } or live.fence
+    local prose = rows.prose(piece, live.item, self.width, fence)
     vim.list_extend(new, prose)
     tail_rows = #prose
   end
@@ -281,21 +330,22 @@ function View:say(speech, piece)
     local said = self.said[speech.id]
     if not said then
       local item = { kind = 'message', key = speech.id, role = speech.role, tokens = 0, text = '' }
-      said = { row = #self.rows + 1, count = 0, item = item, tail = '' }
+      said = { row = #self.rows + 1, count = 0, item = item, tail = '', fence = {} }
       self.said[speech.id] = said
-      self:splice(said.row, 0, { rows.of(item) })
+      self:splice(said.row, 0, { rows.of(item, false, self.width) })
     end
     said.row = self:row_of(said.item)
+    local was_open = said.count > 0
+    local is_long = #speech.text > ONE_LINE or speech.text:find('\n.*%S') ~= nil
+    local is_open = speech.text ~= '' and (is_long or self.open[speech.id] == true)
     local text = said_line(speech)
-    if text ~= said.item.text then
+    if text ~= said.item.text or is_open ~= was_open then
       said.item.text = text
-      self:splice(said.row, 1, { rows.of(said.item) })
+      self:splice(said.row, 1, { rows.of(said.item, is_open, self.width) })
     end
-    if self.open[speech.id] then
-      self:grow(said, piece)
-    elseif #speech.text > ONE_LINE or speech.text:find('\n.*%S') then
+    if is_open then
       self.open[speech.id] = true
-      self:grow(said, speech.text)
+      self:grow(said, was_open and piece or speech.text)
     end
   end)
 end
@@ -315,7 +365,7 @@ end
 function View:renew(item)
   local at = self:row_of(item)
   if at then
-    self:splice(at, 1, { rows.of(item) })
+    self:splice(at, 1, { rows.of(item, self.open[item.key], self.width) })
   end
 end
 

@@ -1,0 +1,70 @@
+-- What can be done to make room in a conversation that an agent has: only the agent can compact it.
+local notices = require('ullage.notices')
+local rows = require('ullage.following.rows')
+local terminals = require('ullage.following.terminals')
+
+local M = {}
+
+-- Milliseconds between a text and its Enter key. Agents take what comes faster for a pasted text, of which Enter is a
+-- part.
+local PAUSE = 300
+
+---Returns what the user types in the agent to compact a conversation, or nil if that is not known.
+---@param row ullage.Followed
+---@param focus string what the summary must keep
+---@return string?
+function M.command(row, focus)
+  if row.compact_command == '' then
+    return nil
+  end
+  return row.takes_focus and focus ~= '' and ('%s %s'):format(row.compact_command, focus) or row.compact_command
+end
+
+---Types a line into a terminal.
+---@param buffer integer
+---@param line string
+local function type_line(buffer, line)
+  local channel = vim.bo[buffer].channel
+  vim.api.nvim_chan_send(channel, line)
+  vim.defer_fn(function()
+    if vim.api.nvim_buf_is_valid(buffer) and vim.bo[buffer].channel == channel then
+      pcall(vim.api.nvim_chan_send, channel, '\r')
+    end
+  end, PAUSE)
+end
+
+---@param line string
+local function copy(line)
+  notices.say(('Copied %s%s.'):format(line, require('ullage.clipboard').copy(line)))
+end
+
+---Offers what can be done: to send the agent's command to the terminal in which it runs, or to copy it.
+---@param row ullage.Followed
+---@param focus string what the summary must keep
+function M.offer(row, focus)
+  local line = M.command(row, (focus:gsub('%s+', ' ')))
+  local only = ('Only %s itself can compact this conversation (%s)'):format(row.agent, rows.figures(row))
+  if not line then
+    notices.say(only .. '; the command for it is not known here.')
+    return
+  end
+  local buffer = row.process_id and terminals.of(row.process_id)
+  local choices = { ('Copy %s'):format(line), 'Leave it' }
+  if buffer then
+    table.insert(choices, 1, ('Send %s to its terminal'):format(line))
+  end
+  local dropped = focus ~= '' and not row.takes_focus and ', without words about what to keep' or ''
+  require('ullage.commandline').select(choices, { prompt = only .. dropped .. '.' }, function(choice)
+    if choice == 'Leave it' or not choice then
+      return
+    elseif not vim.startswith(choice, 'Send') then
+      copy(line)
+    elseif vim.api.nvim_buf_is_valid(buffer) and terminals.of(row.process_id) == buffer then
+      type_line(buffer, line)
+    else
+      notices.error(('%s has ended; nothing was sent.'):format(row.agent))
+    end
+  end)
+end
+
+return M

@@ -1,0 +1,116 @@
+-- Following by this Neovim's own server: only with the user's consent, and only if no other process follows.
+local client = require('ullage.client')
+local events = require('ullage.events')
+local live_file = require('ullage.following.live_file')
+local served = require('ullage.following.served')
+
+local M = {}
+
+---@return string
+local function path()
+  return vim.fn.stdpath('state') .. '/ullage/follow'
+end
+
+---Returns the user's consent: the option, or the answer that was given in an earlier Neovim; nil if there is neither.
+---@return boolean?
+function M.given()
+  local option = require('ullage.config').get().follow
+  if option ~= nil then
+    return option
+  end
+  local file = io.open(path(), 'r')
+  local answer = file and file:read('*l')
+  if file then
+    file:close()
+  end
+  return answer == 'yes' or (answer ~= 'no' and nil)
+end
+
+---Keeps the user's answer for this Neovim and later ones.
+---@param answer boolean
+local function keep(answer)
+  vim.fn.mkdir(vim.fs.dirname(path()), 'p')
+  vim.fn.writefile({ answer and 'yes' or 'no' }, path())
+end
+
+---@type boolean whether the server of this Neovim was told to follow
+local begun = false
+
+---Lets this Neovim's server follow, unless it does. The answer has the rows that are known by then; more may come.
+---@param callback fun(error: ullage.Error?)
+function M.begin(callback)
+  begun = true
+  client.request('following/start', { folders = { vim.uv.cwd() } }, function(error, result)
+    begun = error == nil
+    if result then
+      served.take({ rows = result.rows })
+    end
+    callback(error)
+  end)
+end
+
+---Lets this Neovim's server follow if the user has agreed and no process does.
+function M.ensure()
+  local fine, given = pcall(M.given)
+  if not fine or not given or begun then
+    return
+  end
+  -- Something shows the rows, which the user has asked for.
+  live_file.start()
+  if not live_file.is_written() then
+    M.begin(require('ullage.notices').failed)
+  end
+end
+
+---Ends following by this Neovim's server.
+---@param callback fun(error: ullage.Error?)
+local function finish(callback)
+  if not begun then
+    callback()
+    return
+  end
+  begun = false
+  served.forget()
+  client.request('following/stop', {}, callback)
+end
+
+---Takes the user's answer, and begins or ends following.
+---@param answer boolean
+---@param callback fun(error: ullage.Error?)
+function M.answer(answer, callback)
+  keep(answer)
+  if answer then
+    M.begin(callback)
+  else
+    finish(callback)
+  end
+end
+
+---Asks whether to follow, and takes the answer. A list that is closed without a choice is no answer.
+---@param callback fun(error: ullage.Error?, answer: boolean)
+function M.ask(callback)
+  local choices = { 'Follow them', 'Not now', 'Never' }
+  local prompt = 'Follow the conversations of coding agents on this machine? Their files are only read.'
+  require('ullage.commandline').select(choices, { prompt = prompt }, function(choice)
+    if choice == 'Follow them' or choice == 'Never' then
+      M.answer(choice == 'Follow them', function(error)
+        callback(error, choice == 'Follow them')
+      end)
+    end
+  end)
+end
+
+function M.setup()
+  -- A server that is started again has forgotten that it follows.
+  events.on('server', function(state)
+    if state ~= 'running' then
+      begun = false
+      served.forget()
+    end
+  end)
+  events.on('ready', M.ensure)
+  -- The process that followed may have ended.
+  events.on('following', M.ensure)
+end
+
+return M

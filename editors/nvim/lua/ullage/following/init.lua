@@ -1,0 +1,208 @@
+-- What agents' conversations of this place the statusline shows: in which colours, and with which warnings. No server is
+-- needed for it, as long as some process follows the conversations.
+local events = require('ullage.events')
+local live_file = require('ullage.following.live_file')
+local rows = require('ullage.following.rows')
+local served = require('ullage.following.served')
+local terminals = require('ullage.following.terminals')
+
+local M = {}
+
+---@type ullage.Followed[] the rows that are shown, the fullest first
+M.shown = {}
+---@type 'terminal'|'folder'|'newest'|nil of what they are
+M.of = nil
+
+---Returns all rows that are known.
+---@return ullage.Followed[]
+function M.all()
+  return served.with(live_file.rows)
+end
+
+local GROUPS = { normal = 'UllageNormal', near = 'UllageWarn', imminent = 'UllageCritical' }
+local RANKS = { normal = 1, near = 2, imminent = 3 }
+-- Cells of a statusline that one agent takes beside what else is shown there, and the most agents in it.
+local CELLS, MOST = 40, 3
+
+---@class ullage.StatusPart
+---@field [1] string
+---@field [2] string highlight group
+
+---Whether a row is shown in quiet mode: only when two calls may be left.
+local function is_loud(row)
+  return rows.nearness(row) == 'imminent'
+end
+
+---Returns the cells of the statusline that the user looks at.
+local function width()
+  return vim.o.laststatus == 3 and vim.o.columns or vim.api.nvim_win_get_width(0)
+end
+
+---Returns the parts of the statusline that show the rows, and the group of the most urgent one.
+---@param list ullage.Followed[]
+---@return ullage.StatusPart[]
+---@return string group
+function M.parts(list)
+  if require('ullage.config').get().statusline.quiet then
+    list = vim.tbl_filter(is_loud, list)
+  end
+  local cells = width()
+  local most = math.max(1, math.min(MOST, math.floor(cells / CELLS)))
+  local parts, urgent = {}, 'normal'
+  for number, row in ipairs(list) do
+    local nearness = rows.nearness(row)
+    urgent = RANKS[nearness] > RANKS[urgent] and nearness or urgent
+    if number <= most then
+      local text = cells < 2 * CELLS and rows.briefest(row) or rows.brief(row)
+      parts[number] = { text, GROUPS[nearness] }
+    end
+  end
+  if #list > most then
+    parts[most + 1] = { ('+%d'):format(#list - most), 'UllageNormal' }
+  end
+  return parts, GROUPS[urgent]
+end
+
+---@type table<string, true> what was told, by session
+local told = {}
+
+---Tells the user once that an agent will compact soon, and what else its follower has to tell. A conversation that got
+---room again is told of again.
+---@param row ullage.Followed
+local function warn(row)
+  local key = row.session_id
+  local nearness = rows.nearness(row)
+  for _, warning in ipairs(row.warnings) do
+    if not told[key .. warning] then
+      told[key .. warning] = true
+      require('ullage.notices').say(('%s: %s'):format(row.agent, warning), 'warning', ' (:Ullage agents)')
+    end
+  end
+  if nearness == 'imminent' and not told[key] and #row.warnings == 0 then
+    require('ullage.notices').say(rows.warning(row), 'warning', ' (:Ullage agents)')
+  end
+  told[key] = nearness == 'imminent' or told[key] and nearness == 'near' or nil
+end
+
+---Finds the rows of this place again, and publishes `followed`.
+local function refresh()
+  M.shown, M.of = rows.choose(M.all(), terminals.place())
+  for _, row in ipairs(M.shown) do
+    warn(row)
+  end
+  events.emit('followed')
+end
+
+-- Several windows may be entered in one turn of the loop.
+local refresh_is_due = false
+
+local function refresh_soon()
+  if not refresh_is_due then
+    refresh_is_due = true
+    vim.schedule(function()
+      refresh_is_due = false
+      if live_file.is_started() then
+        refresh()
+      end
+    end)
+  end
+end
+
+---Begins to show the conversations. Something that shows them calls this; the first call finds them at once.
+function M.start()
+  if not live_file.is_started() then
+    live_file.start()
+    refresh()
+  end
+end
+
+local suspended = false
+
+---Nobody sees the statusline of a Neovim that is suspended.
+local function suspend()
+  suspended = live_file.is_started()
+  live_file.stop()
+end
+
+local function resume()
+  if suspended then
+    suspended = false
+    M.start()
+  end
+end
+
+---Returns the row of a session, if it is followed.
+---@param session_id? string
+---@return ullage.Followed?
+function M.row(session_id)
+  for _, row in ipairs(M.all()) do
+    if row.session_id == session_id then
+      return row
+    end
+  end
+end
+
+---Returns the conversation of the agent that runs in the current terminal, or nil if the current window shows none.
+---@return ullage.Followed?
+function M.in_terminal()
+  local shown, of = rows.choose(M.all(), terminals.place())
+  return of == 'terminal' and shown[1] or nil
+end
+
+---Returns all rows in the order of a list: those of the folder first, then the live ones, then the newest.
+---@return ullage.Followed[]
+function M.listed()
+  local folder = terminals.place().folder
+  local function rank(row)
+    return (rows.is_in(row.cwd, folder) and 0 or 2) + (row.live and 0 or 1)
+  end
+  local list = M.all()
+  table.sort(list, function(one, other)
+    if rank(one) ~= rank(other) then
+      return rank(one) < rank(other)
+    end
+    return one.updated_at > other.updated_at
+  end)
+  return list
+end
+
+---Returns the conversation that a command about the current one means, if an agent has it: that of the current terminal,
+---or else the active session.
+---@return ullage.Followed?
+function M.current()
+  local active = require('ullage.session').active
+  return M.in_terminal() or active and M.row(active.id) or nil
+end
+
+---Returns the agent that has the active session's conversation, or nil if a change is made here and seen by the model.
+---@return string?
+function M.owner()
+  local session = require('ullage.session')
+  local followed = session.figures and session.figures.followed
+  local row = not followed and live_file.is_written() and session.active and M.row(session.active.id)
+  local agent = followed and followed.agent or row and row.agent
+  return agent and (agent ~= '' and agent or 'An agent') or nil
+end
+
+---Says why the active session cannot be changed, if an agent has it.
+---@return boolean refused
+function M.refuse()
+  local agent = M.owner()
+  if agent then
+    local text = ('%s has this conversation; it is only read here.'):format(agent)
+    require('ullage.notices').say(text, 'info', ' A copy can be changed (:Ullage fork).')
+  end
+  return agent ~= nil
+end
+
+function M.setup()
+  events.on('following', refresh)
+  local group = vim.api.nvim_create_augroup('ullage.following', {})
+  local moves = { 'BufEnter', 'WinEnter', 'TermOpen', 'TermClose', 'DirChanged', 'VimResized', 'WinResized' }
+  vim.api.nvim_create_autocmd(moves, { group = group, callback = refresh_soon })
+  vim.api.nvim_create_autocmd('VimSuspend', { group = group, callback = suspend })
+  vim.api.nvim_create_autocmd('VimResume', { group = group, callback = resume })
+  vim.api.nvim_create_autocmd('VimLeavePre', { group = group, callback = live_file.stop })
+end
+
+return M

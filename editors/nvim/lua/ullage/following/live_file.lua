@@ -1,0 +1,198 @@
+-- The live file, which the process that follows the agents' conversations writes next to the store. It is only read.
+local events = require('ullage.events')
+local rows = require('ullage.following.rows')
+
+local M = {}
+
+---@type ullage.Followed[] the newest change first
+M.rows = {}
+---@type integer? the process that follows the conversations and writes the file
+M.writer = nil
+
+-- Milliseconds between two looks at the file. A change is heard of at once where the system tells of it.
+local INTERVAL = 2000
+local VERSION = 1
+
+local timer, watcher, watched
+---@type string? the file's identity when it was last read
+local seen
+
+---Returns the server's own store: `sessions.db` in the user's data folder, as Python's platformdirs names it.
+---@return string
+local function default_store()
+  local named = vim.env.XDG_DATA_HOME
+  local xdg = named and vim.startswith(named, '/') and named or nil
+  if vim.fn.has('win32') == 1 then
+    return vim.fs.normalize(vim.env.LOCALAPPDATA or '~/AppData/Local') .. '/ullage/sessions.db'
+  elseif vim.fn.has('mac') == 1 and not xdg then
+    return vim.fs.normalize('~/Library/Application Support/ullage/sessions.db')
+  end
+  return vim.fs.normalize(xdg or '~/.local/share') .. '/ullage/sessions.db'
+end
+
+---Returns the store that the server of this Neovim has.
+---@return string
+local function store()
+  local config = require('ullage.config').get()
+  local chosen = config.store
+  for number, word in ipairs(config.cmd or {}) do
+    chosen = chosen or word:match('^%-%-store=(.+)') or (word == '--store' and config.cmd[number + 1]) or nil
+  end
+  return chosen and vim.fn.fnamemodify(vim.fs.normalize(chosen), ':p') or default_store()
+end
+
+---@return string
+function M.path()
+  return store() .. '.live.json'
+end
+
+---Whether a process is there. One of another user is.
+---@param process_id integer
+---@return boolean
+local function is_running(process_id)
+  local _, _, code = vim.uv.kill(process_id, 0)
+  return code ~= 'ESRCH'
+end
+
+---Whether a process follows the conversations, so that their figures are kept up to date.
+---@return boolean
+function M.is_written()
+  return M.writer ~= nil and is_running(M.writer)
+end
+
+---Takes the rows of the file's text; none if the text cannot be read or is of a newer version.
+---@param text string
+local function take(text)
+  local fine, value = pcall(vim.json.decode, text, { luanil = { object = true } })
+  if not fine or type(value) ~= 'table' or value.version ~= VERSION then
+    M.rows, M.writer = {}, nil
+    return
+  end
+  M.rows = rows.read(value.sessions)
+  M.writer = type(value.follower) == 'number' and value.follower or nil
+end
+
+---Marks the rows whose process has ended: live no more, whatever the file says. Returns whether any was live.
+local function bury()
+  local buried = false
+  for _, row in ipairs(M.rows) do
+    if row.live and row.process_id and not is_running(row.process_id) then
+      row.live, buried = false, true
+    end
+  end
+  return buried
+end
+
+---@param path string
+---@return string?
+local function read(path)
+  local file = io.open(path, 'rb')
+  local text = file and file:read('*a')
+  if file then
+    file:close()
+  end
+  return text
+end
+
+---@type boolean whether the file was kept up to date at the last look
+local was_written = false
+
+---Reads the file if it is another one than before, and publishes `following` if anything has changed: the rows, or
+---whether a process keeps them up to date.
+function M.look()
+  local path = M.path()
+  local status = vim.uv.fs_stat(path)
+  local identity = status
+    and ('%s %d %d %d %d'):format(path, status.ino, status.size, status.mtime.sec, status.mtime.nsec)
+  local changed = identity ~= seen
+  if changed then
+    seen = identity
+    take(status and read(path) or '')
+  end
+  local is_written = M.is_written()
+  if bury() or changed or is_written ~= was_written then
+    was_written = is_written
+    events.emit('following')
+  end
+end
+
+local look_is_due = false
+
+---Looks once for all changes that are told in one turn of the loop.
+local function look_soon()
+  if not look_is_due then
+    look_is_due = true
+    vim.schedule(function()
+      look_is_due = false
+      M.look()
+    end)
+  end
+end
+
+local function unwatch()
+  if watcher then
+    watcher:stop()
+    watcher:close()
+  end
+  watcher, watched = nil, nil
+end
+
+---Watches the file's folder, because the file is replaced at every change. Where that cannot be done, the timer does.
+local function watch()
+  local path = M.path()
+  local folder, name = vim.fs.dirname(path), vim.fs.basename(path)
+  if watched == folder or not vim.uv.fs_stat(folder) then
+    return
+  end
+  unwatch()
+  watcher = vim.uv.new_fs_event()
+  local started = watcher
+    and watcher:start(folder, {}, function(error, changed)
+      if not error and (changed == nil or changed == name) then
+        look_soon()
+      end
+    end)
+  watched = folder
+  if not started then
+    unwatch()
+    watched = folder
+  end
+end
+
+---Begins to look at the file, unless that has begun. Something that shows its rows calls this.
+function M.start()
+  if timer then
+    return
+  end
+  timer = vim.uv.new_timer()
+  timer:start(
+    INTERVAL,
+    INTERVAL,
+    vim.schedule_wrap(function()
+      if timer then
+        watch()
+        M.look()
+      end
+    end)
+  )
+  watch()
+  M.look()
+end
+
+---Ends what `start` has begun: nothing shows the rows any more.
+function M.stop()
+  if timer then
+    timer:stop()
+    timer:close()
+    timer = nil
+  end
+  unwatch()
+end
+
+---Whether the file is looked at.
+---@return boolean
+function M.is_started()
+  return timer ~= nil
+end
+
+return M

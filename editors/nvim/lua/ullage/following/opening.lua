@@ -1,0 +1,47 @@
+-- Opens the conversation of an agent as the active session.
+local consent = require('ullage.following.consent')
+local following = require('ullage.following')
+local notices = require('ullage.notices')
+local session = require('ullage.session')
+
+local M = {}
+
+---Makes a conversation the active session, and shows it.
+---@param row ullage.Followed
+local function show(row)
+  session.load(row.session_id, function(error)
+    if not notices.failed(error) then
+      require('ullage.context').open()
+    end
+  end)
+end
+
+---Makes a conversation the active session, and shows it. It grows on the screen if this Neovim's server follows as well:
+---of several processes that do, one reads the agents' files, and the others what that one has stored.
+---@param row ullage.Followed
+function M.open(row)
+  if consent.given() == false then
+    show(row)
+    return
+  end
+  consent.begin(function(error)
+    if not notices.failed(error) then
+      show(row)
+    end
+  end)
+end
+
+---Shows the current conversation: that of the agent in the current terminal, else the active session, else the first one
+---that the statusline shows.
+function M.current()
+  session.settled(function()
+    local row = following.in_terminal() or not session.active and following.shown[1] or nil
+    if row and not (session.active and session.active.id == row.session_id) then
+      M.open(row)
+    else
+      require('ullage.context').open()
+    end
+  end)
+end
+
+return M

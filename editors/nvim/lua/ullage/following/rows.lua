@@ -1,0 +1,303 @@
+-- The conversations that agents have on this machine, one row for each, and their figures in words. Pure except for the
+-- clock.
+local words = require('ullage.words')
+
+local M = {}
+
+---A conversation that is followed. A field that is not known is nil.
+---@class ullage.Followed
+---@field session_id string
+---@field agent string
+---@field agent_short string the agent's name where there is little room
+---@field agent_session_id? string
+---@field title string
+---@field cwd string
+---@field path string
+---@field live boolean
+---@field used? integer tokens
+---@field used_source? string
+---@field window? integer tokens
+---@field window_source? string
+---@field compacts_at? integer tokens
+---@field compacts_at_source? string
+---@field calls_left? integer[] the smallest and the largest number that is likely
+---@field updated_at integer Unix milliseconds
+---@field process_id? integer
+---@field warnings string[] what the user should know, a sentence each
+---@field compact_command string what the user types in the agent to compact the conversation; empty if not known
+---@field takes_focus boolean whether words about what to keep may follow it
+
+-- The fields that are not texts or whose absence means something, by the types they must have.
+local TYPES = {
+  used = 'number',
+  window = 'number',
+  compacts_at = 'number',
+  process_id = 'number',
+  updated_at = 'number',
+  live = 'boolean',
+  takes_focus = 'boolean',
+  used_source = 'string',
+  window_source = 'string',
+  compacts_at_source = 'string',
+  agent_session_id = 'string',
+}
+local TEXTS = { 'agent', 'agent_short', 'title', 'cwd', 'path', 'compact_command' }
+
+---Returns the smallest and the largest number of calls, or nil if they are not two numbers.
+local function calls(value)
+  local is_range = type(value) == 'table' and type(value[1]) == 'number' and type(value[2]) == 'number'
+  return is_range and { value[1], value[2] } or nil
+end
+
+---Returns a row without fields of a wrong type, or nil if it names no session.
+---@param given any a row of the live file, or one of the wire with the same names
+---@return ullage.Followed?
+local function checked(given)
+  if type(given) ~= 'table' or type(given.session_id) ~= 'string' then
+    return nil
+  end
+  local row = { session_id = given.session_id, calls_left = calls(given.calls_left) }
+  for name, kind in pairs(TYPES) do
+    row[name] = type(given[name]) == kind and given[name] or nil
+  end
+  for _, name in ipairs(TEXTS) do
+    row[name] = type(given[name]) == 'string' and given[name] or ''
+  end
+  row.live, row.updated_at = row.live or false, row.updated_at or 0
+  row.takes_focus = row.takes_focus or false
+  -- A file that an older version writes has no short names.
+  row.agent_short = row.agent_short ~= '' and row.agent_short or row.agent ~= '' and row.agent or '?'
+  row.warnings = vim.tbl_filter(function(warning)
+    return type(warning) == 'string'
+  end, type(given.warnings) == 'table' and given.warnings or {})
+  if row.window and row.window <= 0 then
+    row.window = nil
+  end
+  return row
+end
+
+---Returns the rows that can be read.
+---@param list any
+---@return ullage.Followed[]
+function M.read(list)
+  local rows = {}
+  for _, given in ipairs(type(list) == 'table' and list or {}) do
+    rows[#rows + 1] = checked(given)
+  end
+  return rows
+end
+
+---Returns rows of the wire, whose names are in camel case.
+---@param list table[]
+---@return ullage.Followed[]
+function M.read_wire(list)
+  return M.read(vim.tbl_map(function(wire)
+    local row = {}
+    for name, value in pairs(wire) do
+      row[name:gsub('%u', function(letter)
+        return '_' .. letter:lower()
+      end)] = value
+    end
+    return row
+  end, list))
+end
+
+---Returns how full the window is, as a whole percentage, or nil if that is not known.
+---@param row ullage.Followed
+---@return integer?
+function M.percent(row)
+  return row.used and row.window and words.percent(row.used, row.window) or nil
+end
+
+---Returns `46 %`, `~46 %`, `58K` if the window is not known, or `?`.
+---@param row ullage.Followed
+---@return string
+function M.figure(row)
+  if not row.used then
+    return '?'
+  end
+  local about = row.used_source == 'reported' and '' or '~'
+  local percent = M.percent(row)
+  return about .. (percent and ('%d %%'):format(percent) or words.short(row.used))
+end
+
+-- A compaction is imminent if so few calls may be left, and near if so few. A user who is told two calls ahead has one
+-- call to act in.
+local IMMINENT, NEAR = 2, 8
+-- The calls count from these shares of the threshold on: earlier, only a step of a size that is rare would be enough.
+local IMMINENT_FROM, NEAR_FROM = 0.75, 0.6
+-- Shares that are used where the calls left are not known: of the threshold, or of the window if there is no threshold.
+local IMMINENT_SHARE, NEAR_SHARE = 0.97, 0.9
+
+---Returns how near the agent's compaction is.
+---@param row ullage.Followed
+---@return 'normal'|'near'|'imminent'
+function M.nearness(row)
+  local limit = row.compacts_at or row.window
+  if not row.used or not limit or not row.live then
+    return 'normal'
+  end
+  local least = row.calls_left and row.calls_left[1]
+  local share = row.used / limit
+  local function reaches(most, from, otherwise)
+    if share >= 1 then
+      return true
+    elseif least then
+      return least <= most and share >= from
+    end
+    return share >= otherwise
+  end
+  if reaches(IMMINENT, IMMINENT_FROM, IMMINENT_SHARE) then
+    return 'imminent'
+  end
+  return reaches(NEAR, NEAR_FROM, NEAR_SHARE) and 'near' or 'normal'
+end
+
+---Returns `2 to 4 calls left`, or nil if that is not known.
+---@param row ullage.Followed
+---@return string?
+function M.distance(row)
+  local range = row.calls_left
+  return range and words.calls_left(range[1], range[2], row.compacts_at ~= nil) or nil
+end
+
+---Returns a row's part of a narrow statusline: `CC 46 %`.
+---@param row ullage.Followed
+---@return string
+function M.briefest(row)
+  return ('%s %s'):format(row.agent_short, M.figure(row))
+end
+
+---Returns a row's part of the statusline: `CC 46 %`, `CC 62 %, 2 to 4 calls left`.
+---@param row ullage.Followed
+---@return string
+function M.brief(row)
+  local text = M.briefest(row)
+  local distance = M.nearness(row) ~= 'normal' and M.distance(row)
+  if distance then
+    return ('%s, %s'):format(text, distance)
+  elseif not row.live and row.updated_at > 0 then
+    return ('%s, %s'):format(text, words.ago(row.updated_at))
+  end
+  return text
+end
+
+---Returns `46 % of 200K, compacts at 84 %, 20 to 31 calls left`, with `?` for what is not known.
+---@param row ullage.Followed
+---@return string
+function M.figures(row)
+  local percent = M.percent(row)
+  local about = row.used_source == 'reported' and '' or '~'
+  local parts = {
+    percent and ('%s%d %% of %s'):format(about, percent, words.short(row.window))
+      or row.used and ('%s%s of ?'):format(about, words.short(row.used))
+      or '?',
+  }
+  if row.compacts_at then
+    local at = row.window and ('%d %%'):format(words.percent(row.compacts_at, row.window))
+      or words.short(row.compacts_at)
+    parts[#parts + 1] = 'compacts at ' .. at
+  end
+  parts[#parts + 1] = row.live and M.distance(row) or nil
+  return table.concat(parts, ', ')
+end
+
+---Returns the sentence that warns of an agent's compaction.
+---@param row ullage.Followed
+---@return string
+function M.warning(row)
+  if not row.compacts_at then
+    local distance = M.distance(row)
+    return ('%s has little room: %s full%s.'):format(row.agent, M.figure(row), distance and ', ' .. distance or '')
+  end
+  local range = row.calls_left
+  local when = range and range[2] > 0 and ('in %s'):format(words.calls(range[1], range[2]))
+    or range and 'with the next call'
+    or 'soon'
+  if not row.window then
+    return ('%s compacts %s: %s of %s.'):format(row.agent, when, M.figure(row), words.short(row.compacts_at))
+  end
+  local at = words.percent(row.compacts_at, row.window)
+  return ('%s compacts %s: %s full, compacts at %d %%.'):format(row.agent, when, M.figure(row), at)
+end
+
+---@param row ullage.Followed
+---@return string
+function M.title(row)
+  local title = words.first_line(row.title)
+  return title ~= '' and title or vim.fs.basename(row.path ~= '' and row.path or row.session_id)
+end
+
+---Orders rows by how full their contexts are, the fullest first and the unknown ones last. Changes the list.
+---@param list ullage.Followed[]
+---@return ullage.Followed[]
+function M.by_fullness(list)
+  table.sort(list, function(one, other)
+    local first, second = M.percent(one) or -1, M.percent(other) or -1
+    if first == second then
+      return one.updated_at > other.updated_at
+    end
+    return first > second
+  end)
+  return list
+end
+
+local HOME = vim.uv.os_homedir()
+
+---Whether a path is the folder, or in it. In the home folder and in the root everything would be.
+---@param path string
+---@param folder string
+---@return boolean
+function M.is_in(path, folder)
+  if path == folder then
+    return path ~= ''
+  end
+  local is_wide = folder == '' or folder == '/' or folder == HOME
+  return not is_wide and vim.startswith(path, folder:gsub('/$', '') .. '/')
+end
+
+---@class ullage.Place what the current window shows
+---@field folder string Neovim's current folder
+---@field runs? fun(process_id: integer): boolean whether a process runs in the current buffer's terminal
+---@field terminal_folder? string the folder of the current buffer's terminal
+
+---@param list ullage.Followed[]
+---@param wanted fun(row: ullage.Followed): boolean
+local function only(list, wanted)
+  return vim.tbl_filter(wanted, list)
+end
+
+---Returns the rows that are shown in this place: those of the current terminal, else the live ones of the folder, else
+---the folder's newest.
+---@param list ullage.Followed[]
+---@param place ullage.Place
+---@return ullage.Followed[] rows the fullest first
+---@return 'terminal'|'folder'|'newest'|nil of what they are
+function M.choose(list, place)
+  local live = only(list, function(row)
+    return row.live
+  end)
+  local found = only(live, function(row)
+    return place.runs ~= nil and row.process_id ~= nil and place.runs(row.process_id)
+  end)
+  if #found > 0 then
+    return M.by_fullness(found), 'terminal'
+  end
+  for _, folder in ipairs({ place.terminal_folder or place.folder, place.folder }) do
+    local here = only(live, function(row)
+      return M.is_in(row.cwd, folder)
+    end)
+    if #here > 0 then
+      return M.by_fullness(here), 'folder'
+    end
+  end
+  local newest
+  for _, row in ipairs(list) do
+    if M.is_in(row.cwd, place.folder) and (not newest or row.updated_at > newest.updated_at) then
+      newest = row
+    end
+  end
+  return newest and { newest } or {}, newest and 'newest' or nil
+end
+
+return M

@@ -1,0 +1,87 @@
+-- Neovim's terminals: which processes run in them, and in which folder.
+local M = {}
+
+-- Generations of processes between a terminal's shell and an agent: a shell, a package manager, a runtime, a wrapper.
+local DEEPEST = 32
+
+---Returns the parent of a process, or nil if it has ended.
+---@param process_id integer
+---@return integer?
+local function parent(process_id)
+  local file = io.open(('/proc/%d/stat'):format(process_id), 'r')
+  if file then
+    local line = file:read('*l') or ''
+    file:close()
+    -- The name before may have brackets and blanks in it.
+    return tonumber(line:match('^.*%) %S+ (%d+)'))
+  end
+  local found = vim.fn.isdirectory('/proc/self') == 0 and vim.api.nvim_get_proc(process_id)
+  return found and found.ppid or nil
+end
+
+---Whether a process is another one, or was started by it or by one of its descendants.
+---@param process_id integer
+---@param ancestor integer
+---@return boolean
+function M.descends(process_id, ancestor)
+  local at = process_id
+  for _ = 1, DEEPEST do
+    if at == ancestor then
+      return true
+    elseif not at or at <= 1 then
+      return false
+    end
+    at = parent(at)
+  end
+  return false
+end
+
+---Returns the process of a buffer's terminal, or nil if the buffer has none or its job has ended.
+---@param buffer integer
+---@return integer?
+function M.job(buffer)
+  if not vim.api.nvim_buf_is_valid(buffer) or vim.bo[buffer].buftype ~= 'terminal' then
+    return nil
+  end
+  local fine, process_id = pcall(vim.fn.jobpid, vim.bo[buffer].channel)
+  return fine and process_id or nil
+end
+
+---Returns the folder of a terminal: where its job is now if the system says so, else where it was started.
+---@param buffer integer
+---@return string?
+function M.folder(buffer)
+  local job = M.job(buffer)
+  local now = job and vim.uv.fs_readlink(('/proc/%d/cwd'):format(job))
+  local begun = vim.api.nvim_buf_get_name(buffer):match('^term://(.-)//%d+:')
+  return now or begun and vim.fn.fnamemodify(vim.fs.normalize(begun), ':p'):gsub('(.)/$', '%1') or nil
+end
+
+---Returns the terminal in which a process runs, or nil if it runs in none of this Neovim.
+---@param process_id integer
+---@return integer? buffer
+function M.of(process_id)
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    local job = M.job(buffer)
+    if job and M.descends(process_id, job) then
+      return buffer
+    end
+  end
+end
+
+---Returns what the current window shows, for `ullage.following.rows`.
+---@return ullage.Place
+function M.place()
+  local buffer = vim.api.nvim_get_current_buf()
+  local place = { folder = vim.uv.fs_realpath(vim.uv.cwd() or '') or '' }
+  local job = M.job(buffer)
+  if job then
+    place.terminal_folder = M.folder(buffer)
+    function place.runs(process_id)
+      return M.descends(process_id, job)
+    end
+  end
+  return place
+end
+
+return M

@@ -1,0 +1,105 @@
+-- What a compaction left out: its words, and how it is found, copied and given back to the agent. What was found is kept,
+-- because finding it takes a moment.
+local notices = require('ullage.notices')
+local session = require('ullage.session')
+local words = require('ullage.words')
+
+local M = {}
+
+---The kinds in the order of the list, each with its noun and its heading.
+M.KINDS = {
+  { 'constraint', 'constraint', 'Constraints' },
+  { 'error', 'error', 'Errors' },
+  { 'decision', 'decision', 'Decisions' },
+  { 'path', 'file', 'Files' },
+  { 'command', 'command', 'Commands' },
+  { 'number', 'number', 'Numbers' },
+  { 'name', 'name', 'Names' },
+}
+
+---@type table<string, ullage.LostResult> by session and edit
+local known = {}
+
+---@param edit_id string
+---@return string
+local function key_of(edit_id)
+  return ('%s %s'):format(session.active and session.active.id, edit_id)
+end
+
+---Returns `Left out: 3 constraints, 1 file`, or why there is no list.
+---@param result ullage.LostResult
+---@return string
+function M.line(result)
+  if not result.readable then
+    return 'The summary is encrypted, so nobody but its provider knows what it leaves out.'
+  end
+  local parts = {}
+  for _, kind in ipairs(M.KINDS) do
+    local count = result.counts[kind[1]]
+    parts[#parts + 1] = count and words.count(count, kind[2]) or nil
+  end
+  return #parts == 0 and 'Left out: nothing that was looked for.' or 'Left out: ' .. table.concat(parts, ', ')
+end
+
+---Whether the active session is an agent's conversation, or was taken over from one. What Ullage itself archives is not
+---lost.
+---@return boolean
+function M.is_asked_for()
+  local figures = session.figures
+  return figures ~= nil and (figures.followed ~= nil or (figures.agent or '') ~= '')
+end
+
+---Returns the line of a compaction, or nil until it was found.
+---@param edit_id? string
+---@return string?
+function M.known_line(edit_id)
+  local result = edit_id and known[key_of(edit_id)]
+  return result and M.line(result)
+end
+
+---Finds what a compaction left out. `edit_id` is nil for the last one in force.
+---@param edit_id? string
+---@param use fun(result: ullage.LostResult)
+function M.find(edit_id, use)
+  local kept = edit_id and known[key_of(edit_id)]
+  if kept then
+    use(kept)
+    return
+  end
+  session.request('context/lost', { editId = edit_id }, function(error, result)
+    if notices.failed(error) then
+      return
+    end
+    if result.editId then
+      known[key_of(result.editId)] = result
+    end
+    use(result)
+  end)
+end
+
+---@param brief string
+function M.copy(brief)
+  if brief == '' then
+    notices.say('Nothing was left out that could be copied.')
+    return
+  end
+  local where = require('ullage.clipboard').copy(brief)
+  notices.say(('Copied %s%s.'):format(words.count(select(2, brief:gsub('\n', '\n')) + 1, 'line'), where))
+end
+
+---Puts the brief into the terminal in which the active session's agent runs. The user reads it, and presses Enter.
+---@param brief string
+function M.send(brief)
+  local row = session.active and require('ullage.following').row(session.active.id)
+  local buffer = row and row.process_id and require('ullage.following.terminals').of(row.process_id)
+  if brief == '' then
+    notices.say('Nothing was left out that could be sent.')
+  elseif not buffer then
+    notices.say('The agent runs in no terminal of this Neovim. y copies it.')
+  else
+    require('ullage.following.pasting').paste(buffer, brief)
+    notices.say(('Put into the terminal of %s. Nothing is sent before you press Enter there.'):format(row.agent))
+  end
+end
+
+return M

@@ -1,0 +1,126 @@
+-- The rows of conversations that agents have elsewhere: how they are read, and their figures in words.
+local editor = require('editor')
+local row = require('support.example_row')
+local rows = require('ullage.following.rows')
+local eq = MiniTest.expect.equality
+
+local T = editor.set()
+
+local function read(fields)
+  return rows.read({ row(fields) })[1]
+end
+
+T['a row has its figure in words'] = MiniTest.new_set({
+  parametrize = {
+    { {}, 'CC 46 %', '46 % of 200K, compacts at 55 %, 20 to 31 calls left' },
+    { { used_source = 'estimated' }, 'CC ~46 %', '~46 % of 200K, compacts at 55 %, 20 to 31 calls left' },
+    { { window = vim.NIL, compacts_at = vim.NIL, calls_left = vim.NIL }, 'CC 92K', '92K of ?' },
+    { { used = vim.NIL, calls_left = vim.NIL }, 'CC ?', '?, compacts at 55 %' },
+    { { calls_left = { 2, 4 } }, 'CC 46 %, 2 to 4 calls left', '46 % of 200K, compacts at 55 %, 2 to 4 calls left' },
+    { { calls_left = { 1, 1 } }, 'CC 46 %, 1 call left', '46 % of 200K, compacts at 55 %, 1 call left' },
+    {
+      { agent = 'Gemini CLI', agent_short = 'Gemini', compacts_at = vim.NIL },
+      'Gemini 46 %',
+      '46 % of 200K, 20 to 31 calls left',
+    },
+    { { agent = 'Newcomer', agent_short = 'New' }, 'New 46 %', '46 % of 200K, compacts at 55 %, 20 to 31 calls left' },
+    { { agent = '', agent_short = '', window = 0 }, '? 92K', '92K of ?, compacts at 110K, 20 to 31 calls left' },
+  },
+})
+T['a row has its figure in words']['short and long'] = function(fields, brief, figures)
+  local read_row = read(fields)
+  eq({ rows.brief(read_row), rows.figures(read_row) }, { brief, figures })
+end
+
+T['a compaction is near or imminent'] = MiniTest.new_set({
+  parametrize = {
+    { {}, 'normal' },
+    { { used = 126000, calls_left = { 9, 12 } }, 'normal' },
+    { { used = 126000, calls_left = { 8, 12 } }, 'near' },
+    { { used = 126000, calls_left = { 2, 12 } }, 'imminent' },
+    { { used = 120000, calls_left = { 2, 12 } }, 'near' },
+    { { used = 22000, calls_left = { 2, 49 } }, 'normal' },
+    { { used = 167000 }, 'imminent' },
+    { { calls_left = vim.NIL, used = 152000 }, 'near' },
+    { { calls_left = vim.NIL, used = 163000 }, 'imminent' },
+    { { compacts_at = vim.NIL, calls_left = vim.NIL, used = 163000 }, 'normal' },
+    { { compacts_at = vim.NIL, calls_left = vim.NIL, used = 196000 }, 'imminent' },
+    { { compacts_at = vim.NIL, calls_left = { 2, 3 }, used = 163000 }, 'imminent' },
+    { { window = vim.NIL, compacts_at = vim.NIL, used = 900000 }, 'normal' },
+    { { used = vim.NIL }, 'normal' },
+    { { live = false, used = 167000 }, 'normal' },
+  },
+})
+T['a compaction is near or imminent']['by its distance'] = function(fields, nearness)
+  eq(rows.nearness(read(vim.tbl_extend('keep', fields, { compacts_at = 167000 }))), nearness)
+end
+
+T['a warning says how near the compaction is'] = MiniTest.new_set({
+  parametrize = {
+    { { calls_left = { 1, 1 } }, 'Claude Code compacts in 1 call: 46 % full, compacts at 55 %.' },
+    { { calls_left = { 0, 0 } }, 'Claude Code compacts with the next call: 46 % full, compacts at 55 %.' },
+    { { calls_left = vim.NIL }, 'Claude Code compacts soon: 46 % full, compacts at 55 %.' },
+    { { window = vim.NIL }, 'Claude Code compacts in 20 to 31 calls: 92K of 110K.' },
+    { { compacts_at = vim.NIL, used = 198000, calls_left = vim.NIL }, 'Claude Code has little room: 99 % full.' },
+    {
+      { compacts_at = vim.NIL, used = 198000, calls_left = { 0, 0 } },
+      'Claude Code has little room: 99 % full, no room for the next call.',
+    },
+  },
+})
+T['a warning says how near the compaction is']['as far as it is known'] = function(fields, text)
+  eq(rows.warning(read(fields)), text)
+end
+
+T['rows that cannot be read are left out, and so are fields of a wrong type'] = function()
+  eq(rows.read('nothing'), {})
+  eq(rows.read({ 3, {}, { session_id = 4 } }), {})
+  local odd = rows.read({ { session_id = 's', used = 'many', calls_left = { 1 }, live = 'yes', warnings = { 3 } } })[1]
+  eq({ odd.used, odd.calls_left, odd.live, odd.warnings }, { nil, nil, false, {} })
+  eq(rows.figures(odd), '?')
+end
+
+T['a row of the wire is read as one of the file'] = function()
+  local wire = { sessionId = 's', agentShort = 'CC', compactsAtSource = 'rule', callsLeft = { 1, 2 }, agent = 'X' }
+  local known = rows.read_wire({ wire })[1]
+  eq(
+    { known.session_id, known.agent_short, known.compacts_at_source, known.calls_left },
+    { 's', 'CC', 'rule', { 1, 2 } }
+  )
+end
+
+---Returns the ids of the rows that are shown, and what they are.
+local function chosen(list, place)
+  local found, of = rows.choose(rows.read(list), place)
+  return vim.tbl_map(function(each)
+    return each.session_id
+  end, found), of
+end
+
+T["the terminal's conversation is shown, else the folder's live ones, else its newest"] = function()
+  local list = {
+    row({ session_id = 'terminal', process_id = 7, cwd = '/elsewhere' }),
+    row({ session_id = 'low', agent = 'Codex', agent_short = 'Codex', used = 24000 }),
+    row({ session_id = 'full', cwd = '/project/part' }),
+    row({ session_id = 'unknown', used = vim.NIL }),
+    row({ session_id = 'ended', live = false }),
+    row({ session_id = 'other', cwd = '/project-two' }),
+    row({ session_id = 'gone', live = false, cwd = '/past' }),
+    row({ session_id = 'older', live = false, cwd = '/past', updated_at = 5 }),
+  }
+  local function runs(process_id)
+    return process_id == 7
+  end
+  local function found(place)
+    local ids, of = chosen(list, place)
+    return { of, unpack(ids) }
+  end
+  eq(found({ folder = '/project', runs = runs }), { 'terminal', 'terminal' })
+  eq(found({ folder = '/project' }), { 'folder', 'full', 'low', 'unknown' })
+  eq(found({ folder = '/nowhere', terminal_folder = '/project/part' }), { 'folder', 'full' })
+  eq(found({ folder = '/past' }), { 'newest', 'gone' })
+  eq(found({ folder = '/nowhere' }), {})
+  eq(found({ folder = '/' }), {})
+end
+
+return T

@@ -1,0 +1,59 @@
+-- What a compaction left out: its words, and how it is given back to the agent. Needs no server.
+local editor = require('editor')
+local lost = require('ullage.lost')
+local pasting = require('ullage.following.pasting')
+local eq, has = MiniTest.expect.equality, editor.has
+
+local T = editor.set()
+
+local function result(fields)
+  return vim.tbl_extend('force', { readable = true, counts = {}, entries = {}, brief = '' }, fields)
+end
+
+T['the kinds are counted in the order of their weight'] = function()
+  eq(
+    lost.line(result({ counts = { name = 1200, path = 1, constraint = 3 } })),
+    'Left out: 3 constraints, 1 file, 1,200 names'
+  )
+end
+
+T['nothing left out, and a summary that cannot be read, are said in words'] = function()
+  eq(lost.line(result({})), 'Left out: nothing that was looked for.')
+  has('^The summary is encrypted', lost.line(result({ readable = false })))
+  eq(#require('ullage.context.lost').lines(result({ readable = false })), 1)
+end
+
+T['a paste has no line feed and nothing that ends it early'] = function()
+  eq(pasting.as_paste('one\r\ntwo\nthree'), '\27[200~one\rtwo\rthree\27[201~')
+  eq(pasting.as_paste('a\27[201~\rb\194\155201~c\3 “é”'), '\27[200~a[201~b201~c “é”\27[201~')
+end
+
+T['the brief is put into the terminal of the agent, as a paste and without Enter'] = function()
+  local child = editor.start({ bare = true })
+  -- Writes what it gets so that it can be read, as soon as it gets it.
+  child.cmd([[terminal stty raw -echo; echo 'it is' open; cat -v]])
+  editor.wait(child, 'table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):find("it is open") ~= nil')
+  child.lua([[
+    _G.terminal = vim.api.nvim_get_current_buf()
+    local session = require('ullage.session')
+    session.active = { id = 's1', title = '' }
+    require('ullage.following').row = function(id)
+      return id == 's1' and { agent = 'Claude Code', process_id = vim.b.terminal_job_pid } or nil
+    end
+    require('ullage.lost').send('one\ntwo')
+  ]])
+  editor.wait(
+    child,
+    [[table.concat(vim.api.nvim_buf_get_lines(_G.terminal, 0, -1, false)):find('^[[201~', 1, true) ~= nil]]
+  )
+  has('open%s+%^%[%[200~one%^Mtwo%^%[%[201~$', vim.trim(table.concat(child.api.nvim_buf_get_lines(0, 0, -1, false))))
+  editor.wait_said(child, 'Nothing is sent before you press Enter there.')
+end
+
+T['without a terminal nothing is sent, and the user is told'] = function()
+  local child = editor.start({ bare = true })
+  child.lua("require('ullage.lost').send('one')")
+  editor.wait_said(child, 'The agent runs in no terminal of this Neovim')
+end
+
+return T
