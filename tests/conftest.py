@@ -4,12 +4,14 @@ from collections.abc import Callable, Generator
 from typing import Never
 
 import pytest
+from hypothesis import settings
 
 from support.open_databases import closed_databases, watch_databases
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run the slow tests too")
+    parser.addoption("--long", action="store_true", help="the same, and further agents, older editors and stories")
     parser.addoption(
         "--update-golden",
         action="store_true",
@@ -19,17 +21,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes more than a few seconds; runs with --all")
+    config.addinivalue_line("markers", "long: a further agent, an older editor, or a part in full; runs with --long")
+    config.addinivalue_line("markers", "minutes: takes minutes, and begins first, so that others run beside it")
     config.addinivalue_line("markers", "editor: drives a real editor, which a rig in scripts/rigs sets up")
+    # No example has a time limit, which a busy machine would miss. Examples are the same at every run, so that a change
+    # fails for what it did; --long, which runs every night, looks for new ones.
+    settings.register_profile("ullage", deadline=None, derandomize=not config.getoption("--long"))
+    settings.load_profile("ullage")
+    if config.getoption("--long"):
+        config.option.all = True
     watch_databases()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--all"):
-        return
-    skip = pytest.mark.skip(reason="slow: run with --all")
-    for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
+    # Each process of pytest-xdist must find the same order. The sort is stable.
+    items.sort(key=lambda item: "minutes" not in item.keywords)
+    for mark in ("slow", "long"):
+        option = "--all" if mark == "slow" else "--long"
+        skip = pytest.mark.skip(reason=f"{mark}: run with {option}")
+        for item in items:
+            if mark in item.keywords and not config.getoption(option):
+                item.add_marker(skip)
 
 
 @pytest.fixture(autouse=True)

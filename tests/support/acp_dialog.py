@@ -6,7 +6,6 @@ from typing import Any
 
 from support.acp_rig import ALL_CAPABILITIES, AcpRig
 from support.lsp_client import RpcFailure
-from support.memory_twin import MemoryTwin
 from support.workspace import SMALL_MODEL, CountingIds, FixedClock, OneFile, build_test_workspace, play
 from ullage import __version__
 from ullage.acp.agent import Agent, AgentHooks
@@ -54,7 +53,6 @@ def _agent() -> Agent:
     hooks = AgentHooks(
         open=open_workspace,
         warm_up=lambda: None,
-        memory=lambda _: MemoryTwin(),
         check_model=lambda _: None,
         settings=Settings(model=SMALL_MODEL, summary=SummarySettings(writer="offline")),
     )

@@ -31,13 +31,13 @@ def run_core(folder: str) -> None:
         for number in range(12):
             manager.add_message({"role": "user", "content": f"Step {number}: look at module_{number}.py."})
             manager.add_message({"role": "assistant", "content": f"I read module_{number}.py. " + "word " * 400})
-        before = manager.token_usage()
-        compacted = manager.compact()
-        after = manager.token_usage()
+        before = manager.token_usage
+        compacted = manager.compact_sync()
+        after = manager.token_usage
         manager.undo()
         session_id = manager.session_id
     with ContextManager("gpt-4o", window=32_000, store=store, session_id=session_id) as manager:
-        undone, hits = manager.token_usage(), len(manager.search("module_3.py"))
+        undone, hits = manager.token_usage, len(manager.search("module_3.py"))
     found = {"smaller": after < before, "removed": len(compacted.removed), "undone": undone == before, "hits": hits}
     sys.stdout.write(json.dumps(found))
 

@@ -14,6 +14,14 @@ SAMPLE = Path(__file__).resolve().parents[2] / "server" / "ullage" / "cli" / "da
 PATIENCE = 120
 
 
+class Ended(Struct, frozen=True, kw_only=True):
+    """A command's exit status and output, as bytes."""
+
+    status: int
+    out: bytes
+    err: bytes
+
+
 class Ran(Struct, frozen=True, kw_only=True):
     """A command's exit status and output."""
 
@@ -29,14 +37,24 @@ class Ran(Struct, frozen=True, kw_only=True):
 
 def ullage(*arguments: str | Path, env: dict[str, str] | None = None, stdin: bytes = b"") -> Ran:
     """Runs `ullage` with these arguments and input, in UTF-8 and without a terminal."""
+    ended = ullage_bytes(*arguments, env={"PYTHONUTF8": "1", **(env or {})}, stdin=stdin)
+    out, err = (text.decode(errors="replace").replace("\r\n", "\n") for text in (ended.out, ended.err))
+    return Ran(status=ended.status, out=out, err=err)
+
+
+def ullage_bytes(
+    *arguments: str | Path, env: dict[str, str] | None = None, stdin: bytes = b"", cwd: Path | None = None
+) -> Ended:
+    """Runs `ullage` as it is, in the folder `cwd`. Its output is not decoded, and as wide as it needs, unless `env`
+    says how wide the terminal is: pytest's processes have a width of their own."""
+    inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     ended = subprocess.run(
         [sys.executable, "-m", "ullage", *map(str, arguments)],
         capture_output=True,
-        input=stdin.decode(),
-        encoding="utf-8",
-        errors="replace",
+        input=stdin,
         timeout=PATIENCE,
-        env={**os.environ, "PYTHONUTF8": "1", **(env or {})},
+        env={**inherited, **(env or {})},
+        cwd=cwd,
         check=False,
     )
-    return Ran(status=ended.returncode, out=ended.stdout, err=ended.stderr)
+    return Ended(status=ended.returncode, out=ended.stdout, err=ended.stderr)

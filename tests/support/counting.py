@@ -21,6 +21,9 @@ class LengthCounter:
     def count_messages(self, messages: Sequence[Message]) -> int:
         return sum(self.count_message(message) for message in messages)
 
+    def count_prompt(self, messages: Sequence[Message], tools: Sequence[ToolDefinition]) -> int:
+        return self.count_messages(messages) + self.count_tools(tools)
+
     def count_tools(self, tools: Sequence[ToolDefinition]) -> int:
         return sum(self.count(tool.description) for tool in tools)
 

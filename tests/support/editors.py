@@ -38,6 +38,6 @@ def neovim(version: str) -> Path | None:
 
 
 def _version(program: str) -> str:
-    shown = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=10).stdout
+    shown = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=120).stdout
     match = re.match(r"NVIM v(\d+\.\d+)", shown)
     return match[1] if match else ""

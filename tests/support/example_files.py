@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from ullage.api.methods import METHODS
-from ullage.api.wire import CLIENT_METHODS, SessionNotification
+from ullage.api.methods import METHODS, NOTIFICATIONS
+from ullage.api.wire import CLIENT_METHODS, ClientAbilities, SessionNotification
 from ullage.jsonrpc.rpc_errors import ErrorObject
 from ullage.model.settings import Settings
 
@@ -14,8 +14,16 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "protocol" / "examples"
 def type_of(name: str) -> Any:
     """Returns the struct of the example with this name."""
     first, last = name.split(".", maxsplit=1)[0], name.rsplit(".", maxsplit=1)[-1]
-    if first in ("update", "error", "settings"):
-        return {"update": SessionNotification, "error": ErrorObject, "settings": Settings}[first]
+    single: dict[str, Any] = {
+        "update": SessionNotification,
+        "error": ErrorObject,
+        "settings": Settings,
+        "client": ClientAbilities,
+    }
+    if first in single:
+        return single[first]
+    if name.removesuffix(".params").replace(".", "/") in NOTIFICATIONS:
+        return NOTIFICATIONS[name.removesuffix(".params").replace(".", "/")]
     method = next(
         method for method in (*METHODS, *CLIENT_METHODS) if name.startswith(f"{method.name.replace('/', '.')}.")
     )

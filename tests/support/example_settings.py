@@ -2,6 +2,7 @@
 
 from support.workspace import LARGE_MODEL
 from ullage.model.settings import (
+    ArchiveSettings,
     ContextSettings,
     HookSettings,
     ModelSettings,
@@ -14,7 +15,14 @@ from ullage.model.strategies import RangeKeep, Smart, TruncateRange, TruncationM
 # The project folder of the examples' user.
 PROJECT = "/home/ada/weather"
 
-_MODEL = ModelSettings(window=32_768, max_output=4_096, encoding="cl100k_base", summary_prompt="Write in French.")
+_MODEL = ModelSettings(
+    window=32_768,
+    max_output=4_096,
+    encoding="cl100k_base",
+    tool_syntax="caret",
+    context={"warnAt": 0.7},
+    summary_prompt="Write in French.",
+)
 _PROVIDER = ProviderSettings(
     kind="openai_chat",
     base_url="http://127.0.0.1:11434/v1",
@@ -63,4 +71,5 @@ def other_settings() -> Settings:
             timeout=3.0,
             share_content=True,
         ),
+        archive=ArchiveSettings(enabled=False, limit=2.5),
     )

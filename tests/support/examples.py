@@ -10,16 +10,22 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from support.asked import Asked
 from support.coding_session import SYSTEM, TOOLS, first_turn, reading_turn, thinking_turn, user
+from support.example_following import follow
 from support.example_messages import Examples
 from support.example_settings import PROJECT, other_settings
+from support.example_transcripts import FOUND
 from support.failing_stores import ContestedStore, FullDisk
 from support.memory_store import MemoryStore
 from support.workspace import (
     LARGE_MODEL,
+    PATIENCE,
     SMALL_MODEL,
     START,
+    KnownConversations,
     Live,
     NoProviders,
     OneFile,
@@ -30,6 +36,7 @@ from support.workspace import (
     build_test_client,
     play,
 )
+from ullage.api.wire import ClientAbilities
 from ullage.model import words
 from ullage.model.errors import (
     AgentError,
@@ -75,6 +82,10 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _refuse(examples, client, session_id)
     await _configure(examples)
     await _contend(examples)
+    await examples.call(client, "session/rename", sessionId=session_id, title="Expiry of tokens")
+    client.workspace.ports = replace(client.workspace.ports, transcripts=KnownConversations(FOUND))
+    await examples.call(client, "transcripts/list", cwd=PROJECT, limit=10)
+    await follow(examples, client, session_id)
     _refuse_stores(examples, folder)
     # The door's own text. A cancelled handler raises no error with a text.
     examples.error(Cancelled("The request was cancelled."))
@@ -84,6 +95,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     # No method serves a memory. A program that embeds the memory's files gets the error itself.
     examples.error(NotFound("Error: The path /memories/notes.md does not exist. Please provide a valid path."))
     examples.messages["settings"] = as_json(other_settings())
+    examples.messages["client"] = as_json(ClientAbilities(permissions=True, folder_trusted=False))
     return examples.messages
 
 
@@ -142,6 +154,7 @@ async def _preview(examples: Examples, client: TestClient) -> None:
         previewId=preview["previewId"],
         summary="units.py rounded before it added the offset; the other modules are sound.",
     )
+    await examples.call(client, "context/lost", sessionId=session_id, limit=2, briefSize=1_000)
     await examples.refusal(client, "context/undo", sessionId=session_id, editId="e_99")
     await examples.call(client, "context/restore", "time", sessionId=session_id, timestamp=START)
     client.recorder.notifications.clear()
@@ -259,7 +272,7 @@ async def _cancel(examples: Examples) -> None:
     client = build_test_client(summarizer=summarizer)
     session_id = await _fill(client)
     await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
-    await asyncio.wait_for(summarizer.started.wait(), 5)
+    await asyncio.wait_for(summarizer.started.wait(), PATIENCE)
     await examples.refusal(client, "context/undo", sessionId=session_id)
     await examples.call(client, "session/cancel", sessionId=session_id)
     del examples.messages["session.cancel.result"]

@@ -8,6 +8,7 @@ from ullage.agents.transcripts import read
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.events import MessageAppended, UsageReported
 from ullage.model.message import Message
+from ullage.transcript.fold import project
 
 
 def to_lines(*values: Any) -> bytes:
@@ -30,11 +31,26 @@ def messages_of(transcript: ImportedTranscript) -> list[Message]:
     return [event.message for event in transcript.events if isinstance(event, MessageAppended)]
 
 
+def view_of(transcript: ImportedTranscript) -> list[Message]:
+    """Returns the context: the messages that the model would be sent."""
+    return list(project(transcript.events))
+
+
 def reports_of(transcript: ImportedTranscript) -> list[UsageReported]:
     """Returns the providers' usages in order."""
     return [event for event in transcript.events if isinstance(event, UsageReported)]
 
 
+def ids_of(messages: Iterable[Message]) -> list[str]:
+    """Returns the id of each message."""
+    return [message.id for message in messages]
+
+
 def texts_of(messages: Iterable[Message]) -> list[str]:
     """Returns the text of each message, with its role before it."""
     return [f"{message.role.value}: {message.text}" for message in messages]
+
+
+def unexplained(transcript: ImportedTranscript) -> list[str]:
+    """Returns why parts of the file were skipped that could not be read."""
+    return [skipped.reason for skipped in transcript.skipped if not skipped.expected]

@@ -5,12 +5,20 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
-from ullage.model.events import ContextEdited, EditReverted, MessageAppended, Record, SessionForked
-from ullage.service.ports.store import SearchHit, SessionInfo, StoredSession
+from ullage.model.events import (
+    ContextEdited,
+    ConversationImported,
+    EditReverted,
+    MessageAppended,
+    Record,
+    SessionForked,
+)
+from ullage.service.ports.store import ImportedSession, SearchHit, SessionInfo, StoredSession
 from ullage.store.indexed_text import message_text
 from ullage.store.log import check_positions
-from ullage.store.search_query import Query, found_in, make_snippet, read_query
-from ullage.store.search_words import columns, stem
+from ullage.store.search_query import Query, read_query
+from ullage.store.search_snippet import make_snippet, without_bare_numbers
+from ullage.store.search_words import index_tokens, places, plain_name, stem
 from ullage.store.session_table import SessionFacts, fold_facts
 
 
@@ -119,6 +127,42 @@ class MemoryStore:
         chosen = sorted((info for info in infos if cwd in (None, info.cwd)), key=lambda info: -info.updated_at)
         return tuple(chosen[offset : offset + limit])
 
+    def find_ids(self, prefix: str, limit: int = 100) -> tuple[str, ...]:
+        listed = (session_id for session_id, log in self._logs.items() if not log.deleted)
+        return tuple(sorted(session_id for session_id in listed if session_id.startswith(prefix))[:limit])
+
+    def sessions_with(self, message_id: str) -> tuple[str, ...]:
+        return tuple(
+            session_id
+            for session_id, log in reversed(self._logs.items())
+            if not log.deleted
+            and any(
+                isinstance(record.event, MessageAppended) and record.event.message.id == message_id
+                for record in log.records
+            )
+        )
+
+    def imported(self) -> tuple[ImportedSession, ...]:
+        origins = {
+            session_id: next(
+                (record.event for record in log.records if isinstance(record.event, ConversationImported)), None
+            )
+            for session_id, log in reversed(self._logs.items())
+            if not log.deleted and log.fork is None
+        }
+        return tuple(
+            ImportedSession(
+                session_id=session_id,
+                format=event.format,
+                origin_id=event.origin_id,
+                agent=event.agent,
+                parent_id=event.parent_id,
+                is_sub_agent=event.is_sub_agent,
+            )
+            for session_id, event in origins.items()
+            if event is not None
+        )
+
     def delete(self, session_id: str) -> None:
         self._require(session_id).deleted = True
         self._writes += 1
@@ -127,7 +171,7 @@ class MemoryStore:
                 del self._logs[name]
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
-        wanted = read_query(query)
+        wanted = read_query(query, self._knows)
         hits: dict[int, SearchHit] = {}
         if session_id is not None:
             self._require(session_id)
@@ -135,6 +179,11 @@ class MemoryStore:
             if not self._logs[name].deleted:
                 self._collect_hits(name, wanted, hits)
         return tuple(sorted(hits.values(), key=lambda hit: -hit.score)[:limit])
+
+    def _knows(self, name: str) -> bool:
+        events = (record.event for session_id in self._logs for record in self._all_records(session_id))
+        texts = (message_text(event.message) for event in events if isinstance(event, MessageAppended))
+        return any(name in index_tokens(text) for text in texts)
 
     def index_some(self, session_id: str | None = None) -> int:
         return 0
@@ -178,14 +227,27 @@ class MemoryStore:
                     index=index,
                     role=message.role.value,
                     score=score,
-                    snippet=make_snippet(text, query),
+                    snippet=make_snippet(without_bare_numbers(text, query), query),
+                    fits=_fits(text, query),
                 )
+
+
+def _fits(text: str, query: Query) -> bool:
+    """Returns whether a text has at least half of the query's words."""
+    return 2 * len(_stems(text, query)) >= len(query.stems)
 
 
 def _score(text: str, query: Query) -> float:
     """Returns how much of the query a text has. Each name and word that occurs at all counts before any repetition."""
-    names, words = columns(text)
-    found = found_in(words, query)
-    wholes = query.wholes.intersection(names.split())
-    count = sum(stem(word) in found for word in words.split())
-    return 2 * len(wholes) + len(found) + count / (1 + count) if found else 0.0
+    found = _stems(text, query)
+    tokens = [stem(part) for place in places(text) for part in place.name.parts]
+    spelt = {plain_name(token) for token in index_tokens(text) if plain_name(token) != token}
+    wholes = {name for name in spelt if name in query.names or name.startswith(query.beginnings)}
+    count = sum(token in found for token in tokens)
+    return 2 * len(wholes) + len(found) + count / (1 + count) if found or wholes else 0.0
+
+
+def _stems(text: str, query: Query) -> set[str]:
+    tokens = index_tokens(text)
+    begun = {stem(start) for start in query.beginnings if any(token.startswith(start) for token in tokens)}
+    return {one for one in query.stems if one in tokens or one in begun}

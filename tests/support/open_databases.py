@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from ullage.cli.main import main
@@ -35,6 +36,11 @@ def watch_databases() -> None:
         return connect(database, *args, **{"factory": _Watched, **kwargs})
 
     sqlite3.connect = watched
+
+
+def connections_to(path: Path) -> list[sqlite3.Connection]:
+    """Returns the open connections to a file that `watch_databases` has listed."""
+    return [connection for connection in _open.values() if connection.path == str(path)]
 
 
 @contextmanager

@@ -36,7 +36,7 @@ class Play:
 
     async def reached(self, state: State) -> None:
         """Returns once the session is in this state."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while self.session.state is not state:
                 await asyncio.sleep(0)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-PATIENCE = 10.0
+PATIENCE = 60.0
 _CHUNK = 1 << 16
 
 

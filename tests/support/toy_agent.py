@@ -123,7 +123,11 @@ class ToyAgent:
 
     def _act(self, session_id: str, text: str) -> str | None:
         if "Write the summary" in text:
-            return f"SUMMARY of {len(self.sessions[session_id]) // 2} exchanges"
+            if "kept above all: nothing" in text:
+                return "Done."
+            exchanges = len(self.sessions[session_id]) // 2
+            # A summary of more has to say more.
+            return f"SUMMARY of {exchanges} exchanges" + " with an answer each, as asked" * 20 * (exchanges > 1)
         match text.partition(" ")[0]:
             case "die":
                 self.say(session_id, "I am about to")

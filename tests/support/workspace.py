@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from support.memory_store import MemoryStore
+from ullage.agents.discovery import Discovery, Wanted, is_in
 from ullage.api.methods import METHODS
 from ullage.api.wire import SessionNotification
 from ullage.model import words
@@ -50,8 +51,8 @@ SMALL_MODEL = "gpt-4o-8k"
 LARGE_MODEL = "gpt-4o"
 _WINDOWS = {SMALL_MODEL: 8_192, LARGE_MODEL: 128_000}
 _BY_NAME = {method.name: method for method in METHODS}
-# Seconds. No test waits longer for anything; work that takes longer hangs.
-PATIENCE = 5.0
+# Seconds. No test waits longer for anything; work that takes longer hangs. A busy machine must not reach this.
+PATIENCE = 60.0
 
 
 def as_json(value: Any) -> Any:
@@ -102,6 +103,7 @@ class SomeLimits(Struct, frozen=True, kw_only=True):
     """A model's windows."""
 
     input: int | None = None
+    is_set: bool = False
     total: int | None = None
     max_output: int | None = None
 
@@ -109,7 +111,8 @@ class SomeLimits(Struct, frozen=True, kw_only=True):
 def find_limits(model: str, overrides: Mapping[str, ModelSettings]) -> SomeLimits:
     """A catalog of two models. The window of any other model is unknown unless the settings give it."""
     own = overrides.get(model, ModelSettings())
-    return SomeLimits(input=own.window or _WINDOWS.get(model), max_output=own.max_output)
+    window = own.window or _WINDOWS.get(model)
+    return SomeLimits(input=window, is_set=own.window is not None, max_output=own.max_output)
 
 
 def find_price(model: str, /) -> Price | None:
@@ -179,6 +182,21 @@ class NoTools:
         return ToolOutcome(text=f"There is no tool {use.name!r}.", is_error=True)
 
 
+class EndlessTool(NoTools):
+    """A toolbox with the tool `slow`, which runs until it is cancelled. `called` is set when it begins."""
+
+    def __init__(self) -> None:
+        self.called = asyncio.Event()
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        return (ToolDefinition(name="slow"),)
+
+    async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
+        self.called.set()
+        return await asyncio.get_running_loop().create_future()
+
+
 class OneFile(NoTools):
     """A toolbox with `read_file`, and one file to read."""
 
@@ -197,6 +215,17 @@ class OneFile(NoTools):
 
     async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
         return ToolOutcome(text=self._text)
+
+
+class KnownConversations:
+    """A machine with these conversations of agents."""
+
+    def __init__(self, found: Discovery | None = None) -> None:
+        self.found = found or Discovery()
+
+    def find(self, wanted: Wanted) -> Discovery:
+        chosen = [one for one in self.found.conversations if not wanted.alone or is_in(one.cwd, wanted.folder)]
+        return Discovery(conversations=tuple(chosen[: wanted.limit]), unread=self.found.unread)
 
 
 class NoProviders:
@@ -358,5 +387,6 @@ def build_test_workspace(
         prompts=live.prompts,
         commands=ScriptedCommands(),
         project_files=KnownFiles(),
+        transcripts=KnownConversations(),
     )
     return managed_workspace(ports, settings)

@@ -121,3 +121,9 @@ AGENTS = (
     Known(name="gemini", package="@google/gemini-cli", arguments=("--acp",), prepare=_gemini),
     Known(name="qwen", package="@qwen-code/qwen-code", arguments=("--acp",), prepare=_qwen),
 )
+RIG_AGENTS = {agent.name: agent for agent in AGENTS}
+
+
+def prepare_of(name: str) -> Callable[[Path, str], Mapping[str, str]]:
+    """Returns the function that configures an agent of the rig."""
+    return RIG_AGENTS[name].prepare

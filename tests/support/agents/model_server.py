@@ -1,7 +1,7 @@
 """The agents' provider: every wire format on one port of the loopback.
 
 Unlike the servers of `support.wire` it refuses nothing: the agents are responsible for their requests. Its usage can be
-`inflated`, so that an agent takes its context for full.
+`inflated`, so that an agent takes its context for full, for ever or until it has asked for a summary.
 """
 
 import asyncio
@@ -36,6 +36,8 @@ class ModelServer:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.inflated = 0
+        self.until_summary = False
+        self.summary_words: tuple[str, ...] = _SUMMARY_WORDS
         self.free = asyncio.Event()
         self.free.set()
         self._changed = asyncio.Event()
@@ -78,7 +80,9 @@ class ModelServer:
         self.asked.append(json.dumps(body, ensure_ascii=False))
         self._changed.set()
         last = json.dumps(items[-1]).lower()
-        wanted = any(word in last for word in _SUMMARY_WORDS)
+        wanted = any(word in last for word in self.summary_words)
+        if wanted and self.until_summary:
+            self.inflated = 0
         return say(SUMMARY if wanted else f"This is answer {len(self.asked)}.")
 
     async def _stream(self, exchange: Exchange, wire: Dialect) -> None:
@@ -92,6 +96,9 @@ class ModelServer:
             return
         await exchange.begin()
         for name, data in wire.events(exchange.body["model"], reply, account):
+            # Answers in Claude Code's log differ by their ids.
+            if (message := data.get("message")) is not None:
+                message["id"] = f"msg_{len(self.asked)}"
             await exchange.chunk(frame(name, data))
         await exchange.chunk(b"data: [DONE]\n\n" if isinstance(wire, ChatWire) else b"")
         if isinstance(wire, ChatWire):

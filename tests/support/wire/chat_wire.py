@@ -86,9 +86,11 @@ def openai_too_long(text: str) -> Refusal:
 
 
 def openai_models(path: str, model: str) -> Json:
-    """Returns one model, or the list with it."""
-    found = {"id": model, "object": "model", "created": 1_767_225_600, "owned_by": "test"}
-    return {"object": "list", "data": [found]} if path.endswith("/models") else found
+    """Returns one model, or the list of all: `test-model` alone."""
+    is_list = path.endswith("/models")
+    name = "test-model" if is_list else model
+    found = {"id": name, "object": "model", "created": 1_767_225_600, "owned_by": "test"}
+    return {"object": "list", "data": [found]} if is_list else found
 
 
 def _call(index: int, call: Call) -> Iterator[Json]:

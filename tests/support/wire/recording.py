@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from support.transcripts import recorded
 from support.wire.replies import Call, Part, Reply, Say, Think
 from support.workspace import NoTools
-from ullage.agents.transcripts import read
 from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message, Role, ToolDefinition
@@ -41,7 +41,7 @@ def read_recording(path: Path, answers: int | None = None) -> Recording:
     results: dict[str, ToolOutcome] = {}
     waiting: list[str] = []
     last = Role.USER
-    for event in read(path.read_bytes(), path.name).events:
+    for event in recorded(path).events:
         if not isinstance(event, MessageAppended) or event.message.compaction:
             continue
         message = event.message

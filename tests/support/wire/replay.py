@@ -10,7 +10,7 @@ from support.wire.clients import DIALECTS, connected
 from support.wire.recording import GO_ON, RecordedTools, Recording
 from support.wire.replies import Reply, say
 from support.wire.server import Received, WireServer
-from support.workspace import CountingIds, FixedClock, NoChance, OneProvider, TestClient
+from support.workspace import CountingIds, FixedClock, KnownConversations, NoChance, OneProvider, TestClient
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
@@ -115,6 +115,7 @@ async def replay(recording: Recording, kind: str, folder: Path, window: int) -> 
                 prompts=read_summary_prompts,
                 commands=SubprocessRunner(),
                 project_files=LocalProjectFiles(),
+                transcripts=KnownConversations(),
                 toolbox=RecordedTools(recording),
             )
             client = TestClient(managed_workspace(ports, settings), clock, ids)

@@ -13,7 +13,7 @@ from support.wire.clients import DIALECTS, connected
 from support.wire.replay import MODELS
 from support.wire.replies import Call, Fault, Reply, Say, Stop, Think
 from support.wire.server import Received, WireServer
-from support.workspace import NoProviders, NoTools, OneProvider
+from support.workspace import KnownConversations, NoProviders, NoTools, OneProvider
 from ullage.app.compose import RandomIds, SystemChance, SystemClock
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
@@ -47,7 +47,7 @@ _TIMEOUT = 0.25
 _FAULTY, _REFUSED, _CANCELLED, _CALLING, _EARLY = 0.35, 0.02, 0.05, 0.3, 0.05
 # Seconds. Five tries wait 7.5 s, jitter adds a quarter, each may wait for the timeout, and tool calls may come between.
 # A turn that takes longer hangs.
-DEADLINE = 60.0
+DEADLINE = 300.0
 _WORDS = (
     "the",
     "quick",
@@ -132,6 +132,7 @@ async def weather(kind: str, folder: Path, count: int, seed: int) -> Weathered:
             prompts=read_summary_prompts,
             commands=SubprocessRunner(),
             project_files=LocalProjectFiles(),
+            transcripts=KnownConversations(),
             toolbox=_Echo(chance),
         )
         await storm.run(ports, count)

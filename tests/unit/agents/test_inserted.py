@@ -12,7 +12,13 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["<command-name>/clear</command-name>", " [Request interrupted by user]", "<bash-stdout>x</bash-stdout>"]
+    "text",
+    [
+        "<command-name>/clear</command-name>",
+        " [Request interrupted by user]",
+        "<bash-stdout>x</bash-stdout>",
+        "Base directory for this skill: /skills/review\n\n# Review",
+    ],
 )
 def test_an_agents_own_lines_are_not_typed(text: str) -> None:
     assert not is_typed(text)

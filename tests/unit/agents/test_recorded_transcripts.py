@@ -7,13 +7,15 @@ import pytest
 
 from support.provider_rules import anthropic_violations, openai_violations
 from support.transcripts import ROOT, conversation, conversation_files
-from ullage.agents.transcripts import read
+from ullage.agents.transcripts import read_document
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, MessageAppended, Record, UsageReported
 from ullage.model.message import Message
+from ullage.system.transcript_files import read_transcript_file
 from ullage.transcript.fold import Transcript
 
 FILES = conversation_files()
@@ -21,14 +23,18 @@ pytestmark = pytest.mark.skipif(not FILES, reason="no recorded transcripts on th
 every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
 
 
+def transcript_of(path: Path) -> ImportedTranscript:
+    return read_document(read_transcript_file(path))
+
+
 def messages_of(path: Path) -> list[Message]:
-    transcript = read(path.read_bytes(), path.name)
+    transcript = transcript_of(path)
     return [event.message for event in transcript.events if isinstance(event, MessageAppended)]
 
 
 @every_file
 def test_no_part_is_skipped_unexplained(path: Path) -> None:
-    transcript = read(path.read_bytes(), path.name)
+    transcript = transcript_of(path)
     assert [skipped for skipped in transcript.skipped if not skipped.expected] == []
 
 
@@ -61,7 +67,7 @@ def test_the_conversation_becomes_a_request_both_providers_accept(path: Path) ->
 @every_file
 def test_the_folded_view_becomes_a_request_both_providers_accept(path: Path) -> None:
     folded = Transcript()
-    for position, event in enumerate(read(path.read_bytes(), path.name).events):
+    for position, event in enumerate(transcript_of(path).events):
         folded.apply(Record(position=position, timestamp=0, event=event))
     assert anthropic_violations(write_anthropic(folded.view).messages) == []
     assert openai_violations(write_openai(folded.view).messages) == []
@@ -70,7 +76,7 @@ def test_the_folded_view_becomes_a_request_both_providers_accept(path: Path) -> 
 @pytest.mark.parametrize("session", ["258c7280-ae70-4798-800f-63464d01a85d", "ae4a77f8-aedd-4bc1-888f-c94edc91af04"])
 def test_a_recorded_compaction_begins_the_view_and_fits_the_next_report(session: str) -> None:
     path = conversation(f"claude_code_spotter/{session}.jsonl")
-    events = read(path.read_bytes(), path.name).events
+    events = transcript_of(path).events
     (at,) = [index for index, event in enumerate(events) if isinstance(event, ContextEdited)]
     before = [event.usage.prompt for event in events[:at] if isinstance(event, UsageReported)][-1]
     after = next(event.usage.prompt for event in events[at:] if isinstance(event, UsageReported))

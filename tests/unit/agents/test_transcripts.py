@@ -16,18 +16,26 @@ TEXT = MessageAppended(message=Message(id="m1", role=Role.USER, content=(TextBlo
 @pytest.mark.parametrize(
     "data", [b"", b"hello", b"{}", b"[]", b'{"a": 1}\n{"b": 2}\n', b"\xff\xfe\x00", b"[" * 100_000]
 )
-def test_unknown_content_names_the_input_the_formats_and_the_remedy(data: bytes) -> None:
+def test_unknown_content_names_the_input_and_the_remedy_briefly(data: bytes) -> None:
     with pytest.raises(UnknownFormat) as raised:
         read(data, "notes.txt")
     text = str(raised.value)
-    assert text.startswith("notes.txt: ")
-    assert "--format" in text
-    assert all(name in text for name in format_names())
+    assert text.startswith("notes.txt is ")
+    assert len(text) < 160
+    assert ("--format list" in text) == bool(data)
+
+
+def test_asking_for_the_formats_lists_them_and_a_misspelt_one_names_the_nearest() -> None:
+    with pytest.raises(UnknownFormat) as raised:
+        read(b"{}", "notes.txt", "list")
+    assert all(name in str(raised.value) for name in format_names())
+    with pytest.raises(UnknownFormat, match="did you mean swe-agent"):
+        read(b"{}", "notes.txt", "sweagent")
 
 
 def test_a_file_cut_short_differs_from_one_of_an_unknown_format() -> None:
     data = json.dumps({"llm_interactions": [{"response": {}}]}, indent=1).encode()
-    with pytest.raises(UnknownFormat, match=r"x: no known .* \(not JSON: .* at character \d+\); known"):
+    with pytest.raises(UnknownFormat, match=r"x is not .* \(not JSON: .* at character \d+\); if"):
         read(data[:-5], "x")
 
 

@@ -1,9 +1,11 @@
 """The limits that the catalog has for a model's name."""
 
+import msgspec
 import pytest
 
-from ullage.catalog.limits import ContextLimits, LimitsSource
+from ullage.catalog.limits import MODELS, ContextLimits, LimitsSource, family_limits
 from ullage.model.settings import ModelSettings
+from ullage.tokens.model_names import bare_name
 
 
 @pytest.mark.parametrize(
@@ -46,6 +48,43 @@ from ullage.model.settings import ModelSettings
 def test_model_resolves(model: str, window: int, source: str) -> None:
     limits = ContextLimits.for_model(model)
     assert (limits.input, limits.source) == (window, source)
+
+
+@pytest.mark.parametrize(
+    ("models", "window"),
+    [
+        ("llama-3-70b llama-3-8b llama3-70b llama3:8b llama3-70b-8192 Meta-Llama-3-70B-Instruct", 8_192),
+        ("meta.llama3-70b-instruct-v1:0 meta-llama/Meta-Llama-3-8B-Instruct", 8_192),
+        ("llama-3.1-8b llama3.1:70b llama-3-1-70b meta.llama3-1-70b-instruct-v1:0 llama-3.3-70b-versatile", 131_072),
+        ("llama-4-scout llama-3.2-1b Meta-Llama-3.1-405B-Instruct", 131_072),
+        ("llama-2-7b llama2:13b", 4_096),
+        ("llama-7b llama-65b", 2_048),
+        ("gemini-1.5-pro gemini-1.5-pro-002 google/gemini-1.5-pro-latest", 2_097_152),
+        ("gemini-1.5-flash gemini-1.5-flash-8b", 1_048_576),
+        ("gemini-2.5-pro-preview-tts gemini-9-flash-tts gemma-2-9b grok-1 glm-4v", 8_192),
+        ("gemma-3-1b-it gemma3:1b gemma-3n-e4b moonshot-v1-32k-2099 glm-4-32b", 32_768),
+        ("gemma-3-27b-it gemma3:12b grok-2 grok-beta kimi-k2 moonshot-v1-128k-2099", 131_072),
+        ("claude-2 claude-2.0 claude-instant-1.2", 100_000),
+        ("claude-2.1 claude-3-opus claude-3-haiku", 200_000),
+        ("gpt-4-0125-preview gpt-4-vision-preview gpt-4-turbo-preview o1-mini", 128_000),
+        ("gpt-4 gpt-4-0314", 8_192),
+        ("gpt-3.5-turbo-0613 gpt-3.5-turbo-instruct deepseek-llm-67b", 4_096),
+    ],
+)
+def test_versions_and_sizes_in_a_name_are_told_apart(models: str, window: int) -> None:
+    assert {model: ContextLimits.for_model(model).input for model in models.split()} == dict.fromkeys(
+        models.split(), window
+    )
+
+
+def test_no_family_is_taken_to_have_a_larger_window_than_a_listed_member() -> None:
+    """A newer member of a family, which is not listed yet, gets what the pattern gives the listed ones."""
+    listed = msgspec.json.decode(MODELS.read_bytes(), type=dict[str, tuple[int, int, int | None]])
+    for name, (longest, total, _) in listed.items():
+        family = family_limits(bare_name(name))
+        if family is not None:
+            assert family.input <= longest, name
+            assert family.total - family.input <= max(total - longest, 128_000), name
 
 
 @pytest.mark.parametrize("model", ["", "<synthetic>", "nobody/knows-this", "7"])

@@ -1,6 +1,7 @@
 """The command line's arguments, and which modules parsing them imports."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ullage import __version__
-from ullage.cli.arguments import COMMANDS, build_parser
+from ullage.cli.arguments import COMMANDS
+from ullage.cli.command_line import build_parser, parse
 from ullage.cli.main import main
 
 # Modules that serving and `--help` must not import: drawing, the tokenizer, the store.
@@ -35,8 +37,23 @@ def test_serving_imports_neither_drawing_nor_tokenizer_nor_store(tmp_path: Path)
 
 
 def test_help_imports_nothing_heavy() -> None:
-    asked = f"from ullage.cli.arguments import build_parser; build_parser().format_help(); {_HEAVY}"
+    asked = f"from ullage.cli.command_line import build_parser; build_parser().format_help(); {_HEAVY}"
     assert run_python(asked).stderr == "[]\n"
+
+
+def test_a_list_imports_nothing_that_writes_summaries_or_searches(tmp_path: Path) -> None:
+    unused = {
+        "ullage.service.compact.automatic",
+        "ullage.service.plan.plan",
+        "ullage.summary.choosing.composition",
+        "ullage.summary.reading.text_reader",
+        "ullage.survive.study",
+        "regex",
+        "tiktoken",
+    }
+    asked = f"from ullage.cli.main import main; main(sys.argv[1:]); print({unused!r} & sys.modules.keys())"
+    ran = run_python(f"import os, sys; os.environ['HOME'] = {str(tmp_path)!r}; {asked}", "here")
+    assert ran.stdout.splitlines()[-1] == "set()"
 
 
 @pytest.mark.parametrize("name", [command.name for command in COMMANDS])
@@ -54,14 +71,139 @@ def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"ullage {__version__}\n"
 
 
-@pytest.mark.parametrize(("text", "tokens"), [("8000", 8000), ("32,000", 32_000), ("1_000_000", 1_000_000)])
-def test_tokens_may_be_grouped(text: str, tokens: int) -> None:
-    assert build_parser().parse_args(["compact", "file", "--budget", text]).budget == tokens
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("8000", 8_000),
+        ("32,000", 32_000),
+        ("1_000_000", 1_000_000),
+        ("8k", 8_000),
+        ("200K", 200_000),
+        ("1m", 1_000_000),
+        ("1.5m", 1_500_000),
+        ("0.5k", 500),
+    ],
+)
+def test_numbers_may_be_grouped_and_written_in_thousands(text: str, tokens: int) -> None:
+    assert parse(["compact", "file", "--budget", text]).budget == tokens
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "8k", "", "1.5"])
-def test_tokens_are_positive_whole_numbers(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("text", ["0", "-1", "8g", "k", "", "1.5", "0k", "1.0001k", "nan"])
+def test_numbers_are_positive_and_whole(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        build_parser().parse_args(["compact", "file", f"--budget={text}"])
+        parse(["compact", "file", f"--budget={text}"])
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["sesions"], "did you mean sessions?"),
+        (["help", "compat"], "did you mean compact?"),
+        (["context", "file", "--jsn"], "did you mean --json?"),
+        (["compact", "file", "--budgte=8k"], "did you mean --budget?"),
+        (["--store", "s.db", "contxt", "file"], "did you mean context?"),
+    ],
+)
+def test_a_mistyped_word_is_answered_by_the_closest_right_one(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(arguments)
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert meant in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "module"),
+    [
+        ([], "here"),
+        (["--json"], "here"),
+        (["--store", "s.db", "--limit", "3"], "here"),
+        (["--store=context", "--ascii"], "here"),
+        (["--store", "s.db", "sessions"], "sessions"),
+        (["--color", "never", "import", "file"], "import_file"),
+    ],
+)
+def test_without_a_command_this_folder_is_shown(arguments: list[str], module: str) -> None:
+    assert parse(arguments).module == module
+
+
+def test_shared_options_may_come_before_or_after_the_command() -> None:
+    before, after = parse(["--store", "s.db", "sessions"]), parse(["sessions", "--store", "s.db"])
+    assert before.store == after.store == Path("s.db")
+    assert parse(["sessions"]).color == "auto"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["help", "context"], ["-h", "context"], ["--help", "context"], ["context", "-h"]]
+)
+def test_help_of_a_command_can_be_asked_for_in_any_order(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(arguments)
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: ullage context ")
+
+
+@pytest.mark.parametrize("arguments", [["help"], ["-h"], ["help", "help"]])
+def test_help_without_a_command_lists_all_of_them(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(arguments)
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert all(f"    {command.name} " in said for command in COMMANDS)
+    assert "exit status:" in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["help", "context"],
+        ["--color", "never", "help", "context"],
+        ["--no-pager", "help", "context"],
+        ["help", "--color", "never", "context"],
+        ["-h", "context"],
+        ["context", "--help"],
+    ],
+)
+def test_help_of_a_command_is_found_wherever_the_shared_options_are(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(words)
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: ullage context ")
+
+
+@pytest.mark.parametrize("words", [["help"], ["--color=always", "help"], ["help", "help"], ["--help"]])
+def test_help_alone_lists_every_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(words)
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert all(f"    {name}" in re.sub(r"\x1b\[\d+m", "", printed) for name, *_ in COMMANDS)
+
+
+@pytest.mark.parametrize("name", [command.name for command in COMMANDS])
+def test_help_in_colour_has_the_same_text_and_layout(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    printed: list[str] = []
+    for color in ("always", "never"):
+        with pytest.raises(SystemExit):
+            parse([name, "--help", "--color", color])
+        printed.append(capsys.readouterr().out)
+    colored, plain = printed
+    assert "\x1b[36m--help\x1b[0m" in colored
+    assert re.sub(r"\x1b\[\d+m", "", colored) == plain
+    assert "\x1b" not in plain
+
+
+@pytest.mark.parametrize("columns", [50, 60, 80, 120, 200])
+def test_help_fits_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = build_parser().format_help().split("exit status:", maxsplit=1)[0].splitlines()
+    assert max(map(len, lines)) <= min(columns, 100)

@@ -1,54 +1,140 @@
 """The `/context` box as users see it."""
 
+import pytest
+from msgspec.structs import replace
+from rich.cells import cell_len
+
 from support.usages import NOW, make_usage
-from ullage.cli.draw.boxes import context_box
-from ullage.cli.draw.glyphs import ASCII, UNICODE
+from ullage.api.values import UsageResult
+from ullage.cli.draw.boxes import Big, Shrunk, compaction_box, context_box
+from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs
+from ullage.model.blocks import CompactionBlock
+from ullage.model.figure import CallsLeft, KnownThreshold, KnownWindow, ThresholdSource, WindowSource
+from ullage.model.updates import Breakdown, Cost, Meta
 from ullage.model.usage import UsageSource
 
 DRAWN = """\
-+------------------------------------------------+
-| Context Usage                claude-sonnet-4-5 |
-+------------------------------------------------+
-| Current        58,432 tokens (46%)             |
-| Maximum       128,000 tokens                   |
-| Messages       12 active / 45 total            |
-| Summaries       2        Oldest  2 hours ago   |
-| Source         reported, 12 s ago              |
-|                                                |
-| Context: 46% (58K/128K tokens)                 |
-| [###############.........|.......]  46%        |
-| Warns at 86K, compacts at 97K (|)              |
-|                                                |
-| System prompt     1,200   Tools          6,104 |
-| Messages         31,010   Tool results  19,318 |
-| Summary             800   Memory             0 |
-| Reserve          19,200   Free          50,368 |
-+------------------------------------------------+"""
++----------------------------------------------------------+
+| Context Usage                          claude-sonnet-4-5 |
++----------------------------------------------------------+
+| Current   58,432 tokens (46%)                            |
+| Source    reported, 12 s ago                             |
+| Maximum   128,000 tokens: its log proves it              |
+| Compacts  at 97,200 (76%): its rule, seen 12 times       |
+| Messages  12 active / 45 total                           |
+| Summaries 2                                              |
+| Oldest    2 hours ago                                    |
+| Cost      $12.30 by list prices                          |
+|                                                          |
+| Context: 46% (58K/128K tokens)                           |
+| [######################..............|...........]  46%  |
+| Warns at 86K, compacts at 97K (|)                        |
++- What it holds ------------------------------------------+
+| Messages         31,010   24%  ######                    |
+| Tool results     19,318   15%  ####                      |
+| Tools             6,104    5%  #                         |
+| System prompt     1,200    1%                            |
+| Summary             800    1%                            |
+| Reserve          19,200   15%  ....                      |
+| Free             50,368   39%  ..........                |
++- What fills it ------------------------------------------+
+| #8 Read src/auth/token.py: import time          9K    7% |
++----------------------------------------------------------+"""
+BIG = Big(index=7, opening="Read src/auth/token.py: import time", tokens=8_960)
+WIDE = Big(index=1_283, opening="日本語のとても長い見出しです。日本語のとても長い見出しです。👩‍💻 done", tokens=900)
 
 
-def test_box_shows_figures_bar_and_breakdown() -> None:
-    drawn = "\n".join(line.plain for line in context_box(make_usage(), NOW, ASCII))
-    assert drawn == DRAWN
+def known() -> UsageResult:
+    """Returns a context of which everything is known."""
+    usage = make_usage()
+    meta = replace(
+        usage.meta.ullage,
+        window=KnownWindow(size=128_000, source=WindowSource.LOG, basis="its log proves it"),
+        threshold=KnownThreshold(tokens=97_200, percent=76, source=ThresholdSource.LEARNED, basis="its rule", times=12),
+    )
+    return replace(usage, meta=Meta(ullage=meta), cost=Cost(amount=12.3, currency="USD"))
+
+
+def drawn(usage: UsageResult, glyphs: Glyphs = ASCII, width: int = 60, biggest: tuple[Big, ...] = ()) -> str:
+    return "\n".join(line.plain for line in context_box(usage, NOW, glyphs, width, biggest))
+
+
+def test_box_shows_figures_with_their_origin_parts_by_size_and_the_biggest_messages() -> None:
+    assert drawn(known(), biggest=(BIG,)) == DRAWN
+
+
+@pytest.mark.parametrize("width", [40, 41, 59, 80, 120, 200])
+@pytest.mark.parametrize("glyphs", [ASCII, UNICODE])
+def test_every_line_is_exactly_as_wide_as_asked_also_with_wide_characters(width: int, glyphs: Glyphs) -> None:
+    lines = context_box(known(), NOW, glyphs, width, (BIG, WIDE))
+    assert {line.cell_len for line in lines} == {width}
+    assert {cell_len(line.plain) for line in lines} == {width}
+
+
+def test_a_context_far_over_its_window_keeps_its_columns_apart() -> None:
+    usage = make_usage(27_000_004, size=200_000)
+    meta = replace(usage.meta.ullage, breakdown=Breakdown(messages=27_000_004))
+    lines = drawn(replace(usage, meta=Meta(ullage=meta)), biggest=(replace(BIG, tokens=27_000_000),)).splitlines()
+    assert {len(line) for line in lines} == {60}
+    assert any(line.startswith("| Messages            27M >999%  ####") for line in lines)
+    assert any(line.endswith("]  13500% |") for line in lines)
+    assert lines[-2].endswith(" 27M >999% |")
+    far = drawn(make_usage(27_000_004, size=1_000)).splitlines()
+    assert {len(line) for line in far} == {60}
+
+
+def test_a_compaction_that_is_due_has_no_calls_left_until_then() -> None:
+    due = replace(known().meta.ullage, left=0, calls_left=CallsLeft(mean=0, low=0, high=0))
+    text = drawn(replace(known(), meta=Meta(ullage=due)))
+    assert "at 97,200 (76%), due now" in text
+    assert "until then" not in text
+
+
+def test_a_marker_among_the_biggest_has_no_number_because_no_command_takes_one() -> None:
+    assert "| Compaction 1" in drawn(known(), biggest=(Big(index=None, opening="Compaction 1", tokens=900),))
 
 
 def test_unknown_window_is_said_and_draws_no_bar() -> None:
-    drawn = "\n".join(line.plain for line in context_box(make_usage(size=None, compact_at=None), NOW, UNICODE))
-    assert "limit unknown" in drawn
-    assert UNICODE.full not in drawn
+    text = drawn(make_usage(size=None, compact_at=None), UNICODE)
+    assert "limit unknown" in text
+    assert UNICODE.full not in text.split("What it holds")[0]
+
+
+def test_parts_of_no_tokens_are_left_out() -> None:
+    text = drawn(make_usage())
+    assert "Memory" not in text
+    assert "Hidden" not in text
 
 
 def test_source_says_how_the_figure_is_known() -> None:
-    stale = "\n".join(line.plain for line in context_box(make_usage(source=UsageSource.STALE), NOW, ASCII))
-    estimated = "\n".join(line.plain for line in context_box(make_usage(source=UsageSource.ESTIMATED), NOW, ASCII))
-    assert "stale: 3 messages since" in stale
-    assert "estimated, about 4% off" in estimated
+    assert "stale: 3 messages since" in drawn(make_usage(source=UsageSource.STALE))
+    assert "estimated, about 4% off" in drawn(make_usage(source=UsageSource.ESTIMATED))
 
 
 def test_colour_of_the_figure_follows_the_thresholds() -> None:
     def styles(used: int) -> set[str]:
-        lines = context_box(make_usage(used), NOW, ASCII)
+        lines = context_box(make_usage(used), NOW, ASCII, 60)
         return {str(span.style) for line in lines for span in line.spans}
 
     assert "green" in styles(50_000)
     assert "bold yellow" in styles(90_000)
     assert "bold red" in styles(100_000)
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_compaction_is_told_in_one_pair_of_sizes_and_the_promise_is_never_cut(width: int) -> None:
+    block = CompactionBlock(
+        compaction_number=1, timestamp=NOW, summary="", messages_archived=84, context_size_before=45_079
+    )
+    sizes = Shrunk(
+        before=77_419, after=40_333, hidden=32_340, hidden_name="the agent's own prompt", budget=8_000, counted=7_993
+    )
+    lines = [line.plain for line in compaction_box(block, sizes, "ullage undo s_1", ASCII, width)]
+    assert {len(line) for line in lines} == {width}
+    text = " ".join(" ".join(lines).replace("|", " ").split())
+    assert "84 messages, kept in the archive" in text
+    assert "77,419 -> 40,333 tokens" in text
+    assert "with 32,340 hidden, stays: the agent's own prompt" in text
+    assert "7,993 of 8,000 tokens used" in text
+    assert "37,086 tokens (48%)" in text
+    assert "ullage undo s_1" in text

@@ -1,16 +1,17 @@
 """Compaction of plain message lists, and the names that `ullage` itself exports."""
 
 import ast
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ullage
 from support.build import assistant, results, user, uses, words
-from ullage import ContextCompactor, SummaryTask, ToolResultCompactor, get_counter, read_messages
-from ullage.edits.drop import NOTICE
+from ullage import ContextCompactor, SummaryTask, ToolResultCompactor, get_counter
 from ullage.model.blocks import ToolResultBlock
 from ullage.model.errors import CannotFit
 
@@ -18,56 +19,148 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "server" / "examples"
 COUNTER = get_counter("gpt-4o")
 
 
+def chat(count: int, words_each: int = 200) -> list[dict[str, Any]]:
+    roles = ("user", "assistant")
+    return [{"role": roles[number % 2], "content": f"{number}: {words(words_each)}"} for number in range(count)]
+
+
 def test_messages_are_brought_to_a_number_of_tokens_by_a_summary() -> None:
+    history = chat(20)
+    left = ContextCompactor("gpt-4o").compact_sync(history, 1_500, pinned=[5])
+    assert COUNTER.count_messages(left) <= 1_500
+    assert [message for message in left if message in history] == [history[0], history[5], *history[17:]]
+    assert any("Earlier" in str(message) or "compact" in str(message).lower() for message in left)
+
+
+def test_messages_of_the_engine_are_taken_and_handed_back_as_well() -> None:
     history = [user(f"u{i}", words(200)) if i % 2 == 0 else assistant(f"a{i}", words(200)) for i in range(20)]
-    made = ContextCompactor("gpt-4o").compact(history, 1_500, pinned=["a5"])
-    assert COUNTER.count_messages(made.messages) <= 1_500
-    left = {message.id for message in made.messages}
-    assert {"u0", "a5", "a19"} <= left
-    assert [message.id for message in made.removed] == [message.id for message in history if message.id not in left]
-    assert made.summary
-    assert made.saved_tokens == COUNTER.count_messages(history) - COUNTER.count_messages(made.messages)
+    left = ContextCompactor("gpt-4o").compact_sync(history, 1_500)
+    assert COUNTER.count_messages(left) <= 1_500
+    assert {"u0", "a19"} <= {message.id for message in left}
 
 
 def test_a_compactor_asks_the_summarizer_it_was_given() -> None:
     def summarize(task: SummaryTask) -> str:
-        return f"{len(task.request['messages'])} messages about {task.focus}."
+        return f"{len(task.request['messages'])} messages about {task.focus}, in {task.max_tokens} tokens."
 
-    history = [user(f"u{i}", words(200)) if i % 2 == 0 else assistant(f"a{i}", words(200)) for i in range(20)]
-    made = ContextCompactor("gpt-4o", summarize).compact(history, 1_500, focus="words")
-    assert made.summary.endswith("messages about words.")
+    made = ContextCompactor(summarize, max_summary_tokens=77).compact_sync(chat(20), 1_500, focus="words")
+    assert "messages about words, in 77 tokens." in str(made)
+
+
+class Model:
+    """A model object as agent frameworks have it."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.asked = ""
+
+    async def ainvoke(self, text: str) -> Any:
+        self.asked, self.loop = text, asyncio.get_running_loop()
+        return self.answer
+
+
+class Answer:
+    content = "All went well."
+
+
+@pytest.mark.parametrize("answer", ["All went well.", Answer()])
+async def test_a_model_object_is_asked_in_the_programs_own_loop(answer: Any) -> None:
+    model = Model(answer)
+    left = await ContextCompactor(model, summary_prompt="Mind the gap.").compact(chat(20), 1_500, COUNTER)
+    assert COUNTER.count_messages(left) <= 1_500
+    assert "All went well." in str(left)
+    assert model.loop is asyncio.get_running_loop()
+    assert "1: word" in model.asked and model.asked.endswith("Mind the gap.")
+
+
+async def raising(_: SummaryTask) -> str:
+    raise TimeoutError("no answer")
+
+
+async def silent(_: SummaryTask) -> Any:
+    return None
+
+
+def empty(_: SummaryTask) -> str:
+    return "  "
+
+
+def endless(task: SummaryTask) -> str:
+    return "on and on " * task.max_tokens * 4
+
+
+@pytest.mark.parametrize("llm", [raising, silent, empty, endless, Model(7)])
+def test_whatever_a_summarizer_does_the_limit_is_kept(llm: Any) -> None:
+    compactor = ContextCompactor(llm)
+    left = compactor.compact_sync(chat(20), 1_500, COUNTER)
+    assert COUNTER.count_messages(left) <= 1_500
+    assert len(left) < 20
+    if llm is not endless:
+        assert compactor.summarize_messages_sync(chat(6))
+
+
+async def test_messages_are_summarized_without_being_replaced() -> None:
+    async def summarize(task: SummaryTask) -> str:
+        return f"About {task.focus}: {len(task.request['messages'])} messages; the key is sk-ant-{'a1B2' * 12}"
+
+    said = await ContextCompactor(summarize).summarize_messages(chat(4), focus="ships")
+    assert said.startswith("About ships: 4 messages")
+    assert "a1B2a1B2" not in said
+    assert await ContextCompactor().summarize_messages([]) == ""
+
+
+def test_a_counter_of_ones_own_keeps_its_own_limit() -> None:
+    class Letters:
+        def count(self, text: str) -> int:
+            return len(text)
+
+    left = ContextCompactor().compact_sync(chat(20), 6_000, Letters())
+    assert 3_000 < sum(len(str(message["content"])) for message in left) <= 6_000
 
 
 def test_what_fits_is_left_as_it_is_and_what_cannot_fit_is_said() -> None:
-    history = [user("u", words(50)), assistant("a", words(50))]
-    made = ContextCompactor("gpt-4o").compact(history, 1_000)
-    assert (made.messages, made.removed, made.saved_tokens) == (tuple(history), (), 0)
+    history = chat(2, 50)
+    left = ContextCompactor("gpt-4o").compact_sync(history, 1_000)
+    assert left == history and all(one is other for one, other in zip(left, history, strict=True))
     with pytest.raises(CannotFit):
-        ContextCompactor("gpt-4o").compact(history, 2)
+        ContextCompactor("gpt-4o").compact_sync(history, 2)
+
+
+def test_a_model_that_cannot_be_asked_is_refused_at_once() -> None:
+    with pytest.raises(TypeError, match="cannot write summaries"):
+        ContextCompactor(5)  # pyright: ignore[reportArgumentType]
 
 
 def test_old_tool_results_are_emptied_and_long_ones_shortened() -> None:
     history = [user("u", "Look.")]
     for number in range(6):
         history += [uses(f"c{number}", f"t{number}"), results(f"r{number}", f"t{number}", text=words(2_000))]
-    made = ToolResultCompactor(keep=2, max_result_tokens=300).compact(history, COUNTER)
-    assert [message.id for message in made.messages] == [message.id for message in history]
-    assert made.removed == ()
-    assert made.saved_tokens == COUNTER.count_messages(history) - COUNTER.count_messages(made.messages)
-    sizes = [COUNTER.count_message(m) for m in made.messages if isinstance(m.content[0], ToolResultBlock)]
+    left = ToolResultCompactor(300, keep=2).compact(history, COUNTER)
+    assert [message.id for message in left] == [message.id for message in history]
+    sizes = [COUNTER.count_message(m) for m in left if isinstance(m.content[0], ToolResultBlock)]
     assert max(sizes[:4]) < 50
     assert sizes[4] <= 320
     assert sizes[5] > 2_000, "what is to be answered stays whole"
 
 
-def test_a_programs_messages_serve_the_strategies() -> None:
-    given = [{"role": "user", "content": f"Message {number}."} for number in range(30)]
-    history = read_messages("openai", given)
-    left = ullage.SlidingWindowStrategy(max_messages=5).truncate(history, 1_000, COUNTER)
-    texts = [message.text for message in left]
-    assert texts == ["Message 0.", NOTICE, *(message["content"] for message in given[-5:])]
-    sent = ullage.write_request("openai", left)["messages"]
-    assert [part["text"] for part in sent[0]["content"]] == texts
+def test_a_long_tool_result_ends_with_the_programs_own_notice() -> None:
+    compactor = ToolResultCompactor(truncation_message="[cut]")
+    output = "\n".join(f"{number}: fine" for number in range(3_000)) + "\nerror: no such file"
+    text = compactor.compact_result(output, COUNTER)
+    assert COUNTER.count(text) <= compactor.max_result_tokens == 1_000
+    assert text.startswith("0: fine") and "error: no such file" in text and text.endswith("[cut]")
+    assert compactor.compact_result("short", COUNTER) == "short"
+    calls = [{"id": "c", "type": "function", "function": {"name": "run", "arguments": "{}"}}]
+    history = [
+        {"role": "user", "content": "Run."},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "c", "content": output},
+        {"role": "assistant", "content": "It failed."},
+    ]
+    left = compactor.compact(history, COUNTER)
+    assert left[2]["content"].endswith("[cut]") and COUNTER.count_message(left[2]) <= 1_010
+    assert [left[at] for at in (0, 1, 3)] == [history[at] for at in (0, 1, 3)]
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)

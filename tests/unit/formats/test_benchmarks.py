@@ -1,12 +1,17 @@
 """Trajectories of the agents of benchmarks."""
 
+import json
 from typing import Any
 
 import pytest
 
 from support.foreign import messages_of, read_value, reports_of, texts_of
+from support.growing_files import expect_every_split_to_read_alike
+from ullage.formats.parsing import Document
+from ullage.formats.transcripts.mini_swe import FORMAT
 from ullage.model.blocks import TextBlock, ToolResultBlock
 from ullage.model.errors import InvalidRequest
+from ullage.transcript.fold import project
 
 
 def trae(provider: str, usage: dict[str, int]) -> dict[str, Any]:
@@ -58,7 +63,7 @@ def test_mini_swe_brings_each_answers_account() -> None:
             "messages": [
                 {"role": "user", "content": "task"},
                 {"role": "assistant", "content": "ls", "extra": {"response": response}},
-                {"role": "exit", "content": "bye"},
+                {"role": "oracle", "content": "bye"},
             ],
         }
     )
@@ -66,6 +71,41 @@ def test_mini_swe_brings_each_answers_account() -> None:
     assert [report.usage.prompt for report in reports_of(transcript)] == [40]
     assert messages_of(transcript)[1].timestamp == 1763510136000
     assert [skipped.expected for skipped in transcript.skipped] == [False]
+
+
+def test_mini_swe_keeps_an_answer_that_was_refused_out_of_the_context() -> None:
+    answer = {"role": "assistant", "content": "done"}
+    refused = {"created": 1763510136, "choices": [{"message": answer}], "usage": {"prompt_tokens": 40}}
+    messages = [
+        {"role": "user", "content": "task"},
+        {"role": "user", "content": "no command", "extra": {"response": refused}},
+        {"role": "exit", "content": "RepeatedFormatError"},
+    ]
+    document = {"trajectory_format": "mini-swe-agent-1.1", "info": {"mini_version": "2.4.6"}, "messages": messages}
+    transcript = read_value(document)
+    assert texts_of(messages_of(transcript)) == ["user: task", "assistant: done", "user: no command"]
+    assert texts_of(project(transcript.events)) == ["user: task", "user: no command"]
+    assert [report.message_id for report in reports_of(transcript)] == [messages_of(transcript)[1].id]
+    assert transcript.version == "2.4.6"
+    assert [(s.reason, s.expected) for s in transcript.skipped] == [("end of the run: RepeatedFormatError", True)]
+    expect_every_split_to_read_alike(FORMAT, Document(name="x", value=document))
+
+
+@pytest.mark.parametrize(
+    ("name", "model"), [("anthropic/claude-sonnet-4", "anthropic/claude-sonnet-4"), ("replay", "")]
+)
+@pytest.mark.parametrize("as_it_is", [True, False], ids=["object", "text"])
+def test_the_model_of_a_trajectory_is_in_the_runs_configuration(name: str, model: str, as_it_is: bool) -> None:
+    config = {"agent": {"model": {"name": name, "temperature": 0.0}}}
+    history = [{"role": "user", "content": "Fix it."}, {"role": "assistant", "content": "Done."}]
+    trajectory = {
+        "trajectory": [],
+        "history": history,
+        "info": {},
+        "replay_config": config if as_it_is else json.dumps(config),
+    }
+    transcript = read_value(trajectory)
+    assert (transcript.format, transcript.agent, transcript.model) == ("swe-agent", "swe-agent", model)
 
 
 def test_swe_agents_history_is_the_conversation() -> None:
@@ -97,3 +137,5 @@ def test_a_run_can_be_asked_for() -> None:
     assert texts_of(messages_of(read_value(RUNS, run=3))) == ["user: run 3"] * 2
     with pytest.raises(InvalidRequest, match=r"test\.json: there is no run 4; the file holds runs 1 to 3"):
         read_value(RUNS, run=4)
+    with pytest.raises(InvalidRequest, match=r"there is no run 2; the file holds one conversation"):
+        read_value(RUNS[:1], run=2)

@@ -1,5 +1,7 @@
 from typing import Any
 
+from msgspec.structs import replace
+
 from support.foreign import messages_of, read_value, reports_of, texts_of
 from ullage.model.blocks import ImageBlock, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import ToolsDeclared
@@ -42,9 +44,12 @@ def test_every_kind_of_anthropic_block_is_kept() -> None:
     assert thinking == ThinkingBlock(thinking="hm", signature="sig")
     assert redacted == ThinkingBlock(thinking="", redacted="enc")
     assert image == ImageBlock(url="https://x/y.png")
-    assert document == ResourceBlock(uri="notes", text="n", mime_type="text/plain")
+    assert replace(document, provided=None) == ResourceBlock(uri="notes", text="n", mime_type="text/plain")
     assert isinstance(result, ToolResultBlock)
-    assert result.content == (TextBlock(text="r"), TextBlock(text='{"type": "new"}'))
+    assert [replace(part, provided=None) for part in result.content] == [
+        TextBlock(text="r"),
+        TextBlock(text='{"type": "new"}'),
+    ]
 
 
 def test_openai_roles_calls_and_parts_are_converted() -> None:
@@ -76,8 +81,9 @@ def test_openai_roles_calls_and_parts_are_converted() -> None:
     assert answer.content == (ToolUseBlock(id="c", name="read", input={"path": "a"}),)
     assert result.content == (ToolResultBlock(tool_use_id="c", content=(TextBlock(text="out"),)),)
     (call,) = legacy.content
-    assert call == ToolUseBlock(id="call_1", name="old", input={"arguments": "not json"})
-    assert legacy_result.content == (ToolResultBlock(tool_use_id="call_1", content=(TextBlock(text="out"),)),)
+    assert replace(call, provided=None) == ToolUseBlock(id="call_1", name="old", input={"arguments": "not json"})
+    (result,) = legacy_result.content
+    assert replace(result, provided=None) == ToolResultBlock(tool_use_id="call_1", content=(TextBlock(text="out"),))
 
 
 def test_items_of_the_responses_api_are_grouped_into_messages() -> None:

@@ -1,5 +1,7 @@
 """Content-Length framing: what is accepted, what is refused, and how reading continues after a fault."""
 
+import tracemalloc
+
 import pytest
 
 from support.lsp_client import frame
@@ -7,7 +9,7 @@ from ullage.jsonrpc.rpc_errors import BadFrame
 from ullage.lsp.framing import MAX_HEADER, FrameParser
 
 
-def bodies(*chunks: bytes, max_body: int = 1000) -> list[bytes | str]:
+def bodies(*chunks: bytes, max_body: int = 1000) -> list[bytes | bytearray | str]:
     parser = FrameParser(max_body)
     items = [item for chunk in chunks for item in parser.feed(chunk)]
     return [item.reason if isinstance(item, BadFrame) else item for item in items]
@@ -72,3 +74,29 @@ def test_a_stream_that_ends_between_messages_has_nothing_to_say() -> None:
     parser = FrameParser()
     parser.feed(frame(b"{}"))
     assert parser.end() == []
+
+
+def test_large_and_small_bodies_are_read_in_order_however_they_are_divided() -> None:
+    wanted = [b"{}", b"a" * 2_000_000, b"b", b"c" * (1 << 20), b"d" * 3_000_000, b"{}"]
+    stream = b"".join(map(frame, wanted))
+    for size in (len(stream), 1_000_003, 1 << 16):
+        parser = FrameParser()
+        parts = [stream[start : start + size] for start in range(0, len(stream), size)]
+        assert [item for part in parts for item in parser.feed(part)] == wanted
+        assert parser.end() == []
+
+
+def test_a_large_body_is_not_copied() -> None:
+    size = 20_000_000
+    part = b"x" * 100_000
+    parser = FrameParser()
+    tracemalloc.start()
+    try:
+        parser.feed(b"Content-Length: %d\r\n\r\n" % size)
+        found = [item for _ in range(size // len(part)) for item in parser.feed(part)]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [len(item) for item in found if not isinstance(item, BadFrame)] == [size]
+    # A growing buffer has some room to spare.
+    assert peak < 1.5 * size

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
+from support.lsp_client import PATIENCE
 from support.lsp_rig import Rig
 from ullage.jsonrpc.rpc_errors import BadReply
 
@@ -54,7 +55,7 @@ async def test_an_error_reply_and_a_malformed_reply_of_the_client_reach_who_aske
         asking = ask_for_configuration(rig)
         rig.send({"jsonrpc": "2.0", "id": await asked_id(rig), **reply})
         with pytest.raises(BadReply, match=fault):
-            await asyncio.wait_for(asking, 5)
+            await asyncio.wait_for(asking, PATIENCE)
     rig.send({"jsonrpc": "2.0", "id": "never asked", "result": 1})
     assert rig.connection.unfinished() == 0
 
@@ -62,4 +63,4 @@ async def test_an_error_reply_and_a_malformed_reply_of_the_client_reach_who_aske
 async def test_half_an_emoji_in_a_reply_of_the_client_is_no_obstacle(rig: Rig) -> None:
     asking = ask_for_configuration(rig)
     rig.send(rb'{"jsonrpc":"2.0","id":"%b","result":["\ud83d"]}' % (await asked_id(rig)).encode())
-    assert await asyncio.wait_for(asking, 5) == ["\ufffd"]
+    assert await asyncio.wait_for(asking, PATIENCE) == ["\ufffd"]

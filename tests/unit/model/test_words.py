@@ -26,17 +26,17 @@ def test_figures_are_short_in_tight_places(tokens: int, text: str) -> None:
 
 
 def test_the_warning_says_how_full_it_is_and_when_it_compacts() -> None:
-    assert words.context_warning(131_200, 160_000, 144_000) == (
-        "Context 82% full (131K of 160K usable). Compacts by itself at 144K."
+    assert words.context_warning(131_200, 200_000, 144_000) == (
+        "Context 66% full (131K of 200K). Compacts by itself at 72% (144K)."
     )
 
 
 def test_with_confirmation_no_notice_of_an_automatic_compaction_is_sent() -> None:
-    assert words.context_warning(131_200, 160_000, 144_000, asks=True) == (
-        "Context 82% full (131K of 160K usable). Asks to be compacted at 144K."
+    assert words.context_warning(131_200, 200_000, 144_000, asks=True) == (
+        "Context 66% full (131K of 200K). Asks to be compacted at 72% (144K)."
     )
-    assert words.compaction_due(145_000, 160_000) == (
-        "Context 91% full (145K of 160K usable). Compact it now; it compacts by itself only when it overflows."
+    assert words.compaction_due(145_000, 200_000) == (
+        "Context 73% full (145K of 200K). Compact it now; it compacts by itself only when it overflows."
     )
 
 

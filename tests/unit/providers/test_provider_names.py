@@ -1,8 +1,10 @@
-"""The provider that would answer is found without making one."""
+"""The provider that would answer is found without making one, and a check names the models it lacks."""
 
 import pytest
 
-from ullage.model.errors import NoModelConfigured
+from support.wire.clients import served
+from support.wire.replies import say
+from ullage.model.errors import NoModelConfigured, RequestRefused
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.registry import ProviderRegistry
 
@@ -26,3 +28,9 @@ def test_a_provider_without_its_key_says_which_variable_holds_it(monkeypatch: py
     needy = ProviderSettings(kind="openai_chat", key_env="NOBODYS_KEY", base_url="http://127.0.0.1:9")
     with pytest.raises(NoModelConfigured, match="mine has no key: set NOBODYS_KEY"):
         ProviderRegistry().name("any", Settings(provider="mine", providers={"mine": needy}))
+
+
+async def test_a_check_refuses_a_model_that_the_server_does_not_list() -> None:
+    async with served("openai_chat", say("Yes.")) as (_, provider):
+        with pytest.raises(RequestRefused, match=r"does not list nope:1b; it has test-model"):
+            await provider.check("nope:1b")

@@ -4,12 +4,13 @@ import logging
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.wire.clients import KEY
 from ullage.model.errors import NoModelConfigured, SdkMissing
-from ullage.model.settings import ProviderSettings, Settings
+from ullage.model.settings import ModelSettings, ProviderSettings, Settings
 from ullage.providers.anthropic_messages import AnthropicProvider
 from ullage.providers.openai_chat import OpenAIChatProvider
 from ullage.providers.openai_responses import OpenAIResponsesProvider
@@ -98,7 +99,8 @@ def test_a_key_is_looked_for_without_a_keyring(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_extras_are_those_of_the_package() -> None:
     project = tomllib.loads((Path(__file__).resolve().parents[3] / "pyproject.toml").read_text())["project"]
-    assert {*EXTRAS, "all"} == {*project["optional-dependencies"]}
+    # No provider needs `zstd`, which reads compressed transcripts.
+    assert {*EXTRAS, "zstd", "all"} == {*project["optional-dependencies"]}
 
 
 def test_a_provider_is_made_once_and_again_when_its_key_changes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,6 +117,15 @@ def test_a_server_without_tool_calls_has_them_in_text() -> None:
     found = ProviderRegistry()("any", Settings(provider="home", providers={"home": plain}))
     assert isinstance(found, ToolsInText)
     assert not found.capabilities("any").native_tools
+
+
+@pytest.mark.parametrize(("syntax", "in_text"), [("native", False), ("xml", True), ("caret", True), (None, False)])
+def test_a_model_calls_tools_as_its_settings_say(syntax: Any, in_text: bool) -> None:
+    server = ProviderSettings(kind="openai_chat", base_url="http://127.0.0.1:1/v1")
+    models = {"mine": ModelSettings(tool_syntax=syntax)}
+    find, settings = ProviderRegistry(), Settings(provider="home", providers={"home": server}, models=models)
+    assert isinstance(find("mine", settings), ToolsInText) is in_text
+    assert not isinstance(find("other", settings), ToolsInText)
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-5"])

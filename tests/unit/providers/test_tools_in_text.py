@@ -34,6 +34,24 @@ async def test_a_call_in_the_text_is_a_call() -> None:
     assert "<read_file><path>" in body["messages"][0]["content"]
 
 
+async def test_a_model_may_call_between_fences_of_carets() -> None:
+    text = "Let me look.\n^^^read_file\npath: src/a.py\nlimit: 20\n^^^\n"
+    earlier = Message(
+        id="m2",
+        role=Role.ASSISTANT,
+        content=(ToolUseBlock(id="c1", name="read_file", input={"path": "b.py", "limit": 3}),),
+    )
+    request = with_tools(ask())
+    request = replace(request, messages=(*request.messages, earlier, *request.messages))
+    async with served("openai_chat", say(text)) as (server, provider):
+        fragments = await collect(ToolsInText(provider, "caret"), request)
+    ended = [fragment for fragment in fragments if isinstance(fragment, ToolUseEnd)]
+    assert [(call.name, call.input) for call in ended] == [("read_file", {"path": "src/a.py", "limit": 20})]
+    sent = server.asked[0].body["messages"]
+    assert "^^^read_file\npath: …\nlimit: …\n^^^" in sent[0]["content"]
+    assert {"role": "assistant", "content": "^^^read_file\npath: b.py\nlimit: 3\n^^^"} in sent
+
+
 async def test_text_without_a_call_ends_as_the_model_ended_it() -> None:
     async with served("openai_chat", say("If a < b, then <b> is bold.")) as (_, provider):
         fragments = await collect(ToolsInText(provider), with_tools(ask()))
@@ -81,7 +99,7 @@ async def test_ids_of_calls_stay_apart_as_the_conversation_grows() -> None:
 
 
 def test_the_request_without_tools_is_the_same_but_for_their_calls() -> None:
-    assert as_text(ask()) == ask()
+    assert as_text(ask(), XmlTags()) == ask()
 
 
 def test_what_is_written_is_read_back() -> None:

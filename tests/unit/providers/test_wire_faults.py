@@ -21,7 +21,9 @@ from ullage.model.errors import (
 )
 
 pytestmark = pytest.mark.parametrize("kind", DIALECTS)
-PATIENCE = 5.0
+PATIENCE = 60.0
+# The faults that the provider finds by waiting.
+WAITED_FOR = {Fault.NO_HEAD, Fault.STALL}
 EXPECTED: dict[Fault, type[ProviderError]] = {
     Fault.HUNG_UP: ProviderUnavailable,
     Fault.NO_HEAD: ProviderUnavailable,
@@ -49,7 +51,7 @@ async def test_each_fault_is_one_of_our_errors_and_never_shows_the_key(
     kind: str, fault: Fault, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    async with served(kind, fail(fault), timeout=0.3) as (_, provider):
+    async with served(kind, fail(fault), timeout=0.3 if fault in WAITED_FOR else PATIENCE) as (_, provider):
         if fault in QUIET:
             await asyncio.wait_for(collect(provider), PATIENCE)
             return

@@ -6,8 +6,9 @@ import string
 
 import pytest
 
+from ullage.redaction import REDACTED
 from ullage.redaction.secrets.issuers import ISSUED
-from ullage.redaction.secrets.shapes import REDACTED, redact_shapes
+from ullage.redaction.secrets.shapes import cut, redact_shapes
 
 CHARS = string.ascii_letters + string.digits + "-_.+/=~"
 each_shape = pytest.mark.parametrize("shape", ISSUED, ids=lambda shape: shape[0])
@@ -54,3 +55,17 @@ def test_token_that_a_terminal_has_wrapped_is_redacted_whole() -> None:
     shape = next(shape for shape in ISSUED if shape[0] == "ghp_")
     whole = token(shape, 36)
     assert redact_shapes(f"Use {whole[:24]}\n  {whole[24:]} now.") == f"Use {REDACTED} now."
+
+
+@pytest.mark.parametrize(
+    ("spans", "left"),
+    [
+        ([(3, 9), (0, 5)], f"{REDACTED}9"),
+        ([(0, 9), (2, 4)], f"{REDACTED}9"),
+        ([(1, 3), (1, 4), (6, 8)], f"0{REDACTED}45{REDACTED}89"),
+        ([(0, 5), (5, 9)], f"{REDACTED}{REDACTED}9"),
+        ([], "0123456789"),
+    ],
+)
+def test_nothing_of_overlapping_secrets_stays(spans: list[tuple[int, int]], left: str) -> None:
+    assert cut("0123456789", spans) == left

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def run(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Runs the script in a copy of the repository."""
     command = [sys.executable, str(root / "scripts" / "gen_protocol.py"), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 def test_check_names_every_file_that_has_drifted_and_writing_mends_it(tmp_path: Path) -> None:

@@ -1,16 +1,20 @@
 """The settings in the extension's manifest."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from generators.manifest import configuration, with_settings, with_version
+from generators.manifest import configuration, restricted, with_settings, with_version
 from ullage.api.schema import settings_schema
 
 COMMITTED = Path(__file__).resolve().parents[3] / "editors" / "vscode" / "package.json"
 MANIFEST = """{
   "name":   "kept as it is",
+  "capabilities": {
+    "restrictedConfigurations": []
+  },
   "contributes": {
     "configuration": {"title": "old", "properties": {"old": {"default": "}"}}},
     "commands": [ ]
@@ -27,10 +31,13 @@ def written(folder: Path, text: str) -> str:
 
 def test_only_the_region_changes(tmp_path: Path) -> None:
     text = written(tmp_path, MANIFEST)
-    before, after = MANIFEST.split('{"title": "old", "properties": {"old": {"default": "}"}}}')
+    before, between, after = re.split(r'\[\]|\{"title".*?\}\}\}', MANIFEST, maxsplit=2)
     assert text.startswith(before)
+    assert between in text
     assert text.endswith(after)
-    assert json.loads(text)["contributes"]["configuration"] == json.loads(json.dumps(configuration()))
+    made = json.loads(text)
+    assert made["contributes"]["configuration"] == json.loads(json.dumps(configuration()))
+    assert made["capabilities"]["restrictedConfigurations"] == restricted(configuration())
 
 
 def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
@@ -63,9 +70,15 @@ def test_every_setting_of_the_server_is_there_in_its_order_with_its_default() ->
     assert [value["order"] for value in properties.values()] == list(range(len(properties)))
 
 
-def test_what_names_a_program_a_server_or_a_file_is_not_read_from_a_folder_that_is_not_trusted() -> None:
+def test_a_folder_that_is_not_trusted_sets_nothing_but_what_is_shown() -> None:
     manifest = json.loads(COMMITTED.read_text())
-    restricted = manifest["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
+    closed = manifest["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
     properties = manifest["contributes"]["configuration"]["properties"]
-    assert restricted == [name for name, value in properties.items() if value["scope"] == "machine-overridable"]
-    assert {"ullage.server.path", "ullage.provider", "ullage.providers", "ullage.summary.promptFile"} <= {*restricted}
+    assert {*properties} - {*closed} == {"ullage.quiet", "ullage.trace.server"}
+    assert {*closed} <= {*properties}
+
+
+def test_what_names_a_program_a_server_or_a_file_belongs_to_the_machine() -> None:
+    properties = configuration()["properties"]
+    machine = {name for name, value in properties.items() if value["scope"] == "machine-overridable"}
+    assert {"ullage.server.path", "ullage.provider", "ullage.providers", "ullage.summary.promptFile"} <= machine

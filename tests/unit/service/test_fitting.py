@@ -50,3 +50,24 @@ async def test_single_huge_message_is_cut_rather_than_refused() -> None:
     await client.say(created["sessionId"], "word " * 20_000)
     assert await fit_budget(client.workspace.open(created["sessionId"]), 2_000) is None
     assert client.workspace.open(created["sessionId"]).used <= 2_000
+
+
+async def test_many_large_results_at_the_end_leave_room_for_the_record_of_what_came_before() -> None:
+    client = build_test_client()
+    session_id = await long_session(client)
+    calls = [{"type": "tool_use", "id": f"c{n}", "name": "Task", "input": {"prompt": f"Part {n}."}} for n in range(7)]
+    results = [
+        {
+            "type": "tool_result",
+            "tool_use_id": f"c{n}",
+            "content": [{"type": "text", "text": f"result{n} matters. " * 800}],
+        }
+        for n in range(7)
+    ]
+    messages = [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+    await client.call("session/append", sessionId=session_id, messages=messages)
+    edit = await fit_budget(client.workspace.open(session_id), 3_000)
+    view = client.workspace.open(session_id).transcript.view
+    assert edit is not None
+    assert client.workspace.open(session_id).used <= 3_000
+    assert "module_16.py" in "".join(block.summary for message in view if (block := message.compaction))

@@ -31,6 +31,14 @@ async def test_a_question_gives_passages_with_the_ids_that_expand_them() -> None
     assert "> parse_config lives in src/settings.py." in await ask(client, session_id, message_id=message_id)
 
 
+async def test_passages_that_hardly_match_are_said_to_be_the_nearest() -> None:
+    client = build_test_client()
+    session_id = await begin(client, "The harbour is wet.", "Yes.")
+    doubt = "No message has most of the words of the query, so the archive may hold no answer. The nearest:"
+    assert doubt in await ask(client, session_id, query="which kubernetes ingress serves the harbour?")
+    assert doubt not in await ask(client, session_id, query="wet harbour")
+
+
 async def test_no_more_passages_than_asked_for_are_given() -> None:
     client = build_test_client()
     session_id = await begin(client, *["a walnut"] * 9)

@@ -50,7 +50,7 @@ def swapping(name: Path, target: Path) -> Generator[None]:
         assert process.stdout
         process.stdout.readline()
         yield
-        process.communicate(b"end\n", timeout=30)
+        process.communicate(b"end\n", timeout=120)
 
 
 def commands(path: str, turn: int) -> list[dict[str, object]]:

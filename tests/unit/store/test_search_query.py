@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.store.search_query import make_snippet, read_query
+from ullage.store.search_query import read_query
+from ullage.store.search_snippet import make_snippet, without_bare_numbers
 
 FILLER = "so many other words stand here " * 40
 
@@ -19,6 +20,14 @@ def test_the_stretch_with_most_of_the_query_is_shown() -> None:
 def test_a_whole_name_is_shown_before_its_words() -> None:
     text = f"parse the config {FILLER} see parse_config in it {FILLER}"
     assert "**parse_config**" in make_snippet(text, read_query("parse_config"))
+
+
+def test_a_number_that_is_a_tool_calls_argument_is_not_shown_unless_it_is_asked_for() -> None:
+    text = "Bash\nmix dialyzer\nRun dialyzer\n300000\n"
+    query = read_query("dialyzer")
+    assert make_snippet(without_bare_numbers(text, query), query) == "Bash\nmix **dialyzer**\nRun **dialyzer**\n"
+    asked = read_query("300000")
+    assert "**300000**" in make_snippet(without_bare_numbers(text, asked), asked)
 
 
 def test_a_text_in_which_nothing_is_seen_is_shown_from_its_beginning() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.store.search_words import columns, places, read_name, stem
+from ullage.store.search_words import index_tokens, places, read_name, stem
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,14 @@ def test_data_without_an_end_is_no_name() -> None:
 def test_places_are_where_the_tokens_stand(text: str) -> None:
     found = list(places(text))
     assert [read_name(text[place.start : place.stop]) for place in found] == [place.name for place in found]
-    assert columns(text)[1].split() == [part for place in found for part in place.name.parts]
+
+
+@given(st.text(max_size=200))
+def test_the_index_has_each_word_and_name_as_one_token(text: str) -> None:
+    tokens = index_tokens(text)
+    assert all(token and not any(char.isascii() and not char.isalnum() for char in token) for token in tokens)
+    if text.isascii():
+        assert tokens >= {stem(part) for place in places(text) for part in place.name.parts}
 
 
 @pytest.mark.parametrize(("word", "other"), [("walnuts", "walnut"), ("parsing", "parsed"), ("entries", "entry")])

@@ -255,27 +255,36 @@ def test_another_process_that_indexes_at_the_same_time_does_no_harm(tmp_path: Pa
         assert len({hit.index for hit in two.search("walnut7", limit=100)}) == 100
 
 
-def test_a_store_with_the_older_index_is_searched_after_its_migration(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_store_with_the_older_index_is_searched_after_its_migration(tmp_path: Path, version: int) -> None:
     path = tmp_path / "s.db"
     with open_store(path) as store:
         store.create("s", conversation("a walnut"))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("DROP TABLE message_text")
+        for table in ("message_words", "message_vocabulary", "message_chunks"):
+            connection.execute(f"DROP TABLE {table}")
         connection.execute("CREATE VIRTUAL TABLE message_text USING fts5 (text)")
         connection.execute("INSERT INTO message_text (rowid, text) SELECT record_id, 'a walnut' FROM records")
         connection.execute("UPDATE sessions SET indexed_position = 1")
-        connection.execute("PRAGMA user_version = 1")
+        connection.execute(f"PRAGMA user_version = {version}")
     with open_store(path) as store:
         assert [hit.message_id for hit in store.search("walnut")] == ["m0"]
 
 
 def test_a_purged_session_leaves_no_row(sqlite_store: SqliteStore) -> None:
-    sqlite_store.create("s", conversation("walnut"))
+    sqlite_store.create("s", conversation("walnut", "a long hazel line\n" * 500))
     sqlite_store.save_snapshot("s", 0, b"state")
     sqlite_store.search("walnut")
     sqlite_store.delete("s")
     with closing(sqlite3.connect(sqlite_store.path)) as connection:
-        for table in ("sessions", "records", "snapshots", "message_text"):
+        for table in (
+            "sessions",
+            "records",
+            "snapshots",
+            "message_words_docsize",
+            "message_vocabulary",
+            "message_chunks",
+        ):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
 
 

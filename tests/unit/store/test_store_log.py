@@ -6,8 +6,8 @@ import pytest
 
 from support.logs import conversation, message, records
 from ullage.model.errors import ConcurrentAppend, Conflict, InvalidRequest, SessionNotFound
-from ullage.model.events import ModelChanged, SessionCreated, SessionRenamed
-from ullage.service.ports.store import SessionStore
+from ullage.model.events import ConversationImported, ModelChanged, SessionCreated, SessionRenamed
+from ullage.service.ports.store import ImportedSession, SessionStore
 
 
 def test_a_session_reads_back_as_it_was_created(store: SessionStore) -> None:
@@ -165,3 +165,35 @@ def test_half_a_surrogate_pair_is_kept_in_events(store: SessionStore) -> None:
     store.create("s", log)
     assert store.read("s") == log
     assert [info.messages for info in store.list(cwd="/latin\udce9")] == [1]
+
+
+def test_sessions_are_found_by_the_beginning_of_their_id_unless_they_are_deleted(store: SessionStore) -> None:
+    for session_id in ("s_ab2", "s_ab1", "s_b", "s_ab3", "S_AB"):
+        store.create(session_id, conversation("one"))
+    store.delete("s_ab3")
+    assert store.find_ids("s_ab") == ("s_ab1", "s_ab2")
+    assert store.find_ids("s_ab", 1) == ("s_ab1",)
+    assert store.find_ids("s_%") == ()
+
+
+def test_sessions_are_found_by_a_message_that_they_have_appended(store: SessionStore) -> None:
+    store.create("older", records(SessionCreated(), message("m1")))
+    store.create("newer", records(SessionCreated(), message("m0"), message("m1")))
+    store.create("gone", records(SessionCreated(), message("m1")))
+    store.delete("gone")
+    assert store.sessions_with("m1") == ("newer", "older")
+    assert store.sessions_with("m2") == ()
+
+
+def test_an_imported_session_is_listed_with_its_origin_until_it_is_deleted(store: SessionStore) -> None:
+    origin = ConversationImported(format="foreign", origin_id="7f3a")
+    later = ConversationImported(format="foreign", origin_id="7f3b")
+    store.create("own", records(SessionCreated(), message("m1")))
+    store.create("older", records(SessionCreated(), origin, message("m1"), later))
+    store.create("newer", records(SessionCreated(), ModelChanged(model="m"), later, message("m2")))
+    store.create("gone", records(SessionCreated(), origin, message("m3")))
+    store.delete("gone")
+    assert store.imported() == (
+        ImportedSession(session_id="newer", format="foreign", origin_id="7f3b"),
+        ImportedSession(session_id="older", format="foreign", origin_id="7f3a"),
+    )

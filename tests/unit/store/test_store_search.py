@@ -30,6 +30,13 @@ def test_any_word_finds_and_messages_with_all_words_come_first(store: SessionSto
     assert {hit.message_id for hit in hits} == {"m0", "m1", "m2"}
 
 
+def test_a_message_with_few_of_the_words_does_not_fit(store: SessionStore) -> None:
+    store.create("s", conversation("the harbour of Bergen", "walnut oil"))
+    (near,) = store.search("which kubernetes ingress serves the harbour?")
+    assert (near.message_id, near.fits) == ("m0", False)
+    assert all(hit.fits for hit in store.search("harbour of Bergen"))
+
+
 def test_a_question_in_plain_words_finds_what_it_asks_for(store: SessionStore) -> None:
     store.create("s", conversation("the walnut is ripe", "what did we do there", "how are you", "where was it"))
     hits = store.search("What did we say about how ripe the walnuts were?")
@@ -52,6 +59,58 @@ QUERIES = (
 def test_a_name_is_found_whole_and_by_its_parts(store: SessionStore, query: str) -> None:
     store.create("s", conversation("other words", NAMES))
     assert found(store, query) == {("s", "m1", 1)}
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("parseConfig", "parseconfig"),
+        ("parseConfig", "parse_config"),
+        ("parse_config", "parseConfig"),
+        ("parse-config", "parse_config"),
+        ("parse_config_file", "parseConfigFile"),
+        ("parseConfig", "parseCon"),
+        ("parse_config", "parse_con"),
+        ("annotations", "annota"),
+        ("lib/annotation_message_ref.ex", "annotation_mess"),
+    ],
+)
+def test_a_name_is_found_in_another_spelling_and_by_its_beginning(store: SessionStore, name: str, query: str) -> None:
+    store.create("s", conversation("a parser of a configuration", "the files", f"then {name} is called", "messages"))
+    hit = store.search(query)[0]
+    assert hit.message_id == "m2"
+    assert "**" in hit.snippet
+
+
+def test_a_word_inside_a_name_that_says_little_finds_nothing_alone(store: SessionStore) -> None:
+    store.create("s", conversation("look into the file", "the view"))
+    assert found(store, "scrollIntoView") == {("s", "m1", 1)}
+
+
+def test_a_name_that_is_somewhere_is_not_searched_in_other_spellings(store: SessionStore) -> None:
+    store.create("s", conversation("parse_config", "parseConfig parseConfigFile"))
+    assert store.search("parse_config")[0].message_id == "m0"
+    assert found(store, "parseConfigFile") == {("s", "m0", 0), ("s", "m1", 1)}
+
+
+def test_the_beginning_of_a_known_word_and_a_short_one_find_no_longer_words(store: SessionStore) -> None:
+    store.create("s", conversation("an anchor", "anchorage", "and"))
+    assert found(store, "anchor") == {("s", "m0", 0)}
+    assert found(store, "anc") == set()
+
+
+@pytest.mark.parametrize("query", ["but the file was not there before", '"but the file was not there before"'])
+def test_a_quoted_sentence_comes_before_other_messages_with_its_words(sqlite_store: SqliteStore, query: str) -> None:
+    others = ["the file before the file, file before file", "before that: file", "there was but one file before"]
+    sqlite_store.create("s", conversation(*others, "I looked for it, but the file was not there before you made it."))
+    assert sqlite_store.search(query)[0].message_id == "m3"
+
+
+def test_words_of_a_name_find_the_name_before_the_words(sqlite_store: SqliteStore) -> None:
+    sqlite_store.create(
+        "s", conversation("parse it. The config is long, so parse the config", "x parseConfig y z " * 2)
+    )
+    assert sqlite_store.search("parse config")[0].message_id == "m1"
 
 
 @pytest.mark.parametrize(
@@ -200,3 +259,34 @@ def test_of_a_deleted_parent_only_what_a_fork_inherits_is_found(store: SessionSt
     assert found(store, "walnut") == {("fork", "m0", 0)}
     store.delete("fork")
     assert found(store, "walnut") == {("grandchild", "m0", 0)}
+
+
+def long_conversation(store: SqliteStore, walnuts: int) -> None:
+    """Stores a session of 6,000 messages that all have one word in common; `walnuts` of them have another word."""
+    texts = [f"the orchard in month {number}" for number in range(6_000)]
+    for number in range(walnuts):
+        texts[number * 50] += ", where a walnut grows"
+    store.create("s", conversation(*texts))
+
+
+def test_a_word_of_most_messages_fills_up_the_hits_of_a_long_session(sqlite_store: SqliteStore) -> None:
+    long_conversation(sqlite_store, walnuts=3)
+    hits = sqlite_store.search("orchard walnut", "s", 10)
+    assert {hit.index for hit in hits[:3]} == {0, 50, 100}
+    assert len(hits) == 10
+
+
+def test_in_a_long_session_rare_words_decide_which_messages_are_found(sqlite_store: SqliteStore) -> None:
+    long_conversation(sqlite_store, walnuts=100)
+    hits = sqlite_store.search("orchard walnut 4950", "s", 20)
+    assert hits[0].index == 99 * 50
+    assert len(hits) == 20
+    beside = range(hits[0].index - 2, hits[0].index + 3)
+    others = [hit for hit in hits if hit.index not in beside]
+    assert len(others) >= 15
+    assert all("**orchard**" in hit.snippet and "**walnut**" in hit.snippet for hit in others)
+
+
+def test_words_that_most_messages_have_are_found_in_a_long_session(sqlite_store: SqliteStore) -> None:
+    long_conversation(sqlite_store, walnuts=0)
+    assert len(sqlite_store.search("orchard month", "s", 10)) == 10

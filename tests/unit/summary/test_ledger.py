@@ -7,6 +7,7 @@ import pytest
 from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
 from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, FileArtifact, Outcome
+from ullage.model.marker import render_ledger
 from ullage.model.message import Message
 from ullage.summary.choosing.ledger import collect, fit, merge
 
@@ -115,6 +116,12 @@ def test_names_the_agent_speaks_of_are_kept_with_the_words_around_them() -> None
     (name,) = collect(messages, places(messages)).identifiers
     assert name.name == "parse_header"
     assert "drops the charset" in name.context
+
+
+def test_a_model_gets_identifiers_as_names_and_not_as_pieces_of_sentences() -> None:
+    messages = (agent("The bug is in `parse_header`: it drops the charset of `MailReader`."),)
+    text = render_ledger(collect(messages, places(messages)))
+    assert sorted(text.removeprefix("## Identifiers\n- ").split(", ")) == ["`MailReader`", "`parse_header`"]
 
 
 def test_merging_lets_the_newer_outcome_win_and_adds_up_counts() -> None:

@@ -92,6 +92,21 @@ def test_taking_back_the_last_item_leaves_the_others() -> None:
     assert texts(filled) == ["about name_1"]
 
 
+def test_a_line_is_quoted_once() -> None:
+    long = Item(section=Section.DETAILS, text="name_11\nname_10", group="a.py", anchors=("name_11", "name_10"))
+    part = Item(section=Section.DETAILS, text="name_10\nname_9", order=1, group="a.py", anchors=("name_10", "name_9"))
+    filled = page()
+    filled.fill([long, part], 1_000)
+    assert texts(filled) == ["name_11\nname_10"]
+
+
+def test_what_is_beside_an_item_competes_once_the_item_is_on_the_page() -> None:
+    more = {"about name_11": [finding("name_8")], "about name_8": [finding("name_3")]}
+    filled = page()
+    filled.fill([finding("name_11"), finding("name_5")], 1_000, lambda item: more.get(item.text, []))
+    assert texts(filled) == ["about name_11", "about name_8", "about name_5", "about name_3"]
+
+
 @settings(deadline=None)
 @given(st.lists(items, max_size=20), st.integers(0, 200), st.integers(0, 200))
 def test_a_page_takes_at_most_the_share_it_was_given(found: list[Item], room: int, share: int) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.conversations import places
-from support.transcripts import ROOT, conversation, conversation_files
-from ullage.agents.transcripts import read
+from support.transcripts import ROOT, conversation, conversation_files, recorded
 from ullage.model.blocks import CompactionBlock
 from ullage.model.events import MessageAppended
 from ullage.model.marker import render_marker
@@ -22,7 +21,7 @@ SPOTTER = "claude_code_spotter/258c7280-ae70-4798-800f-63464d01a85d.jsonl"
 
 @cache
 def messages_of(path: Path) -> tuple[Message, ...]:
-    events = read(path.read_bytes(), path.name).events
+    events = recorded(path).events
     return tuple(event.message for event in events if isinstance(event, MessageAppended))
 
 

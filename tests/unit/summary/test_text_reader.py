@@ -44,6 +44,8 @@ def test_a_command_that_failed_by_its_tool_differs_from_one_that_only_printed_a_
 def test_no_secret_is_in_what_was_said_called_or_shown() -> None:
     secret, reader = "ghp_" + "Zk3" * 12, Reader()
     text = f"The header was {secret} in src/auth.py."
-    read = (*reader.said(text), *reader.called(text), *reader.shown(text))
+    called, shown = reader.called(text), reader.shown(text)
+    read = (*reader.said(text), *called.pieces, *shown.pieces)
     assert len(read) == 3
+    assert all(secret not in line for lines in (called, shown) for line in lines.listing.lines)
     assert all(secret not in piece.text and "src/auth.py" in piece.anchors for piece in read)

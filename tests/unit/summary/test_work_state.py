@@ -1,6 +1,7 @@
 """The state of the work: the newest plan, the last test run and commit, the files changed last, the next step."""
 
 import pytest
+from msgspec.structs import replace
 
 from support.conversations import agent, bash, call, places
 from ullage.model.message import Message
@@ -43,16 +44,18 @@ def test_a_single_box_is_no_checklist() -> None:
     assert plan_of(digest(agent("Use `[x]` like this: [x] done"))) == []
 
 
-def test_only_the_last_test_run_and_the_last_commit_are_the_state() -> None:
+def test_the_state_is_the_last_test_run_and_the_commits() -> None:
     found = digest(
         *bash("pytest -q", FAILED, is_error=True, call_id="a"),
         *bash("pytest -q", PASSED, call_id="b"),
-        *bash("git commit -m one", "[main 1] one", call_id="c"),
-        *bash("git commit -m two", "[main 2] two", call_id="d"),
+        *bash("git commit -m one", "[main 1a2b3c4] one", call_id="c"),
+        *bash("git commit -m two", "[main 2b3c4d5] two", call_id="d"),
     )
-    tests, commit = state_of(found)
-    assert tests.text.startswith("Last test run: `pytest -q` passed")
-    assert commit.text.startswith("Last commit: `git commit -m two`")
+    assert texts(list(state_of(found))) == [
+        "Last commit on branch main: 2b3c4d5 two",
+        "Earlier commits: 1a2b3c4 one",
+        "Last test run: `pytest -q` passed: 3 passed in 0.2s",
+    ]
 
 
 def test_files_changed_last_come_first_each_once_with_the_lines_written_last() -> None:
@@ -61,6 +64,19 @@ def test_files_changed_last_come_first_each_once_with_the_lines_written_last() -
 
     found = digest(*edit("a.py", "first = 1", "1"), *edit("b.py", "second = 2", "2"), *edit("a.py", "third = 3", "3"))
     assert texts(list(recent_of(found))) == ["a.py: `third = 3`", "b.py: `second = 2`"]
+
+
+def test_many_lines_written_last_are_a_block_of_code_after_the_imports() -> None:
+    text = "import os\n\ndef run() -> None:\n    " + "\n    ".join(f"step({number})" for number in range(9))
+    found = digest(*call("Write", {"file_path": "a.py", "content": text}))
+    assert texts(list(recent_of(found))) == [
+        "a.py:\n```\ndef run() -> None:\n    step(0)\n    step(1)\n    step(2)\n    step(3)\n```"
+    ]
+
+
+def test_of_a_file_into_which_only_imports_were_written_the_path_is_enough() -> None:
+    found = digest(*call("Write", {"file_path": "a.py", "content": "import os\nimport re\n" * 4}))
+    assert texts(list(recent_of(found))) == ["a.py"]
 
 
 def test_so_many_files_are_named_and_no_more() -> None:
@@ -79,3 +95,62 @@ def test_a_file_that_was_only_read_was_not_changed() -> None:
 def test_the_next_step_is_what_the_agent_said_in_its_last_message() -> None:
     found = digest(agent("First the parser."), agent("Next I will wire `load_config`."), *bash("ls", "a.py"))
     assert texts(list(next_of(found))) == ["Next I will wire `load_config`."]
+
+
+def test_the_state_names_what_changed_after_the_last_commit_and_test_run() -> None:
+    found = digest(
+        *bash("pytest -q", PASSED, call_id="a"),
+        *bash("git commit -m one", "[main 1a2b3c4] one", call_id="b"),
+        *call("Edit", {"file_path": "src/a.py", "old_string": "x", "new_string": "y"}, call_id="e"),
+    )
+    state = texts(list(state_of(found)))
+    assert "Changed after that commit: src/a.py" in state
+    assert "Changed after that test run: src/a.py" in state
+
+
+def test_the_state_has_the_last_run_of_each_check() -> None:
+    found = digest(
+        *bash("npm run lint | tail -3", "✖ 2 problems (2 errors, 0 warnings)", is_error=True, call_id="a"),
+        *bash("npm run lint", "done", call_id="b"),
+    )
+    assert texts(list(state_of(found))) == ["Last run of `npm run lint` passed"]
+
+
+def test_the_state_names_the_last_call_unless_the_context_shows_a_later_one() -> None:
+    found = digest(*bash("npm run lint", "done", call_id="a"), *call("Read", {"file_path": "/app/a.ts"}, call_id="b"))
+    assert texts(list(state_of(found)))[-1] == "Last call: Read of /app/a.ts"
+    after = digest(*bash("git status", "clean", call_id="c"))
+    assert "Last call" not in " ".join(texts(list(state_of(replace(found, after=after)))))
+
+
+def test_a_command_that_has_just_failed_is_next() -> None:
+    found = digest(*bash("git merge main", "Automatic merge failed; fix conflicts", is_error=True, call_id="a"))
+    assert texts(list(next_of(found))) == ["`git merge main` has failed: Automatic merge failed; fix conflicts"]
+    mended = digest(
+        *bash("git merge main", "Automatic merge failed; fix conflicts", is_error=True, call_id="a"),
+        *bash("git merge main", "Merge made by the 'ort' strategy.", call_id="b"),
+    )
+    assert texts(list(next_of(mended))) == []
+
+
+def test_a_failed_check_is_not_told_if_it_ran_again_in_front_of_a_test_run() -> None:
+    found = digest(
+        *bash("npx tsc --noEmit", "Found 4 errors in 4 files.", is_error=True, call_id="a"),
+        *bash("npx tsc --noEmit && npm test", "ℹ pass 4\nℹ fail 0", call_id="b"),
+    )
+    assert not [text for text in texts(list(state_of(found))) if text.startswith("Last run of")]
+
+
+def test_the_state_has_sub_agents_issues_and_what_still_runs() -> None:
+    found = digest(
+        *bash("bd close app-1.2", "closed", call_id="i"),
+        *call("Task", {"description": "Review it"}, "The lock is never released by the writer.", call_id="a"),
+        *call(
+            "Bash", {"command": "npm run dev", "run_in_background": True}, "Command running in background with ID: b9"
+        ),
+    )
+    assert texts(list(state_of(found))) == [
+        "Issues closed: app-1.2",
+        "Sub-agent completed: Review it; it said: The lock is never released by the writer.",
+        "Still running, command (b9): npm run dev",
+    ]

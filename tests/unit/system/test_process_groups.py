@@ -11,7 +11,7 @@ import pytest
 
 from ullage.system.process_groups import ask_to_end, kill_group, own_group
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 WAIT = (sys.executable, "-c", "print(flush=True); import time; time.sleep(3600)")
 # Replaces Windows' program: writes its arguments to a file next to itself and ends the process named last.
 TASKKILL = f"""#!{sys.executable}

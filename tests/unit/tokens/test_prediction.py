@@ -4,8 +4,7 @@ from statistics import median
 
 import pytest
 
-from support.transcripts import conversation
-from ullage.agents.transcripts import read
+from support.transcripts import conversation, recorded
 from ullage.model.events import MessageAppended, Record, UsageReported
 from ullage.model.message import Role
 from ullage.service.conversation.projection import Projection
@@ -23,7 +22,7 @@ from ullage.tokens.counter_choice import get_counter
 )
 def test_half_of_a_sessions_prompts_are_predicted_within_half_a_percent(name: str) -> None:
     path = conversation(name)
-    transcript = read(path.read_bytes(), path.name)
+    transcript = recorded(path)
     counter = get_counter(transcript.model)
     session = Projection(counter, Calibration.prior(counter.error_share))
     expected: dict[str, int] = {}

@@ -99,6 +99,25 @@ def test_the_next_report_after_an_edit_is_believed_again() -> None:
     assert (tracker.reading.used, tracker.reading.source) == (30_350, UsageSource.REPORTED)
 
 
+def test_a_report_still_holds_if_the_user_goes_back_to_a_message_after_it() -> None:
+    tracker = asked_and_answered()
+    view = [("u1", Role.USER, text(1_000)), ("a1", Role.ASSISTANT, text(100)), ("u2", Role.USER, text(10))]
+    tracker.append(*view[2])
+    tracker.append("a2", Role.ASSISTANT, text(7_000))
+    tracker.edited(view, by_going_back=True)
+    assert (tracker.reading.used, tracker.reading.source) == (31_110, UsageSource.STALE)
+    tracker.append("a3", Role.ASSISTANT, text(50))
+    tracker.report(prompt(31_112, 50), "a3", at=8)
+    assert (tracker.reading.used, tracker.reading.source) == (31_162, UsageSource.REPORTED)
+
+
+def test_a_report_of_a_message_that_the_user_has_left_is_dropped() -> None:
+    for view in ([("u1", Role.USER, text(1_000))], [("a1", Role.ASSISTANT, text(100))]):
+        tracker = asked_and_answered()
+        tracker.edited(view, by_going_back=True)
+        assert tracker.reading.source is UsageSource.ESTIMATED
+
+
 def test_nothing_is_learned_across_an_edit() -> None:
     tracker = asked_and_answered()
     tracker.edited([("u1", Role.USER, text(1_000))])
@@ -122,12 +141,14 @@ def test_growth_between_reports_teaches_the_ratio() -> None:
     assert tracker.scale(1_000) in range(1_290, 1_301)
 
 
-def test_a_placeholder_for_the_output_is_replaced_by_the_local_count() -> None:
+def test_a_placeholder_for_the_output_is_replaced_by_the_local_count_once_something_follows() -> None:
     tracker = ContextTracker()
     tracker.append("u1", Role.USER, text(1_000))
     tracker.append("a1", Role.ASSISTANT, text(600))
     tracker.report(prompt(1_000, 3), "a1", at=1)
-    assert tracker.reading.used == 1_600
+    assert (tracker.reading.used, tracker.reading.source) == (1_003, UsageSource.REPORTED)
+    tracker.append("u2", Role.USER, text(50))
+    assert (tracker.reading.used, tracker.reading.source) == (1_650, UsageSource.STALE)
 
 
 def test_output_that_never_returns_in_a_prompt_is_no_longer_added() -> None:
@@ -140,6 +161,19 @@ def test_output_that_never_returns_in_a_prompt_is_no_longer_added() -> None:
         tracker.append(f"u{turn + 1}", Role.USER, text(300))
         used += 400
     assert tracker.reading.used == used
+
+
+def test_a_few_tokens_of_framing_do_not_decide_whether_reasoning_returns() -> None:
+    tracker = ContextTracker()
+    tracker.append("u0", Role.USER, text(1_000))
+    tracker.append("a0", Role.ASSISTANT, text(140))
+    tracker.report(Usage(input_tokens=1_000, output_tokens=96, reasoning_tokens=64), "a0", at=1)
+    # The result is 45 tokens larger than its text: the local count of the answer, 44 more, happens to fit.
+    tracker.append("r0", Role.USER, Breakdown(tool_results=100))
+    tracker.append("a1", Role.ASSISTANT, text(190))
+    tracker.report(Usage(input_tokens=1_241, output_tokens=576, reasoning_tokens=320), "a1", at=2)
+    tracker.append("r1", Role.USER, Breakdown(tool_results=40))
+    assert abs(tracker.reading.used - (1_241 + 576 + 40)) < 5
 
 
 def test_totals_are_kept_per_kind() -> None:
@@ -171,17 +205,23 @@ def test_a_session_without_reports_remembers_no_more_than_a_few_messages() -> No
     assert tracker.reading.used == 10 * REMEMBERED
 
 
-def test_hidden_part_learned_in_one_session_is_expected_in_the_next() -> None:
+def test_hidden_part_of_one_session_is_no_part_of_the_next_and_only_widens_its_error() -> None:
     following = ContextTracker(asked_and_answered().calibration)
-    following.append("u", Role.USER, text(100))
-    assert following.reading.used == 30_100
+    assert (following.reading.used, following.reading.breakdown) == (0, Breakdown())
+    following.append("u", Role.USER, text(100_000))
+    assert (following.reading.used, following.reading.breakdown.overhead) == (100_000, 0)
     assert following.reading.source is UsageSource.ESTIMATED
+    assert following.reading.error_share > 0.3
+    following.append("a", Role.ASSISTANT, text(100))
+    following.report(prompt(131_000, 100), "a", at=1)
+    assert (following.reading.breakdown.overhead, following.reading.error_share) == (31_000, 0.0)
 
 
-def test_hidden_part_is_not_expected_where_the_session_shows_its_system_prompt() -> None:
+def test_hidden_part_widens_no_error_where_the_session_shows_its_system_prompt() -> None:
     following = ContextTracker(asked_and_answered().calibration)
     following.append("s", Role.SYSTEM, Breakdown(system_prompt=20))
     assert following.reading.used == 20
+    assert following.reading.error_share <= 0.1
 
 
 def test_another_model_has_its_own_ratio_and_the_same_hidden_part() -> None:
@@ -189,6 +229,18 @@ def test_another_model_has_its_own_ratio_and_the_same_hidden_part() -> None:
     tracker.recalibrate(Calibration(tokens=3_000, counted=2_000), Calibration())
     assert (tracker.reading.used, tracker.reading.source) == (31_650, UsageSource.ESTIMATED)
     assert tracker.totals == prompt(31_000, 100)
+
+
+def test_nothing_is_learned_from_the_first_report_of_another_model() -> None:
+    tracker = asked_and_answered()
+    tracker.change_model()
+    assert (tracker.reading.used, tracker.reading.source) == (31_100, UsageSource.REPORTED)
+    taught = tracker.calibration.ratio
+    tracker.append("u2", Role.USER, text(4_000))
+    tracker.append("a2", Role.ASSISTANT, text(100))
+    tracker.report(prompt(25_000, 100), "a2", at=6)
+    assert tracker.calibration.ratio == taught
+    assert tracker.reading.used == 25_100
 
 
 def test_reasoning_leaves_with_the_next_prompt_unless_experience_says_otherwise() -> None:
@@ -229,3 +281,41 @@ def test_an_exact_count_is_not_easily_unlearned() -> None:
     step = Step(output=100, answer=100, added=2_000)
     assert exact.learn(step, 3_100).ratio < 1.03
     assert estimated.learn(step, 3_100).ratio > 1.2
+
+
+def test_reasoning_that_a_report_names_and_that_never_returns_is_no_longer_added() -> None:
+    """Gemini's thoughts stay in the log and are not sent again."""
+    tracker = ContextTracker()
+    tracker.append("u0", Role.USER, text(1_000))
+    used = 1_000
+    for turn in range(3):
+        # The answer's local count includes the thoughts, which the session contains.
+        tracker.append(f"a{turn}", Role.ASSISTANT, text(210))
+        thought = Usage(input_tokens=used, output_tokens=200, reasoning_tokens=120)
+        tracker.report(thought, f"a{turn}", at=turn)
+        tracker.append(f"r{turn}", Role.USER, Breakdown(tool_results=50))
+        if turn:
+            assert tracker.reading.used == used + 80 + 50
+        used += 80 + 50
+
+
+def test_text_that_a_client_hides_once_does_not_change_the_ratio() -> None:
+    tracker = asked_and_answered()
+    tracker.append("r1", Role.USER, Breakdown(tool_results=800))
+    tracker.append("a2", Role.ASSISTANT, text(100))
+    # The prompt grew by 1,500 tokens more than the session shows.
+    tracker.report(prompt(31_100 + 800 + 1_500, 100), "a2", at=6)
+    assert tracker.calibration.ratio == 1
+
+
+def test_a_large_text_that_a_client_adds_once_is_not_expected_again() -> None:
+    def read_after(added: int) -> int:
+        tracker = asked_and_answered()
+        tracker.append("u2", Role.USER, text(50))
+        tracker.append("a2", Role.ASSISTANT, text(100))
+        tracker.report(prompt(31_150 + added, 100), "a2", at=6)
+        tracker.append("u3", Role.USER, text(50))
+        return tracker.reading.used - (31_150 + added + 100 + 50)
+
+    # A skill that the user invoked; a note that comes with each prompt.
+    assert (read_after(9_000), read_after(900)) == (0, 900)

@@ -1,20 +1,12 @@
+import base64
+import json
 from typing import Any
 
+from support.codex_files import logged as event
 from support.foreign import messages_of, read_lines, reports_of, texts_of, to_lines
 from ullage.agents.codex.log_turn import UNRECORDED_PROMPT
 from ullage.agents.transcripts import read
-from ullage.model.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.edits import CompactionEdit
-from ullage.model.events import ContextEdited
-
-
-def event(kind: str, **fields: Any) -> dict[str, Any]:
-    return {
-        "ts": "2025-08-09T15:51:04.827Z",
-        "dir": "to_tui",
-        "kind": "codex_event",
-        "payload": {"id": "1", "msg": {"type": kind} | fields},
-    }
+from ullage.model.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock, join_texts
 
 
 def shell(call: str, stdout: str = "out", exit_code: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -82,42 +74,41 @@ def test_an_unknown_event_is_named() -> None:
     assert [(skipped.line, skipped.expected) for skipped in transcript.skipped] == [(2, False)]
 
 
-def rollout(kind: str, **payload: Any) -> dict[str, Any]:
-    return {"timestamp": "2025-10-01T00:00:00.000Z", "type": kind, "payload": payload}
+def test_a_command_has_the_result_that_the_model_is_sent() -> None:
+    def ended(call: str, **fields: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        return (
+            event("exec_command_begin", call_id=call, command=["ls"]),
+            event("exec_command_end", call_id=call, stdout="a\n", stderr="b\n", **fields),
+        )
 
-
-def item(kind: str, **fields: Any) -> dict[str, Any]:
-    return rollout("response_item", type=kind, **fields)
-
-
-def test_a_rollout_is_read_by_its_items() -> None:
-    account = {"input_tokens": 50, "cached_input_tokens": 40, "output_tokens": 7}
-    counted_twice = [rollout("event_msg", type="token_count", info={"last_token_usage": account})] * 2
+    duration = {"secs": 1, "nanos": 260_000_000}
     transcript = read_lines(
-        rollout("session_meta", id="x", cwd="/work", instructions="Be brief."),
-        rollout("turn_context", cwd="/work", model="gpt-5-codex"),
-        item("message", role="user", content=[{"type": "input_text", "text": "question"}]),
-        rollout("event_msg", type="user_message", message="question"),
-        item("reasoning", summary=[{"type": "summary_text", "text": "thinking"}], encrypted_content="x"),
-        item("function_call", name="shell", arguments='{"command": ["ls"]}', call_id="c1"),
-        *counted_twice,
-        item("function_call_output", call_id="c1", output="out"),
-        item("message", role="assistant", content=[{"type": "output_text", "text": "Done."}]),
-        rollout("compacted", message="The story so far."),
-        item("message", role="user", content=[{"type": "input_text", "text": "next"}]),
+        event("task_started"),
+        *ended("passed", exit_code=0, duration=duration),
+        *ended("failed", exit_code=1, duration=duration),
+        *ended("newer", exit_code=0, formatted_output="as sent"),
     )
-    assert texts_of(messages_of(transcript)) == [
-        "system: Be brief.",
-        "user: question",
-        "assistant: ",
-        "user: ",
-        "assistant: Done.",
-        "user: next",
+    results = [block for message in messages_of(transcript) for block in message.content]
+    texts = [join_texts(block.content) for block in results if isinstance(block, ToolResultBlock)]
+    assert texts == [
+        '{"output":"a\\n","metadata":{"exit_code":0,"duration_seconds":1.3}}',
+        '{"output":"b\\n","metadata":{"exit_code":1,"duration_seconds":1.3}}',
+        "as sent",
     ]
-    (report,) = reports_of(transcript)
-    assert (report.usage.prompt, report.usage.input_tokens) == (50, 10)
-    assert (transcript.model, transcript.cwd) == ("gpt-5-codex", "/work")
-    assert [skipped for skipped in transcript.skipped if not skipped.expected] == []
-    (edit,) = [event_.edit for event_ in transcript.events if isinstance(event_, ContextEdited)]
-    assert isinstance(edit, CompactionEdit)
-    assert (edit.start, edit.end, edit.leading) == (0, 5, ("m0001",))
+
+
+def test_a_long_output_is_read_from_its_pieces_as_far_as_the_model_is_sent_it() -> None:
+    def piece(text: str) -> dict[str, Any]:
+        chunk = base64.b64encode(text.encode()).decode()
+        return event("exec_command_output_delta", call_id="c", stream="stdout", chunk=chunk)
+
+    lines = [f"{number:>30}\n" for number in range(300)]
+    transcript = read_lines(
+        event("task_started"),
+        event("exec_command_begin", call_id="c", command=["seq", "300"]),
+        *map(piece, lines),
+        event("exec_command_end", call_id="c", stdout="".join(lines)[: 5 * 1024], stderr="", exit_code=0),
+    )
+    (result,) = messages_of(transcript)[-1].content
+    assert isinstance(result, ToolResultBlock)
+    assert json.loads(join_texts(result.content))["output"].split() == [str(number) for number in range(256)]

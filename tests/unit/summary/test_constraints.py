@@ -1,18 +1,18 @@
-"""The user's requests: the task, standing instructions, constraints, later requests."""
+"""What holds until further notice: constraints in long requests, and standing instructions."""
 
-from support.conversations import agent, call, places, user
+from support.conversations import call, places, user
 from ullage.agents.calls import tool_calls
 from ullage.model.message import Message
+from ullage.summary.choosing.constraints import constraints_of, instructions_of
 from ullage.summary.choosing.items import Item, Section
-from ullage.summary.choosing.task import constraints_of, instructions_of, requests_of, task_of
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.text_reader import Reader
 
-LONG = "Port the spool to Rust. " + "It has many parts and each of them matters. " * 8
+LONG = "Port the spool to Rust. " + "It has many parts and each of them matters. " * 40
 
 
-def digest(*messages: Message, kept: tuple[str, ...] = ()) -> Digest:
-    return read_messages(messages, places(messages), Reader(), kept)
+def digest(*messages: Message) -> Digest:
+    return read_messages(messages, places(messages), Reader())
 
 
 def texts(items: list[Item]) -> list[str]:
@@ -24,35 +24,14 @@ def instructions(*messages: Message, kept: frozenset[str] = frozenset()) -> list
     return texts(list(instructions_of(messages, places(messages), kept, calls)))
 
 
-def test_the_first_request_is_the_task_and_later_ones_are_requests() -> None:
-    found = digest(user("Port the spool."), agent("Done."), user("Now the tests."))
-    assert texts(list(task_of(found))) == ["Port the spool."]
-    assert texts(list(requests_of(found))) == ["Now the tests."]
-
-
-def test_without_a_request_there_is_no_task() -> None:
-    assert list(task_of(digest(agent("Hello.")))) == []
-
-
-def test_a_task_that_stays_in_the_context_is_named_by_its_first_sentence_alone() -> None:
-    first = user("Task:\nPort the spool to Rust.\nMind the locks.")
-    (task,) = task_of(digest(first, kept=(first.id,)))
-    assert task.text == "Port the spool to Rust. (the message stays in the context)"
-
-
-def test_a_request_that_stays_in_the_context_is_not_repeated() -> None:
-    later = user("Now the tests.")
-    assert list(requests_of(digest(user("Port the spool."), agent("Done."), later, kept=(later.id,)))) == []
-
-
 def test_what_a_long_request_forbids_is_a_constraint_and_worth_more_than_what_it_limits() -> None:
-    found = digest(user(f"{LONG} Never touch config/legacy.ini here. Use at most two threads for it. It is nice."))
+    found = digest(user(f"{LONG} Never touch config/legacy.ini here. It must use two threads. It is nice."))
     items = list(constraints_of(found))
     assert [item.section for item in items] == [Section.CONSTRAINTS] * len(items)
     never = next(item for item in items if "Never touch" in item.text)
-    limit = next(item for item in items if "at most two" in item.text)
+    limit = next(item for item in items if "two threads" in item.text)
     assert never.value >= limit.value
-    assert not any(text.endswith("It is nice.") and "Never" not in text and "most" not in text for text in texts(items))
+    assert not any(text.endswith("It is nice.") and "Never" not in text and "must" not in text for text in texts(items))
 
 
 def test_a_short_request_gives_no_separate_constraint() -> None:
@@ -75,3 +54,25 @@ def test_instructions_in_a_message_that_stays_are_not_repeated() -> None:
 def test_a_file_that_could_not_be_read_gives_no_instructions() -> None:
     failed = call("Read", {"file_path": "AGENTS.md"}, "No such file or directory: AGENTS.md", is_error=True)
     assert instructions(*failed) == []
+
+
+def test_of_an_instruction_file_sentences_and_demands_stay_and_headings_code_and_drawings_do_not() -> None:
+    text = "\n".join(
+        [
+            "     1→# Working on the spool of threads",
+            "     2→## Commands for everything (all of them)",
+            "     3→Always run `make lint` before a commit.",
+            "     4→```go",
+            "     5→form := NewForm(everything, that, is, needed)",
+            "     6→```",
+            "     7→├── spool/          # where the spools are kept",
+            "     8→The spool is wound by `winder.py` alone.",
+            "     9→- packages/tui/README.md",
+            "    10→- Language and build:",
+        ]
+    )
+    assert instructions(*call("Read", {"file_path": "AGENTS.md"}, text)) == [
+        "Always run `make lint` before a commit.",
+        "The spool is wound by `winder.py` alone.",
+        "packages/tui/README.md",
+    ]

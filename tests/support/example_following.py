@@ -1,0 +1,84 @@
+"""The conversations that are followed on the machine of the examples' user, and the messages about them."""
+
+from collections.abc import Sequence
+
+from support.example_messages import Examples
+from support.example_settings import PROJECT
+from support.workspace import START, TestClient, as_json
+from ullage.api.following_methods import FollowingChange, wire_rows
+from ullage.model.figure import ThresholdSource, WindowSource
+from ullage.model.followed import FollowedRow
+from ullage.model.updates import FollowedFrom
+from ullage.model.usage import UsageSource
+
+FOLLOWED = (
+    FollowedRow(
+        session_id="s_0019d4b1a2c3f00d",
+        agent="Claude Code",
+        agent_short="CC",
+        compact_command="/compact",
+        takes_focus=True,
+        agent_session_id="0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9",
+        title="Expiry of tokens",
+        cwd=PROJECT,
+        path="/home/ada/.claude/projects/-home-ada-weather/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9.jsonl",
+        model="claude-opus-4-6",
+        live=True,
+        process_id=4711,
+        used=92_160,
+        used_source=UsageSource.STALE,
+        percent=46,
+        window=200_000,
+        window_source=WindowSource.RULE,
+        compacts_at=167_000,
+        compacts_at_source=ThresholdSource.LEARNED,
+        calls_left=(14, 41),
+        messages=58,
+        updated_at=START,
+    ),
+    FollowedRow(
+        session_id="s_0019d4b1a2c3f00e",
+        agent="opencode",
+        agent_short="opencode",
+        compact_command="/compact",
+        agent_session_id="ses_dff0f2e94ffeK7mTnPv05Wj9xl",
+        title="Log in twice",
+        cwd="/home/ada/login",
+        path="/home/ada/.local/share/opencode/opencode.db",
+        messages=2,
+        updated_at=START - 60_000,
+    ),
+)
+
+
+class KnownFollowing:
+    """Following that always has the same conversations."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+
+    @property
+    def rows(self) -> tuple[FollowedRow, ...]:
+        """The conversations, while following is on."""
+        return FOLLOWED if self.is_on else ()
+
+    async def start(self, folders: Sequence[str]) -> None:
+        """Turns following on. `folders` are not read."""
+        self.is_on = True
+
+    async def stop(self) -> None:
+        """Turns following off."""
+        self.is_on = False
+
+
+async def follow(examples: Examples, client: TestClient, session_id: str) -> None:
+    """Follows two conversations of agents. The client's own session plays one that can't be changed."""
+    client.workspace.following = KnownFollowing()
+    await examples.call(client, "following/start", folders=[PROJECT])
+    await examples.call(client, "following/list")
+    await examples.call(client, "following/stop")
+    changed = FollowingChange(rows=wire_rows(FOLLOWED[:1]), gone=("s_0019d4b1a2c3f00c",))
+    examples.keep("following.changed.params", as_json(changed))
+    client.workspace.followed[session_id] = FollowedFrom(agent=FOLLOWED[0].agent, path=FOLLOWED[0].path)
+    await examples.refusal(client, "context/compact", sessionId=session_id)
+    del client.workspace.followed[session_id]

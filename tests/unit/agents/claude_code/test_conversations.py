@@ -1,0 +1,70 @@
+from msgspec.structs import replace
+
+from support.foreign import ids_of, messages_of, read_lines, to_lines
+from support.session_log import call, line, result, say
+from ullage.agents.claude_code.reader import FORMAT
+from ullage.agents.transcripts import read
+from ullage.formats.parsing import parse_document
+
+
+def test_a_sub_agents_file_is_a_conversation_with_a_parent() -> None:
+    own = {"isSidechain": True, "agentId": "a1b2", "sessionId": "parent", "version": "2.1.39", "cwd": "/p"}
+    transcript = read_lines(
+        line("user", "u1", None, "look around", **own),
+        line("assistant", "x1", "u1", [say("found")], id="x1", **own),
+    )
+    assert ids_of(messages_of(transcript)) == ["u1", "x1"]
+    assert (transcript.session_id, transcript.parent, transcript.version) == ("a1b2", "parent", "2.1.39")
+
+
+def test_side_chains_in_the_main_file_are_other_conversations_that_can_be_chosen() -> None:
+    lines = [
+        line("user", "w1", None, "warm up", isSidechain=True),
+        line("user", "u1", None, "question"),
+        line("assistant", "a1", "u1", [call("t1")], id="a1"),
+        line("user", "x1", None, "look around", isSidechain=True),
+        line("assistant", "x2", "x1", [say("found")], id="x2", isSidechain=True),
+        line("user", "r1", "a1", [result("t1")]),
+    ]
+    main = read_lines(*lines)
+    assert ids_of(messages_of(main)) == ["u1", "a1", "r1"]
+    assert [skipped.reason for skipped in main.skipped] == [
+        "another conversation: warm up (run 2, 1 message lines)",
+        "another conversation: look around (run 3, 2 message lines)",
+    ]
+    side = read(to_lines(*lines), "test.jsonl", run=3)
+    assert ids_of(messages_of(side)) == ["x1", "x2"]
+    assert side.parent == "s"
+
+
+def test_sub_agents_files_next_to_the_log_are_listed_and_can_be_chosen() -> None:
+    own = {"isSidechain": True, "agentId": "a1b2"}
+    companion = parse_document(
+        to_lines(line("user", "x1", None, "look", **own), line("user", "x2", "x1", "more", **own)), "s/agent-a1b2.jsonl"
+    )
+    document = replace(
+        parse_document(to_lines(line("user", "u1", None, "question"), line("user", "u2", "u1", "next")), "test.jsonl"),
+        companions=(companion,),
+    )
+    main = FORMAT.read(document)
+    assert ids_of(messages_of(main)) == ["u1", "u2"]
+    (skipped,) = main.skipped
+    assert "look (run 2, 2 message lines, s/agent-a1b2.jsonl)" in skipped.reason
+    assert ids_of(messages_of(FORMAT.read(replace(document, run=2)))) == ["x1", "x2"]
+
+
+def test_a_forked_session_names_its_parent() -> None:
+    forked = {"forkedFrom": {"sessionId": "parent", "messageUuid": "u1"}, "sessionId": "child"}
+    transcript = read_lines(line("user", "u1", None, "question", **forked))
+    assert (transcript.session_id, transcript.parent) == ("child", "parent")
+
+
+def test_a_title_is_the_users_own_before_a_made_one() -> None:
+    transcript = read_lines(
+        {"type": "summary", "summary": "Another conversation's", "leafUuid": "elsewhere"},
+        line("user", "u1", None, "question"),
+        {"type": "ai-title", "aiTitle": "Made by a model"},
+        {"type": "custom-title", "customTitle": "Mine"},
+        {"type": "ai-title", "aiTitle": "Made again"},
+    )
+    assert transcript.title == "Mine"

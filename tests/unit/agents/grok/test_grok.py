@@ -1,0 +1,49 @@
+"""Chat histories of the Grok CLI."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from support.foreign import messages_of, read_lines, to_lines
+from ullage.agents.transcripts import read_document
+from ullage.model.blocks import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Role
+from ullage.system.transcript_files import read_transcript_file
+
+ROWS: tuple[dict[str, Any], ...] = (
+    {"type": "system", "content": "Be brief."},
+    {"type": "user", "content": [{"type": "text", "text": "go"}], "prompt_index": 0},
+    {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "x"},
+    {
+        "type": "assistant",
+        "content": "I look.",
+        "tool_calls": [{"id": "c", "name": "read_file", "arguments": '{"target_file": "a.py"}'}],
+        "model_id": "some-model",
+    },
+    {"type": "tool_result", "tool_call_id": "c", "content": "text"},
+    {"type": "backend_tool_call", "kind": {"tool_type": "web_search", "action": {"query": "casks"}}},
+    {"type": "assistant", "content": "Done.", "tool_calls": [], "model_id": "some-model"},
+    {"type": "user", "content": [{"type": "image", "url": "data:image/png;base64,eA=="}], "prompt_index": 1},
+    {"type": "levitation"},
+)
+
+
+def test_reasoning_and_calls_belong_to_the_answer() -> None:
+    transcript = read_lines(*ROWS)
+    roles = [message.role for message in messages_of(transcript)]
+    assert roles == [Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.USER, Role.ASSISTANT, Role.USER]
+    _, _, answer, result, done, picture = messages_of(transcript)
+    assert [type(block) for block in answer.content][::2] == [ThinkingBlock, ToolUseBlock]
+    assert isinstance(result.content[0], ToolResultBlock)
+    assert "casks" in done.text
+    assert picture.content == (ImageBlock(media_type="image/png", data="eA=="),)
+    assert (transcript.agent, transcript.model) == ("Grok", "some-model")
+    assert [part.reason for part in transcript.skipped if not part.expected] == ["unknown row 'levitation'"]
+
+
+def test_the_facts_of_a_session_are_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "chat_history.jsonl").write_bytes(to_lines(*ROWS))
+    facts = {"info": {"id": "s", "cwd": "/home/dev/shop"}, "generated_title": "Casks", "current_model_id": "some-model"}
+    (tmp_path / "summary.json").write_text(json.dumps(facts))
+    transcript = read_document(read_transcript_file(tmp_path / "chat_history.jsonl"))
+    assert (transcript.session_id, transcript.cwd, transcript.title) == ("s", "/home/dev/shop", "Casks")

@@ -1,0 +1,48 @@
+"""New sessions made from recorded conversations of agents are read as the context that was asked for."""
+
+from pathlib import Path
+
+import pytest
+
+from support.continued import asked_for, read_again, sent, session_of
+from support.transcripts import conversation_files, recorded
+from ullage.agents.table import agent_of_format
+from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.edits import CompactionEdit
+from ullage.model.errors import UnreadableTranscript
+from ullage.model.events import ContextEdited
+from ullage.transcript.fold import project
+
+FILES = [path for path in conversation_files() if "claude" in str(path) or "codex" in str(path)]
+
+
+def ends(read: ImportedTranscript) -> list[int]:
+    """Returns the numbers of events after which a conversation is continued: before and after each compaction of the
+    agent's own, after the first half, and at the end."""
+    compactions = [
+        at
+        for at, event in enumerate(read.events)
+        if isinstance(event, ContextEdited) and isinstance(event.edit, CompactionEdit)
+    ]
+    around = {after for at in compactions for after in (at, at + 1)}
+    return sorted({*around, len(read.events) // 2, len(read.events)})
+
+
+@pytest.mark.skipif(not FILES, reason="recorded conversations are not on this machine")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_new_session_is_read_as_the_view_that_was_asked_for(path: Path) -> None:
+    try:
+        read = recorded(path)
+    except UnreadableTranscript:
+        pytest.skip("there is no message in it")
+    agent = agent_of_format(read.format)
+    if agent is None or agent.writer is None:
+        pytest.skip(f"no sessions are written in the format {read.format}")
+    for end in ends(read):
+        view = project(read.events[:end])
+        # A reader of sessions takes a summary alone for no conversation.
+        if any(message.compaction is None for message in view):
+            session = session_of(view, title=read.title, version=read.version, model=read.model)
+            again = read_again(agent, session)
+            assert sent(again) == asked_for(view), end
+            assert (again.cwd, again.title or read.title) == (session.cwd, read.title)

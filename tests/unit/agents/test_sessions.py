@@ -1,0 +1,131 @@
+from typing import Any
+
+import pytest
+
+from ullage.agents.agent import Agent
+from ullage.agents.claude_code.sessions import project_pattern, running_patterns
+from ullage.agents.machine import Machine
+from ullage.agents.running import Running, running_in_name, running_in_record
+from ullage.agents.table import AGENTS
+
+LINUX = Machine(system="linux", home="/home/ann")
+MAC = Machine(system="darwin", home="/Users/ann")
+WINDOWS = Machine(system="win32", home="C:\\Users\\ann", variables={"APPDATA": "C:\\Users\\ann\\AppData\\Roaming"})
+
+
+def agent(name: str) -> Agent:
+    return next(known for known in AGENTS if known.name == name)
+
+
+def patterns(name: str, machine: Machine) -> tuple[str, ...]:
+    sessions = agent(name).sessions
+    assert sessions is not None
+    return sessions.patterns(machine)
+
+
+def title(name: str, *records: dict[str, Any]) -> str:
+    sessions = agent(name).sessions
+    assert sessions is not None
+    return sessions.title_of(records)
+
+
+@pytest.mark.parametrize("machine", [LINUX, MAC, WINDOWS], ids=lambda machine: machine.system)
+def test_every_place_is_an_absolute_pattern_with_forward_slashes(machine: Machine) -> None:
+    places = [place for known in AGENTS if known.sessions for place in known.sessions.patterns(machine)]
+    assert places
+    for place in places:
+        assert place.startswith(machine.home.replace("\\", "/") + "/")
+        assert "\\" not in place
+        assert "//" not in place
+
+
+def test_a_variable_moves_the_place() -> None:
+    machine = Machine(system="linux", home="/home/ann", variables={"PI_CODING_AGENT_DIR": "/data/pi/"})
+    assert patterns("pi", machine) == ("/data/pi/sessions/*/*.jsonl",)
+    machine = Machine(system="linux", home="/home/ann", variables={"GEMINI_CLI_HOME": "/data"})
+    assert patterns("Gemini CLI", machine)[0] == "/data/.gemini/tmp/*/chats/session-*.json*"
+    assert patterns("Gemini CLI", LINUX)[0] == "/home/ann/.gemini/tmp/*/chats/session-*.json*"
+
+
+def test_an_extensions_tasks_lie_in_the_editors_folder() -> None:
+    task = "User/globalStorage/rooveterinaryinc.roo-cline/tasks/*/api_conversation_history.json"
+    assert patterns("Roo Code", LINUX)[0] == f"/home/ann/.config/Code/{task}"
+    assert patterns("Roo Code", MAC)[0] == f"/Users/ann/Library/Application Support/Code/{task}"
+    assert patterns("Roo Code", WINDOWS)[0] == f"C:/Users/ann/AppData/Roaming/Code/{task}"
+    assert "/home/ann/.cline/data/sessions/*/*.messages.json" in patterns("Cline", LINUX)
+
+
+def test_a_database_lies_in_the_folder_for_data() -> None:
+    moved = Machine(system="linux", home="/home/ann", variables={"XDG_DATA_HOME": "/data"})
+    assert patterns("opencode", moved)[0] == "/data/opencode/opencode.db"
+    assert patterns("goose", moved)[0] == "/data/goose/sessions/sessions.db"
+    assert patterns("goose", WINDOWS)[0] == "C:/Users/ann/AppData/Roaming/Block/goose/data/sessions/sessions.db"
+    assert patterns("Crush", moved) == ("/data/crush/projects.json",)
+
+
+def test_a_row_or_a_companion_holds_the_title() -> None:
+    assert title("opencode", {"table": "session", "row": {"title": "Barrels"}}) == "Barrels"
+    assert title("goose", {"working_dir": "/home/ann", "description": "Barrels"}) == "Barrels"
+    assert title("Kimi Code", {"type": "turn.prompt", "input": [{"type": "text", "text": "count"}]}) == "count"
+    assert title("Cline", {"say": "task", "text": "count\nall"}, {"say": "text", "text": "no"}) == "count"
+    prompt = {"source": "user", "llm_message": {"content": [{"type": "text", "text": "count"}]}}
+    assert title("OpenHands", {"source": "agent"}, prompt) == "count"
+
+
+def test_a_title_is_the_given_name_or_else_the_first_prompt() -> None:
+    inserted = {"type": "user", "content": [{"text": "<session_context>…"}]}
+    prompt = {"type": "user", "content": [{"text": "\n count the barrels\nall"}]}
+    assert title("Gemini CLI", inserted, prompt) == "count the barrels"
+    assert title("Gemini CLI", prompt, {"$set": {"summary": "Barrels"}}, {"$set": {}}) == "Barrels"
+    said = {"type": "message", "message": {"role": "user", "content": "count"}}
+    assert title("pi", said) == "count"
+    assert title("pi", said, {"type": "session_info", "name": "Barrels"}) == "Barrels"
+    assert title("pi", {}) == ""
+
+
+def test_a_project_and_its_sessions_are_found_by_the_projects_folder() -> None:
+    assert project_pattern(LINUX, "/home/ann/my_cellar.d/ü x") == "/home/ann/.claude/projects/-home-ann-my-cellar-d---x"
+    long = project_pattern(LINUX, "/" + "a" * 300)
+    assert long == f"/home/ann/.claude/projects/-{'a' * 199}-*"
+    machine = Machine(system="linux", home="/home/ann", variables={"CLAUDE_CONFIG_DIR": "/data/claude"})
+    assert patterns("Claude Code", machine)[0] == "/data/claude/projects/*/*.jsonl"
+    assert running_patterns(machine) == ("/data/claude/sessions/*.json",)
+
+
+def test_a_title_of_a_session_is_the_users_or_a_made_one_or_else_the_first_prompt() -> None:
+    told = {"type": "user", "message": {"content": "<command-name>/clear</command-name>"}}
+    said = {"type": "user", "message": {"content": [{"type": "text", "text": "count the barrels"}]}}
+    made, own = {"type": "ai-title", "aiTitle": "Barrels"}, {"type": "custom-title", "customTitle": "Mine"}
+    assert title("Claude Code", told, said) == "count the barrels"
+    assert title("Claude Code", said, made) == "Barrels"
+    assert title("Claude Code", said, own, made) == "Mine"
+    spoken, of_it = said | {"uuid": "u1"}, {"type": "summary", "summary": "Casks", "leafUuid": "u1"}
+    assert title("Claude Code", spoken, of_it) == "Casks"
+    assert title("Claude Code", spoken, of_it | {"leafUuid": "of another file"}) == "count the barrels"
+    assert title("Claude Code", said | {"isMeta": True}) == ""
+    asked = {"type": "user", "message": {"parts": [{"text": "count the casks"}]}}
+    named = {"type": "system", "subtype": "custom_title", "systemPayload": {"customTitle": "Casks"}}
+    assert title("Qwen Code", asked) == "count the casks"
+    assert title("Qwen Code", asked, named, {}) == "Casks"
+
+
+def test_sub_agents_files_are_companions_of_their_session() -> None:
+    session = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+    assert agent("Claude Code").companions(f"/p/{session}.jsonl") == (f"{session}/subagents/agent-*.jsonl",)
+    assert agent("Claude Code").companions("/p/agent-a1b2.jsonl") == ()
+    assert agent("Qwen Code").companions("/p/chats/0a-1.jsonl") == ("../subagents/0a-1/agent-*.jsonl",)
+    assert agent("Qwen Code").companions("/p/0a-1.jsonl") == ()
+
+
+def test_what_an_agent_says_of_its_processes_is_read() -> None:
+    record = {"pid": 4711, "sessionId": "s1", "cwd": "/home/ann"}
+    known = Running(process_id=4711, session_id="s1")
+    assert running_in_record("/home/ann/.claude/sessions/4711.json", [record]) == known
+    assert running_in_name("/home/ann/.copilot/session-state/s1/inuse.4711.lock", []) == known
+
+
+@pytest.mark.parametrize("record", [{}, {"pid": "4711"}, {"pid": 4711}, {"pid": True, "sessionId": "s"}, {"pid": 0}])
+def test_a_file_that_names_no_process_or_conversation_says_nothing(record: dict[str, Any]) -> None:
+    assert running_in_record("/home/ann/.claude/sessions/4711.json", [record]) is None
+    assert running_in_record("/home/ann/.claude/sessions/4711.json", []) is None
+    assert running_in_name("/home/ann/.copilot/session-state/s1/inuse.lock", []) is None

@@ -1,0 +1,46 @@
+"""Branches and commits, read from git commands and their outputs."""
+
+from support.conversations import bash, places
+from ullage.agents.calls import ToolCall, tool_calls
+from ullage.agents.shell_git import branch_after, commits_in
+from ullage.model.message import Message
+
+
+def calls(*messages: Message) -> list[ToolCall]:
+    return tool_calls(messages, places(messages))
+
+
+def test_a_commit_has_the_hash_and_the_subject_that_git_printed() -> None:
+    made = bash(
+        "git add -A && git commit -m 'fix: close files'", "[fix/leak 1a2b3c4] fix: close files\n 1 file changed"
+    )
+    (commit,) = commits_in(calls(*made))
+    assert (commit.hash, commit.subject) == ("1a2b3c4", "fix: close files")
+    assert branch_after(calls(*made)) == "fix/leak"
+
+
+def test_a_commit_is_read_from_output_in_json() -> None:
+    made = bash("git commit -m one", '{"output":"[main 1a2b3c4] one; two\\n 2 files","metadata":{"exit_code":0}}')
+    assert [(commit.hash, commit.subject) for commit in commits_in(calls(*made))] == [("1a2b3c4", "one; two")]
+
+
+def test_a_refused_commit_is_none() -> None:
+    made = bash("git commit -m one", "pre-commit: line too long", is_error=True)
+    assert list(commits_in(calls(*made))) == []
+
+
+def test_a_quiet_commit_has_the_subject_of_its_command() -> None:
+    made = bash("git commit -q -m 'fix: close files'", "")
+    assert [commit.subject for commit in commits_in(calls(*made))] == ["fix: close files"]
+
+
+def test_the_branch_is_the_last_one_that_was_checked_out() -> None:
+    found = calls(
+        *bash("git status", "On branch main\nnothing to commit", call_id="a"),
+        *bash("git switch -c fix/leak", "Switched to a new branch 'fix/leak'", call_id="b"),
+    )
+    assert branch_after(found) == "fix/leak"
+
+
+def test_without_git_there_is_no_branch() -> None:
+    assert branch_after(calls(*bash("ls", "On branch main"))) == ""

@@ -1,0 +1,65 @@
+"""The status line's own copies of small functions agree with the originals, which take long to import."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ullage.cli.arguments import COMMANDS, add_shared
+from ullage.cli.command_line import Parser
+from ullage.cli.statusline import files, line, plain_json, print_line
+from ullage.model.words import short
+from ullage.store.database import default_path
+
+
+@given(st.integers(0, 10**8))
+def test_sizes_are_written_as_everywhere(tokens: int) -> None:
+    assert line.short(tokens) == short(tokens)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(JSON, st.booleans(), st.sampled_from(["", "\n", " \r\n\t"]))
+def test_json_is_read_as_everywhere(value: object, is_ascii: bool, around: str) -> None:
+    text = around + json.dumps(value, ensure_ascii=is_ascii) + around
+    assert plain_json.parse(text.encode("utf-8", "surrogatepass")) == value
+
+
+@given(st.text(st.sampled_from('{}[]",:\\u0019.-+eE truefalsn\n'), max_size=30) | st.text())
+def test_what_is_not_json_is_refused_as_everywhere(text: str) -> None:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        with pytest.raises(ValueError):
+            plain_json.parse(text.encode("utf-8", "surrogatepass"))
+    else:
+        assert repr(plain_json.parse(text.encode("utf-8", "surrogatepass"))) == repr(value)
+
+
+@pytest.mark.parametrize("name", ["a8f1-22", "a.b_c", "Ä", "x" * 128])
+def test_a_usual_id_names_a_file(name: str, tmp_path: Path) -> None:
+    files.keep(str(tmp_path / "store"), name, b"said")
+    assert (tmp_path / "store.statusline" / f"{name}.json").read_bytes() == b"said"
+
+
+@pytest.mark.parametrize("named", [None, "", "relative", "/data"])
+def test_the_store_is_where_it_is_for_all_commands(monkeypatch: pytest.MonkeyPatch, named: str | None) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    if named is not None and sys.platform == "linux":
+        monkeypatch.setenv("XDG_DATA_HOME", named)
+    assert files.default_store() == str(default_path())
+
+
+def test_every_option_of_the_help_is_known_without_the_parser() -> None:
+    parser = Parser()
+    (command,) = (command for command in COMMANDS if command.name == "statusline")
+    command.add_arguments(parser)
+    add_shared(parser, set_defaults=True)
+    assert {*parser.options, "--help"} == {*print_line.VALUES, *print_line.FLAGS, "--help"}

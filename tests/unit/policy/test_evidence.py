@@ -1,0 +1,77 @@
+"""What a log shows of window, compactions and growth, event by event."""
+
+from collections.abc import Sequence
+
+from support.build import user
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.model.edits import ClearThinkingEdit
+from ullage.model.events import (
+    ContextEdited,
+    Event,
+    MessageAppended,
+    ModelChanged,
+    UsageReported,
+    WindowReported,
+)
+from ullage.model.usage import Usage
+from ullage.policy.evidence import RECENT_CALLS, Compacted, Evidence
+
+
+def report(prompt: int, answer: str, output: int = 10) -> UsageReported:
+    return UsageReported(usage=Usage(input_tokens=prompt, output_tokens=output), message_id=answer)
+
+
+def after(events: Sequence[Event], model: str = "m", version: str = "1.0") -> Evidence:
+    evidence = Evidence()
+    for event in events:
+        evidence = evidence.after(event, model, version)
+    return evidence
+
+
+def compacted(before: int, trigger: str = "auto") -> ContextEdited:
+    builder = TranscriptBuilder("f", "n")
+    builder.compact("All is well.", before=before, trigger=trigger)
+    event = builder.events[-1]
+    assert isinstance(event, ContextEdited)
+    return event
+
+
+def test_growth_is_what_one_call_added() -> None:
+    events = [report(1_000, "a"), report(1_500, "b"), report(1_490, "c"), report(2_000, "d")]
+    assert after(events).growths == (500, 510)
+
+
+def test_a_usage_that_is_corrected_is_no_call_and_a_message_no_evidence() -> None:
+    events = [report(1_000, "a"), MessageAppended(message=user("u")), report(1_500, "b"), report(1_501, "b")]
+    assert after(events).growths == (500,)
+
+
+def test_no_growth_is_measured_over_an_edit_or_a_change_of_model() -> None:
+    clearing = ContextEdited(edit=ClearThinkingEdit(id="e", timestamp=0, replacements=()))
+    assert after([report(1_000, "a"), clearing, report(1_500, "b")]).growths == ()
+    assert after([report(1_000, "a"), ModelChanged(model="n"), report(1_500, "b")]).growths == ()
+    assert after([report(1_000, "a"), compacted(900), report(1_500, "b")]).growths == ()
+
+
+def test_only_recent_calls_are_remembered() -> None:
+    assert len(after([report(1_000 * n, f"a{n}") for n in range(1, 100)]).growths) == RECENT_CALLS
+
+
+def test_the_agents_compactions_are_kept_with_version_model_and_cause() -> None:
+    evidence = after([report(150_000, "a"), compacted(167_094), compacted(90_000, "manual")])
+    assert evidence.largest == {}
+    assert evidence.compactions == (
+        Compacted(tokens=167_094, version="1.0", model="m", id="compaction1"),
+        Compacted(tokens=90_000, version="1.0", model="m", automatic=False, id="compaction1"),
+    )
+
+
+def test_a_compaction_of_unknown_size_teaches_nothing() -> None:
+    assert after([compacted(0)]).compactions == ()
+
+
+def test_what_the_agent_said_of_one_model_is_not_said_of_another() -> None:
+    said = WindowReported(size=258_400, compacts_at=200_000)
+    assert after([said]).said == 258_400
+    changed = after([said, ModelChanged(model="n")])
+    assert (changed.said, changed.compacts_at) == (None, None)

@@ -1,0 +1,82 @@
+"""The next step: what the agent said that it would do and has not done."""
+
+import pytest
+from msgspec.structs import replace
+
+from support.conversations import agent, bash, call, places, user
+from ullage.model.message import Message
+from ullage.summary.choosing.work_state import next_of
+from ullage.summary.reading.digest import Digest, read_messages
+from ullage.summary.reading.text_reader import Reader
+
+EDIT = {"file_path": "src/a.py", "old_string": "x", "new_string": "retries = 3"}
+
+
+def digest(*messages: Message, after: tuple[Message, ...] = ()) -> Digest:
+    numbers = range(len(messages), len(messages) + len(after))
+    found = read_messages(messages, places(messages), Reader())
+    return replace(found, after=read_messages(after, numbers, Reader())) if after else found
+
+
+def steps(*messages: Message, after: tuple[Message, ...] = ()) -> list[str]:
+    return [item.text for item in next_of(digest(*messages, after=after))]
+
+
+def test_a_promised_change_that_was_made_is_not_next() -> None:
+    assert steps(agent("Now let me add `retries` to `src/a.py`:"), *call("Edit", EDIT)) == []
+
+
+def test_a_promised_change_of_another_file_is_still_next() -> None:
+    said = agent("Now let me add `retries` to `src/b.py`:")
+    assert steps(said, *call("Edit", EDIT)) == ["Now let me add `retries` to `src/b.py`"]
+
+
+def test_a_change_in_the_messages_that_stay_counts_as_well() -> None:
+    assert steps(agent("Now let me add `retries` to `src/a.py`:"), after=call("Edit", EDIT)) == []
+
+
+def test_a_failed_edit_has_not_changed_anything() -> None:
+    said = agent("Now let me add `retries` to `src/a.py`:")
+    assert len(steps(said, *call("Edit", EDIT, "not found", is_error=True))) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "command", "done"),
+    [
+        ("Now let me run the tests.", "pytest -q", True),
+        ("Now let me run the tests.", "ls", False),
+        ("Let me commit these changes.", "git commit -m one", True),
+        ("Let me commit these changes.", "git status", False),
+        ("Let me look at the config file first.", "cat config.toml", True),
+    ],
+)
+def test_a_promised_run_is_done_by_such_a_command(said: str, command: str, done: bool) -> None:
+    assert (said.rstrip(":") not in steps(agent(said), *bash(command, "1 passed in 0.1s"))) is done
+
+
+def test_what_the_agent_promised_before_a_new_request_is_dropped() -> None:
+    assert steps(agent("Next I will wire `load_config`."), user("Stop. Explain the config first.")) == []
+
+
+def test_a_question_of_the_agent_waits_for_the_user() -> None:
+    assert steps(user("Go."), agent("There are two ways to do it. Shall I use SQLite?")) == [
+        "The user has not answered yet: Shall I use SQLite?"
+    ]
+
+
+def test_the_entry_in_hand_is_next_if_nothing_was_promised() -> None:
+    todos = [{"content": "Write it", "status": "completed"}, {"content": "Wire it up", "status": "in_progress"}]
+    assert steps(*call("TodoWrite", {"todos": todos})) == ["Wire it up"]
+
+
+def test_a_failing_test_is_next_if_nothing_else_is_known() -> None:
+    assert steps(*bash("pytest -q", "==== 1 failed in 0.2s ====", is_error=True)) == [
+        "Make `pytest -q` pass: 1 failed in 0.2s"
+    ]
+
+
+def test_changes_after_the_last_test_run_are_tested_next() -> None:
+    run = bash("pytest -q", "==== 1 passed in 0.2s ====", call_id="t")
+    assert steps(*run, *call("Edit", EDIT)) == [
+        "Run `pytest -q` again: 1 file changed since, the last of them src/a.py"
+    ]

@@ -1,0 +1,129 @@
+"""The user's words: the task, every request verbatim, what is shortened first, and the answers to questions."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.conversations import agent, bash, places, user
+from ullage.model.message import Message
+from ullage.summary.choosing.items import Item
+from ullage.summary.choosing.user_words import fit_requests, requests_of, task_of
+from ullage.summary.reading.digest import Digest, read_messages
+from ullage.summary.reading.text_reader import Reader
+
+LONG = (
+    "Port part {} of the spool to Rust. It has many corners. Never touch config/legacy.ini. " + "All are small. " * 30
+)
+SESSION = tuple(message for number in range(4) for message in (user(LONG.format(number)), agent("Done.")))
+
+
+def digest(*messages: Message, kept: tuple[str, ...] = ()) -> Digest:
+    return read_messages(messages, places(messages), Reader(), kept)
+
+
+def texts(items: list[Item]) -> list[str]:
+    return [item.text for item in items]
+
+
+def task(*messages: Message) -> str:
+    """Returns the texts of the task, joined by ` | `."""
+    return " | ".join(texts(task_of(digest(*messages))))
+
+
+def size(item: Item) -> int:
+    return len(item.text) // 4
+
+
+def fitted(room: int, *messages: Message) -> list[str]:
+    return texts(fit_requests(requests_of(digest(*messages)), size, room))
+
+
+def test_the_task_is_the_newest_request_that_asks_for_work() -> None:
+    first, second = user("Port the spool."), user("Now write the tests.")
+    assert task(first, agent("Done."), second) == "Now write the tests."
+    assert task(first, agent("Shall I go on?"), user("yes, go ahead")) == "Port the spool."
+    assert task(first, agent("Done."), user("What did we do with the locks?")) == (
+        "Port the spool. | What did we do with the locks?"
+    )
+    assert task(first, agent("Done."), user("Can you document it?")) == "Can you document it?"
+
+
+def test_a_lone_question_is_the_task_and_without_a_request_there_is_none() -> None:
+    assert task(user("Why is the spool slow?"), agent("Because of NFS.")) == "Why is the spool slow?"
+    assert task_of(digest(agent("Hello."))) == []
+
+
+def test_a_task_that_stays_in_the_context_says_so() -> None:
+    first = user("Port the spool to Rust.")
+    (item,) = task_of(digest(first, kept=(first.id,)))
+    assert item.text == "Port the spool to Rust. (the message stays in the context)"
+    newer = digest(user("Now the tests.")).requests
+    (item,) = task_of(digest(first), newer)
+    assert item.text == "Now the tests. (the message stays in the context)"
+
+
+def test_every_archived_request_is_verbatim_and_one_that_stays_is_not_repeated() -> None:
+    first, later = user("Port the spool.\nMind the locks."), user("Now the tests.")
+    assert texts(requests_of(digest(first, agent("Done."), later))) == [first.text, later.text]
+    assert texts(requests_of(digest(first, later, kept=(later.id,)))) == [first.text]
+
+
+def test_a_question_is_followed_by_the_beginning_of_its_last_answer() -> None:
+    asked = user("Where does v0.3.0 come from?")
+    said = (agent("Let me look."), agent("You are right. The version stands in src/version.rs since the last release."))
+    answered, other = requests_of(digest(asked, *said, user("Change it.")))
+    assert answered.text.startswith("Where does v0.3.0 come from?\n→ #3 ")
+    assert "src/version.rs since the last release." in answered.text
+    assert other.text == "Change it."
+
+
+def test_while_all_requests_fit_none_is_changed() -> None:
+    assert fitted(10_000, *SESSION) == [LONG.format(number).strip() for number in range(4)]
+
+
+def test_the_oldest_request_is_shortened_first_at_the_end_of_a_sentence() -> None:
+    found = fitted(480, *SESSION)
+    assert len(found[0]) < len(found[1])
+    assert found[1:] == [LONG.format(number).strip() for number in range(1, 4)]
+    assert all(part.strip().endswith(".") for part in found[0].split("[…]") if part.strip())
+
+
+def test_what_a_request_forbids_outlasts_the_rest_of_it() -> None:
+    found = fitted(220, *SESSION)
+    assert len(found) == 4
+    assert all("Never touch config/legacy.ini." in text for text in found)
+
+
+def test_the_newest_request_is_always_there() -> None:
+    assert fitted(1, *SESSION)[-1].startswith("Port part 3") or "Never touch" in fitted(1, *SESSION)[-1]
+
+
+@given(st.lists(st.text(min_size=1, max_size=900), max_size=6), st.integers(0, 600))
+def test_fitted_requests_keep_their_order_and_their_room(said: list[str], room: int) -> None:
+    items = requests_of(digest(*(user(text) for text in said)))
+    found = fit_requests(items, size, room)
+    assert [item.index for item in found] == sorted(item.index for item in found)
+    assert sum(map(size, found[:-1])) <= room
+    assert bool(found) is bool(items)
+
+
+def test_what_the_user_said_in_refusing_a_call_is_a_request() -> None:
+    refusal = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, "
+        "the user said:\nno commits yet, please\n\nNote: The user's next message may contain a correction."
+    )
+    found = digest(user("Add a flag."), *bash("git commit -m flag", refusal, is_error=True), agent("I see."))
+    assert [(request.text, request.index) for request in found.requests] == [
+        ("Add a flag.", 0),
+        ("no commits yet, please", 2),
+    ]
+
+
+def test_a_refusal_without_words_is_no_request() -> None:
+    refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    found = digest(user("Add a flag."), *bash("git commit -m flag", refusal, is_error=True))
+    assert texts(requests_of(found)) == ["Add a flag."]
+
+
+def test_an_output_that_quotes_a_refusal_is_no_request() -> None:
+    output = "log: The user doesn't want to proceed. the user said:\nno"
+    assert texts(requests_of(digest(user("Add a flag."), *bash("cat log", output)))) == ["Add a flag."]

@@ -1,0 +1,156 @@
+"""A file that grows is read on where the last read ended, and a file that is another one is noticed."""
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ullage.model.errors import InvalidRequest
+from ullage.service.ports.agent_files import Appended, Growth, Mark, Missing, Replaced
+from ullage.system.growing_files import GrowingFiles
+
+FILES = GrowingFiles()
+
+
+def lines(*numbers: int) -> bytes:
+    return b"".join(json.dumps({"number": number, "text": "x" * 300}).encode() + b"\n" for number in numbers)
+
+
+def add(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def numbers_of(growth: Growth) -> list[int]:
+    """Returns the numbers of the lines that a read has returned."""
+    assert isinstance(growth, Appended | Replaced)
+    read = growth.lines if isinstance(growth, Appended) else growth.document.lines
+    return [line.value["number"] for line in read if line.value]
+
+
+def read_whole(path: Path) -> Mark:
+    growth = FILES.read_on(path, None)
+    assert isinstance(growth, Replaced)
+    return growth.mark
+
+
+def test_only_what_is_new_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lines(1, 2))
+    mark = read_whole(path)
+    assert FILES.read_on(path, mark) is None
+    add(path, lines(3, 4))
+    growth = FILES.read_on(path, mark)
+    assert isinstance(growth, Appended)
+    assert numbers_of(growth) == [3, 4]
+    assert [line.number for line in growth.lines] == [3, 4]
+    assert FILES.read_on(path, growth.mark) is None
+
+
+def test_a_line_is_read_when_it_is_written_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    whole = lines(1, 2, 3)
+    path.write_bytes(whole[:-100])
+    mark = read_whole(path)
+    add(path, whole[-100:-50])
+    growth = FILES.read_on(path, mark)
+    assert numbers_of(growth) == []
+    add(path, whole[-50:])
+    assert isinstance(growth, Appended)
+    assert numbers_of(FILES.read_on(path, growth.mark)) == [3]
+
+
+def test_a_last_line_without_its_line_end_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lines(1, 2)[:-1])
+    first = FILES.read_on(path, None)
+    assert numbers_of(first) == [1, 2]
+    assert isinstance(first, Replaced)
+    add(path, b"\n" + lines(3))
+    assert numbers_of(FILES.read_on(path, first.mark)) == [3]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [lines(1), lines(7, 8, 9, 10), lines(1, 9, 3, 4), b""],
+    ids=["shortened", "another", "rewritten in the middle", "emptied"],
+)
+def test_a_file_that_has_not_only_grown_is_read_as_a_whole(tmp_path: Path, after: bytes) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lines(1, 2))
+    mark = read_whole(path)
+    path.write_bytes(after)
+    growth = FILES.read_on(path, mark)
+    assert isinstance(growth, Replaced)
+    assert numbers_of(growth) == [json.loads(line)["number"] for line in after.splitlines()]
+
+
+def test_a_file_moved_into_its_place_is_read_on_if_it_begins_with_what_was_read(tmp_path: Path) -> None:
+    path, other = tmp_path / "log.jsonl", tmp_path / "other.jsonl"
+    path.write_bytes(lines(1, 2))
+    mark = read_whole(path)
+    other.write_bytes(lines(1, 2, 3))
+    other.replace(path)
+    growth = FILES.read_on(path, mark)
+    assert isinstance(growth, Appended)
+    assert numbers_of(growth) == [3]
+
+
+def test_a_deleted_file_is_missing_and_is_read_again_when_it_is_back(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lines(1))
+    mark = read_whole(path)
+    path.unlink()
+    assert FILES.read_on(path, mark) == Missing()
+    assert FILES.read_on(path, None) == Missing()
+    path.write_bytes(lines(5))
+    assert numbers_of(FILES.read_on(path, mark)) == [5]
+
+
+def test_what_only_the_write_ahead_log_of_a_database_holds_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with sqlite3.connect(path) as writer:
+        writer.execute("PRAGMA journal_mode=wal")
+        writer.execute("PRAGMA wal_autocheckpoint=0")
+        writer.execute("CREATE TABLE session (id TEXT)")
+        writer.commit()
+        mark = read_whole(path)
+        assert FILES.read_on(path, mark) is None
+        writer.execute("INSERT INTO session VALUES ('s1')")
+        writer.commit()
+        growth = FILES.read_on(path, mark)
+    writer.close()
+    assert isinstance(growth, Replaced)
+    assert [line.value for line in growth.document.lines] == [{"table": "session", "row": {"id": "s1"}}]
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read every file")
+def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lines(1))
+    path.chmod(0)
+    with pytest.raises(InvalidRequest, match=r"log\.jsonl"):
+        FILES.read_on(path, None)
+
+
+@given(st.lists(st.integers(0, 3000), max_size=8), st.integers(0, 9))
+def test_however_a_file_grows_each_line_is_read_once(
+    tmp_path_factory: pytest.TempPathFactory, cuts: list[int], count: int
+) -> None:
+    whole = lines(*range(count))
+    path = tmp_path_factory.mktemp("growing") / "log.jsonl"
+    path.touch()
+    mark, read, at = None, list[int](), 0
+    for cut in [*sorted(cuts), len(whole)]:
+        add(path, whole[at : max(at, cut)])
+        at = max(at, min(cut, len(whole)))
+        growth = FILES.read_on(path, mark)
+        if isinstance(growth, Replaced | Appended):
+            assert isinstance(growth, Appended) or not read
+            read += numbers_of(growth)
+            mark = growth.mark
+    assert read == list(range(count))

@@ -1,0 +1,227 @@
+"""Conversations of agents are found on this machine, without configuration."""
+
+import os
+import shutil
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from support.claude_log import ClaudeLog
+from support.foreign import to_lines
+from support.homes import PROJECT, Home, put_all, put_claude, put_codex
+from support.transcripts import ROOT
+from ullage.agents.discovery import Discovery, Wanted
+from ullage.agents.machine import Machine
+from ullage.agents.table import AGENTS
+from ullage.agents.transcripts import read_document
+from ullage.system.transcript_files import read_transcript_file
+from ullage.watch import unpacking
+from ullage.watch.finder import AgentFiles, find
+
+LIVE = ROOT / "live"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "ada")
+
+
+def look(home: Home, limit: int = 100, folder: str = PROJECT, *, alone: bool = False, origin: str = "") -> Discovery:
+    return find(home.machine, Wanted(limit=limit, folder=folder, alone=alone, origin=origin))
+
+
+def titles(discovery: Discovery) -> list[str]:
+    return [one.title for one in discovery.conversations]
+
+
+def test_every_agents_conversation_is_found_with_its_title_and_folder(home: Home) -> None:
+    kept = put_all(home)
+    discovery = look(home)
+    found = {(one.agent, one.format, one.title, one.cwd, one.run) for one in discovery.conversations}
+    assert found == {(one.agent, one.format, one.title, one.cwd, one.run) for one in kept}
+    assert len(discovery.conversations) == len(kept)
+    assert discovery.unread == ()
+
+
+def test_every_agent_with_known_places_is_in_the_made_up_home(home: Home) -> None:
+    assert {one.agent for one in put_all(home)} == {agent.name for agent in AGENTS if agent.sessions}
+
+
+def test_a_rollout_that_codex_has_compressed_is_found(home: Home) -> None:
+    zstd = pytest.importorskip("backports.zstd" if sys.version_info < (3, 14) else "compression.zstd")
+    plain = put_codex(home, title="Rain")
+    plain.with_name(plain.name + ".zst").write_bytes(zstd.compress(plain.read_bytes()))
+    plain.unlink()
+    (found,) = look(home).conversations
+    assert (found.title, found.cwd, found.path.endswith(".zst")) == ("Rain", PROJECT, True)
+
+
+def test_a_compressed_rollout_that_cannot_be_unpacked_is_named(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking, "_ZSTD_MODULES", ("no_such_module",))
+    home.put(".codex/archived_sessions/rollout-2026-11-22T10-00-00-x.jsonl.zst", b"\x28\xb5\x2f\xfd")
+    (unread,) = look(home).unread
+    assert "pip install 'ullage[zstd]'" in unread.reason
+
+
+def test_what_is_found_can_be_read_and_says_the_same_then(home: Home) -> None:
+    put_all(home)
+    # The other samples hold no answer, without which their readers find no message.
+    readable = {"Claude Code", "Codex", "Qwen Code", "pi", "Droid", "Cline", "OpenHands", "aider"}
+    found = [one for one in look(home).conversations if one.agent in readable]
+    assert len(found) == len(readable)
+    for one in found:
+        read = read_document(read_transcript_file(Path(one.path), one.run))
+        assert (one.format, one.cwd, one.origin_id) == (read.format, read.cwd, read.session_id)
+
+
+def test_nothing_is_written_where_agents_keep_their_files(home: Home) -> None:
+    put_all(home)
+    before = {file: file.stat().st_mtime_ns for file in home.path.rglob("*")}
+    look(home)
+    assert {file: file.stat().st_mtime_ns for file in home.path.rglob("*")} == before
+
+
+def test_the_folders_conversations_come_first_then_the_newest(home: Home) -> None:
+    put_claude(home, "a" * 8, "old here")
+    put_codex(home, "b" * 8, "inside", f"{PROJECT}/api")
+    put_claude(home, "c" * 8, "a neighbour", f"{PROJECT}-2")
+    put_codex(home, "d" * 8, "elsewhere", "/home/ada/login")
+    assert titles(look(home)) == ["inside", "old here", "elsewhere", "a neighbour"]
+    assert titles(look(home, alone=True)) == ["inside", "old here"]
+    assert titles(look(home, folder="")) == ["elsewhere", "a neighbour", "inside", "old here"]
+    assert titles(look(home, 1)) == ["inside"]
+
+
+def test_newer_conversations_of_a_folder_with_a_similar_name_hide_none(home: Home) -> None:
+    put_claude(home, "a" * 8, "here")
+    for name in "bcdef":
+        put_claude(home, name * 8, "there", f"{PROJECT}-2")
+    assert titles(look(home, 2, alone=True)) == ["here"]
+
+
+def test_a_conversation_is_found_by_the_beginning_of_its_agents_own_id(home: Home) -> None:
+    put_claude(home, "7f3a0000-0000-4000-8000-000000000000", "this")
+    put_claude(home, "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", "that", "/home/ada/login")
+    assert titles(look(home, origin="7f3a")) == ["this"]
+    assert titles(look(home, origin="0a1b")) == ["that"]
+    assert titles(look(home, origin="0a1b", alone=True)) == []
+
+
+def test_a_title_that_the_user_gave_later_replaces_the_first_prompt(home: Home) -> None:
+    log = ClaudeLog(cwd=PROJECT).ask("count the barrels").answer(900)
+    for _ in range(200):
+        log.ask("x" * 1000)
+    home.put(".claude/projects/p/a.jsonl", log.data + to_lines({"type": "custom-title", "customTitle": "Barrels"}))
+    assert titles(look(home)) == ["Barrels"]
+
+
+def test_a_first_prompt_after_long_instructions_is_the_title(home: Home) -> None:
+    meta = {"type": "session_meta", "payload": {"id": "1", "cwd": PROJECT, "base_instructions": "x" * 100_000}}
+    asked = {"role": "user", "type": "message", "content": [{"type": "input_text", "text": "why?"}]}
+    lines = to_lines(meta, {"type": "response_item", "payload": asked})
+    home.put(".codex/sessions/2026/11/22/rollout-1.jsonl", lines)
+    assert [(one.title, one.cwd) for one in look(home).conversations] == [("why?", PROJECT)]
+
+
+def test_one_conversation_in_several_files_is_listed_once_by_the_newest(home: Home) -> None:
+    head = {"sessionId": "1", "projectHash": "x", "startTime": "2026-11-22T10:00:00Z", "kind": "main"}
+    for name in ("session-1.jsonl", "session-2.jsonl"):
+        file = home.put(f".gemini/tmp/weather/chats/{name}", to_lines(head))
+    assert [one.path for one in look(home).conversations] == [str(file)]
+
+
+def test_a_file_that_is_being_written_empty_or_no_transcript_breaks_nothing(home: Home) -> None:
+    whole = put_claude(home, "a" * 8, "whole")
+    half = home.put(".claude/projects/p/b.jsonl", whole.read_bytes() + b'{"type":"user","mess')
+    home.put(".claude/projects/p/c.jsonl", b"")
+    home.put(".claude/projects/p/d.jsonl", b"\xff\xfe no JSON \x00")
+    home.put(".claude/projects/p/e.jsonl", b'["a list"]')
+    (home.path / ".claude/projects/p/folder.jsonl").mkdir()
+    discovery = look(home, folder="")
+    assert {(one.path, one.title) for one in discovery.conversations if one.title} == {(str(half), "whole")}
+    assert discovery.unread == ()
+
+
+def test_what_cannot_be_read_is_told(home: Home) -> None:
+    database = home.put(".local/share/opencode/opencode.db", b"no database")
+    projects = home.put(".local/share/crush/projects.json", '{"projects": [{"path": 7}, {"path": "/gone"}]}')
+    locked = put_claude(home, "a" * 8)
+    locked.chmod(0)
+    discovery = look(home)
+    told = {unread.path: unread.reason for unread in discovery.unread}
+    assert "file is not a database" in told.pop(str(database))
+    assert str(projects) not in told
+    # A superuser may read every file.
+    assert told == ({} if os.access(locked, os.R_OK) else {str(locked): "Permission denied"})
+
+
+def test_each_conversation_of_a_database_has_its_run_and_what_is_in_the_log_counts(home: Home) -> None:
+    row = {"id": "s1", "project_id": "p", "parent_id": None, "directory": PROJECT, "title": "one", "time_updated": 1}
+    path = home.put_rows(".local/share/opencode/opencode.db", "session", [row])
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        with database:
+            database.execute("INSERT INTO session VALUES ('s2', 'p', NULL, ?, 'two', 2)", (PROJECT,))
+        found = look(home).conversations
+    assert [(one.title, one.run, one.origin_id, one.updated_at) for one in found] == [
+        ("two", 2, "s2", 2000),
+        ("one", 1, "s1", 1000),
+    ]
+
+
+def test_variables_and_a_home_folder_with_special_characters_are_honoured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    home = Home(tmp_path / "ada [work]*")
+    monkeypatch.setenv("HOME", str(home.path))
+    monkeypatch.setenv("USERPROFILE", str(home.path))
+    put_claude(home, title="mine")
+    moved = Home(tmp_path / "other [x]")
+    put_codex(moved, title="moved")
+    monkeypatch.setenv("CODEX_HOME", str(moved.path / ".codex"))
+    found = AgentFiles().find(Wanted(limit=9, folder=PROJECT))
+    assert sorted(titles(found)) == ["mine", "moved"]
+
+
+def test_a_machine_without_agents_has_no_conversations(tmp_path: Path) -> None:
+    machine = Machine(system="linux", home=str(tmp_path))
+    assert find(machine, Wanted(limit=9)) == Discovery()
+
+
+@pytest.mark.skipif(not LIVE.is_dir(), reason="the recorded conversations are not there")
+@pytest.mark.parametrize(
+    ("recorded", "place"),
+    [
+        ("claude_code/*.jsonl", ".claude/projects/-home-dev-project/{name}"),
+        ("codex/[amnhf]*.jsonl", ".codex/sessions/2026/11/22/rollout-{name}"),
+        ("gemini-cli/chats/*.jsonl", ".gemini/tmp/project/chats/{name}"),
+        ("qwen-code/*-*-*-*-*.jsonl", ".qwen/projects/-home-dev-project/chats/{name}"),
+        ("pi*/*.jsonl", ".pi/agent/sessions/--home-dev-project--/{name}"),
+        ("copilot-cli/*-*-*-*-*", ".copilot/session-state/{name}"),
+        ("cline/*_*", ".cline/data/sessions/{name}"),
+        ("openhands/*", ".openhands/conversations/{name}"),
+        ("opencode/opencode.db", ".local/share/opencode/{name}"),
+        ("kilo/kilo.db", ".local/share/kilo/{name}"),
+    ],
+)
+def test_a_recorded_conversation_is_listed_as_its_reader_reads_it(home: Home, recorded: str, place: str) -> None:
+    for source in LIVE.glob(recorded):
+        target = home.path / place.format(name=source.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, copy_function=shutil.copyfile)
+        else:
+            shutil.copyfile(source, target)
+    found = look(home, folder="/home/dev/project").conversations
+    assert found
+    for one in found:
+        read = read_document(read_transcript_file(Path(one.path), one.run))
+        # The file of a project's folder was not recorded.
+        known = read.cwd if one.agent != "Gemini CLI" else one.cwd
+        assert (one.format, one.cwd, one.origin_id) == (read.format, known, read.session_id)
+        assert read.title in ("", one.title)
