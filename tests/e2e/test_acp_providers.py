@@ -14,7 +14,7 @@ from support.wire.replies import Call, Fault, Reply, Say, fail, say
 from support.wire.server import WireServer, replies
 from ullage.model.settings import ProviderSettings, Settings
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 MODELS = {"anthropic": "claude-sonnet-5", "openai": "gpt-5", "openai_chat": "gpt-4o"}
 PROMPT = [{"type": "text", "text": "What does the note say?"}]
 ALLOW = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}

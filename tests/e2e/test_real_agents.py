@@ -10,12 +10,18 @@ from support.agents.scenario import COLUMNS, measure
 from support.agents.table import read_table, write_row
 from support.systems import needs_linux
 
+# Those with the most users run with --all, the others with --long.
+_ALWAYS = ("claude-agent-acp", "codex-acp")
+CASES = [
+    pytest.param(agent, id=agent.name, marks=() if agent.name in _ALWAYS else pytest.mark.long) for agent in AGENTS
+]
 # Each try is up to three processes. CI has two cores.
 _AT_ONCE = 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
+@pytest.mark.minutes
+@pytest.mark.parametrize("agent", CASES)
 @needs_linux
 async def test_what_holds_for_an_agent_is_what_the_table_says(
     agent: Known, tmp_path: Path, request: pytest.FixtureRequest

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from support.provider_rules import anthropic_violations, openai_violations
-from support.transcripts import conversation_files
+from support.transcripts import model_conversation_files
 from ullage.cli.main import main
 
 BUDGET = 8_000
@@ -20,14 +20,16 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 
 @pytest.mark.parametrize("provider", RULES)
-@pytest.mark.parametrize("path", conversation_files(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", model_conversation_files(), ids=lambda path: path.name)
 def test_recorded_conversation_fits_the_budget_and_stays_valid(
     path: Path, provider: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = run(capsys, "context", str(path), "--json", "--provider", provider)
+    whole = run(capsys, "context", str(path), "--json", "--messages", "--provider", provider)
     compacted = run(capsys, "compact", str(path), "--budget", str(BUDGET), "--json", "--provider", provider)
     assert RULES[provider](whole["messages"]) == []
     assert RULES[provider](compacted["messages"]) == []
     assert compacted["used"] <= BUDGET
     if compacted["compaction"] is not None:
-        assert compacted["used"] >= 0.9 * BUDGET
+        # The newest messages stay whole, and of the others only what is worth it is quoted, so that some of so small a
+        # budget may stay free: a list of 200 files takes one line.
+        assert compacted["used"] >= 0.8 * BUDGET

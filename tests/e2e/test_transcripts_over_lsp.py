@@ -9,8 +9,7 @@ import pytest
 from support.lsp_client import Json, LspClient
 from support.program import language_server
 from support.provider_rules import anthropic_violations, openai_violations
-from support.transcripts import ROOT, conversation, conversation_files
-from ullage.agents import transcripts
+from support.transcripts import ROOT, conversation, model_conversation_files, recorded
 from ullage.catalog.limits import ContextLimits
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import Block
@@ -20,12 +19,12 @@ from ullage.model.message import Message
 # Tokens: small enough that most recordings are compacted several times.
 SMALL_WINDOW = 24_000
 CHECKERS = {"anthropic": anthropic_violations, "openai": openai_violations}
-NAMES = [path.relative_to(ROOT).as_posix() for path in conversation_files()]
+NAMES = [path.relative_to(ROOT).as_posix() for path in model_conversation_files()]
 
 
 def read(name: str) -> ImportedTranscript:
     path = conversation(name)
-    return transcripts.read(path.read_bytes(), name)
+    return recorded(path)
 
 
 def append_params(session_id: str, event: Event) -> Json | None:

@@ -6,7 +6,7 @@ from typing import Any
 from support.fill import fill
 from support.memory_store import MemoryStore
 from support.summaries import GOOD, Listening, say, says, script
-from support.workspace import LARGE_MODEL, SMALL_MODEL, CountingIds, TestClient, build_test_client, play
+from support.workspace import LARGE_MODEL, PATIENCE, SMALL_MODEL, CountingIds, TestClient, build_test_client, play
 from ullage.model.settings import Settings, SummarySettings
 
 USAGE = {"input_tokens": 1_000, "cache_read_input_tokens": 2_000, "output_tokens": 100}
@@ -99,13 +99,13 @@ async def test_a_summary_that_is_no_good_is_paid_for_too() -> None:
 
 
 async def test_a_session_that_is_closed_while_its_summary_is_written_stays_closed() -> None:
-    provider = Listening(says(PAID, "wait: 30", say(GOOD)))
+    provider = Listening(says(PAID, "wait: 600", say(GOOD)))
     client = build_test_client(live=provider.live())
     session_id = await fill(client, model=LARGE_MODEL)
     compacting = asyncio.create_task(client.call("context/compact", sessionId=session_id))
     await provider.until_asked()
     await client.call("session/close", sessionId=session_id)
-    await asyncio.wait([compacting], timeout=5)
+    await asyncio.wait([compacting], timeout=PATIENCE)
     assert compacting.done()
     assert not client.workspace.is_open(session_id)
 

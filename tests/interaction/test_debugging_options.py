@@ -62,7 +62,7 @@ def test_a_port_must_be_one() -> None:
 
 def test_inspect_prints_each_event_of_a_session_on_a_line(tmp_path: Path) -> None:
     store = tmp_path / "s.db"
-    session = ullage("import", SAMPLE, "--store", store, "--json").json["session"]["sessionId"]
+    session = ullage("import", SAMPLE, "--store", store, "--json").json["session_id"]
     ran = ullage("inspect", session, "--store", store)
     assert ran.status == 0, ran.err
     lines = ran.out.splitlines()

@@ -203,6 +203,9 @@ async def test_a_session_loaded_without_usage_is_estimated_and_looked_after() ->
     session_id = imported["session"]["sessionId"]
     await client.call("session/append", sessionId=session_id, model=SMALL_MODEL)
     await client.entries(session_id)
+    assert (await client.call("context/history", sessionId=session_id))["edits"] == []
+    await client.say(session_id, "Go on.", "Gladly.")
+    await client.entries(session_id)
     assert (await get(client, session_id))["used"] <= 3_072
 
 
@@ -237,7 +240,7 @@ async def test_a_compaction_resets_the_warning_even_if_one_answer_fills_the_cont
     await client.call("context/compact", sessionId=session_id)
     client.recorder.take()
     # One append goes from half full to over the threshold, so no figure just below the threshold is ever computed.
-    used = (await client.say(session_id, "Look at all of it. " * 300, "I have looked at it. " * 200))["usage"]["used"]
+    used = (await client.say(session_id, "Look at all of it. " * 400, "I have looked at it. " * 200))["usage"]["used"]
     assert 4_915 <= used < 6_000
     assert warned(client) == 1
 
@@ -267,7 +270,7 @@ async def test_a_warning_is_not_given_again_when_the_session_is_opened_again_or_
     assert warned(folded) == 0
     # After a compaction by one process, the other process warns at the next crossing again.
     await again.call("context/compact", sessionId=session_id)
-    await folded.say(session_id, "Look at all of it. " * 300, "I have looked at it. " * 200)
+    await folded.say(session_id, "Look at all of it. " * 400, "I have looked at it. " * 200)
     assert warned(folded) == 1
     await client.say(session_id, "And you?", "Me, too.")
     assert warned(client) == 0

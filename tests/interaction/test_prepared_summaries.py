@@ -8,14 +8,14 @@ import pytest
 
 from support.fill import EXCHANGES_BELOW_WARNING, exchange, fill
 from support.summaries import GOOD, TOLD, Listening, say, says, script
-from support.workspace import SMALL_MODEL, TestClient, build_test_client
+from support.workspace import PATIENCE, SMALL_MODEL, TestClient, build_test_client
 from ullage.model.settings import ModelSettings, Settings, SummarySettings
 from ullage.service.conversation.work import Preparation
 
 LATER = GOOD.replace("line 7", "line 9")
 # Seven exchanges are 4,770 tokens: over 75 % of usable (4,608), below the warning. The ninth compacts.
 PREPARED = EXCHANGES_BELOW_WARNING
-HANGS = says("wait: 60", say(GOOD))
+HANGS = says("wait: 600", say(GOOD))
 
 
 def meet(text: str, **summary: Any) -> tuple[TestClient, Listening]:
@@ -40,7 +40,7 @@ async def prepared(client: TestClient, exchanges: int = PREPARED) -> str:
     """Makes a session whose preparation has ended, with or without a summary."""
     session_id = await fill(client, exchanges)
     await client.workspace.open(session_id).settled()
-    await asyncio.wait([preparation(client, session_id).task], timeout=5)
+    await asyncio.wait([preparation(client, session_id).task], timeout=PATIENCE)
     return session_id
 
 
@@ -61,7 +61,7 @@ async def test_a_summary_is_prepared_from_its_share_on_and_not_before() -> None:
     assert not has_preparation(client)
     await exchange(client, "s_1", PREPARED)
     await client.workspace.open("s_1").settled()
-    await asyncio.wait([preparation(client, "s_1").task], timeout=5)
+    await asyncio.wait([preparation(client, "s_1").task], timeout=PATIENCE)
     (asked,) = provider.requests
     assert asked.messages == client.workspace.open("s_1").transcript.view
     assert asked.tools_refused
@@ -94,7 +94,7 @@ async def test_in_a_large_window_the_tail_grows_to_hold_what_came_since() -> Non
         await client.say(session_id, "And this? " * 3_000, "It is well. " * 1_000)
         await session.settled()
         if session.work.preparation is not None:
-            await asyncio.wait([session.work.preparation.task], timeout=5)
+            await asyncio.wait([session.work.preparation.task], timeout=PATIENCE)
     assert len(provider.requests) == 1
     assert 40_000 < session.used <= 146_000
     (marker,) = [message.compaction for message in session.transcript.view if message.compaction]
@@ -178,7 +178,7 @@ async def test_a_turn_does_not_wait_for_a_preparation() -> None:
     await client.workspace.open(session_id).settled()
     await provider.until_asked()
     prompt = [{"type": "text", "text": "Hello?"}]
-    await asyncio.wait_for(client.call("session/prompt", sessionId=session_id, prompt=prompt), 2)
+    await asyncio.wait_for(client.call("session/prompt", sessionId=session_id, prompt=prompt), PATIENCE)
     assert len(provider.summaries) == 1
     assert not preparation(client, session_id).task.done()
     await client.call("session/close", sessionId=session_id)
@@ -192,7 +192,7 @@ async def test_a_preparation_ends_with_the_work_that_the_user_stops(method: str)
     await provider.until_asked()
     task = preparation(client, session_id).task
     await client.call(method, sessionId=session_id)
-    await asyncio.wait([task], timeout=1)
+    await asyncio.wait([task], timeout=PATIENCE)
     assert task.cancelled()
     assert not has_preparation(client)
 

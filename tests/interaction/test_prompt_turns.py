@@ -151,6 +151,21 @@ async def test_a_wrong_key_is_reported_at_once() -> None:
         await ask(client, session_id, "Hello")
 
 
+async def test_a_prompt_that_failed_is_sent_again_without_being_appended_again() -> None:
+    client = build_test_client(live=play("fail: authentication\n---\nsay: There.\n---\nsay: Again."))
+    session_id = await start(client)
+    with pytest.raises(AuthenticationFailed):
+        await ask(client, session_id, "Hello?")
+    (failed,) = await client.entries(session_id)
+    client.recorder.take()
+    await ask(client, session_id, "Hello?")
+    shown = [update for update in client.recorder.take() if update["sessionUpdate"] == "user_message_chunk"]
+    assert [update["messageId"] for update in shown] == [failed["message"]["id"]]
+    await ask(client, session_id, "Hello?")
+    entries = await client.entries(session_id)
+    assert [entry["message"]["role"] for entry in entries] == ["user", "assistant", "user", "assistant"]
+
+
 async def test_a_request_the_provider_calls_too_long_is_made_smaller_and_sent_again() -> None:
     client = build_test_client(live=play("fail: too_long\n---\nsay: Now it fits."))
     session_id = await start(client, SMALL_MODEL)

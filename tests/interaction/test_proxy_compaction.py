@@ -128,6 +128,21 @@ async def test_at_90_percent_the_next_prompt_is_preceded_by_a_compaction(tmp_pat
     assert session.transcript.compactions == 1
 
 
+async def test_an_answer_that_is_no_summary_is_replaced_by_one_of_our_own(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LACKING) as rig:
+        session_id = await rig.open()
+        for _ in range(2):
+            await rig.prompt(session_id, "big 8000")
+        await rig.prompt(session_id, "/compact nothing")
+        (block,) = [
+            item.message.compaction
+            for item in (await rig.record()).open(session_id).transcript.items
+            if item.message.compaction
+        ]
+    assert block.summarizer == "offline"
+    assert block.summary != "Done."
+
+
 async def test_a_cancelled_hand_over_leaves_everything_as_it_was(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, LACKING) as rig:
         session_id = await rig.open(SHOWS_ALL)

@@ -8,7 +8,7 @@ import pytest
 from support.coding_session import SYSTEM, TOOLS, first_turn, thinking_turn
 from support.fill import exchange, fill, fill_until_compacted, start
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
-from ullage.model.errors import MessageNotFound, SessionNotFound
+from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound
 
 
 def another_process(client: TestClient) -> TestClient:
@@ -59,6 +59,18 @@ async def test_a_session_without_reports_opens_with_the_figures_it_had() -> None
     session_id = await fill_until_compacted(ours)
     loaded = await another_process(ours).call("session/load", sessionId=session_id)
     assert loaded["usage"] == await ours.call("context/get", sessionId=session_id)
+
+
+async def test_an_imported_session_keeps_the_folder_that_its_transcript_names() -> None:
+    ours, theirs = build_test_client(), build_test_client()
+    new = await ours.call("session/new", cwd="/home/ada/weather")
+    await ours.say(new["sessionId"], "Hello")
+    exported = await ours.call("session/export", sessionId=new["sessionId"])
+    nowhere = '[{"role":"user","content":"Good morning"},{"role":"assistant","content":"Good morning."}]'
+    for text in (exported["text"], nowhere):
+        await theirs.call("session/import", text=text, cwd="/home/ada/open")
+    listed = (await theirs.call("session/list"))["sessions"]
+    assert sorted(session["cwd"] for session in listed) == ["/home/ada/open", "/home/ada/weather"]
 
 
 async def test_an_export_imports_as_the_same_conversation_and_context() -> None:
@@ -117,6 +129,18 @@ async def test_sessions_are_listed_by_folder_and_gone_once_deleted() -> None:
     assert (await client.call("session/list", cwd="/projects/a"))["sessions"] == []
     with pytest.raises(SessionNotFound):
         await client.call("context/get", sessionId=first["sessionId"])
+
+
+async def test_a_session_gets_another_title_and_clients_are_told() -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    await client.call("session/rename", sessionId=session_id, title="  Expiry of\n tokens ")
+    [listed] = (await client.call("session/list"))["sessions"]
+    assert listed["title"] == "Expiry of tokens"
+    told = [update["title"] for update in client.recorder.take() if "title" in update]
+    assert told[-1] == "Expiry of tokens"
+    with pytest.raises(InvalidRequest, match="a title needs at least one character"):
+        await client.call("session/rename", sessionId=session_id, title=" ")
 
 
 async def test_a_long_list_comes_in_pages() -> None:

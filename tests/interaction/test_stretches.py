@@ -7,7 +7,7 @@ import pytest
 from support.coding_session import SYSTEM, TOOLS, reading_turn, user
 from support.fill import fill
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
-from ullage.model.errors import MessageNotFound, NothingToCompact, PreviewExpired
+from ullage.model.errors import InvalidRequest, MessageNotFound, NothingToCompact, PreviewExpired
 
 
 async def ids(client: TestClient, session_id: str) -> list[str]:
@@ -151,3 +151,26 @@ async def test_a_stretch_too_small_to_summarise_is_left_alone() -> None:
     with pytest.raises(NothingToCompact):
         await compact(client, session_id, **{"from": (await ids(client, session_id))[-1]})
     assert (await ids(client, session_id))[:-1] == before
+
+
+async def test_a_stretch_that_ends_before_it_begins_is_refused_with_the_numbers() -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    before = await ids(client, session_id)
+    with pytest.raises(InvalidRequest, match="begins at message #11 and ends at #7, before it"):
+        await compact(client, session_id, **{"from": before[10], "upTo": before[6]})
+    assert await ids(client, session_id) == before
+
+
+async def test_an_archived_message_cannot_be_compacted_and_the_error_has_the_numbers_that_can() -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    before = await ids(client, session_id)
+    await compact(client, session_id, upTo=before[6])
+    last = len(before)
+    with pytest.raises(
+        MessageNotFound, match=rf"message #5 \(m_5\) is not in the context; .*: #1 to #2, #8 to #{last}$"
+    ):
+        await compact(client, session_id, **{"from": before[4]})
+    with pytest.raises(MessageNotFound, match="no message 'nothing' in the context"):
+        await compact(client, session_id, **{"from": "nothing"})

@@ -11,34 +11,17 @@ from support.workspace import (
     PATIENCE,
     SMALL_MODEL,
     CountingIds,
-    NoTools,
+    EndlessTool,
     TestClient,
     build_test_client,
     play,
 )
 from ullage.model.answer import TurnEnd
-from ullage.model.blocks import TextBlock, ToolUseBlock
+from ullage.model.blocks import TextBlock
 from ullage.model.errors import InvalidRequest, SessionBusy, SessionNotFound
-from ullage.model.message import ToolDefinition
-from ullage.service.ports.models import ToolOutcome
 from ullage.service.turns.run import prompt
 
 WRITES_ON = "say: One\nwait: 60\nsay: two"
-
-
-class Slow(NoTools):
-    """A tool that runs until it is cancelled."""
-
-    def __init__(self) -> None:
-        self.called = asyncio.Event()
-
-    @property
-    def definitions(self) -> tuple[ToolDefinition, ...]:
-        return (ToolDefinition(name="slow"),)
-
-    async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
-        self.called.set()
-        return await asyncio.get_running_loop().create_future()
 
 
 async def start(client: TestClient, model: str = LARGE_MODEL) -> str:
@@ -83,7 +66,7 @@ async def test_nothing_is_edited_by_hand_while_the_model_is_at_work(method: str)
 
 
 async def test_a_waiting_prompt_that_is_taken_back_is_never_asked() -> None:
-    client = build_test_client(live=play("say: One\nwait: 0.05\nsay: more.\n---\nsay: Two."))
+    client = build_test_client(live=play("say: One\nwait: 0.5\nsay: more.\n---\nsay: Two."))
     session_id = await start(client)
     first = await writing(client, session_id, "first")
     second, third = begin(client, session_id, "second"), begin(client, session_id, "third")
@@ -143,7 +126,7 @@ async def test_deleting_a_session_ends_its_turn() -> None:
 
 
 async def test_a_client_that_goes_away_while_a_tool_runs_leaves_a_transcript_without_open_calls() -> None:
-    toolbox = Slow()
+    toolbox = EndlessTool()
     client = build_test_client(live=play("say: I look.\ntool: slow", toolbox))
     session_id = await start(client)
     turn = begin(client, session_id, "Go")
@@ -222,7 +205,7 @@ async def test_the_first_prompt_is_known_by_the_providers_count_before_anything_
 
 @pytest.mark.parametrize("steps", range(30))
 async def test_closing_ends_a_turn_however_far_it_has_come(steps: int) -> None:
-    client = build_test_client(live=play("tool: slow {}", Slow()))
+    client = build_test_client(live=play("tool: slow {}", EndlessTool()))
     session_id = await start(client)
     turn = asyncio.create_task(prompt(client.workspace.open(session_id), [TextBlock(text="Use the tool.")]))
     for _ in range(steps):

@@ -7,6 +7,7 @@ import pytest
 from support.coding_session import SYSTEM, TOOLS, reading_turn, thinking_turn
 from support.fill import exchange, fill, fill_until_compacted
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
+from ullage import get_counter
 from ullage.model.errors import InvalidRequest, NothingToUndo, PreviewExpired
 
 
@@ -124,6 +125,19 @@ async def test_everything_ever_said_is_still_listed_after_compactions() -> None:
     assert not any(entry["archived"] for entry in listed[marker:])
 
 
+async def test_a_preview_that_is_accepted_later_is_dated_when_it_is_accepted() -> None:
+    client = build_test_client()
+    session_id = await fill(client, exchanges=6)
+    preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
+    client.clock.advance(seconds=600)
+    now = client.clock.now()
+    await client.call("context/commit", sessionId=session_id, previewId=preview["previewId"])
+    (edit,) = (await client.call("context/history", sessionId=session_id))["edits"]
+    markers = [entry for entry in await client.entries(session_id) if entry["inserted"]]
+    assert edit["timestamp"] == now
+    assert [marker["message"]["content"][0]["timestamp"] for marker in markers] == [now]
+
+
 async def test_a_preview_changes_nothing_and_its_commit_does_what_it_showed() -> None:
     client = build_test_client()
     session_id = await fill(client)
@@ -210,3 +224,25 @@ async def test_clearing_old_tool_results_comes_before_a_compaction_and_is_undone
     assert notices[-1]["_meta"]["ullage"]["kind"] == "context_cleared"
     undone = await client.call("context/undo", sessionId=session_id, editId=notices[-1]["_meta"]["ullage"]["editId"])
     assert undone["usage"]["used"] > 5_529
+
+
+async def test_what_is_handed_out_fits_although_an_undo_brought_back_too_much() -> None:
+    client = build_test_client()
+    session_id = (await client.call("session/new", model=SMALL_MODEL))["sessionId"]
+    for number in range(60):
+        await client.say(session_id, f"Question {number}: " + "why " * 150, f"Answer {number}: " + "because " * 150)
+    # Waits for the automatic run of the last message.
+    await client.entries(session_id)
+    while (await client.call("context/get", sessionId=session_id))["used"] <= 8_192:
+        await client.call("context/undo", sessionId=session_id)
+    usage = await client.call("context/get", sessionId=session_id)
+    usable = usage["_meta"]["ullage"]["usable"]
+    log = await history(client, session_id)
+
+    listed = await client.entries(session_id)
+    given = await client.call("context/messages", sessionId=session_id, provider="openai")
+    assert sum(entry["tokens"] for entry in listed) <= usable
+    assert get_counter(SMALL_MODEL).count_messages(given["request"]["messages"]) <= usable
+    assert "Answer 59" in str(given["request"])
+    assert (await client.call("context/get", sessionId=session_id))["used"] == usage["used"], "the undo stays"
+    assert await history(client, session_id) == log, "and nothing is recorded"

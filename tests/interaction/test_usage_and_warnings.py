@@ -1,8 +1,11 @@
 """The figures and warnings that a client gets while a session grows."""
 
+import json
 from typing import Any
 
-from support.fill import exchange, fill, fill_until_compacted, start
+import pytest
+
+from support.fill import EXCHANGES_BELOW_WARNING, exchange, fill, fill_until_compacted, start
 from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
 from ullage.model.settings import ContextSettings, ModelSettings, Settings
 
@@ -51,9 +54,17 @@ async def test_the_warning_comes_once_above_80_percent() -> None:
 async def test_after_a_compaction_the_warning_comes_again() -> None:
     client = build_test_client()
     session_id = await fill_until_compacted(client)
-    for number in range(20, 26):
-        await exchange(client, session_id, number)
-    assert len(warnings(client.recorder.take())) == 1
+    given: list[Any] = []
+    used = 0
+    for number in range(60):
+        # Steps of about 100 tokens: one exchange may lead from below the warning to the next compaction.
+        said = await client.say(session_id, f"Look at line {number} again. " * 15, "I have.")
+        used = said["usage"]["used"]
+        given += warnings(client.recorder.take())
+        if used > 5_100:
+            break
+    assert 5_100 < used < 5_529
+    assert len(given) == 1
 
 
 async def test_a_session_without_a_known_window_sends_its_figures_without_a_size_and_is_not_managed() -> None:
@@ -72,8 +83,43 @@ async def test_a_window_given_in_the_settings_turns_management_on() -> None:
     client = build_test_client()
     session_id = await fill(client, exchanges=9, model="homemade-model")
     client.workspace.configure(Settings(models={"homemade-model": ModelSettings(window=8_192)}))
+    await client.say(session_id, "Go on.")
     assert len(await client.entries(session_id)) < 19
+
+
+@pytest.mark.parametrize("own", [False, True])
+async def test_typing_a_number_compacts_nothing_and_says_that_a_compaction_is_due(own: bool) -> None:
+    client = build_test_client()
+    session_id = await fill(client, exchanges=EXCHANGES_BELOW_WARNING)
+    before = await client.entries(session_id)
+    client.recorder.take()
+    tight = {"compactAt": 0.3, "warnAt": 0.25, "clearAt": 0.2}
+    if own:
+        await client.call("session/configure", sessionId=session_id, context=tight)
+    else:
+        client.workspace.configure(Settings(context=ContextSettings(compact_at=0.3, warn_at=0.25, clear_at=0.2)))
+    assert await client.entries(session_id) == before
+    notices = [update for update in client.recorder.take() if update["sessionUpdate"] == "notice"]
+    assert [notice["_meta"]["ullage"]["kind"] for notice in notices] == ["compaction_due"]
+    assert "or it is compacted with the next message" in notices[0]["title"]
+    await client.say(session_id, "Go on.")
+    assert len(await client.entries(session_id)) < len(before)
     assert usage_of(client)["size"] == 8_192
+
+
+async def test_a_copy_of_an_agents_conversation_is_not_compacted_by_a_number_nor_by_itself() -> None:
+    client = build_test_client()
+    lines = [{"role": role, "content": "sound and round " * 300} for _ in range(6) for role in ("user", "assistant")]
+    imported = await client.call("session/import", text=json.dumps(lines))
+    session_id = imported["session"]["sessionId"]
+    before = await client.entries(session_id)
+    client.recorder.take()
+    client.workspace.configure(Settings(model="homemade-model", models={"homemade-model": ModelSettings(window=8_192)}))
+    assert await client.entries(session_id) == before
+    figures = (await client.call("context/get", sessionId=session_id))["_meta"]["ullage"]
+    assert figures["managedBy"] == "agent"
+    notices = [update for update in client.recorder.take() if update["sessionUpdate"] == "notice"]
+    assert "compaction_due" not in [notice["_meta"]["ullage"]["kind"] for notice in notices]
 
 
 async def test_new_settings_move_the_thresholds_of_open_sessions() -> None:

@@ -10,14 +10,12 @@ from msgspec.structs import replace
 
 from support.fill import EXCHANGES_BELOW_WARNING, fill
 from support.summaries import GOOD, Listening, say, says, script
-from support.workspace import PATIENCE, Live, NoTools, OneProvider, TestClient, build_test_client
-from ullage.model.blocks import ToolUseBlock
+from support.workspace import PATIENCE, EndlessTool, Live, OneProvider, TestClient, build_test_client
 from ullage.model.errors import NothingToUndo, SessionBusy
-from ullage.model.message import ToolDefinition
+from ullage.model.events import SessionRenamed
 from ullage.model.settings import ContextSettings, Settings, SummarySettings
 from ullage.service.archive.undo import undo
 from ullage.service.conversation.work import Ask, Job, Work
-from ullage.service.ports.models import ToolOutcome
 from ullage.service.sessions import change_system_prompt
 
 # Nothing is prepared or compacted automatically in the seven exchanges of a session until the settings change.
@@ -39,25 +37,10 @@ EXPECTED = {
 CELLS = [(job, ask, rule) for job, row in EXPECTED.items() for ask, rule in zip(Ask, row.split(), strict=True)]
 
 
-class Slow(NoTools):
-    """A tool that runs until it is cancelled."""
-
-    def __init__(self) -> None:
-        self.called = asyncio.Event()
-
-    @property
-    def definitions(self) -> tuple[ToolDefinition, ...]:
-        return (ToolDefinition(name="slow"),)
-
-    async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
-        self.called.set()
-        return await asyncio.get_running_loop().create_future()
-
-
 class Scene:
     """One session in which a job runs."""
 
-    def __init__(self, client: TestClient, session_id: str, tool: Slow) -> None:
+    def __init__(self, client: TestClient, session_id: str, tool: EndlessTool) -> None:
         self.client = client
         self.conversation = client.workspace.open(session_id)
         self.tool = tool
@@ -84,6 +67,11 @@ class Scene:
     def append(self, text: str) -> "asyncio.Task[Any]":
         return self.call("session/append", messages=[{"role": "user", "content": text}])
 
+    def shrink(self, settings: Settings) -> None:
+        """Makes a run due by settings. The change of settings starts none; the next change of the log does."""
+        self.client.workspace.configure(settings)
+        self.conversation.record(SessionRenamed(title="Renamed"))
+
     async def begin(self, job: Job) -> None:
         """Starts a job and waits until it runs."""
         match job:
@@ -96,7 +84,7 @@ class Scene:
             case Job.COMPACTING:
                 self.call("context/compact")
             case Job.SHRINKING:
-                self.client.workspace.configure(SHRINKING)
+                self.shrink(SHRINKING)
             case Job.PREPARING:
                 self.client.workspace.configure(PREPARING)
             case Job.APPENDING:
@@ -124,7 +112,7 @@ async def until(happened: Callable[[], bool]) -> None:
 
 async def scene(job: Job) -> Scene:
     turn = "say: One\nwait: 60\nsay: two" if job is Job.ANSWERING else "tool: slow {}"
-    tool, provider = Slow(), Listening(script(*SUMMARIES, turn, "say: Done."))
+    tool, provider = EndlessTool(), Listening(script(*SUMMARIES, turn, "say: Done."))
     client = build_test_client(settings=IDLE, live=Live(providers=OneProvider(provider), toolbox=tool))
     made = Scene(client, await fill(client, EXCHANGES_BELOW_WARNING), tool)
     # A look for something to clear, which the last append began, is no job of the scene.
@@ -160,7 +148,7 @@ def ask(scene: Scene, job: Job, asked: Ask) -> Callable[[], bool]:  # noqa: C901
             return lambda: True
         case Ask.SHRINK:
             before = work.is_running(Job.SHRINKING)
-            scene.client.workspace.configure(replace(SHRINKING, model="another"))
+            scene.shrink(replace(SHRINKING, model="another"))
             return lambda: not before and work.is_running(Job.SHRINKING)
         case Ask.PREPARE:
             known_preparation = work.preparation

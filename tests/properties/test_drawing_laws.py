@@ -1,4 +1,4 @@
-"""Every line of a box is exactly 50 columns wide, whatever the box contains."""
+"""Every line of a box is exactly as wide as asked, whatever the box contains."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,17 +7,24 @@ from rich.cells import cell_len
 
 from support.usages import NOW, make_usage
 from ullage.api.values import UsageResult
-from ullage.cli.draw.boxes import compaction_box, context_box
+from ullage.cli.draw.boxes import Big, Shrunk, compaction_box, context_box
 from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs
-from ullage.cli.draw.parts import WIDTH, bar
+from ullage.cli.draw.parts import bar
 from ullage.cli.draw.text import fit
 from ullage.model.blocks import CompactionBlock
+from ullage.model.figure import KnownThreshold, KnownWindow, ThresholdSource, WindowSource
 from ullage.model.updates import Meta
 from ullage.model.usage import Breakdown, UsageSource
 
 figures = st.integers(0, 10**13)
 # Wide, right-to-left, combining, zero-width and emoji characters, as well as any other Unicode text.
 texts = st.text() | st.text("a日שם\u0301\u200d👩🏽\ufe0f🇩\u202e\x1b\ud800", max_size=60)
+widths = st.integers(40, 200)
+biggest = st.lists(st.builds(Big, index=st.integers(0, 10**6), opening=texts, tokens=figures), max_size=3)
+windows = st.builds(KnownWindow, size=figures, source=st.sampled_from(WindowSource), basis=texts)
+thresholds = st.builds(
+    KnownThreshold, tokens=figures, percent=figures, source=st.sampled_from(ThresholdSource), basis=texts
+)
 glyph_sets = st.sampled_from([UNICODE, ASCII])
 
 
@@ -44,29 +51,30 @@ def usages(draw: st.DrawFn) -> UsageResult:
         pending_messages=draw(figures),
         oldest_timestamp=draw(st.integers(0, 2**60)),
         error_share=draw(st.floats(0, 10) | st.none()),
+        window=draw(windows | st.none()),
+        threshold=draw(thresholds | st.none()),
+        agent=draw(texts),
     )
     return replace(usage, meta=Meta(ullage=meta))
 
 
-@given(usages(), glyph_sets)
-def test_context_box_is_50_columns_wide(usage: UsageResult, glyphs: Glyphs) -> None:
-    assert {line.cell_len for line in context_box(usage, NOW, glyphs)} == {WIDTH}
+@given(usages(), glyph_sets, widths, biggest)
+def test_context_box_is_as_wide_as_asked(usage: UsageResult, glyphs: Glyphs, width: int, big: list[Big]) -> None:
+    assert {line.cell_len for line in context_box(usage, NOW, glyphs, width, big)} == {width}
 
 
-@given(figures, figures, figures, texts, glyph_sets)
-def test_compaction_box_is_50_columns_wide(
-    before: int, after: int, archived: int, summarizer: str, glyphs: Glyphs
-) -> None:
+@given(figures, figures, texts, glyph_sets, widths)
+def test_compaction_box_is_as_wide_as_asked(before: int, after: int, text: str, glyphs: Glyphs, width: int) -> None:
     block = CompactionBlock(
-        compaction_number=archived,
+        compaction_number=after,
         timestamp=0,
         summary="",
-        messages_archived=archived,
+        messages_archived=after,
         context_size_before=before,
-        context_size_after=after,
-        summarizer=summarizer,
+        summarizer=text,
     )
-    assert {line.cell_len for line in compaction_box(block, glyphs)} == {WIDTH}
+    sizes = Shrunk(before=before, after=after, hidden=after, hidden_name=text, budget=after, counted=before)
+    assert {line.cell_len for line in compaction_box(block, sizes, text, glyphs, width)} == {width}
 
 
 @given(texts, st.integers(0, 60), glyph_sets, st.booleans())

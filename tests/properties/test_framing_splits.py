@@ -35,6 +35,6 @@ def test_what_was_framed_is_read(bodies: list[bytes]) -> None:
     assert read([b"".join(map(frame, bodies))]) == (bodies, [])
 
 
-def read(parts: list[bytes]) -> tuple[list[bytes | BadFrame], list[BadFrame]]:
+def read(parts: list[bytes]) -> tuple[list[bytes | bytearray | BadFrame], list[BadFrame]]:
     parser = FrameParser(max_body=1000, max_header=60)
     return [item for part in parts for item in parser.feed(part)], parser.end()

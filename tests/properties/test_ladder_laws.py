@@ -117,7 +117,9 @@ def test_tools_that_leave_little_room_cost_no_more_than_they_must(
     asyncio.run(play(client, steps, tools))
 
 
+# They take minutes: the longest test of a whole run by far.
 @pytest.mark.slow
+@pytest.mark.long
 @given(st.lists(_steps, min_size=1, max_size=14))
 @settings(deadline=None, max_examples=1_500)
 def test_many_more_histories_fit_the_window(steps: list[tuple[str, int, bool]]) -> None:

@@ -17,7 +17,7 @@ from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten_results import ResultLimits, shorten_results
-from ullage.edits.strategies.chain import plan_truncation
+from ullage.edits.strategies.chain import make_chain, plan_truncation
 from ullage.edits.strategies.situation import Keep
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
@@ -205,7 +205,7 @@ def test_no_notice_outlives_what_it_points_to(
     after = view.after(edit)
     if drops:
         keep = Keep(pinned=frozenset(pinned), first_user_id=first, relied=frozenset(edit.shown_in))
-        edits = plan_truncation(after, data.draw(chains), limit, keep, Stamp(id="f", timestamp=2))
+        edits = plan_truncation(after, make_chain(data.draw(chains)), limit, keep, Stamp(id="f", timestamp=2))
         shrunk = edits[0] if edits else None
     else:
         limits = CompactionLimits(target=limit, keep_tail=limit // 2, keep_old=data.draw(st.integers(0, limit // 2)))

@@ -1,8 +1,4 @@
-"""A session is the same however it is opened: live, from a snapshot, or folded from its whole log.
-
-Changes of model are left out. The overhead is then carried over by an estimate that a folded log cannot repeat, so
-figures may differ by a few tokens until the next usage.
-"""
+"""A session is the same however it is opened: live, from a snapshot, or folded from its whole log."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,11 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support.fill import prompt, reply, start
-from support.workspace import TestClient, build_test_client
+from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
 from ullage.model.errors import Conflict, MessageNotFound
 from ullage.service.compact.by_hand import ManualRequest, compact_by_hand
 
-ACTIONS = ("exchange", "report", "compact", "undo", "go back", "pin", "tools", "configure", "snapshot")
+ACTIONS = ("exchange", "report", "compact", "undo", "go back", "pin", "tools", "configure", "model", "snapshot")
+# The first two have the same tokenizer, the third has another one.
+MODELS = (SMALL_MODEL, LARGE_MODEL, "gpt-4")
 TOOL = {"name": "run", "description": "Runs a command.", "input_schema": {"type": "object"}}
 
 
@@ -41,6 +39,8 @@ async def act(client: TestClient, session_id: str, action: str, number: int) -> 
         case "configure":
             mode = ("summarize", "smart")[number % 2]
             await client.call("session/configure", **named, context={"mode": mode, "reserve": 500 * (1 + number % 4)})
+        case "model":
+            await client.call("session/append", **named, messages=[], model=MODELS[number % 3])
         case "snapshot":
             client.workspace.open(session_id).keep_snapshot()
         case _:

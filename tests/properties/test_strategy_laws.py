@@ -12,7 +12,7 @@ from support.chains import chains, strategies
 from support.provider_rules import anthropic_violations, openai_violations
 from ullage.edits.counted import CountedView, count_view
 from ullage.edits.drop import NOTICE
-from ullage.edits.strategies.chain import make_strategy, plan_truncation
+from ullage.edits.strategies.chain import make_chain, make_strategy, plan_truncation
 from ullage.edits.strategies.situation import Keep
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
@@ -44,7 +44,7 @@ def untouchable(messages: Sequence[Message], keep: Keep) -> set[str]:
 
 
 def planned(view: CountedView, chain: Sequence[StrategySettings], limit: int, keep: Keep) -> DropEdit | None:
-    edits = plan_truncation(view, chain, limit, keep, STAMP)
+    edits = plan_truncation(view, make_chain(chain), limit, keep, STAMP)
     assert len(edits) <= 1
     edit = edits[0] if edits else None
     assert edit is None or isinstance(edit, DropEdit)

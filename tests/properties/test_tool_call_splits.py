@@ -14,6 +14,7 @@ from ullage.formats.tool_calls.in_text import CallsInText, Syntax
 from ullage.formats.tool_calls.native import NativeCalls
 from ullage.formats.tool_calls.xml import XmlTags
 from ullage.model.answer import Fragment, TextDelta, ToolUseEnd
+from ullage.model.blocks import ToolUseBlock
 from ullage.model.message import ToolDefinition
 
 TOOLS = (
@@ -129,3 +130,15 @@ def test_native_input_that_is_no_object_is_reported(text: str) -> None:
     assert isinstance(end, ToolUseEnd)
     assert end.error
     assert end.input == {}
+
+
+UNWRITABLE = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029<-"
+VALUES = st.text(st.characters(codec="utf-8", exclude_characters=UNWRITABLE), max_size=30)
+
+
+@pytest.mark.parametrize("syntax", [XmlTags(), CaretFences()], ids=["xml", "caret"])
+@given(VALUES.map(lambda text: text.strip("\n")), VALUES.map(lambda text: text.strip("\n")))
+def test_a_call_that_is_written_is_read_again(syntax: Syntax, path: str, content: str) -> None:
+    use = ToolUseBlock(id="c", name="write_note", input={"path": path, "content": content})
+    text, (call,) = read(syntax, [f"So:\n{syntax.write(use)}\n"])
+    assert (call.name, call.input, text.strip()) == ("write_note", use.input, "So:")

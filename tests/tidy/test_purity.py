@@ -12,7 +12,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
 CORE = (
     *("model", "jsonrpc", "tokens", "transcript", "formats", "redaction", "agents"),
-    *("policy", "edits", "summary", "memory"),
+    *("policy", "edits", "summary", "memory", "survive", "wire", "lost"),
 )
 IMPURE = {"asyncio", "os", "random", "secrets", "socket", "sqlite3", "subprocess", "threading", "time", "uuid"}
 SDKS = {"anthropic", "openai", "pygls", "lsprotocol", "rich", "platformdirs"}
@@ -20,7 +20,10 @@ SDKS = {"anthropic", "openai", "pygls", "lsprotocol", "rich", "platformdirs"}
 READS_A_FILE = {"tokens/vocabulary.py"}
 # Caches that threads share need a lock. The core uses nothing else of `threading`.
 LOCKS = {"tokens/pieces.py", "tokens/vocabulary.py"}
-HEAVY = ("tiktoken", "sqlite3", "rich", "platformdirs", "anthropic", "openai", "pytest")
+HEAVY = (
+    *("tiktoken", "sqlite3", "rich", "platformdirs", "anthropic", "openai", "pytest"),
+    *("ullage.agents.table", "ullage.agents.transcripts", "ullage.redaction.secrets.shapes"),
+)
 
 
 def core_modules() -> list[Path]:
@@ -49,7 +52,7 @@ def test_core_module_has_no_coroutines_and_opens_no_file(path: Path) -> None:
     assert not opened or path.relative_to(SOURCE).as_posix() in READS_A_FILE
 
 
-@pytest.mark.parametrize("door", ["language_server", "acp_agent"])
+@pytest.mark.parametrize("door", ["language_server", "acp_agent", "serving_mcp"])
 def test_serving_begins_without_importing_what_only_later_calls_need(door: str) -> None:
     program = f"import sys, ullage.app.{door}; print(*sys.modules)"
     # Coverage starts itself in child processes, and keeps its data in SQLite.

@@ -1,0 +1,138 @@
+"""`ullage continue` as a real process: a new session in the agent's folder, its figure, and what is refused."""
+
+import json
+import shlex
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from support.claude_log import ClaudeLog
+from support.command_line import SAMPLE, Ran, ullage
+from support.transcripts import conversation_files
+
+RULE = "Never change src/shop/legacy.py without a migration."
+
+
+def shop(*, parts: int = 30, compacted: bool = True) -> ClaudeLog:
+    """Returns a log of many file reads, with a compaction of the agent's own after half of them."""
+    log = ClaudeLog(session="shop", cwd="/home/me/my shop").ask(f"Rename the table in every part. {RULE}")
+    for number in range(parts):
+        log.read(f"/home/me/shop/part{number}.py", f"def part{number}(): ...\n" * 60).answer(20_000 + 500 * number)
+        if compacted and number == parts // 2:
+            log.compact(167_000, summary="Half of the parts are done.")
+    return log.ask("Are all done?").answer(40_000)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.jsonl"
+    path.write_bytes(shop().data)
+    return path
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "agent home"
+
+
+def resumed(home: Path, *arguments: str | Path) -> Ran:
+    return ullage("continue", *arguments, env={"CLAUDE_CONFIG_DIR": str(home)})
+
+
+def test_a_compacted_session_is_written_for_the_agent_and_the_original_stays(path: Path, home: Path) -> None:
+    digest = sha256(path.read_bytes()).digest()
+    made = resumed(home, path, "--before-compaction", "--budget", "4k", "--json").json
+    file = Path(made["path"])
+    assert file.parent == home / "projects" / "-home-me-my-shop"
+    assert file.stem == made["session_id"] == made["command"][-1]
+    assert made["used"] - made["hidden"] <= 4_000 < made["before"] - made["hidden"]
+    assert sha256(path.read_bytes()).digest() == digest
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert lines[0]["isCompactSummary"]
+    assert RULE in file.read_text(encoding="utf-8")
+    assert all("usage" not in line.get("message", {}) for line in lines)
+    assert shlex.split(made["shell"])[:2] == ["cd", "/home/me/my shop"]
+
+
+def test_the_figure_of_a_new_session_is_the_one_that_was_told(path: Path, home: Path) -> None:
+    for choice in (["--budget", "4k"], ["--before-compaction"]):
+        made = resumed(home, path, *choice, "--json").json
+        # What the agent adds to each request is not known in the new file, which has no usage.
+        own = ullage("context", made["path"], "--json").json["used"]
+        assert abs(own - (made["used"] - made["hidden"])) <= 0.02 * made["used"], choice
+
+
+def test_a_preview_shows_the_figure_and_writes_nothing(path: Path, home: Path) -> None:
+    shown = resumed(home, path, "--budget", "4k", "--preview")
+    assert (shown.status, shown.err) == (0, "")
+    assert "Nothing was written." in shown.out
+    assert not home.exists()
+    figure = shown.out.splitlines()[0]
+    made = resumed(home, path, "--budget", "4k")
+    assert made.out.splitlines()[0] == figure
+    assert "claude --resume" in made.out
+
+
+def test_undo_has_what_was_there_before_the_agents_compaction(path: Path, home: Path) -> None:
+    made = resumed(home, path, "--before-compaction", "--json").json
+    rows = ullage("messages", made["path"], "--json").json["messages"]
+    assert len(rows) == made["messages"] == 49
+    assert not any(row["inserted"] for row in rows)
+    assert made["left_out"] > 0
+
+
+def test_a_call_stays_with_its_result(path: Path, home: Path) -> None:
+    made = resumed(home, path, "--from", "2", "--json").json
+    assert made["messages"] == 3
+    assert "#2" in made["notes"][0]
+
+
+def test_a_small_conversation_is_not_compacted(path: Path, home: Path) -> None:
+    made = resumed(home, path, "--json").json
+    assert made["before"] is None
+    assert "nothing was compacted" in made["notes"][0]
+
+
+def test_a_stored_session_is_continued_like_its_file_and_stays_as_it_is(path: Path, home: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    session = ullage("import", path, "--store", store, "--json").json["session_id"]
+    before = ullage("messages", session, "--store", store, "--json").json
+    made = resumed(home, session, "--store", store, "--budget", "4k", "--json").json
+    alike = resumed(home, path, "--budget", "4k", "--json").json
+    assert [made[name] for name in ("cwd", "used", "messages")] == [alike[name] for name in ("cwd", "used", "messages")]
+    assert ullage("messages", session, "--store", store, "--json").json == before
+
+
+def test_what_cannot_be_continued_is_refused_in_one_line(path: Path, home: Path, tmp_path: Path) -> None:
+    pi = tmp_path / "pi.jsonl"
+    pi.write_text(
+        '{"type":"session","version":3,"id":"a","timestamp":"2026-01-02T10:00:00.000Z","cwd":"/home/me"}\n'
+        '{"type":"message","id":"b","parentId":null,"timestamp":"2026-01-02T10:00:01.000Z",'
+        '"message":{"role":"user","content":"Hello","timestamp":1}}\n'
+    )
+    later = tmp_path / "later.jsonl"
+    later.write_text(shop(compacted=False).text.replace("2.1.39", "3.0.1"))
+    refused = {
+        "no new session can be made for pi; it can for: Claude Code": [pi],
+        "a new session can be made for": [SAMPLE],
+        "this one is of 3.0.1": [later],
+        "the agent has compacted nothing": [later, "--before-compaction"],
+        "there is no message #900": [path, "--from", "900"],
+    }
+    for words, arguments in refused.items():
+        ran = resumed(home, *arguments)
+        assert (ran.status, ran.out, len(ran.err.splitlines())) == (2, "", 1), ran
+        assert words in ran.err
+    assert not home.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not conversation_files(), reason="recorded conversations are not here")
+def test_recorded_conversations_are_continued_within_a_budget(home: Path) -> None:
+    recorded = [path for path in conversation_files() if path.parent.name == "claude_code_entire"]
+    for path in recorded[:2]:
+        digest = sha256(path.read_bytes()).digest()
+        made = resumed(home, path, "--json").json
+        assert made["used"] - made["hidden"] <= 20_000
+        assert sha256(path.read_bytes()).digest() == digest

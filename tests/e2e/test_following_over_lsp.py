@@ -1,0 +1,143 @@
+"""The real server follows an agent's file while it grows, and refuses what can't be done with it."""
+
+import os
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.log_trees import to_bytes
+from support.lsp_client import LspClient, RpcFailure, start_server
+from support.program import OUR_CLIENT, serve_command
+from support.session_log import JsonObject, line, say
+
+PROJECT, SESSION = "/home/user/project", "11111111-2222-3333-4444-555555555555"
+CHANGED = "ullage/following/changed"
+
+
+class Home:
+    """A home folder in which Claude Code keeps one conversation. `lines` is what is to be in its file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / ".claude" / "projects" / "-home-user-project" / f"{SESSION}.jsonl"
+        self.path.parent.mkdir(parents=True)
+        self.path.touch()
+        self.lines: list[JsonObject] = []
+
+    def say(self, prompt: str, tokens: int) -> None:
+        """Adds a prompt and an answer, after which the context has this size, and writes both to the file."""
+        number = len(self.lines)
+        now = datetime.now(UTC).isoformat()
+        own = {"sessionId": SESSION, "cwd": PROJECT, "timestamp": now}
+        usage = {"input_tokens": tokens - 10, "output_tokens": 10}
+        more = [
+            line("user", f"u{number}", f"u{number - 1}" if number else None, prompt, **own),
+            line(
+                "assistant", f"u{number + 1}", f"u{number}", [say("Done.")], usage=usage, stop_reason="end_turn", **own
+            ),
+        ]
+        self.lines += more
+        with self.path.open("ab") as file:
+            file.write(to_bytes(more))
+
+    @asynccontextmanager
+    async def server(self) -> AsyncGenerator[LspClient]:
+        """Runs a server of the user who has this home, on the user's store."""
+        env = {"HOME": str(self.folder), "CLAUDE_CONFIG_DIR": str(self.folder / ".claude")}
+        async with start_server(serve_command(self.folder / "store.db"), env) as client:
+            await client.initialize(OUR_CLIENT)
+            yield client
+
+
+async def changed(client: LspClient, used: int) -> Any:
+    """Waits until the server says that a followed conversation has this size, and returns its row."""
+
+    def fitting(params: Any) -> Sequence[Any]:
+        return [row for row in params["rows"] if row["used"] == used]
+
+    return fitting(await client.wait_for(CHANGED, lambda params: bool(fitting(params))))[0]
+
+
+async def test_a_conversation_that_grows_is_sent_at_each_change(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.say("Which port?", 40_000)
+    async with home.server() as client:
+        assert (await client.request("ullage/following/list"))["following"] is False
+        assert (await client.request("ullage/following/start", {}))["following"] is True
+        row = await changed(client, 40_000)
+        assert (row["agent"], row["agentShort"], row["live"]) == ("Claude Code", "CC", True)
+        assert (row["path"], row["window"], row["usedSource"]) == (str(home.path), 200_000, "reported")
+        home.say("And now?", 90_000)
+        later = await changed(client, 90_000)
+        assert later["sessionId"] == row["sessionId"]
+        usage = await client.request("ullage/context/get", {"sessionId": row["sessionId"]})
+        assert usage["used"] == 90_000
+        assert usage["_meta"]["ullage"]["followed"] == {"agent": "Claude Code", "path": str(home.path)}
+        listed = await client.request("ullage/context/messages", {"sessionId": row["sessionId"]})
+        assert [entry["message"]["content"][0]["text"] for entry in listed["entries"]][:1] == ["Which port?"]
+        assert await client.shutdown() == 0
+    assert home.path.read_bytes() == to_bytes(home.lines)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("session/append", {"messages": [{"role": "user", "content": "Hello?"}]}),
+        ("session/prompt", {"prompt": [{"type": "text", "text": "Hello?"}]}),
+        ("context/compact", {}),
+        ("context/undo", {}),
+        ("context/pin", {"messageId": "u0"}),
+    ],
+)
+async def test_a_change_of_a_followed_conversation_is_refused_and_its_fork_can_be_changed(
+    tmp_path: Path, method: str, params: dict[str, Any]
+) -> None:
+    home = Home(tmp_path)
+    home.say("Which port?", 40_000)
+    async with home.server() as client:
+        await client.request("ullage/following/start", {})
+        session = {"sessionId": (await changed(client, 40_000))["sessionId"]}
+        with pytest.raises(RpcFailure) as refused:
+            await client.request(f"ullage/{method}", session | params)
+        assert refused.value.data["kind"] == "SessionFollowed"
+        assert "compact it in Claude Code itself, or fork the session" in refused.value.message
+        fork = await client.request("ullage/session/fork", session)
+        message = {"messages": [{"role": "user", "content": "Hello?"}]}
+        await client.request("ullage/session/append", {"sessionId": fork["sessionId"]} | message)
+        await client.request("ullage/following/stop")
+        usage = await client.request("ullage/context/get", session)
+        assert usage["_meta"]["ullage"]["followed"] is None
+        await client.request("ullage/session/append", session | message)
+
+
+async def test_two_servers_show_the_same_and_the_second_continues_if_the_first_stops(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.say("Which port?", 40_000)
+    async with home.server() as first, home.server() as second:
+        await first.request("ullage/following/start", {})
+        row = await changed(first, 40_000)
+        await second.request("ullage/following/start", {})
+        assert (await changed(second, 40_000))["sessionId"] == row["sessionId"]
+        home.say("And now?", 90_000)
+        for client in (first, second):
+            assert (await changed(client, 90_000))["sessionId"] == row["sessionId"]
+        await first.request("ullage/following/stop")
+        home.say("Still there?", 95_000)
+        assert (await changed(second, 95_000))["sessionId"] == row["sessionId"]
+
+
+async def test_the_newest_conversation_of_a_folder_is_listed_however_old_it_is(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.say("Which port?", 40_000)
+    os.utime(home.path, (1_700_000_000, 1_700_000_000))
+    async with home.server() as client:
+        started = await client.request("ullage/following/start", {"folders": [PROJECT]})
+        (row,) = started["rows"]
+        assert (row["used"], row["live"], row["cwd"]) == (40_000, False, PROJECT)
+        assert (await client.request("ullage/following/list"))["rows"] == [row]
+        elsewhere = await client.request("ullage/following/start", {"folders": ["/home/user/other"]})
+        assert elsewhere["rows"] == [row]

@@ -1,0 +1,175 @@
+"""`ullage` and `ullage context` find conversations in agents' own files, in a made-up home folder."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from support.command_line import Ended, ullage_bytes
+from support.homes import Home, put_claude, put_codex
+
+IDS = ("7f3a0000-0000-4000-8000-000000000000", "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9")
+
+
+class Place:
+    """A home folder, a project in it, and a store."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = Home(folder / "ada")
+        self.project = self.home.path / "weather"
+        self.project.mkdir(parents=True)
+        self._store = folder / "store.db"
+
+    def run(self, *arguments: str | Path, cwd: Path | None = None, columns: int = 80) -> Ended:
+        env = {name: "" for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
+        home = str(self.home.path)
+        env |= {"HOME": home, "USERPROFILE": home, "COLUMNS": str(columns), "PYTHONUTF8": "1"}
+        return ullage_bytes(*arguments, "--store", self._store, env=env, cwd=cwd or self.project)
+
+    def json(self, *arguments: str | Path, cwd: Path | None = None) -> Any:
+        ended = self.run(*arguments, "--json", cwd=cwd)
+        assert ended.status == 0, ended.err.decode()
+        return msgspec.json.decode(ended.out)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_a_folders_conversations_are_listed_with_their_figures_the_fullest_first(place: Place) -> None:
+    put_codex(place.home, IDS[0], "Rain", str(place.project), tokens=9_000)
+    claude = put_claude(place.home, IDS[1], "Snow", str(place.project), tokens=90_000)
+    put_claude(place.home, IDS[1][::-1], "elsewhere", "/home/ada/login")
+    rows = place.json("here")["conversations"]
+    assert [(row["title"], row["agent"], row["session_id"]) for row in rows] == [
+        ("Snow", "Claude Code", IDS[1]),
+        ("Rain", "Codex", IDS[0]),
+    ]
+    alone = place.json("context", claude)
+    for name in ("used", "percent", "window", "window_source", "compacts_at", "compacts_at_source"):
+        assert rows[0][name] == alone[name], name
+    assert (rows[0]["used_source"], rows[0]["updated_at"]) == (alone["source"], alone["as_of"])
+    assert (rows[0]["used"], rows[0]["percent"]) == (90_050, 45)
+    assert rows[1]["window"] == 258_400
+    assert not any(row["stored"] for row in rows)
+
+
+def test_a_conversation_and_its_import_are_one_row_that_which_changed_last(place: Place) -> None:
+    file = put_claude(place.home, IDS[1], "Snow", str(place.project))
+    imported = place.json("import", file)
+    (row,) = place.json("here")["conversations"]
+    assert (row["stored"], row["session_id"]) == (True, imported["session_id"])
+    # The agent continues: its file is newer than the import.
+    later = imported_at(place) / 1000 + 60
+    os.utime(file, (later, later))
+    (row,) = place.json("here")["conversations"]
+    assert (row["stored"], row["session_id"], row["path"]) == (False, IDS[1], str(file))
+
+
+def imported_at(place: Place) -> int:
+    return place.json("sessions")["sessions"][0]["updated_at"]
+
+
+def test_context_takes_the_newest_conversation_wherever_it_lies(place: Place) -> None:
+    nothing = place.run("context")
+    assert nothing.status == 2
+    assert b"no conversation of" in nothing.err
+    old = put_codex(place.home, IDS[0], "Rain", str(place.project))
+    new = put_claude(place.home, IDS[1], "Snow", str(place.project))
+    assert place.json("context")["name"] == str(new)
+    imported = place.json("import", old)
+    assert place.json("context")["name"] == imported["session_id"]
+    below = place.project / "api" / "src"
+    below.mkdir(parents=True)
+    assert place.json("context", cwd=below)["name"] == imported["session_id"]
+
+
+def test_in_a_folder_of_a_project_the_projects_conversations_are_shown(place: Place) -> None:
+    put_claude(place.home, IDS[1], "Snow", str(place.project))
+    below = place.project / "api"
+    below.mkdir()
+    report = place.json("here", cwd=below)
+    assert report["folder"] == str(place.project)
+    assert [row["title"] for row in report["conversations"]] == ["Snow"]
+
+
+def test_an_agents_own_id_may_be_cut_short(place: Place) -> None:
+    file = put_codex(place.home, IDS[0], "Rain", "/home/ada/login")
+    put_claude(place.home, "7f3b" + IDS[0][4:], "Snow", str(place.project))
+    assert place.json("context", "7f3a")["name"] == str(file)
+    several = place.run("context", "7f3")
+    assert several.status == 2
+    assert b"7f3a" in several.err
+    assert b"7f3b" in several.err
+    unknown = place.run("context", "77")
+    assert b"no such file, and no stored session '77'" in unknown.err
+
+
+@pytest.mark.parametrize("columns", [60, 80, 140])
+def test_the_table_fits_the_terminal_and_its_ids_can_be_typed(place: Place, columns: int) -> None:
+    put_codex(place.home, IDS[0], "Rain " * 30, str(place.project))
+    put_claude(place.home, "7f3a0000-1" + IDS[0][10:], "Snow", str(place.project), tokens=90_000)
+    lines = place.run("here", columns=columns).out.decode().splitlines()
+    # The first line names the folder, which is never cut.
+    assert max(map(len, lines[1:])) <= columns
+    for line in lines[2:4]:
+        assert place.run("context", line.split()[-1]).status == 0
+
+
+def test_only_the_newest_files_are_read_whole_and_a_broken_one_breaks_nothing(place: Place) -> None:
+    for number in range(7):
+        put_codex(place.home, f"{number}{IDS[0][1:]}", f"Rain {number}", str(place.project), tokens=1_000 * number + 1)
+    put_claude(place.home, IDS[1], "torn", str(place.project)).write_bytes(b'{"cwd": "%s"}' % bytes(place.project))
+    broken = place.home.put(".local/share/goose/sessions/sessions.db", b"no database")
+    report = place.json("here")
+    known = {row["title"]: row["used"] for row in report["conversations"]}
+    assert known == {
+        **{f"Rain {number}": None for number in range(3)},
+        **{f"Rain {number}": 1_000 * number + 8 for number in range(3, 7)},
+        "": None,
+    }
+    assert [file["path"] for file in report["unread_files"]] == [str(broken)]
+    assert f"Not read: {broken}" in place.run("here", columns=200).out.decode()
+
+
+def follow(place: Place, cwd: str, follower: int) -> None:
+    """Writes the live file of a process that follows one conversation of the folder `cwd`."""
+    row = {"session_id": "s_9", "agent": "Codex", "title": "Fog", "cwd": cwd, "live": True, "used": 9, "percent": 3}
+    live = {"version": 1, "at": 1, "follower": follower, "sessions": [row]}
+    (place.home.path.parent / "store.db.live.json").write_bytes(msgspec.json.encode(live))
+
+
+def test_what_is_live_elsewhere_is_listed_while_a_process_follows_it(place: Place) -> None:
+    follow(place, "/home/ada/login", os.getpid())
+    (row,) = place.json("here")["elsewhere"]
+    assert (row["title"], row["live"]) == ("Fog", True)
+    shown = place.run().out.decode()
+    assert "Live elsewhere  1 conversation" in shown
+    put_claude(place.home, IDS[1], "Snow", str(place.project))
+    shown = place.run().out.decode()
+    assert shown.index("Snow") < shown.index("Live elsewhere") < shown.index("Fog")
+    follow(place, "/home/ada/login", 2**30)
+    assert place.json("here")["elsewhere"] == []
+
+
+def test_a_folder_without_conversations_shows_the_newest_of_the_machine(place: Place) -> None:
+    assert "No conversation was found on this machine" in place.run().out.decode()
+    put_codex(place.home, IDS[0], "Rain", "/home/ada/login", tokens=9_000)
+    put_claude(place.home, IDS[1], "Snow", "/home/ada/shop", tokens=90_000)
+    report = place.json("here")
+    assert report["conversations"] == []
+    assert [(row["title"], row["used"]) for row in report["elsewhere"]] == [("Snow", 90_050), ("Rain", 9_007)]
+    shown = place.run().out.decode()
+    assert f"No conversation of {place.project}." in shown.replace("\n", " ")
+    assert shown.index("Newest elsewhere  2 conversations") < shown.index("Snow") < shown.index("Rain")
+
+
+def test_sessions_are_listed_with_their_figures(place: Place) -> None:
+    imported = place.json("import", put_claude(place.home, IDS[1], "Snow", str(place.project), tokens=90_000))
+    (row,) = place.json("sessions")["sessions"]
+    assert (row["agent"], row["agent_session_id"], row["live"]) == ("Claude Code", IDS[1], False)
+    assert (row["used"], row["used_source"], row["window"]) == (90_050, "reported", 200_000)
+    assert (row["window_source"], row["compacts_at"]) == (imported["window_source"], imported["compacts_at"])

@@ -1,0 +1,95 @@
+"""`ullage lost` and `ullage brief` as real processes: the list, the brief, objects for programs, and bad input."""
+
+from pathlib import Path
+
+import pytest
+
+from support.claude_log import ClaudeLog
+from support.command_line import ullage
+from support.transcripts import conversation_files
+
+RULE = "Never change src/shop/legacy.py without a migration."
+
+
+def shop(*, compacted: bool = True, summary: str = "Read src/shop/part1.py; go on.") -> ClaudeLog:
+    """Returns a log with a constraint, files, a failure that was mended, and a compaction with a short summary."""
+    log = ClaudeLog(session="shop").ask(f"Rename the table in every part. {RULE}")
+    for number in range(3):
+        log.read(f"/home/me/shop/src/shop/part{number}.py", "def total(): ...\n").answer(9_000)
+    log.call("Bash", "ValueError: rounding of 17 baskets failed\nExit code 1", command="npm run check:prices")
+    log.call("Bash", "12 passed, 0 failed", command="npm run check:prices").answer(9_000)
+    if compacted:
+        log.compact(90_000, summary=summary).ask("Go on.").answer(9_000)
+    return log
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.jsonl"
+    path.write_bytes(shop().data)
+    return path
+
+
+def test_what_was_left_out_is_listed_by_kind_with_its_message(path: Path) -> None:
+    ran = ullage("lost", path)
+    assert (ran.status, ran.err) == (0, "")
+    assert "Left out: 1 constraint, 1 error, 2 files, 1 command" in ran.out
+    assert f"Constraints of the user (1)\n- #1 {RULE}" in ran.out
+    assert "- #7 src/shop/part2.py" not in ran.out.split("Files")[0]
+    assert "src/shop/part1.py" not in ran.out
+
+
+def test_programs_get_the_same_as_an_object(path: Path) -> None:
+    found = ullage("lost", path, "--json").json
+    assert (found["kept"], found["counts"]["path"], found["counts"]["constraint"]) == (0, 2, 1)
+    assert found["lost"][0]["text"] == RULE
+    assert found["lost"][0]["number"] == 1
+    fewer = ullage("lost", path, "--json", "--limit", "1").json
+    assert [row["kind"] for row in fewer["lost"]].count("path") == 1
+    assert fewer["counts"] == found["counts"]
+
+
+def test_a_stored_session_loses_the_same_as_its_file(path: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    session = ullage("import", path, "--store", store, "--json").json["session_id"]
+    stored = ullage("lost", session, "--store", store, "--json").json
+    assert stored["lost"] == ullage("lost", path, "--json").json["lost"]
+
+
+def test_without_a_compaction_the_error_says_so_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "shop.jsonl"
+    path.write_bytes(shop(compacted=False).data)
+    ran = ullage("lost", path)
+    assert (ran.status, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert "no compaction" in ran.err
+    assert "ullage context" in ran.err
+
+
+def test_a_brief_has_the_same_quoted_within_its_characters(path: Path) -> None:
+    ran = ullage("brief", path)
+    assert (ran.status, ran.err) == (0, "")
+    assert f"> #1 {RULE}" in ran.out.splitlines()
+    assert "> #7 src/shop/part2.py" in ran.out or "src/shop/part2.py (read)" in ran.out
+    short = ullage("brief", path, "--chars", "600", "--json").json
+    assert 0 < short["characters"] == len(short["text"]) <= 600
+    assert short["left"]
+    assert ullage("brief", path).out == ran.out
+
+
+def test_a_brief_without_room_or_compaction_is_one_clear_error(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(shop(compacted=False).data)
+    for ran in (ullage("brief", path, "--chars", "50"), ullage("brief", other)):
+        assert (ran.status, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not conversation_files(), reason="recorded conversations are not here")
+def test_every_recorded_compaction_tells_what_it_left_out_or_why_not() -> None:
+    told = 0
+    for path in conversation_files():
+        if path.parent.name.startswith("claude_code_"):
+            ran = ullage("lost", path, "--json")
+            told += ran.status == 0
+            assert ran.status == 0 or "no compaction" in ran.err, (path, ran.err)
+    assert told

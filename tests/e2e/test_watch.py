@@ -1,0 +1,80 @@
+"""`ullage watch` as a real process: what agents write appears, once, whatever becomes of the watchers."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, Queue
+from random import Random
+from typing import Any
+
+from support.command_line import ullage
+from support.log_trees import to_bytes
+from support.watcher import KILLS, Watcher, log_in, turns, wait_for
+from ullage.store import open_store
+
+
+def said_in(home: Path) -> Sequence[str]:
+    """Returns the ids of the messages of the only session."""
+    with open_store(home / "store.db") as store:
+        (session,) = store.list()
+        return [record.event.message.id for record in store.read_messages(session.session_id, 0, 10_000)]  # type: ignore[union-attr]
+
+
+def test_a_conversation_that_goes_on_is_printed_at_each_change(tmp_path: Path) -> None:
+    path, lines, rows = log_in(tmp_path), turns(3), Queue[dict[str, Any]]()
+    watcher = Watcher(tmp_path, rows)
+    try:
+        path.write_bytes(to_bytes(lines[:3]))
+        row = wait_for(rows, 3)
+        assert (row["agent"], row["used_source"], row["window"]) == ("Claude Code", "stale", 200_000)
+        with path.open("ab") as file:
+            file.write(to_bytes(lines[3:]))
+        later = wait_for(rows, 5)
+    finally:
+        watcher.kill()
+    assert later["session_id"] == row["session_id"]
+    shown = ullage("context", row["session_id"], "--store", tmp_path / "store.db", "--json").json
+    assert (shown["used"], shown["percent"]) == (later["used"], later["percent"])
+
+
+def test_watchers_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
+    random, rows = Random(7), Queue[dict[str, Any]]()
+    path, lines = log_in(tmp_path), turns(KILLS * 3)
+    whole, at = to_bytes(lines), 0
+    path.touch()
+    watchers = [Watcher(tmp_path, rows) for _ in range(2)]
+    try:
+        for _ in range(KILLS):
+            with path.open("ab") as file:
+                at += file.write(whole[at : at + random.randrange(len(whole) // KILLS)])
+            with suppress(Empty):
+                rows.get(timeout=random.random())
+            watchers.pop(random.randrange(2)).kill()
+            watchers.append(Watcher(tmp_path, rows))
+        with path.open("ab") as file:
+            file.write(whole[at:])
+        # The last answer is complete only when another line follows.
+        wait_for(rows, len(lines) - 1)
+    finally:
+        for watcher in watchers:
+            watcher.kill()
+    assert said_in(tmp_path) == [f"u{number}" for number in range(len(lines) - 1)]
+    assert path.read_bytes() == whole
+
+
+def test_a_second_watcher_shows_what_the_first_one_follows(tmp_path: Path) -> None:
+    path, lines = log_in(tmp_path), turns(3)
+    path.write_bytes(to_bytes(lines[:3]))
+    watchers: list[Watcher] = []
+    shown: list[Queue[dict[str, Any]]] = [Queue(), Queue()]
+    try:
+        for rows in shown:
+            watchers.append(Watcher(tmp_path, rows))
+            wait_for(rows, 3)
+        with path.open("ab") as file:
+            file.write(to_bytes(lines[3:]))
+        first, second = (wait_for(rows, 5) for rows in shown)
+    finally:
+        for watcher in watchers:
+            watcher.kill()
+    assert first == second

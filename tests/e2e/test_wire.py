@@ -1,0 +1,127 @@
+"""`ullage wire` and `ullage unwire` as real processes: what they change, what they ask, and what they leave alone."""
+
+import json
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.command_line import Ran, ullage
+from ullage.cli.provider_health import Check
+from ullage.cli.wiring_health import wiring_checks
+
+AGENT = "claude-code"
+
+
+class Home:
+    """A home folder with an agent's settings."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / ".claude" / "settings.json"
+        self.path.parent.mkdir()
+        self.store = folder / "sessions.db"
+
+    def run(self, command: str, *arguments: str) -> Ran:
+        home = str(self.folder)
+        variables = {"HOME": home, "USERPROFILE": home, "CLAUDE_CONFIG_DIR": ""}
+        return ullage(command, "--store", self.store, *arguments, env=variables)
+
+    def done(self, command: str, *arguments: str) -> str:
+        ran = self.run(command, AGENT, "--yes", *arguments)
+        assert (ran.status, ran.err) == (0, "")
+        return ran.out
+
+    @property
+    def value(self) -> Any:
+        return json.loads(self.path.read_text())
+
+    def hooks_check(self) -> Check | None:
+        """What `ullage doctor` says of the hooks. Its other checks take seconds."""
+        return next(wiring_checks(self.store), None)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def test_nothing_is_changed_without_a_yes(home: Home) -> None:
+    home.path.write_text("{}")
+    ran = home.run("wire", AGENT)
+    assert ran.status == 2
+    assert "+" in ran.out
+    assert "--yes" in ran.err
+    assert home.path.read_text() == "{}"
+    assert "nothing was added" in home.run("unwire").out
+
+
+def test_settings_that_are_not_there_are_made_and_removed_again(home: Home) -> None:
+    home.done("wire")
+    assert set(home.value["hooks"]) == {"SessionStart", "SubagentStop"}
+    assert "already there" in home.done("wire")
+    home.done("unwire")
+    assert not home.path.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")
+def test_a_link_stays_a_link_and_the_mode_stays(home: Home) -> None:
+    real = home.folder / "dotfiles.json"
+    real.write_bytes(b'\xef\xbb\xbf{\r\n\t"model": "opus"\r\n}\r\n')
+    real.chmod(0o640)
+    home.path.symlink_to(real)
+    before = real.read_bytes()
+    home.done("wire", "--statusline")
+    assert home.path.is_symlink()
+    assert b'\r\n\t\t"SessionStart"' in real.read_bytes()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert "as it was before" in home.done("unwire")
+    assert home.path.is_symlink()
+    assert real.read_bytes() == before
+
+
+def test_what_the_user_changed_since_stays(home: Home) -> None:
+    line = {"type": "command", "command": "date"}
+    home.path.write_text(json.dumps({"statusLine": line}, indent=2))
+    home.done("wire", "--statusline")
+    assert home.value["statusLine"]["command"].endswith("|| eval date")
+    changed = {**home.value, "model": "opus", "statusLine": {**line, "command": "uptime"}}
+    home.path.write_text(json.dumps(changed))
+    # The newer command is the one that is chained.
+    home.done("wire", "--statusline")
+    assert home.value["statusLine"]["command"].endswith("|| eval uptime")
+    home.done("unwire")
+    assert home.value == {"statusLine": {**line, "command": "uptime"}, "model": "opus"}
+
+
+@pytest.mark.parametrize("text", ["{", '{"hooks": []}', "[]", '{"hooks": {"SessionStart": 1}}'])
+def test_settings_that_cannot_be_changed_are_named_and_left(home: Home, text: str) -> None:
+    home.path.write_text(text)
+    ran = home.run("wire", AGENT, "--yes")
+    assert (ran.status, len(ran.err.splitlines())) == (2, 1)
+    assert str(home.path) in ran.err
+    assert "nothing was changed" in ran.err
+    assert home.path.read_text() == text
+
+
+def test_an_agent_that_is_not_known_or_not_here_is_named(home: Home) -> None:
+    assert "known: claude-code" in home.run("wire", "wordstar", "--yes").err
+    home.path.parent.rmdir()
+    assert home.run("wire", "--yes").status == 2
+    assert "there is no folder" in home.run("wire", AGENT, "--yes").err
+
+
+def test_doctor_says_what_was_added_and_what_is_missing(home: Home) -> None:
+    home.done("wire")
+    check = home.hooks_check()
+    assert check is not None
+    assert (check.remedy, "no hook has arrived yet" in check.found) == ("", True)
+    home.path.write_text("{}")
+    check = home.hooks_check()
+    assert check is not None
+    assert f"ullage wire {AGENT}" in check.remedy
+    home.done("wire")
+    home.done("unwire")
+    assert home.hooks_check() is None

@@ -1,0 +1,149 @@
+"""A conversation in an agent's database is followed in one session, whatever else the database holds."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from support.agent_databases import GROWING, opencode_session, put
+from support.memory_store import MemoryStore
+from support.workspace import build_test_client
+from ullage.agents.transcripts import read_document
+from ullage.model.events import MessageAppended
+from ullage.service.follow.followed_file import FollowedFile
+from ullage.service.imports import import_or_continue
+from ullage.service.ports.agent_files import FoundFile
+from ullage.system.growing_files import GrowingFiles
+from ullage.system.transcript_files import read_transcript_file
+
+
+class Rig:
+    """A workspace that follows the conversation `one` of a database."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.workspace = build_test_client(store=MemoryStore()).workspace
+        self.restart()
+
+    def restart(self) -> None:
+        self.followed = FollowedFile(self.workspace, GrowingFiles(), FoundFile(path=self.path, origin_id="one"))
+
+    async def look(self) -> None:
+        await self.followed.look()
+        await self.followed.settle()
+
+    async def revert(self, message: str) -> None:
+        """Lets the user of opencode go back to before a message, or take that back ("")."""
+        reverted = json.dumps({"messageID": message}) if message else None
+        with closing(sqlite3.connect(self.path)) as database, database:
+            database.execute("UPDATE session SET revert = ? WHERE id = 'one'", (reverted,))
+        await self.look()
+
+    def view(self) -> list[str]:
+        assert self.followed.conversation is not None
+        return [message.id for message in self.followed.conversation.transcript.view]
+
+    def records(self) -> int:
+        assert self.followed.conversation is not None
+        return len(self.workspace.ports.store.read(self.followed.conversation.id))
+
+    def said(self) -> list[str]:
+        assert self.followed.conversation is not None
+        records = self.workspace.ports.store.read(self.followed.conversation.id)
+        return [record.event.message.id for record in records if isinstance(record.event, MessageAppended)]
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["followed", "restarted"])
+@pytest.mark.parametrize("agent", list(GROWING))
+async def test_a_conversation_that_grows_in_a_database_is_what_it_is_as_a_whole(
+    agent: str, restarted: bool, tmp_path: Path
+) -> None:
+    rig = Rig(tmp_path / "agent.db")
+    for rows in GROWING[agent]:
+        put(rig.path, rows)
+        if restarted:
+            rig.restart()
+        await rig.look()
+    transcript = read_document(read_transcript_file(rig.path, run=2))
+    whole = (await import_or_continue(build_test_client().workspace, transcript, "")).conversation
+    assert rig.followed.conversation is not None
+    assert rig.followed.conversation.transcript.view == whole.transcript.view
+    assert rig.followed.conversation.used == whole.used
+    assert len(rig.said()) == len(set(rig.said()))
+    assert len(rig.workspace.ports.store.list()) == 1
+
+
+@pytest.mark.parametrize("agent", ["opencode", "opencode, newer table", "crush"])
+async def test_an_answer_that_is_being_written_comes_when_it_is_complete(agent: str, tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "agent.db")
+    found: list[int] = []
+    for rows in GROWING[agent][:3]:
+        put(rig.path, rows)
+        await rig.look()
+        found.append(len(rig.said()))
+    assert found == [1, 1, 2]
+
+
+async def test_the_newest_answer_has_its_usage_at_once(tmp_path: Path) -> None:
+    for number, agent in enumerate(["opencode", "opencode, newer table", "crush"]):
+        rig = Rig(tmp_path / f"{number}.db")
+        for rows in GROWING[agent][:3]:
+            put(rig.path, rows)
+            await rig.look()
+        assert rig.followed.conversation is not None
+        assert rig.followed.conversation.used == 905
+
+
+async def test_a_conversation_is_followed_when_another_one_is_deleted(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "agent.db")
+    steps = GROWING["opencode"]
+    put(rig.path, steps[0])
+    await rig.look()
+    with closing(sqlite3.connect(rig.path)) as database, database:
+        database.execute("DELETE FROM session WHERE id = 'zero'")
+    put(rig.path, [*steps[2], *steps[3]])
+    await rig.look()
+    assert rig.said() == ["m1", "m2", "m3"]
+
+
+async def test_a_title_that_a_database_gets_later_is_the_sessions_title(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "agent.db")
+    for rows in GROWING["opencode"]:
+        put(rig.path, rows)
+        await rig.look()
+    assert rig.workspace.ports.store.list()[0].title == "Ports of casks"
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["followed", "restarted"])
+async def test_what_was_reverted_comes_back_when_the_revert_is_taken_back(restarted: bool, tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "agent.db")
+    for rows in GROWING["opencode"]:
+        put(rig.path, rows)
+        await rig.look()
+    for message, left in [
+        *(("m3", ["m1", "m2"]), ("", ["m1", "m2", "m3"])),
+        # The same again, then further back, and forward, and all back.
+        *(("m3", ["m1", "m2"]), ("m2", ["m1"]), ("m3", ["m1", "m2"]), ("", ["m1", "m2", "m3"])),
+    ]:
+        if restarted:
+            rig.restart()
+        await rig.revert(message)
+        assert rig.view() == left
+    assert rig.said() == ["m1", "m2", "m3"]
+    assert len(rig.workspace.ports.store.list()) == 1
+
+
+async def test_a_revert_that_stays_is_recorded_once(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "agent.db")
+    for rows in GROWING["opencode"]:
+        put(rig.path, rows)
+        await rig.look()
+    await rig.revert("m2")
+    known = rig.records()
+    for title in ("one", "two"):
+        # Another conversation of the database changes.
+        put(rig.path, [opencode_session("zero", title)])
+        await rig.look()
+    assert (rig.view(), rig.records()) == (["m1"], known)

@@ -1,0 +1,342 @@
+"""A followed file's session holds what the file holds, whatever happens to either."""
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from support.followed_rig import IN_PIECES, DiskThatFillsUp, Rig, talk
+from support.log_trees import SESSIONS, make_log, to_bytes
+from support.transcripts import conversation, conversation_files
+from support.workspace import build_test_client
+from ullage.agents.transcripts import detect_format, read, read_document
+from ullage.model.errors import InputError, StoreUnavailable, UnknownFormat, UnreadableTranscript
+from ullage.model.events import MessageAppended
+from ullage.service.follow.followed_file import FollowedFile
+from ullage.service.imports import import_or_continue
+from ullage.service.ports.agent_files import FoundFile
+from ullage.system.growing_files import GrowingFiles
+from ullage.system.transcript_files import read_transcript_file
+
+
+async def test_a_conversation_appears_with_its_first_message_and_goes_on(tmp_path: Path) -> None:
+    rig, lines = Rig(tmp_path), talk("Which port?", "8042.", "And the database?")
+    rig.write([])
+    assert not (await rig.followed.look()).changed
+    assert rig.followed.conversation is None
+    rig.write(lines[:1])
+    assert (await rig.followed.look()).changed
+    assert rig.texts == ["Which port?"]
+    rig.add(to_bytes(lines[1:]))
+    assert (await rig.followed.look()).changed
+    assert rig.texts == ["Which port?", "8042.", "And the database?"]
+    assert not (await rig.followed.look()).changed
+    info = rig.workspace.ports.store.list()[0]
+    assert (info.cwd, info.model, info.title) == ("/home/user/project", "claude-opus-4-5", "Which port?")
+
+
+async def test_a_title_that_its_agent_changes_is_the_sessions_title(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.write(talk("Which port?"))
+    await rig.followed.look()
+    rig.add(to_bytes([{"type": "custom-title", "customTitle": "Ports", "sessionId": "s"}]))
+    assert (await rig.followed.look()).changed
+    assert rig.workspace.ports.store.list()[0].title == "Ports"
+
+
+async def test_following_again_continues_the_session_and_doubles_nothing(tmp_path: Path) -> None:
+    rig, lines = Rig(tmp_path), talk("One?", "1.", "Two?", "2.", "Three?")
+    rig.write(lines[:2])
+    await rig.followed.look()
+    for count in (3, 3, 5):
+        rig.write(lines[:count])
+        rig.followed = FollowedFile(rig.workspace, GrowingFiles(), FoundFile(path=rig.path))
+        await rig.followed.look()
+    assert rig.said() == ["u0", "msg_u1", "u2", "msg_u3", "u4"]
+    assert rig.sessions == 1
+
+
+async def test_a_file_that_was_imported_as_a_whole_is_followed_in_the_same_session(tmp_path: Path) -> None:
+    rig, lines = Rig(tmp_path), talk("One?", "1.", "Two?", "2.", "Three?")
+    rig.write(lines[:2])
+    imported = await import_or_continue(rig.workspace, read_document(read_transcript_file(rig.path)), "")
+    for count in (2, 3, 4, 5):
+        rig.write(lines[:count])
+        await rig.followed.look()
+    assert rig.followed.conversation is imported.conversation
+    assert rig.said() == ["u0", "msg_u1", "u2", "msg_u3", "u4"]
+
+
+async def test_a_file_that_was_written_anew_becomes_another_session(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.write(talk("One?", "1."))
+    await rig.followed.look()
+    first = rig.followed.conversation
+    rig.write(talk("Other?", "Yes.", "Sure?"))
+    assert (await rig.followed.look()).changed
+    assert rig.texts == ["Other?", "Yes.", "Sure?"]
+    assert rig.followed.conversation is not first
+    assert rig.sessions == 2
+
+
+async def test_a_shortened_file_leaves_the_session_as_it_was(tmp_path: Path) -> None:
+    rig, lines = Rig(tmp_path), talk("One?", "1.", "Two?", "2.", "Three?")
+    rig.write(lines[:3])
+    await rig.followed.look()
+    rig.write(lines[:2])
+    assert not (await rig.followed.look()).changed
+    assert rig.texts == ["One?", "1.", "Two?"]
+    rig.write(lines)
+    await rig.followed.look()
+    assert rig.said() == ["u0", "msg_u1", "u2", "msg_u3", "u4"]
+
+
+async def test_a_deleted_file_leaves_its_session(tmp_path: Path) -> None:
+    rig, lines = Rig(tmp_path), talk("One?", "1.", "Two?")
+    rig.write(lines[:1])
+    await rig.followed.look()
+    rig.path.unlink()
+    assert (await rig.followed.look()).missing
+    assert rig.texts == ["One?"]
+    rig.write(lines)
+    assert (await rig.followed.look()).changed
+    assert rig.said() == ["u0", "msg_u1", "u2"]
+
+
+async def test_a_session_that_was_deleted_here_is_made_again_when_its_file_grows(tmp_path: Path) -> None:
+    rig, lines = Rig(tmp_path), talk("One?", "1.", "Two?")
+    rig.write(lines[:2])
+    await rig.followed.look()
+    assert rig.followed.conversation is not None
+    rig.workspace.ports.store.delete(rig.followed.conversation.id)
+    rig.workspace.forget(rig.followed.conversation.id)
+    rig.add(to_bytes(lines[2:]))
+    await rig.followed.look()
+    assert rig.texts == ["One?", "1.", "Two?"]
+
+
+async def test_what_could_not_be_stored_is_stored_later(tmp_path: Path) -> None:
+    disk = DiskThatFillsUp()
+    rig, lines = Rig(tmp_path, disk), talk("One?", "1.", "Two?", "2.", "Three?", "3.", "Four?")
+    rig.write(lines[:3])
+    await rig.followed.look()
+    disk.is_full = True
+    rig.add(to_bytes(lines[3:5]))
+    with pytest.raises(StoreUnavailable):
+        await rig.followed.look()
+    disk.is_full = False
+    rig.add(to_bytes(lines[5:]))
+    await rig.followed.look()
+    assert rig.said() == ["u0", "msg_u1", "u2", "msg_u3", "u4", "msg_u5", "u6"]
+
+
+async def test_a_file_that_could_not_be_stored_at_first_is_stored_by_the_next_look(tmp_path: Path) -> None:
+    disk = DiskThatFillsUp()
+    rig, lines = Rig(tmp_path, disk), talk("One?", "1.", "Two?")
+    rig.write(lines[:1])
+    await rig.followed.look()
+    rig.write(lines)
+    rig.followed = FollowedFile(rig.workspace, GrowingFiles(), FoundFile(path=rig.path))
+    disk.is_full = True
+    with pytest.raises(StoreUnavailable):
+        await rig.followed.look()
+    disk.is_full = False
+    assert (await rig.followed.look()).changed
+    assert rig.said() == ["u0", "msg_u1", "u2"]
+
+
+async def test_a_file_that_begins_with_other_lines_is_followed_from_its_first_message(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.write([{"type": "mode", "mode": "plan", "sessionId": "s"}])
+    with pytest.raises(UnknownFormat):
+        await rig.followed.look()
+    assert not (await rig.followed.look()).changed
+    rig.add(to_bytes(talk("One?")))
+    assert (await rig.followed.look()).changed
+    assert rig.texts == ["One?"]
+
+
+async def test_an_answer_that_has_ended_is_taken_when_nothing_more_is_written(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.write(talk("One?", "1."))
+    await rig.followed.look()
+    assert rig.texts == ["One?"]
+    assert await rig.followed.settle()
+    assert rig.texts == ["One?", "1."]
+    assert not await rig.followed.settle()
+    rig.add(to_bytes(talk("One?", "1.", "Two?")[2:]))
+    await rig.followed.look()
+    assert rig.said() == ["u0", "msg_u1", "u2"]
+
+
+async def test_a_line_that_is_half_written_for_long_is_taken_once_when_it_is_whole(tmp_path: Path) -> None:
+    rig, lines = Rig(tmp_path), talk("One?", "1.", "Two?", "2.")
+    rig.write(lines[:1])
+    await rig.followed.look()
+    half = to_bytes(lines[1:2])
+    # Cut in the middle of a line, and at its end without the line end.
+    for cut in (len(half) // 2, len(half) - 1):
+        rig.path.write_bytes(to_bytes(lines[:1]) + half[:cut])
+        for _ in range(600):
+            await rig.followed.look()
+        await rig.followed.settle()
+    assert rig.said()[0] == "u0"
+    rig.path.write_bytes(to_bytes(lines[:1]) + half)
+    rig.add(to_bytes(lines[2:]))
+    await rig.followed.look()
+    await rig.followed.settle()
+    assert rig.said() == ["u0", "msg_u1", "u2", "msg_u3"]
+    assert rig.sessions == 1
+
+
+async def test_a_file_whose_time_goes_back_is_read_on(tmp_path: Path) -> None:
+    rig, lines = Rig(tmp_path), talk("One?", "1.", "Two?", "2.", "Three?")
+    rig.write(lines[:1])
+    await rig.followed.look()
+    for count in range(2, 6):
+        rig.add(to_bytes(lines[count - 1 : count]))
+        yesterday = rig.path.stat().st_mtime_ns - count * 86_400 * 10**9
+        os.utime(rig.path, ns=(yesterday, yesterday))
+        rig.client.clock.advance(-3_600)
+        await rig.followed.look()
+    assert rig.said() == ["u0", "msg_u1", "u2", "msg_u3", "u4"]
+    assert rig.sessions == 1
+
+
+async def test_a_rotated_file_is_followed_under_its_name_and_loses_nothing(tmp_path: Path) -> None:
+    rig, lines = Rig(tmp_path), talk("One?", "1.", "Two?", "2.", "Three?")
+    rig.write(lines[:3])
+    await rig.followed.look()
+    rig.path.rename(tmp_path / "log.jsonl.1")
+    assert (await rig.followed.look()).missing
+    rig.write(talk("Other?", "Yes.", "Sure?"))
+    await rig.followed.look()
+    assert rig.texts == ["Other?", "Yes.", "Sure?"]
+    assert rig.sessions == 2
+    # The old file grows under its new name.
+    old = FollowedFile(rig.workspace, GrowingFiles(), FoundFile(path=tmp_path / "log.jsonl.1"))
+    old_path = tmp_path / "log.jsonl.1"
+    old_path.write_bytes(old_path.read_bytes() + to_bytes(lines[3:]))
+    await old.look()
+    assert rig.sessions == 2
+    rig.followed = old
+    assert rig.said() == ["u0", "msg_u1", "u2", "msg_u3", "u4"]
+
+
+async def test_following_changes_neither_a_file_nor_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "agent"
+    folder.mkdir()
+    rig, lines = Rig(folder), talk("One?", "1.", "Two?", "2.", "Three?")
+    rig.write(lines[:3])
+    kept = rig.path.read_bytes(), rig.path.stat().st_mtime_ns, folder.stat().st_mtime_ns
+    # Neither the file nor its folder may be written.
+    rig.path.chmod(0o400)
+    folder.chmod(0o500)
+    try:
+        await rig.followed.look()
+        await rig.followed.settle()
+    finally:
+        folder.chmod(0o700)
+    assert rig.texts == ["One?", "1.", "Two?"]
+    assert (rig.path.read_bytes(), rig.path.stat().st_mtime_ns, folder.stat().st_mtime_ns) == kept
+
+
+async def test_a_file_of_one_value_on_several_lines_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
+    rig, said = Rig(tmp_path), [{"role": "user", "content": "One?"}]
+    for text in ("1.", "2."):
+        said.append({"role": "assistant", "content": text})
+        # Without a line end after it, as JavaScript's `JSON.stringify` leaves it.
+        rig.path.write_text(json.dumps(said, indent=2))
+        assert await rig.read()
+    assert rig.texts == ["One?", "1.", "2."]
+    assert rig.sessions == 1
+
+
+# Half of the file's conversation may be in the store already, and every shape of a file must come out as when it is
+# imported at once.
+@pytest.mark.slow
+@pytest.mark.parametrize("path", conversation_files(), ids=lambda path: path.name)
+async def test_a_recorded_conversation_that_grows_is_what_it_is_as_a_whole(path: Path, tmp_path: Path) -> None:
+    data = path.read_bytes()
+    rig = Rig(tmp_path)
+    rig.path = tmp_path / path.name
+    rig.followed = FollowedFile(rig.workspace, GrowingFiles(), FoundFile(path=rig.path))
+    for share in range(1, 8):
+        rig.path.write_bytes(data[: len(data) * share // 7])
+        try:
+            await rig.followed.look()
+        except InputError:
+            # The beginning of a JSON file isn't JSON.
+            rig.followed = FollowedFile(rig.workspace, GrowingFiles(), FoundFile(path=rig.path))
+    document = read_transcript_file(rig.path)
+    known = detect_format(document)
+    if known.name == "codex-log":
+        pytest.skip("a terminal log holds many conversations, of which the longest is read")
+    try:
+        transcript = known.read(document)
+    except UnreadableTranscript:
+        pytest.skip("the file holds no message without the other files of its folder")
+    whole = (await import_or_continue(build_test_client().workspace, transcript, "")).conversation
+    grown = (await import_or_continue(rig.workspace, transcript, "")).conversation
+    assert grown.transcript.view == whole.transcript.view
+    assert grown.used == whole.used
+    assert rig.sessions == 1
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    files=st.sampled_from([GrowingFiles(), GrowingFiles(300), IN_PIECES]),
+    session=SESSIONS,
+    cuts=st.lists(st.integers(0, 20_000), max_size=6),
+    waits=st.lists(st.sampled_from(["", "look", "settle", "restart"]), min_size=7),
+)
+async def test_however_a_file_grows_its_session_has_everything_once(
+    tmp_path_factory: pytest.TempPathFactory,
+    files: GrowingFiles,
+    session: list[tuple[str, int, int]],
+    cuts: list[int],
+    waits: list[str],
+) -> None:
+    log = make_log([("prompt", 0, 0), *session, ("prompt", 0, 0), *[("aside", 0, 0)] * 51])
+    rig, whole, at = Rig(tmp_path_factory.mktemp("followed"), files=files), to_bytes(log.lines), 0
+    rig.path.touch()
+    for number, cut in enumerate([*sorted(cuts), len(whole)]):
+        rig.add(whole[at : max(at, cut)])
+        at = max(at, min(cut, len(whole)))
+        if waits[number] == "restart":
+            rig.restart()
+        with suppress(UnknownFormat):
+            # The file may grow, or its follower may end, before it has been read to its end.
+            await (rig.followed.look() if waits[number] == "look" else rig.read())
+        if waits[number] == "settle" and whole[:at].endswith(b"\n") and rig.followed.conversation:
+            await rig.followed.settle()
+    await rig.read()
+    transcript = read_document(read_transcript_file(rig.path))
+    wanted = [event.message.id for event in transcript.events if isinstance(event, MessageAppended)]
+    assert rig.said() == wanted
+    assert rig.followed.conversation is not None
+    other = await import_or_continue(build_test_client().workspace, transcript, "")
+    assert rig.followed.conversation.transcript.view == other.conversation.transcript.view
+    assert rig.followed.conversation.used == other.conversation.used
+    assert rig.sessions == 1
+
+
+async def test_a_recorded_compaction_of_gemini_cli_is_one_while_the_file_is_followed(tmp_path: Path) -> None:
+    data = conversation("live/gemini-cli/session-2026-11-22T01-30-11111111.jsonl").read_bytes()
+    rig = Rig(tmp_path)
+    head, *rest = data.splitlines(keepends=True)
+    rig.add(head + rest.pop(0))
+    for line in rest:
+        rig.add(line)
+        await rig.read()
+        await rig.followed.settle()
+    assert rig.followed.conversation is not None
+    followed = rig.followed.conversation.transcript
+    whole = (await import_or_continue(build_test_client().workspace, read(data), "")).conversation
+    assert (followed.compactions, rig.sessions) == (1, 1)
+    assert [message.text for message in followed.view] == [message.text for message in whole.transcript.view]
+    assert rig.followed.conversation.used == whole.used

@@ -1,0 +1,295 @@
+"""The figure of a conversation that an agent has: it is what the agent's own file says, at the file's own time. Only
+our own conversations are edited without being asked."""
+
+from typing import Any
+
+from support.claude_log import BEGAN, ClaudeLog
+from support.fill import fill, start
+from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client, play
+from ullage.model.settings import ModelSettings, Settings
+
+MINUTE = 60_000
+
+
+async def brought_in(client: TestClient, log: ClaudeLog) -> tuple[str, Any]:
+    """Imports a log. Returns the session's id and its usage."""
+    session = (await client.call("session/import", text=log.text))["session"]
+    return session["sessionId"], session["usage"]
+
+
+def figures(usage: Any) -> Any:
+    return usage["_meta"]["ullage"]
+
+
+async def now(client: TestClient, session_id: str) -> Any:
+    return await client.call("context/get", sessionId=session_id)
+
+
+def long_log() -> ClaudeLog:
+    """Returns a log whose last report is 166,000 tokens and 500 of output, at 83 % of Claude Code's window."""
+    log = ClaudeLog()
+    for step in range(1, 9):
+        log.ask(f"Question {step}. " + "Please look at the parser once more. " * 1_600).answer(
+            30_000 + 17_000 * step, 500
+        )
+    return log
+
+
+async def test_after_an_import_the_last_report_of_the_file_is_the_figure() -> None:
+    _, usage = await brought_in(build_test_client(), ClaudeLog().ask().answer(60_000).ask().answer(102_000, 168))
+    assert (usage["used"], figures(usage)["source"], figures(usage)["errorShare"]) == (102_168, "reported", 0.0)
+
+
+async def test_a_change_of_model_before_the_last_report_keeps_it() -> None:
+    log = ClaudeLog(model="claude-haiku-4-5").ask().answer(60_000)
+    log.model = "claude-opus-4-6"
+    log.ask().answer(61_000)
+    log.model = "claude-haiku-4-5"
+    log.ask().answer(64_000, 100)
+    client = build_test_client()
+    session_id, usage = await brought_in(client, log)
+    assert (usage["used"], figures(usage)["source"]) == (64_100, "reported")
+    again = build_test_client(store=client.workspace.ports.store)
+    assert figures(await now(again, session_id)) == figures(usage)
+
+
+async def test_another_model_with_the_same_tokenizer_keeps_the_report_and_one_with_another_does_not() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    await client.say(session_id, "Hi.", "Hello.", usage={"input_tokens": 2_000, "output_tokens": 5})
+    same = await client.call("session/append", sessionId=session_id, messages=[], model=LARGE_MODEL)
+    assert (same["usage"]["used"], figures(same["usage"])["source"]) == (2_005, "reported")
+    other = await client.call("session/append", sessionId=session_id, messages=[], model="gpt-4")
+    assert figures(other["usage"])["source"] == "estimated"
+
+
+async def test_what_follows_the_last_report_is_counted_on_top_of_it() -> None:
+    log = ClaudeLog().ask().answer(60_000, 100)
+    _, without = await brought_in(build_test_client(), log)
+    _, usage = await brought_in(build_test_client(), log.ask("word " * 1_000))
+    assert figures(usage)["source"] == "stale"
+    assert without["used"] + 800 < usage["used"] < without["used"] + 1_700
+
+
+async def test_the_figure_has_the_time_of_the_file_and_never_that_of_the_import() -> None:
+    log = ClaudeLog().ask().answer(60_000).ask()
+    _, usage = await brought_in(build_test_client(), log)
+    assert figures(usage)["reportedAt"] == BEGAN + MINUTE
+    assert figures(usage)["asOf"] == BEGAN + 2 * MINUTE
+
+
+async def test_a_file_without_times_gives_a_figure_without_one() -> None:
+    messages = '[{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]'
+    imported = await build_test_client().call("session/import", text=messages)
+    assert figures(imported["session"]["usage"])["asOf"] is None
+
+
+async def test_window_and_threshold_are_the_agents_and_say_how_they_are_known() -> None:
+    _, usage = await brought_in(build_test_client(), ClaudeLog().ask().answer(83_500))
+    meta = figures(usage)
+    assert (usage["size"], meta["window"]["source"], meta["percent"]) == (200_000, "rule", 42)
+    assert (meta["compactAt"], meta["threshold"]["tokens"], meta["threshold"]["percent"]) == (167_000, 167_000, 84)
+    assert (meta["threshold"]["source"], meta["left"]) == ("rule", 167_000 - usage["used"])
+    assert (meta["agent"], meta["managedBy"], meta["level"]) == ("Claude Code", "agent", "normal")
+
+
+async def test_recorded_compactions_are_the_evidence() -> None:
+    log = ClaudeLog().ask().answer(166_500).compact(167_094).ask().answer(40_000)
+    _, usage = await brought_in(build_test_client(), log)
+    meta = figures(usage)
+    assert (meta["window"]["source"], meta["threshold"]["source"], meta["threshold"]["times"]) == ("log", "learned", 1)
+
+
+async def test_the_level_is_relative_to_the_agents_threshold() -> None:
+    levels: list[str] = []
+    for tokens in (140_000, 159_000, 166_990):
+        _, usage = await brought_in(build_test_client(), ClaudeLog().ask().answer(tokens))
+        levels.append(figures(usage)["level"])
+    assert levels == ["normal", "warning", "critical"]
+
+
+async def test_the_users_window_comes_first_and_the_file_may_contradict_it() -> None:
+    settings = Settings(models={"claude-opus-4-6": ModelSettings(window=100_000)})
+    _, usage = await brought_in(build_test_client(settings=settings), ClaudeLog().ask().answer(140_000))
+    window = figures(usage)["window"]
+    assert (window["size"], window["source"]) == (100_000, "settings")
+    assert "140,000" in window["contradiction"]
+
+
+async def test_an_imported_copy_is_never_edited_by_itself_whatever_settings_change() -> None:
+    client = build_test_client()
+    session_id, usage = await brought_in(client, long_log())
+    await client.workspace.open(session_id).settled()
+    client.workspace.configure(Settings(models={"claude-opus-4-6": ModelSettings(window=120_000)}))
+    await client.call("session/configure", sessionId=session_id, context={"compactAt": 0.3, "warnAt": 0.2})
+    await client.workspace.open(session_id).settled()
+    after = await now(client, session_id)
+    assert after["used"] == usage["used"]
+    assert (await client.call("context/history", sessionId=session_id))["edits"] == []
+
+
+async def test_an_imported_copy_is_compacted_when_its_user_asks() -> None:
+    client = build_test_client()
+    session_id, usage = await brought_in(client, long_log())
+    compacted = await client.call("context/compact", sessionId=session_id)
+    assert compacted["usage"]["used"] < usage["used"]
+    assert figures(compacted["usage"])["managedBy"] == "agent"
+
+
+async def test_a_copy_is_managed_from_the_prompt_on_that_continues_it_here() -> None:
+    settings = Settings(models={"claude-opus-4-6": ModelSettings(window=200_000)})
+    client = build_test_client(live=play("say: Gladly."), settings=settings)
+    session_id, usage = await brought_in(client, ClaudeLog().ask().answer(60_000))
+    assert figures(usage)["managedBy"] == "agent"
+    await client.call("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "Go on."}])
+    meta = figures(await now(client, session_id))
+    assert (meta["managedBy"], meta["agent"], meta["threshold"]["source"]) == ("ullage", "", "ours")
+    again = build_test_client(store=client.workspace.ports.store, settings=settings)
+    assert figures(await now(again, session_id))["managedBy"] == "ullage"
+
+
+async def test_another_model_alone_does_not_continue_a_copy() -> None:
+    client = build_test_client()
+    session_id, _ = await brought_in(client, ClaudeLog().ask().answer(60_000))
+    changed = await client.call("session/append", sessionId=session_id, messages=[], model=LARGE_MODEL)
+    assert figures(changed["usage"])["managedBy"] == "agent"
+
+
+async def test_a_copy_that_its_client_continues_is_managed() -> None:
+    client = build_test_client()
+    session_id, _ = await brought_in(client, ClaudeLog().ask().answer(60_000))
+    appended = await client.say(session_id, "Go on.", "Gladly.", model=LARGE_MODEL)
+    assert figures(appended["usage"])["managedBy"] == "ullage"
+
+
+async def test_the_warning_of_a_copy_names_the_agent_that_compacts_it() -> None:
+    client = build_test_client()
+    await brought_in(client, long_log())
+    notices = [update["title"] for update in client.recorder.take() if update["sessionUpdate"] == "notice"]
+    assert [notice for notice in notices if "compacts it at 84% (167K)" in notice]
+    assert all("Compacts by itself" not in notice for notice in notices)
+
+
+async def test_what_an_agent_hides_is_named_and_is_no_part_of_another_session() -> None:
+    client = build_test_client()
+    _, usage = await brought_in(client, ClaudeLog(model=SMALL_MODEL).ask().answer(26_000))
+    meta = figures(usage)
+    assert meta["hidden"]["tokens"] == meta["breakdown"]["overhead"] > 25_000
+    assert meta["hidden"]["name"] == "Claude Code's own prompt and tools"
+    new = await client.call("session/new", model=SMALL_MODEL)
+    assert (new["usage"]["used"], figures(new["usage"])["hidden"]["tokens"]) == (0, 0)
+    assert figures(new["usage"])["errorShare"] == 1.0
+
+
+async def test_the_first_figure_after_a_compaction_holds_the_files_that_are_attached_again() -> None:
+    source = "def parse(line): return line.split()\n" * 400
+    log = ClaudeLog().ask().answer(30_000).read("/home/me/shop/parser.py", source).answer(166_800).compact(167_094)
+    _, usage = await brought_in(build_test_client(), log)
+    bare = ClaudeLog().ask().answer(30_000).answer(166_800).compact(167_094)
+    _, without = await brought_in(build_test_client(), bare)
+    assert 3_500 < usage["used"] - without["used"] <= 6_500
+    assert figures(usage)["source"] == "estimated"
+    assert figures(usage)["errorShare"] >= 0.05
+
+
+async def test_after_a_compaction_of_an_unknown_version_the_error_is_that_of_such_compactions() -> None:
+    log = ClaudeLog(version="1.0.53").ask().answer(150_000).compact(155_000)
+    _, usage = await brought_in(build_test_client(), log)
+    assert figures(usage)["errorShare"] >= 0.17
+
+
+async def test_calls_left_come_from_recent_growth() -> None:
+    log = ClaudeLog()
+    for step in range(8):
+        log.ask().answer(100_000 + 1_000 * step)
+    _, usage = await brought_in(build_test_client(), log)
+    left = figures(usage)["callsLeft"]
+    assert left["low"] < 60 < left["high"]
+    _, short = await brought_in(build_test_client(), ClaudeLog().ask().answer(100_000))
+    assert figures(short)["callsLeft"] is None
+
+
+async def test_a_session_of_ones_own_is_kept_by_ullage_on_one_scale() -> None:
+    client = build_test_client()
+    session_id = await fill(client, 3)
+    usage = await now(client, session_id)
+    meta = figures(usage)
+    assert (meta["managedBy"], meta["agent"], meta["window"]["source"]) == ("ullage", "", "catalog")
+    assert (meta["threshold"]["source"], meta["threshold"]["tokens"]) == ("ours", meta["compactAt"])
+    assert meta["threshold"]["percent"] == round(100 * meta["compactAt"] / usage["size"])
+    assert meta["percent"] == round(100 * usage["used"] / usage["size"])
+
+
+async def test_with_management_off_nobody_keeps_the_context() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    await client.call("session/configure", sessionId=session_id, context={"enabled": False})
+    assert figures(await now(client, session_id))["managedBy"] == "nobody"
+
+
+async def test_where_an_agent_compacts_is_learned_from_its_other_conversations() -> None:
+    client = build_test_client()
+    fresh = ClaudeLog().ask("Another one.").answer(60_000)
+    session_id, before = await brought_in(client, fresh)
+    assert figures(before)["threshold"]["source"] == "rule"
+    for tokens in (168_400, 168_100, 169_000):
+        log = ClaudeLog().ask().answer(tokens - 500).compact(tokens).ask().answer(40_000)
+        log.rename(f"of {tokens}")
+        await brought_in(client, log)
+    learned = figures(await now(client, session_id))["threshold"]
+    assert (learned["tokens"], learned["source"], learned["times"]) == (167_000, "learned", 3)
+    again = build_test_client(store=client.workspace.ports.store)
+    assert figures(await now(again, session_id))["threshold"] == learned
+
+
+async def test_the_same_file_imported_twice_is_evidence_once() -> None:
+    client = build_test_client()
+    log = ClaudeLog().ask().answer(166_500).compact(167_094).ask().answer(40_000)
+    await brought_in(client, log)
+    _, usage = await brought_in(client, log)
+    assert figures(usage)["threshold"]["times"] == 1
+
+
+async def test_compactions_in_the_usual_window_are_no_evidence_for_a_larger_one() -> None:
+    client = build_test_client()
+    for tokens in (168_400, 168_100):
+        log = ClaudeLog().ask().answer(tokens - 500).compact(tokens)
+        log.rename(f"of {tokens}")
+        await brought_in(client, log)
+    _, usage = await brought_in(client, ClaudeLog().ask().answer(400_000))
+    threshold = figures(usage)["threshold"]
+    assert (usage["size"], threshold["tokens"], threshold["source"]) == (1_000_000, 967_000, "rule")
+
+
+def teaching_log() -> ClaudeLog:
+    """Returns a log whose reports grow by half as much again as the local count, which changes the model's
+    calibration. The surplus of each prompt is larger than any reminder."""
+    log = ClaudeLog()
+    for step in range(1, 9):
+        log.ask("Please look at the parser once more. " * 1_200).answer(10_000 + 17_500 * step, 10)
+    log.rename("taught")
+    return log
+
+
+async def test_the_figure_of_an_import_does_not_depend_on_what_else_is_in_the_store() -> None:
+    asking = ClaudeLog().ask().answer(60_000).ask("What does the lexer do with a tab? " * 1_200)
+    _, alone = await brought_in(build_test_client(), asking)
+    client = build_test_client()
+    await brought_in(client, teaching_log())
+    session_id, beside = await brought_in(client, asking)
+    assert (beside["used"], figures(beside)["source"]) == (alone["used"], "stale")
+    await brought_in(client, teaching_log())
+    again = build_test_client(store=client.workspace.ports.store)
+    assert (await now(again, session_id))["used"] == alone["used"]
+
+
+async def test_a_session_of_our_own_still_learns_from_imports() -> None:
+    async def used(client: TestClient) -> int:
+        session_id = await start(client, model="claude-opus-4-6")
+        await client.say(session_id, "Please look at the parser once more. " * 300)
+        return (await now(client, session_id))["used"]
+
+    client = build_test_client()
+    untaught = await used(client)
+    await brought_in(client, teaching_log())
+    assert await used(client) > 1.05 * untaught

@@ -1,0 +1,181 @@
+"""Imports are one transaction, and importing a transcript again finds the session that was made the first time."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from support.fill import exchange
+from support.log_trees import to_bytes
+from support.memory_store import MemoryStore
+from support.session_log import line, say
+from support.transcripts import conversation_files
+from support.workspace import build_test_client
+from ullage.agents import transcripts
+from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.blocks import CompactionBlock, TextBlock
+from ullage.model.edits import CompactionEdit
+from ullage.model.errors import StoreUnavailable
+from ullage.model.events import ContextEdited, ConversationImported, Event, MessageAppended, Record, UsageReported
+from ullage.model.message import Message, Role
+from ullage.service.archive.undo import history
+from ullage.service.imports import import_transcript, missing_events
+from ullage.system.transcript_files import read_transcript_file
+
+TALK = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Which port?"},
+    {"role": "assistant", "content": "Port 8042."},
+    {"role": "user", "content": "And the database?"},
+    {"role": "assistant", "content": "SQLite."},
+]
+
+
+def file_of(talk: Sequence[Any]) -> str:
+    return msgspec.json.encode({"model": "gpt-4o", "messages": talk}).decode()
+
+
+class DiskThatFillsUp(MemoryStore):
+    """A store with room for a session's first record and no more."""
+
+    def create(self, session_id: str, records: Sequence[Record]) -> None:
+        if len(records) > 1:
+            raise StoreUnavailable("the disk is full")
+        super().create(session_id, records)
+
+    def append(self, session_id: str, records: Sequence[Record]) -> None:
+        raise StoreUnavailable("the disk is full")
+
+
+async def test_an_import_that_fails_leaves_no_session() -> None:
+    client = build_test_client(store=DiskThatFillsUp())
+    with pytest.raises(StoreUnavailable):
+        await client.call("session/import", text=file_of(TALK))
+    assert client.workspace.ports.store.list() == ()
+    assert client.workspace.conversations == ()
+
+
+async def test_a_model_that_only_a_later_import_names_is_the_sessions_model() -> None:
+    client = build_test_client()
+    prompt, answer = line("user", "u1", None, "Which port?"), line("assistant", "u2", "u1", [say("Port 8042.")])
+    first = await client.call("session/import", text=to_bytes([prompt]).decode())
+    later = await client.call("session/import", text=to_bytes([prompt, answer]).decode())
+    assert later["session"]["sessionId"] == first["session"]["sessionId"]
+    meta = (await client.call("context/get", sessionId=later["session"]["sessionId"]))["_meta"]["ullage"]
+    assert (meta["model"], meta["source"]) == ("claude-opus-4-5", "reported")
+
+
+async def test_the_same_transcript_again_is_the_session_already_made() -> None:
+    client = build_test_client()
+    first = await client.call("session/import", text=file_of(TALK))
+    again = await client.call("session/import", text=file_of(TALK))
+    assert (first["outcome"], first["added"], first["divergedFrom"]) == ("new", 5, None)
+    assert (again["outcome"], again["added"]) == ("unchanged", 0)
+    assert again["session"]["sessionId"] == first["session"]["sessionId"]
+    assert len(client.workspace.ports.store.list()) == 1
+
+
+async def test_a_transcript_that_has_grown_continues_its_session() -> None:
+    client = build_test_client()
+    first = await client.call("session/import", text=file_of(TALK[:3]))
+    session_id = first["session"]["sessionId"]
+    await client.call("session/configure", sessionId=session_id, context={"warnAt": 0.7})
+    grown = await client.call("session/import", text=file_of(TALK))
+    assert (grown["outcome"], grown["added"], grown["messages"]) == ("grown", 2, 5)
+    assert grown["session"]["sessionId"] == session_id
+    entries = await client.entries(session_id)
+    assert [entry["message"]["content"][0]["text"] for entry in entries] == [said["content"] for said in TALK]
+    older = await client.call("session/import", text=file_of(TALK[:3]))
+    assert (older["outcome"], older["messages"]) == ("unchanged", 5)
+
+
+async def test_a_transcript_that_is_another_from_some_message_on_becomes_a_new_session() -> None:
+    client = build_test_client()
+    first = await client.call("session/import", text=file_of(TALK))
+    other = [*TALK[:4], {"role": "assistant", "content": "PostgreSQL."}]
+    diverged = await client.call("session/import", text=file_of(other))
+    assert diverged["outcome"] == "diverged"
+    assert diverged["divergedFrom"] == first["session"]["sessionId"] != diverged["session"]["sessionId"]
+
+
+async def test_a_session_that_went_on_here_is_not_mixed_with_the_transcripts_new_messages() -> None:
+    client = build_test_client()
+    first = await client.call("session/import", text=file_of(TALK))
+    await exchange(client, first["session"]["sessionId"], 7)
+    grown = [*TALK, {"role": "user", "content": "Thanks."}]
+    assert (await client.call("session/import", text=file_of(grown)))["outcome"] == "diverged"
+
+
+def test_a_fork_that_repeats_its_parent_is_a_conversation_of_its_own() -> None:
+    def log(origin_id: str, messages: int) -> list[Event]:
+        said = (Message(id=f"m{number}", role=Role.USER, content=()) for number in range(messages))
+        return [ConversationImported(format="f", origin_id=origin_id), *(MessageAppended(message=one) for one in said)]
+
+    assert missing_events(log("parent", 2), log("fork", 3)) is None
+    assert missing_events(log("parent", 2), log("parent", 3)) == tuple(log("", 3)[3:])
+    assert missing_events([*log("parent", 2), *log("resumed", 0)], log("resumed", 3)) == tuple(log("", 3)[3:])
+
+
+@pytest.mark.parametrize("order", [("base.jsonl", "segment.jsonl"), ("segment.jsonl", "base.jsonl")])
+async def test_a_part_of_a_conversation_without_its_beginning_is_never_mixed_with_it(
+    tmp_path: Path, order: tuple[str, str]
+) -> None:
+    def line(ordinal: int, kind: str, **payload: Any) -> dict[str, Any]:
+        return {"timestamp": "2026-11-22T02:00:00Z", "ordinal": ordinal, "type": kind, "payload": payload}
+
+    def said(ordinal: int, text: str) -> dict[str, Any]:
+        content = [{"type": "input_text", "text": text}]
+        return line(ordinal, "response_item", type="message", role="user", content=content)
+
+    meta: dict[str, Any] = {"id": "thread", "cwd": "/home/dev", "base_instructions": {"text": "Be brief."}}
+    base = {"thread_id": "thread", "end_ordinal_exclusive": 2}
+    files = {
+        "base.jsonl": [line(0, "session_meta", **meta), said(1, "Which port?"), said(2, "No: which database?")],
+        # The user went back and has not written yet, so the part holds only the instructions of the conversation.
+        "segment.jsonl": [line(2, "session_meta", **meta, history_base=base)],
+    }
+    for name, lines in files.items():
+        (tmp_path / name).write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in lines))
+    client = build_test_client()
+    results = [await client.call("session/import", path=str(tmp_path / name)) for name in order]
+    sizes = [len(await client.entries(result["session"]["sessionId"])) for result in results]
+    assert len({result["session"]["sessionId"] for result in results}) == 2
+    assert sizes == [{"base.jsonl": 3, "segment.jsonl": 1}[name] for name in order]
+
+
+async def test_a_deleted_session_is_imported_again_as_a_new_one() -> None:
+    client = build_test_client()
+    first = await client.call("session/import", text=file_of(TALK))
+    await client.call("session/delete", sessionId=first["session"]["sessionId"])
+    assert (await client.call("session/import", text=file_of(TALK)))["outcome"] == "new"
+
+
+@pytest.mark.parametrize("path", conversation_files(), ids=lambda path: path.name)
+async def test_every_recorded_conversation_is_recognized_and_continued_from_any_message(path: Path) -> None:
+    client = build_test_client()
+    whole = transcripts.read_document(read_transcript_file(path))
+    conversation = await import_transcript(client.workspace, whole, "")
+    stored = [record.event for record in client.workspace.ports.store.read(conversation.id)]
+    assert missing_events(stored, whole.events) == ()
+    places = [place for place, event in enumerate(whole.events) if isinstance(event, MessageAppended)]
+    place = places[len(places) // 2] + 1
+    assert missing_events(whole.events[:place], whole.events) == whole.events[place:]
+    # The usage of a message may be stored with it or come later.
+    if place < len(whole.events) and isinstance(whole.events[place], UsageReported):
+        assert missing_events(whole.events[: place + 1], whole.events) == whole.events[place + 1 :]
+
+
+async def test_another_programs_compaction_is_listed_with_the_size_it_had_before() -> None:
+    client = build_test_client()
+    block = CompactionBlock(
+        compaction_number=1, timestamp=0, summary="s", messages_archived=1, context_size_before=167_094
+    )
+    marker = Message(id="marker", role=Role.USER, content=(block,))
+    said = Message(id="m1", role=Role.USER, content=(TextBlock(text="Hello"),))
+    edit = CompactionEdit(id="e1", timestamp=0, start=0, end=1, marker=marker)
+    whole = ImportedTranscript(format="f", events=(MessageAppended(message=said), ContextEdited(edit=edit)))
+    conversation = await import_transcript(client.workspace, whole, "")
+    (entry,) = history(conversation)
+    assert (entry.context_size_before, entry.context_size_after) == (167_094, 0)

@@ -1,0 +1,193 @@
+"""The keeper keeps every version of a file once, and says once when it can't."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from ullage.model.errors import StoreUnavailable
+from ullage.service.follow.file_copier import FileCopier
+from ullage.service.follow.keeper import Keeper
+from ullage.service.ports.agent_files import FoundFile
+from ullage.service.ports.originals import Kept, KeptPorts, Source
+from ullage.store.originals.sqlite_originals import SqliteOriginals
+from ullage.system.kept_files import AgentOriginals
+
+SESSION = "11111111-2222-3333-4444-555555555555"
+
+
+class Rig:
+    """A file that is kept, and the archive."""
+
+    def __init__(self, folder: Path, name: str = f"{SESSION}.jsonl", originals: SqliteOriginals | None = None) -> None:
+        self.path = folder / "project" / name
+        self.path.parent.mkdir()
+        self.originals = originals or SqliteOriginals(folder / "store.db.archive")
+        self.files = AgentOriginals()
+        self.source = Source(path=str(self.path), agent="Claude Code", origin_id=SESSION)
+        self.copier = FileCopier(self.originals, self.files)
+
+    def keep(self, *, is_quiet: bool = True) -> None:
+        self.copier.keep(self.source, is_quiet=is_quiet, pack=False)
+
+    def keeper(self, limit: int | None, notify: Callable[[str], object]) -> Keeper:
+        """Returns a keeper that closes the archive."""
+        return Keeper(
+            KeptPorts(open=lambda: self.originals, files=self.files, find=lambda: [self.source]), limit, notify
+        )
+
+    def versions(self, path: Path | None = None) -> list[bytes]:
+        found = self.originals.find(path=str(path or self.path))
+        return [b"".join(self.originals.read(version.version_id)) for version in found[0].versions] if found else []
+
+
+@pytest.fixture
+def make_rig(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
+    """Makes rigs, and closes their archives."""
+    with ExitStack() as closing:
+
+        def make(name: str = f"{SESSION}.jsonl") -> Rig:
+            rig = Rig(tmp_path, name)
+            closing.callback(rig.originals.close)
+            return rig
+
+        yield make
+
+
+def test_a_file_that_grows_has_one_version(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig()
+    for size in range(1, 40):
+        rig.path.write_bytes(b"a line\n" * size)
+        rig.keep(is_quiet=size % 2 == 0)
+    assert rig.versions() == [b"a line\n" * 39]
+
+
+def test_the_end_of_a_line_that_is_being_written_is_left_for_later(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig()
+    rig.path.write_bytes(b"one\ntw")
+    rig.keep(is_quiet=False)
+    assert rig.versions() == [b"one\n"]
+    rig.keep()
+    assert rig.versions() == [b"one\ntw"]
+
+
+@pytest.mark.parametrize("after", [b"one\n", b"another\nfile\n", b"an\ntwo\nthree\nfour\n"])
+def test_both_versions_of_a_shortened_or_rewritten_file_are_kept(make_rig: Callable[..., Rig], after: bytes) -> None:
+    rig = make_rig()
+    rig.path.write_bytes(b"one\ntwo\nthree\n")
+    rig.keep()
+    rig.path.write_bytes(after)
+    rig.keep()
+    assert rig.versions() == [b"one\ntwo\nthree\n", after]
+
+
+def test_a_file_that_is_rewritten_between_its_ends_has_a_new_version(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig()
+    before = b"x" * 5_000 + b"\nA\n" + b"y" * 5_000 + b"\n"
+    rig.path.write_bytes(before)
+    rig.keep()
+    after = before.replace(b"A", b"B") + b"more\n"
+    rig.path.write_bytes(after)
+    rig.keep()
+    assert rig.versions() == [before, after]
+
+
+def test_an_emptied_file_keeps_what_it_had(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig()
+    rig.path.write_bytes(b"one\n")
+    rig.keep()
+    rig.path.write_bytes(b"")
+    rig.keep()
+    assert rig.versions() == [b"one\n"]
+
+
+def test_a_file_written_again_for_each_answer_has_few_versions(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig("task.messages.json")
+    for count in range(1, 30):
+        rig.path.write_text(str(list(range(count))))
+        rig.keep()
+    assert rig.versions() == [str(list(range(29))).encode()]
+    rig.path.write_text("[0]")
+    rig.keep()
+    assert rig.versions() == [str(list(range(29))).encode(), b"[0]"]
+
+
+def test_files_of_sub_agents_and_of_tools_results_are_kept(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig()
+    rig.path.write_bytes(b"one\n")
+    for name in ("subagents/agent-a.jsonl", "subagents/agent-a.meta.json", "tool-results/b.txt"):
+        file = rig.path.with_suffix("") / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(name)
+    rig.keep()
+    found = rig.originals.find(path=str(rig.path))
+    assert [Path(one.source.path).name for one in found[1:]] == ["agent-a.jsonl", "agent-a.meta.json", "b.txt"]
+    assert rig.versions(rig.path.with_suffix("") / "tool-results" / "b.txt") == [b"tool-results/b.txt"]
+
+
+def test_agents_files_are_not_touched(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig()
+    rig.path.write_bytes(b"one\n")
+    os.utime(rig.path, (1, 1))
+    before = rig.path.stat()
+    rig.keep()
+    after = rig.path.stat()
+    assert (after.st_mtime_ns, after.st_ino, list(rig.path.parent.iterdir())) == (
+        before.st_mtime_ns,
+        before.st_ino,
+        [rig.path],
+    )
+
+
+class FullDisk(SqliteOriginals):
+    """An archive whose disk can be full."""
+
+    is_full = True
+
+    def append(self, version_id: int, start: int, data: bytes, mark: bytes, *, pack: bool) -> Kept:
+        if self.is_full:
+            raise StoreUnavailable("the disk is full")
+        return super().append(version_id, start, data, mark, pack=pack)
+
+
+@asynccontextmanager
+async def running(keeper: Keeper) -> AsyncGenerator[None]:
+    task = asyncio.create_task(keeper.run())
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def test_a_full_disk_is_one_notice_and_what_is_missing_comes_later(tmp_path: Path) -> None:
+    originals = FullDisk(tmp_path / "store.db.archive")
+    rig, notices = Rig(tmp_path, originals=originals), list[str]()
+    rig.path.write_bytes(b"one\n")
+    keeper = rig.keeper(None, notices.append)
+    async with running(keeper):
+        await until(lambda: bool(notices))
+        originals.is_full = False
+        for number in range(3):
+            rig.path.write_bytes(b"one\n" * (2 + number))
+            keeper.changed(FoundFile(path=rig.path), "Claude Code", "s_1")
+        await until(lambda: rig.versions() == [b"one\n" * 4] and bool(originals.find(session_id="s_1")))
+    assert notices == ["agents' files are not kept now: the disk is full"]
+
+
+async def test_beyond_its_limit_nothing_more_is_kept_and_the_user_is_told_once(tmp_path: Path) -> None:
+    rig, notices = Rig(tmp_path), list[str]()
+    rig.path.write_bytes(b"one\n")
+    async with running(rig.keeper(1, notices.append)):
+        await until(lambda: bool(notices))
+        assert rig.versions() == []
+    assert "limit" in notices[0]
+    assert "ullage archive prune" in notices[0]

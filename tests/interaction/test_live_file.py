@@ -1,0 +1,248 @@
+"""The process that follows agents' conversations writes a live file; other processes show what is in it."""
+
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from support.log_trees import to_bytes
+from support.session_log import line, say
+from support.workspace import build_test_client
+from ullage.model.errors import StoreUnavailable
+from ullage.model.followed import FollowedRow, LiveSessions
+from ullage.service.follow.agent_follower import AgentFollower
+from ullage.service.ports.agent_files import AgentPorts, FoundFile
+from ullage.system.growing_files import GrowingFiles
+from ullage.system.live_file import JsonLiveFile, live_path
+from ullage.system.read_list import JsonReadList
+
+# Seconds. A busy machine may be slow.
+PATIENCE = 60
+ID = "11111111-2222-3333-4444-555555555555"
+KEY = "Claude Code", ID
+
+
+class OneLease:
+    """A lease that only its first taker holds."""
+
+    def __init__(self) -> None:
+        self.is_held = False
+
+    def take(self) -> bool:
+        self.is_held, was = True, self.is_held
+        return not was
+
+    def give_up(self) -> None:
+        self.is_held = False
+
+
+class Machine:
+    """A folder with agents' files, and what agents say of their processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.lease = OneLease()
+        self.path = folder / f"{ID}.jsonl"
+        self.live = live_path(folder / "store.db")
+        # Next to a store.
+        self.read_list = folder / "store.db.read.json"
+        self.processes: dict[tuple[str, str], int | None] = {}
+        self.told: dict[str, int] = {}
+
+    def find(self, seconds: float) -> Sequence[FoundFile]:
+        return [FoundFile(path=self.path, agent="Claude Code", origin_id=ID)] if self.path.exists() else []
+
+    def running(self) -> Mapping[tuple[str, str], int | None]:
+        return dict(self.processes)
+
+    def window_of(self, origin_id: str) -> int | None:
+        return self.told.get(origin_id)
+
+    def turn(self, number: int) -> None:
+        """Lets the agent write a prompt and an answer."""
+        usage = {"input_tokens": 1_000 * (number + 1), "output_tokens": 5}
+        parent, more = f"a{number - 1}" if number else None, {"cwd": "/home/user/project", "sessionId": ID}
+        answer = {"id": f"a{number}", "usage": usage, "stop_reason": "end_turn"}
+        lines = [
+            line("user", f"u{number}", parent, f"Question {number}?", **more),
+            line("assistant", f"a{number}", f"u{number}", [say("So.")], **answer, **more),
+        ]
+        with self.path.open("ab") as file:
+            file.write(to_bytes(lines))
+
+
+class Process:
+    """A process with a workspace of its own. `rows` is what its listener got."""
+
+    def __init__(self, machine: Machine, process_id: int) -> None:
+        client = build_test_client()
+        self.rows: list[FollowedRow] = []
+        ports = AgentPorts(
+            files=GrowingFiles(),
+            find=machine.find,
+            lease=machine.lease,
+            processes=machine.running,
+            live=JsonLiveFile(machine.live),
+            told=machine.window_of,
+            read=JsonReadList(machine.read_list.with_name("store.db")),
+            process_id=process_id,
+        )
+        self.clock = client.clock
+        self.follower = AgentFollower(client.workspace, ports, self.rows.append, 3600)
+        self._task = asyncio.create_task(self.follower.run())
+
+    async def until(self, holds: Callable[[FollowedRow], bool]) -> FollowedRow:
+        """Returns the newest row once it is such a row."""
+        async with asyncio.timeout(PATIENCE):
+            while not (self.rows and holds(self.rows[-1])):
+                await asyncio.sleep(0.01)
+        return self.rows[-1]
+
+    async def end(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+
+async def shown(machine: Machine, row: FollowedRow) -> LiveSessions:
+    """Returns what the live file says once it has the row."""
+    file = JsonLiveFile(machine.live)
+    async with asyncio.timeout(PATIENCE):
+        while (said := file.read()) is None or row not in said.sessions:
+            await asyncio.sleep(0.01)
+    return said
+
+
+async def test_the_live_file_has_the_row_that_the_listener_gets_and_no_other_user_may_read_it(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.turn(0)
+    first = Process(machine, 41)
+    row = await first.until(lambda row: row.messages == 2)
+    said = await shown(machine, row)
+    await first.end()
+    assert said.follower == 41
+    assert (row.agent, row.agent_session_id, row.path) == (*KEY, str(machine.path))
+    assert (row.agent_short, row.compact_command, row.takes_focus) == ("CC", "/compact", True)
+    assert (row.cwd, row.window) == ("/home/user/project", 200_000)
+    if sys.platform != "win32":
+        assert stat.S_IMODE(machine.live.stat().st_mode) == 0o600
+    assert [file.name for file in tmp_path.iterdir() if file not in (machine.path, machine.read_list)] == [
+        machine.live.name
+    ]
+
+
+async def test_the_first_row_has_the_newest_figure_although_the_answer_may_continue(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.turn(0)
+    first = Process(machine, 41)
+    row = await first.until(lambda row: bool(row.used))
+    settled = await first.until(lambda row: row.messages == 2)
+    await first.end()
+    assert first.rows[0] == row
+    assert (row.used, row.messages) == (1_005, None)
+    assert (settled.used, settled.session_id) == (1_005, row.session_id)
+
+
+async def test_what_was_written_long_ago_is_complete_at_once(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.turn(0)
+    os.utime(machine.path, (1_700_000_000, 1_700_000_000))
+    first = Process(machine, 41)
+    await first.until(lambda row: bool(row.used))
+    await first.end()
+    assert [(row.used, row.messages) for row in first.rows] == [(1_005, 2)]
+
+
+async def test_a_process_that_does_not_follow_shows_what_the_live_file_says(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.turn(0)
+    first = Process(machine, 41)
+    before = await first.until(lambda row: row.messages == 2)
+    second = Process(machine, 42)
+    assert await second.until(lambda row: row.used == before.used) == before
+    machine.turn(1)
+    after = await second.until(lambda row: row.used != before.used)
+    await first.end()
+    await second.end()
+    assert after == first.rows[-1]
+
+
+async def test_a_conversation_is_live_while_its_agents_process_runs(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.turn(0)
+    machine.processes[KEY] = 4711
+    first = Process(machine, 41)
+    row = await first.until(lambda row: row.process_id is not None)
+    assert (row.live, row.process_id) == (True, 4711)
+    # However long ago the last message was.
+    first.clock.advance(86_400)
+    machine.processes = {KEY: None}
+    await first.follower.search()
+    ended = await first.until(lambda row: not row.live)
+    await shown(machine, ended)
+    await first.end()
+    assert ended == replace(row, live=False, process_id=None)
+
+
+async def test_a_conversation_whose_process_is_unknown_is_live_until_nothing_was_written_for_long(
+    tmp_path: Path,
+) -> None:
+    machine = Machine(tmp_path)
+    machine.turn(0)
+    first = Process(machine, 41)
+    row = await first.until(lambda row: row.messages == 2)
+    first.clock.advance((row.updated_at - first.clock.now()) // 1000)
+    await first.follower.search()
+    assert (await first.until(lambda row: row.live)).process_id is None
+    first.clock.advance(899)
+    await first.follower.search()
+    assert first.rows[-1].live
+    first.clock.advance(2)
+    await first.follower.search()
+    assert not first.rows[-1].live
+    await first.end()
+
+
+async def test_the_window_that_an_agent_says_to_its_status_line_is_taken(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.turn(0)
+    first = Process(machine, 41)
+    assert (await first.until(lambda row: row.messages == 2)).window_source == "rule"
+    machine.told[ID] = 1_000_000
+    await first.follower.search()
+    row = await first.until(lambda row: row.window == 1_000_000)
+    assert row.window_source == "agent"
+    machine.told[ID] = 500_000
+    machine.turn(1)
+    assert (await first.until(lambda row: row.messages == 4)).window == 500_000
+    await shown(machine, first.rows[-1])
+    await first.end()
+
+
+async def test_nothing_is_lost_while_the_live_file_cannot_be_written(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.live.mkdir()
+    machine.turn(0)
+    first = Process(machine, 41)
+    await first.until(lambda row: row.messages == 2)
+    with pytest.raises(StoreUnavailable, match="cannot write"):
+        JsonLiveFile(machine.live).write(LiveSessions(at=0, follower=1, sessions=()))
+    assert [
+        file.name for file in tmp_path.iterdir() if file not in (machine.path, machine.live, machine.read_list)
+    ] == []
+    machine.live.rmdir()
+    machine.turn(1)
+    await shown(machine, await first.until(lambda row: row.messages == 4))
+    await first.end()
+
+
+def test_what_is_no_live_file_is_read_as_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "live.json"
+    for text in ("", "{", "[]", '{"version": 2, "at": 1, "follower": 1, "sessions": []}'):
+        file.write_text(text, encoding="utf-8")
+        assert JsonLiveFile(file).read() is None

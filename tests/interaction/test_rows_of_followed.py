@@ -1,0 +1,111 @@
+"""Following in one process: its rows, its listener, and what the workspace says of a followed session."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from msgspec.structs import fields, replace
+
+from support.example_following import FOLLOWED
+from support.workspace import PATIENCE, build_test_client
+from ullage.api.following_methods import FollowedConversation
+from ullage.model.errors import Conflict, SessionFollowed
+from ullage.model.followed import FollowedRow
+from ullage.service.follow.followed_rows import Following
+
+
+class Changes:
+    """Collects what a listener gets."""
+
+    def __init__(self) -> None:
+        self.messages: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+        self.came = asyncio.Event()
+
+    def following_changed(self, rows: Sequence[FollowedRow], gone: Sequence[str]) -> None:
+        self.messages.append((tuple(row.session_id for row in rows), tuple(gone)))
+        self.came.set()
+
+    async def next(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        await asyncio.wait_for(self.came.wait(), PATIENCE)
+        self.came.clear()
+        return self.messages[-1]
+
+
+async def run_for_ever(_: Callable[[FollowedRow], object]) -> None:
+    await asyncio.Event().wait()
+
+
+async def read_nothing(_: str) -> FollowedRow | None:
+    return None
+
+
+def following_in(client: Any) -> tuple[Following, Changes]:
+    changes = Changes()
+    return Following(client.workspace, run_for_ever, read_nothing, changes), changes
+
+
+async def test_changes_at_once_are_one_message_and_an_equal_row_is_none() -> None:
+    following, changes = following_in(build_test_client())
+    await following.start(())
+    for row in (*FOLLOWED, FOLLOWED[0]):
+        following.take(row)
+    assert await changes.next() == (tuple(row.session_id for row in FOLLOWED), ())
+    following.take(FOLLOWED[0])
+    following.take(replace(FOLLOWED[1], messages=3))
+    assert await changes.next() == ((FOLLOWED[1].session_id,), ())
+    assert len(changes.messages) == 2
+    assert [row.session_id for row in following.rows] == [row.session_id for row in FOLLOWED]
+    await following.stop()
+    assert (following.is_on, following.rows) == (False, ())
+
+
+async def test_a_file_that_was_written_again_takes_the_place_of_its_earlier_session() -> None:
+    following, changes = following_in(build_test_client())
+    await following.start(())
+    following.take(FOLLOWED[0])
+    await changes.next()
+    following.take(replace(FOLLOWED[0], session_id="s_other"))
+    assert await changes.next() == (("s_other",), (FOLLOWED[0].session_id,))
+    assert [row.session_id for row in following.rows] == ["s_other"]
+    await following.stop()
+
+
+async def test_a_conversation_takes_the_place_of_those_of_its_sub_agents() -> None:
+    following, changes = following_in(build_test_client())
+    await following.start(())
+    parent = FOLLOWED[0]
+    following.take(replace(parent, session_id="s_child", agent_session_id="a1", parent=parent.agent_session_id))
+    await changes.next()
+    following.take(parent)
+    assert await changes.next() == ((parent.session_id,), ("s_child",))
+    assert following.rows == (parent,)
+    await following.stop()
+
+
+async def test_a_session_can_be_changed_again_when_following_has_stopped() -> None:
+    client = build_test_client()
+    session_id: str = (await client.call("session/new"))["sessionId"]
+    following, _ = following_in(client)
+    await following.start(())
+    following.take(replace(FOLLOWED[0], session_id=session_id))
+    usage = await client.call("context/get", sessionId=session_id)
+    assert usage["_meta"]["ullage"]["followed"] == {"agent": "Claude Code", "path": FOLLOWED[0].path}
+    with pytest.raises(SessionFollowed, match="compact it in Claude Code itself, or fork the session"):
+        await client.say(session_id, "Hello?")
+    await following.stop()
+    await client.say(session_id, "Hello?")
+    usage = await client.call("context/get", sessionId=session_id)
+    assert usage["_meta"]["ullage"]["followed"] is None
+
+
+async def test_a_door_that_does_not_follow_says_so() -> None:
+    client = build_test_client()
+    with pytest.raises(Conflict, match="can't be followed through this connection"):
+        await client.call("following/start")
+    assert await client.call("following/list") == {"following": False, "rows": []}
+
+
+def test_what_is_sent_has_every_field_of_a_row() -> None:
+    sent = {field.name: field.type for field in fields(FollowedConversation)}
+    assert set(sent) == {field.name for field in fields(FollowedRow)}
