@@ -13,9 +13,25 @@ from rich.table import Table
 from benches.report import Report
 
 # Each bench and its module. Most modules have the name of their bench.
-_NAMED = ("accuracy", "speed", "quality", "load", "append", "protocol", "proxy", "editors", "live")
+_NAMED = (
+    "accuracy",
+    "append",
+    "archive",
+    "editors",
+    "follow",
+    "live",
+    "load",
+    "protocol",
+    "proxy",
+    "quality",
+    "speed",
+    "store",
+    "trigger",
+)
 BENCHES = {name: name for name in _NAMED} | {
     "search": "archive_search",
+    "search-large": "search_large",
+    "search-published": "search_published",
     "edits": "cheap_edits",
 }
 
@@ -26,15 +42,18 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--ablate", action="store_true", help="quality: print what each number of Tuning buys")
     parser.add_argument("--cuts", type=int, help="quality --ablate: at how many places each session is cut")
+    parser.add_argument("--sessions", type=int, help="quality: measure at most so many conversations")
     parser.add_argument("--against", type=Path, help="append: another checkout's `server` folder to measure")
     parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     if (given.ablate and given.name != "quality") or (given.cuts and not given.ablate):
         parser.error("--ablate goes with quality, --cuts with --ablate")
+    if given.sessions and (given.ablate or given.name != "quality"):
+        parser.error("--sessions goes with quality, without --ablate")
     if given.against and given.name != "append":
         parser.error("--against goes with append")
     module = "quality_ablation" if given.ablate else BENCHES[given.name]
-    options = {"cuts": given.cuts, "against": given.against}
+    options = {"cuts": given.cuts, "against": given.against, "sessions": given.sessions}
     more = {name: value for name, value in options.items() if value}
     report: Report = import_module(f"benches.{module}").run(given.paths, **more)
     if given.json:
@@ -46,6 +65,8 @@ def main() -> int:
 
 def show(report: Report) -> None:
     console = Console()
+    if not report.rows:
+        console.print(f"bench {report.bench}: nothing to measure; name files or folders of recorded conversations")
     for columns, rows in groupby(report.rows, key=tuple):
         table = Table(*columns, title=f"bench {report.bench}")
         for row in rows:
@@ -58,6 +79,8 @@ def show(report: Report) -> None:
 
 
 def _cell(value: object) -> str:
+    if value is None:
+        return "-"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

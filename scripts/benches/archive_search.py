@@ -23,9 +23,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from benches.report import Aim, Report, at_most, percentile, transcript_files
+from benches.report import Aim, Report, at_most, percentile, read_file, transcript_files
 from benches.search_questions import CUTS, Question, conversation, make_questions
-from ullage.agents.transcripts import read
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.message import Message
 from ullage.store import open_store
@@ -76,7 +75,7 @@ def run(paths: Sequence[Path]) -> Report:
 def _ask(paths: Sequence[Path]) -> Iterator[Asked]:
     number = 0
     for path in transcript_files(paths):
-        messages = conversation(read(path.read_bytes(), path.name))
+        messages = conversation(read_file(path))
         questions = make_questions(messages)
         if questions:
             half = HALVES[number % len(HALVES)]

@@ -12,9 +12,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benches.report import Report, at_most, transcript_files
+from benches.report import Report, at_most, read_file, transcript_files
 from ullage.agents.file_lines import file_lines
-from ullage.agents.transcripts import read
 from ullage.edits.counted import CountedView, Stamp
 from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, Record
@@ -75,7 +74,7 @@ def lost_lines(view: CountedView, session: Projection) -> int:
 
 def _open(path: Path) -> Projection:
     """Opens the conversation as it was before its own edits."""
-    transcript = read(path.read_bytes(), path.name)
+    transcript = read_file(path)
     counter = get_counter(transcript.model)
     session = Projection(counter, Calibration.prior(counter.error_share))
     messages = (event for event in transcript.events if isinstance(event, MessageAppended))

@@ -11,6 +11,13 @@ on the others.
 
 Rows named `real compaction` use the places where the recorded agent compacted: its summary is the whole context, and
 the contenders get a budget of that summary's size. `drift` (`quality_drift`) compacts five times in a row.
+
+The column `probe` says what is scored: `names` takes the context as one text, `sentences` only the sentences and
+passages that a reader can use (`quality_usable`). Further tables measure what a reader gets (`quality_form`):
+user messages word for word (`quality_words`), false state (`quality_state`: false claims / judged ones (all)),
+decisions that decide nothing (`quality_prose`), lines of code out of context (`quality_source`), and an earlier
+summary's sentences kept in order (`quality_earlier`). `--sessions N` measures few conversations. Conversations that
+their agent never compacted have no rows of real compactions.
 """
 
 import asyncio
@@ -21,10 +28,15 @@ from typing import Any
 
 from msgspec import Struct
 
+from benches.quality_actions import read_actions
 from benches.quality_contenders import CONTENDERS, unpaired
 from benches.quality_drift import drift_rows
-from benches.quality_probe import Cut, Text, Zone, context_text, found_in, grounded_in, make_cut
+from benches.quality_earlier import earlier_rows
+from benches.quality_form import Form, Head, Shown, form_aims, form_rows, measure_form
+from benches.quality_probe import Context, Cut, Text, Zone, context_text, found_in, grounded_in, make_cut
 from benches.quality_sessions import COUNTER, Recorded, fit_once, read_recorded
+from benches.quality_source import Source
+from benches.quality_usable import Units, usable_context, usable_texts
 from benches.report import Aim, Report, at_least, at_most, median
 from support.provider_rules import anthropic_violations, openai_violations
 from ullage.model.marker import render_marker
@@ -36,8 +48,14 @@ HEAD_FACTOR = 3
 FEWEST_ANCHORS = 5
 OURS, THEIRS, REAL = "ullage", "own summary", "real compaction"
 DEVELOPMENT, HELD_OUT, ALL = "development", "held-out", "all"
-# Grounded recall in percent: of all anchors, and of old and mid ones.
-AIMS: dict[int | str, tuple[int, int]] = {4_000: (80, 60), 8_000: (88, 65), 16_000: (94, 75), REAL: (75, 62)}
+NAMES, SENTENCES = "names", "sentences"
+# Grounded recall in percent, by probe and budget: of all anchors, and of old and mid ones.
+AIMS: dict[tuple[str, int | str], tuple[int, int]] = {
+    (NAMES, 4_000): (80, 60),
+    (NAMES, 8_000): (88, 65),
+    (NAMES, 16_000): (94, 75),
+    (SENTENCES, REAL): (70, 62),
+}
 
 
 class Trial(Struct, frozen=True, kw_only=True):
@@ -45,6 +63,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
     recorded: str
     cut: Cut
+    head: Head
     budget: int
     label: int | str
 
@@ -55,6 +74,7 @@ class Score(Struct, frozen=True, kw_only=True):
     budget."""
 
     contender: str
+    probe: str
     budget: int | str
     recorded: str
     carried: dict[Zone, int]
@@ -64,34 +84,54 @@ class Score(Struct, frozen=True, kw_only=True):
     violations: int
 
 
-def run(paths: Sequence[Path]) -> Report:
-    """Returns rows per budget and contender, for Ullage also per part. The aims hold for all conversations together."""
-    recorded = read_recorded(paths)
-    scores = [score for each in recorded for score in _scores(each)]
+def run(paths: Sequence[Path], sessions: int | None = None) -> Report:
+    """Returns rows per budget, probe and contender, for Ullage also per part, then the rows of form, earlier summaries
+    and drift. The aims hold for all conversations together. `sessions` bounds their number."""
+    recorded = read_recorded(paths, sessions)
+    measured = [found for each in recorded for found in _measure(each)]
+    scores = [found for found in measured if isinstance(found, Score)]
+    forms = [found for found in measured if isinstance(found, Form)]
+    if not scores:
+        return Report(bench="quality", rows=[], aims=[])
+    rows = _score_rows(scores)
+    earlier, earlier_aims = asyncio.run(earlier_rows(recorded, (OURS, THEIRS)))
+    drift, drift_aims = asyncio.run(drift_rows(recorded))
+    aims = [*_aims(rows, scores), *form_aims(forms, OURS, REAL), *earlier_aims, *drift_aims]
+    return Report(bench="quality", rows=[*rows, *form_rows(forms), *earlier, *drift], aims=aims)
+
+
+def _score_rows(scores: Sequence[Score]) -> list[dict[str, Any]]:
     names = sorted({score.recorded for score in scores})
     parts = {ALL: set(names), DEVELOPMENT: set(names[::2]), HELD_OUT: set(names[1::2])}
-    rows = [
-        _row([score for score in scores if score.budget == budget and score.recorded in parts[part]], contender, part)
+    grouped = [
+        ([s for s in scores if (s.budget, s.probe, s.contender) == key and s.recorded in parts[part]], part)
         for budget in (*BUDGETS, REAL)
+        for probe in (NAMES, SENTENCES)
         for contender in (*CONTENDERS, THEIRS, OURS)
+        for key in [(budget, probe, contender)]
         for part in (parts if contender == OURS else (ALL,))
-        if any(s.contender == contender and s.budget == budget and s.recorded in parts[part] for s in scores)
     ]
-    drift, drift_aims = asyncio.run(drift_rows(recorded))
-    return Report(bench="quality", rows=[*rows, *drift], aims=[*_aims(rows, scores), *drift_aims])
+    return [_row(own, part) for own, part in grouped if own]
 
 
-def _scores(recorded: Recorded) -> Iterator[Score]:
+def _measure(recorded: Recorded) -> Iterator[Score | Form]:
+    heads: dict[int, Head] = {}
     for budget in BUDGETS:
         for cut in _cuts(recorded, budget):
-            yield from _contend(Trial(recorded=recorded.name, cut=cut, budget=budget, label=budget))
+            head = heads.setdefault(len(cut.messages), _head(cut))
+            yield from _contend(Trial(recorded=recorded.name, cut=cut, head=head, budget=budget, label=budget))
     for compaction in recorded.compactions:
         cut = make_cut(recorded.messages, recorded.tokens, compaction.at)
-        if len(cut.anchors) >= FEWEST_ANCHORS:
-            text = render_marker(compaction.block)
-            trial = Trial(recorded=recorded.name, cut=cut, budget=COUNTER.count(text), label=REAL)
-            yield _score(trial, THEIRS, Text(text), trial.budget, 0)
-            yield from _contend(trial)
+        text, head = render_marker(compaction.block), _head(cut)
+        trial = Trial(recorded=recorded.name, cut=cut, head=head, budget=COUNTER.count(text), label=REAL)
+        yield from _score(trial, THEIRS, (Text(text), Units([*usable_texts(text, head.source)])), trial.budget, 0)
+        shown = Shown(contender=THEIRS, budget=REAL, page=text, context=text, room=trial.budget)
+        yield measure_form(head, shown, COUNTER)
+        yield from _contend(trial)
+
+
+def _head(cut: Cut) -> Head:
+    return Head(messages=cut.messages, source=Source(cut.messages), actions=tuple(read_actions(cut.messages)))
 
 
 def _cuts(recorded: Recorded, budget: int) -> Iterator[Cut]:
@@ -104,43 +144,59 @@ def _cuts(recorded: Recorded, budget: int) -> Iterator[Cut]:
                 yield cut
 
 
-def _contend(trial: Trial) -> Iterator[Score]:
+def _contend(trial: Trial) -> Iterator[Score | Form]:
     for name, contender in CONTENDERS.items():
         messages = contender(trial.cut.messages, trial.budget, COUNTER)
-        yield _score_messages(trial, name, messages, 0)
+        yield from _score_messages(trial, name, messages, 0)
     fitted = asyncio.run(fit_once(trial.cut.messages, trial.budget))
     wrong = anthropic_violations(fitted.requests["anthropic"]) + openai_violations(fitted.requests["openai"])
-    yield _score_messages(trial, OURS, fitted.messages, len(wrong))
+    yield from _score_messages(trial, OURS, fitted.messages, len(wrong))
+    page = "\n".join(render_marker(block) for message in fitted.messages if (block := message.compaction))
+    context = context_text(fitted.messages).text
+    shown = Shown(contender=OURS, budget=trial.label, page=page, context=context, room=trial.budget)
+    yield measure_form(trial.head, shown, COUNTER)
 
 
-def _score_messages(trial: Trial, contender: str, messages: Sequence[Message], violations: int) -> Score:
+def _score_messages(trial: Trial, contender: str, messages: Sequence[Message], violations: int) -> Iterator[Score]:
     used = sum(COUNTER.count_message(message) for message in messages)
     broken = violations + unpaired(messages) + (used > trial.budget)
-    return _score(trial, contender, context_text(messages), used, broken)
+    contexts = context_text(messages), usable_context(messages, trial.head.source)
+    yield from _score(trial, contender, contexts, used, broken)
 
 
-def _score(trial: Trial, contender: str, context: Text, used: int, violations: int) -> Score:
+def _score(trial: Trial, contender: str, contexts: tuple[Text, Units], used: int, violations: int) -> Iterator[Score]:
+    """Yields the scores of both probes; none if few anchors are carried over the cut."""
     cut = trial.cut
+    if len(cut.anchors) < FEWEST_ANCHORS:
+        return
     carried = {zone: [anchor for anchor in cut.anchors if anchor.zone(trial.budget) is zone] for zone in Zone}
-    return Score(
-        contender=contender,
-        budget=trial.label,
-        recorded=trial.recorded,
-        carried={zone: len(anchors) for zone, anchors in carried.items()},
-        found={zone: sum(found_in(context, a) for a in anchors) for zone, anchors in carried.items()},
-        grounded={zone: sum(grounded_in(context, a, cut.head) for a in anchors) for zone, anchors in carried.items()},
-        used=used / trial.budget,
-        violations=violations,
-    )
+
+    def counted(probe: str, context: Context) -> Score:
+        return Score(
+            contender=contender,
+            probe=probe,
+            budget=trial.label,
+            recorded=trial.recorded,
+            carried={zone: len(anchors) for zone, anchors in carried.items()},
+            found={zone: sum(found_in(context, a) for a in anchors) for zone, anchors in carried.items()},
+            grounded={
+                zone: sum(grounded_in(context, a, cut.head) for a in anchors) for zone, anchors in carried.items()
+            },
+            used=used / trial.budget,
+            violations=violations,
+        )
+
+    yield counted(NAMES, contexts[0])
+    yield counted(SENTENCES, contexts[1])
 
 
-def _row(scores: Sequence[Score], contender: str, part: str) -> dict[str, Any]:
-    own = [score for score in scores if score.contender == contender]
+def _row(own: Sequence[Score], part: str) -> dict[str, Any]:
     by_name = [[score for score in own if score.recorded == name] for name in sorted({s.recorded for s in own})]
     zones = {"all": tuple(Zone), "old+mid": (Zone.MID, Zone.OLD), **{zone.value: (zone,) for zone in Zone}}
     return {
         "budget": own[0].budget,
-        "contender": contender,
+        "probe": own[0].probe,
+        "contender": own[0].contender,
         "part": part,
         "cuts": len(own),
         "anchors": sum(sum(score.carried.values()) for score in own),
@@ -169,11 +225,13 @@ def _shares(by_name: Iterable[Sequence[Score]], zones: Sequence[Zone], *, ground
 
 def _aims(rows: Sequence[dict[str, Any]], scores: Sequence[Score]) -> Iterator[Aim]:
     for row in rows:
-        if row["contender"] == OURS and row["part"] == ALL and row["budget"] in AIMS:
-            every, far = AIMS[row["budget"]]
-            yield at_least(f"grounded all at {row['budget']}", row["grounded all"], every)
-            yield at_least(f"grounded old+mid at {row['budget']}", row["grounded old+mid"], far)
-    ours = [score for score in scores if score.contender == OURS]
+        key = row["probe"], row["budget"]
+        if row["contender"] == OURS and row["part"] == ALL and key in AIMS:
+            every, far = AIMS[key]
+            where = f"at {row['budget']}, {row['probe']}"
+            yield at_least(f"grounded all {where}", row["grounded all"], every)
+            yield at_least(f"grounded old+mid {where}", row["grounded old+mid"], far)
+    ours = [score for score in scores if score.contender == OURS and score.probe == NAMES]
     yield at_least("share of the budget used, worst", min((score.used for score in ours), default=0.0), 0.95)
     yield at_most("share of the budget used, largest", max((score.used for score in ours), default=0.0), 1.0)
     yield at_most("rules of providers broken", sum(score.violations for score in ours), 0)

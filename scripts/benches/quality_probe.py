@@ -20,7 +20,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from msgspec import Struct
 
@@ -70,11 +70,24 @@ class Anchor(Struct, frozen=True, kw_only=True):
         return Zone.OLD if self.distance > OLD_FACTOR * budget else Zone.MID
 
 
+class Context(Protocol):
+    """What a contender kept, in which anchors are looked up."""
+
+    def holds(self, name: str) -> bool:
+        """Whether the context has `name` anywhere."""
+        ...
+
+    def windows(self, name: str) -> Iterator[frozenset[str]]:
+        """Yields the words around each place of `name`."""
+        ...
+
+
 class Text:
     """A text in which anchors are looked up."""
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._known: dict[str, frozenset[frozenset[str]]] = {}
 
     def places(self, name: str) -> Iterator[int]:
         """Yields the positions of `name` where it is not a part of a longer word."""
@@ -96,6 +109,12 @@ class Text:
         for place in self.places(name):
             first, last = bisect_left(starts, place), bisect_left(starts, place + len(name))
             yield frozenset(words[max(0, first - WORDS_AROUND) : first] + words[last : last + WORDS_AROUND])
+
+    def known(self, name: str) -> frozenset[frozenset[str]]:
+        """Returns what `windows` yields. A text of a whole transcript is asked for a name many times."""
+        if name not in self._known:
+            self._known[name] = frozenset(self.windows(name))
+        return self._known[name]
 
     @cached_property
     def _words(self) -> tuple[list[int], list[str]]:
@@ -163,16 +182,17 @@ def find_anchors(text: str) -> Iterator[str]:
             yield match[0]
 
 
-def found_in(context: Text, anchor: Anchor) -> bool:
+def found_in(context: Context, anchor: Anchor) -> bool:
     """Whether a context has the anchor."""
     return context.holds(anchor.name)
 
 
-def grounded_in(context: Text, anchor: Anchor, head: Text) -> bool:
+def grounded_in(context: Context, anchor: Anchor, head: Text) -> bool:
     """Whether a context has the anchor among words that were around it before the cut."""
     here = set(context.windows(anchor.name))
-    there = set(head.windows(anchor.name))
-    return any(len(window & known) >= min(WORDS_SHARED, len(known)) for known in there for window in here)
+    return any(
+        len(window & known) >= min(WORDS_SHARED, len(known)) for known in head.known(anchor.name) for window in here
+    )
 
 
 def text_of(message: Message) -> str:

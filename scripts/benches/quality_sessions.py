@@ -7,17 +7,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from benches.report import transcript_files
-from ullage.agents import transcripts
+from benches.report import read_file, transcript_files
 from ullage.app.compose import open_workspace
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.errors import CannotFit
-from ullage.model.events import ContextEdited, MessageAppended
+from ullage.model.events import ContextEdited, Event, MessageAppended
 from ullage.model.message import Message
 from ullage.model.settings import ContextSettings, Settings
-from ullage.service import sessions
+from ullage.service import imports
 from ullage.service.archive.export import provider_request
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.workspace import Workspace
@@ -31,10 +30,12 @@ _BEFORE_CALLS = ("assistant",)
 
 
 class RealCompaction(Struct, frozen=True, kw_only=True):
-    """A compaction that the recorded agent itself made: the messages before `at` were replaced by `block`."""
+    """A compaction that the recorded agent itself made: the messages before `at` were replaced by `block`. `events` are
+    the messages and the agent's compactions so far, this one included."""
 
     at: int
     block: CompactionBlock
+    events: tuple[Event, ...]
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
@@ -67,13 +68,16 @@ class Fitted(Struct, frozen=True, kw_only=True):
     requests: dict[str, list[dict[str, object]]]
 
 
-def read_recorded(paths: Sequence[Path]) -> list[Recorded]:
-    """Reads all conversations in the given files and folders."""
-    return [_recorded(path) for path in transcript_files(paths)]
+def read_recorded(paths: Sequence[Path], sessions: int | None = None) -> list[Recorded]:
+    """Reads all conversations in the given files and folders, or only `sessions` of them: those that their agent
+    compacted before the others, and the larger ones before the smaller."""
+    found = [_recorded(path) for path in transcript_files(paths)]
+    chosen = sorted(found, key=lambda each: (-len(each.compactions), -sum(each.tokens)))[:sessions]
+    return [each for each in found if each in chosen] if sessions is not None else found
 
 
 def _recorded(path: Path) -> Recorded:
-    transcript = transcripts.read(path.read_bytes(), str(path))
+    transcript = read_file(path)
     messages = tuple(event.message for event in transcript.events if isinstance(event, MessageAppended))
     return Recorded(
         name=f"{path.parent.name}/{path.name}",
@@ -85,26 +89,39 @@ def _recorded(path: Path) -> Recorded:
 
 
 def _compactions(transcript: ImportedTranscript) -> list[RealCompaction]:
+    """Returns the compactions with a text. A summary that only its provider can read can't be measured."""
     found: list[RealCompaction] = []
+    so_far: list[Event] = []
     count = 0
     for event in transcript.events:
         count += isinstance(event, MessageAppended)
+        if isinstance(event, MessageAppended):
+            so_far.append(event)
         if isinstance(event, ContextEdited) and isinstance(event.edit, CompactionEdit):
-            found.append(RealCompaction(at=count, block=compaction_block(event.edit)))
+            so_far.append(event)
+            block = compaction_block(event.edit)
+            if block.summary.strip():
+                found.append(RealCompaction(at=count, block=block, events=tuple(so_far)))
     return found
 
 
 @asynccontextmanager
 async def open_recorded(messages: Sequence[Message]) -> AsyncGenerator[tuple[Workspace, str]]:
     """Opens a session with these messages in a temporary store."""
+    async with open_events(tuple(MessageAppended(message=message) for message in messages)) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def open_events(events: Sequence[Event]) -> AsyncGenerator[tuple[Workspace, str]]:
+    """Opens a session with these events in a temporary store."""
     settings = Settings(model=MODEL, context=ContextSettings(enabled=False))
-    events = tuple(MessageAppended(message=message) for message in messages)
     with (
         tempfile.TemporaryDirectory() as folder,
         open_workspace(Path(folder) / "bench.db", settings) as workspace,
     ):
-        transcript = ImportedTranscript(format="bench", events=events, model=MODEL)
-        session = await sessions.import_transcript(workspace, transcript, "")
+        transcript = ImportedTranscript(format="bench", events=tuple(events), model=MODEL)
+        session = await imports.import_transcript(workspace, transcript, "")
         yield workspace, session.id
 
 

@@ -2,15 +2,21 @@
 
 import statistics
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from ullage.agents.transcripts import read_document
+from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.errors import UllageError
+from ullage.system.transcript_files import read_transcript_file
+
 # Where recorded transcripts are if none are named (tests/support/transcripts.py looks there, too).
 TRANSCRIPTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
-_PROTOCOL_LOGS = {"acp_logs", "lsp_logs"}
-_NOT_DATA = {".md", ""}
+# Recordings of a protocol, of programs that asked a made-up model, and files that were written as fixtures.
+_LEFT_OUT = {"acp_logs", "lsp_logs", "live", "agent_fixtures"}
 
 
 class Aim(Struct, frozen=True, kw_only=True):
@@ -51,18 +57,26 @@ def median(values: Iterable[float]) -> float:
     return statistics.median(list(values) or [0.0])
 
 
-def transcript_files(paths: Sequence[Path]) -> list[Path]:
-    """Returns the named files and all conversations in the named folders, or the recorded ones if nothing is named."""
-    found: list[Path] = []
-    for path in paths or [TRANSCRIPTS]:
-        found += sorted(file for file in path.rglob("*") if _is_conversation(file)) if path.is_dir() else [path]
+def recorded(paths: Sequence[Path]) -> list[tuple[Path, ImportedTranscript]]:
+    """Returns the named conversations and all conversations in the named folders.
+
+    If nothing is named, returns the recorded ones whose usage a real model reported. Files in folders that hold no
+    conversation are left out. Raises `UllageError` for a named file that can't be read.
+    """
+    found = [(path, read_file(path)) for path in paths if not path.is_dir()]
+    for folder in [path for path in paths if path.is_dir()] if paths else [TRANSCRIPTS]:
+        for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+            if paths or not _LEFT_OUT & set(file.relative_to(folder).parts):
+                with suppress(UllageError):
+                    found.append((file, read_file(file)))
     return found
 
 
-def _is_conversation(file: Path) -> bool:
-    return (
-        file.is_file()
-        and file.suffix not in _NOT_DATA
-        and not _PROTOCOL_LOGS & set(file.parts)
-        and (not file.name.startswith("LICENSE"))
-    )
+def transcript_files(paths: Sequence[Path]) -> list[Path]:
+    """Returns the files of `recorded`."""
+    return [path for path, _ in recorded(paths)]
+
+
+def read_file(path: Path) -> ImportedTranscript:
+    """Reads a transcript with the files that belong to it."""
+    return read_document(read_transcript_file(path))

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from benches import protocol, speed_fitting, speed_growth
-from benches.report import Aim, Report, at_most, median, transcript_files
-from ullage.agents import transcripts
+from benches.report import Aim, Report, at_most, median, read_file, transcript_files
 from ullage.app.compose import open_workspace
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings
-from ullage.service import sessions
+from ullage.service import imports, sessions
 from ullage.service.archive import undo as history
 from ullage.service.compact.by_hand import ManualRequest, compact_by_hand
 from ullage.service.conversation.conversation import Conversation
@@ -72,7 +71,7 @@ async def measure_appends(workspace: Workspace) -> Measured:
 
 async def measure_compaction(workspace: Workspace, transcript: ImportedTranscript) -> Measured:
     """Compares a whole offline compaction, stored and published, with tokenizing the same text once without a cache."""
-    session = await sessions.import_transcript(workspace, transcript, "")
+    session = await imports.import_transcript(workspace, transcript, "")
     encoding = load_encoding("o200k_base")
     floors: list[float] = []
     ours: list[float] = []
@@ -147,4 +146,4 @@ def _characters(transcript: ImportedTranscript) -> int:
 
 
 def _read(path: Path) -> ImportedTranscript:
-    return transcripts.read(path.read_bytes(), str(path))
+    return read_file(path)

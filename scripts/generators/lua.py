@@ -11,9 +11,9 @@ from msgspec import to_builtins
 from generators import wire
 from generators.names import constant
 from ullage.api.codes import CODES
-from ullage.api.methods import METHODS
+from ullage.api.methods import METHODS, NOTIFICATIONS
 from ullage.api.schema import PREFIXES, settings_schema
-from ullage.api.wire import CLIENT_METHODS, UPDATE
+from ullage.api.wire import CLIENT_METHODS
 from ullage.model.settings import Settings
 
 _HEAD = "-- Generated from the server's structs by scripts/gen_protocol.py. Do not edit.\n"
@@ -35,7 +35,7 @@ def types() -> str:
 
 def values() -> str:
     """Returns method names, error codes, the settings' defaults (nested, as they are sent) and their schema (flat)."""
-    names = (*(method.name for method in (*METHODS, *CLIENT_METHODS)), UPDATE)
+    names = (*(method.name for method in (*METHODS, *CLIENT_METHODS)), *NOTIFICATIONS)
     methods = {constant(name): PREFIXES["lsp"] + name for name in names}
     return "\n".join(
         (

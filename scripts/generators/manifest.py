@@ -1,4 +1,5 @@
-"""Generates parts of `editors/vscode/package.json` and its lock file: `contributes.configuration` and the version."""
+"""Generates parts of `editors/vscode/package.json` and its lock file: `contributes.configuration`, the settings that a
+folder may only set if it is trusted, and the version."""
 
 import json
 import re
@@ -10,7 +11,9 @@ from typing import Any, cast
 from ullage.api.schema import settings_schema
 
 _SPACE = "ullage."
-# Settings of the extension that the server does not get. Settings that name a program to run are restricted, too.
+# The settings that any folder may set, because they change only what is shown. All others are restricted.
+_DISPLAY = frozenset({"quiet", "trace.server"})
+# Settings of the extension that the server does not get.
 _CLIENT: Mapping[str, Mapping[str, Any]] = {
     "server.path": {
         "markdownDescription": "The `ullage` program to run. Empty: `ULLAGE_SERVER`, then `ullage` of the active "
@@ -26,6 +29,21 @@ _CLIENT: Mapping[str, Mapping[str, Any]] = {
         "default": "",
         "scope": "machine-overridable",
     },
+    "followAgents": {
+        "markdownDescription": "Show the conversations that coding agents have on this machine, live: how full they "
+        "are, and how far they are from being compacted. Their files are only read, on this machine. `ask`: ask once.",
+        "type": "string",
+        "enum": ["ask", "on", "off"],
+        "default": "ask",
+        "scope": "application",
+    },
+    "quiet": {
+        "markdownDescription": "Show nothing of agents' conversations until two calls of the model are left before "
+        "one is compacted.",
+        "type": "boolean",
+        "default": False,
+        "scope": "window",
+    },
     "trace.server": {
         "description": "How much of the talk with the server goes to the log.",
         "type": "string",
@@ -39,9 +57,9 @@ _CLIENT: Mapping[str, Mapping[str, Any]] = {
 def with_settings(manifest: Path) -> str:
     """Returns the manifest's text with the current settings."""
     text = manifest.read_text(encoding="utf-8")
-    start, end, margin = _region(text, manifest)
-    region = indent(json.dumps(configuration(), indent=2, ensure_ascii=False), margin).lstrip()
-    return text[:start] + region + text[end:]
+    settings = configuration()
+    text = _with_value(text, "configuration", settings, manifest)
+    return _with_value(text, "restrictedConfigurations", restricted(settings), manifest)
 
 
 def with_version(text: str, version: str, places: int = 1) -> str:
@@ -60,17 +78,28 @@ def configuration() -> Mapping[str, Any]:
     return {"title": "Ullage", "properties": {_SPACE + name: {**value, "order": at} for at, (name, value) in ordered}}
 
 
+def restricted(settings: Mapping[str, Any]) -> list[str]:
+    """Returns the names of the settings that VS Code reads from a folder only if the folder is trusted."""
+    return [name for name in settings["properties"] if name.removeprefix(_SPACE) not in _DISPLAY]
+
+
 def _scoped(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Adds the scope in which the setting may be set. A restricted setting is also in `restrictedConfigurations`."""
+    """Adds the scope in which the setting may be set: settings that name a program, a server or a file belong to the
+    machine."""
     plain = {key: value for key, value in schema.items() if key != "restricted"}
     return {**plain, "scope": "machine-overridable" if schema.get("restricted") else "window"}
 
 
-def _region(text: str, manifest: Path) -> tuple[int, int, str]:
-    """Returns the start and end of the value of `contributes.configuration`, and the indentation of its line."""
-    found = list(re.finditer(r'^( *)"configuration": *(?=\{)', text, re.MULTILINE))
+def _with_value(text: str, key: str, value: Any, manifest: Path) -> str:
+    start, end, margin = _region(text, key, manifest)
+    return text[:start] + indent(json.dumps(value, indent=2, ensure_ascii=False), margin).lstrip() + text[end:]
+
+
+def _region(text: str, key: str, manifest: Path) -> tuple[int, int, str]:
+    """Returns the start and end of the value of the only such key, and the indentation of its line."""
+    found = list(re.finditer(rf'^( *)"{key}": *(?=[\[{{])', text, re.MULTILINE))
     if len(found) != 1:
-        raise SystemExit(f'{manifest} needs one line "configuration": {{}} in "contributes"; it has {len(found)}')
+        raise SystemExit(f'{manifest} needs one line "{key}" with a list or an object; it has {len(found)}')
     start = found[0].end()
     _, length = json.JSONDecoder().raw_decode(text[start:])
     return start, start + length, found[0][1]

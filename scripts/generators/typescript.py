@@ -1,18 +1,21 @@
-"""Generates `editors/vscode/src/protocol.gen.ts`: every type on the wire, methods as typed constants, and error
-codes."""
+"""Generates `editors/vscode/src/protocol.gen.ts`: every type on the wire, methods as typed constants, the largest
+numbers that params take, and error codes."""
 
 import json
+import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import inspect as kinds
 
 from generators import wire
 from generators.names import constant
+from ullage.agents.machine import Machine
+from ullage.agents.table import AGENTS
 from ullage.api.codes import CODES
-from ullage.api.methods import METHODS
-from ullage.api.schema import PREFIXES
-from ullage.api.wire import CLIENT_METHODS, UPDATE, AnyMethod, ClientMethod, SessionNotification
+from ullage.api.methods import METHODS, NOTIFICATIONS
+from ullage.api.schema import PREFIXES, settings_schema
+from ullage.api.wire import CLIENT_METHODS, AnyMethod, ClientMethod
 
 _WIDTH = 120
 _PLAIN: Mapping[type[kinds.Type], str] = {
@@ -45,7 +48,17 @@ export interface NotificationMethod<P> {
 def typescript() -> str:
     """Returns the whole file."""
     methods = (*map(_method, METHODS), *map(_client_method, CLIENT_METHODS))
-    parts = [_HEAD, *map(_declaration, wire.declarations()), *methods, _update(), _errors()]
+    parts = [
+        _HEAD,
+        *map(_declaration, wire.declarations()),
+        *methods,
+        *map(_notification, NOTIFICATIONS),
+        _method_names(),
+        _settings(),
+        _agent_folders(),
+        _maxima(),
+        _errors(),
+    ]
     return "\n".join(parts)
 
 
@@ -124,13 +137,66 @@ def _client_method(method: ClientMethod) -> str:
     )
 
 
-def _update() -> str:
-    name, params = json.dumps(PREFIXES["lsp"] + UPDATE), SessionNotification.__name__
-    kind = f"NotificationMethod<{params}>"
-    return (
-        _comment("What happens in a session, sent by the server.")
-        + f"export const {constant(UPDATE)}: {kind} = {{ name: {name} }};\n"
+def _notification(method: str) -> str:
+    name, kind = json.dumps(PREFIXES["lsp"] + method), f"NotificationMethod<{NOTIFICATIONS[method].__name__}>"
+    return _comment("Sent by the server.") + f"export const {constant(method)}: {kind} = {{ name: {name} }};\n"
+
+
+def _method_names() -> str:
+    constants = "".join(f"  {constant(method.name)},\n" for method in METHODS)
+    doc = _comment("The names of all methods that the server serves.")
+    return f"{doc}export const methodNames: readonly string[] = [\n{constants}].map(({{ name }}) => name);\n"
+
+
+def _settings() -> str:
+    names = "".join(f"  {json.dumps(name)},\n" for name in settings_schema()["properties"])
+    doc = _comment("The names of all settings, with dots between the names of nested members.")
+    return f"{doc}export const settingNames = [\n{names}] as const;\n"
+
+
+class _Names(Mapping[str, str]):
+    """Environment variables by which agents name their folders, each with its own name as its value."""
+
+    def __getitem__(self, key: str) -> str:
+        if not key:
+            raise KeyError(key)  # A place without a variable has an empty name.
+        return f"${{{key}}}"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _agent_folders() -> str:
+    """Returns the folders in which agents keep conversations, by `process.platform`: enough to see whether there are
+    any without a server. They begin with `~` or with an environment variable."""
+    lines = ""
+    for system in ("linux", "darwin", "win32"):
+        variables: tuple[Mapping[str, str], ...] = ({}, _Names())
+        machines = (Machine(system=system, home="~", variables=named) for named in variables)
+        found = {
+            re.split(r"/[^/]*[*?\[]", place)[0]
+            for machine in machines
+            for agent in AGENTS
+            if agent.sessions
+            for place in agent.sessions.patterns(machine)
+            # VS Code makes these folders for every user.
+            if "/workspaceStorage/" not in place and "emptyWindowChatSessions" not in place
+        }
+        lines += f"  {system}: [\n{''.join(f'    {json.dumps(place)},' + chr(10) for place in sorted(found))}  ],\n"
+    doc = _comment("The folders in which agents keep conversations, by `process.platform`.")
+    return f"{doc}export const agentFolders: Readonly<Record<string, readonly string[]>> = {{\n{lines}}};\n"
+
+
+def _maxima() -> str:
+    lines = "".join(
+        f"  {struct}: {{ {', '.join(f'{name}: {most}' for name, most in limits.items())} }},\n"
+        for struct, limits in wire.maxima().items()
     )
+    doc = _comment("The largest number that the server accepts, by the type of the params and the name of the member.")
+    return f"{doc}export const maxima = {{\n{lines}}} as const;\n"
 
 
 def _errors() -> str:

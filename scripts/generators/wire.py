@@ -15,7 +15,7 @@ from msgspec import inspect as kinds
 
 from ullage.api.methods import METHODS
 from ullage.api.schema import wire_types
-from ullage.api.wire import CLIENT_METHODS
+from ullage.api.wire import CLIENT_METHODS, ClientAbilities
 from ullage.model.blocks import Block, ResultPart
 from ullage.model.settings import Settings
 from ullage.model.strategies import StrategySettings
@@ -85,6 +85,17 @@ def members(kind: kinds.StructType, *, sent: bool = False) -> tuple[Member, ...]
     return (Member(name=kind.tag_field, type=kinds.LiteralType((kind.tag,))), *given)
 
 
+def maxima() -> dict[str, dict[str, int]]:
+    """Returns the largest value of each integer in a request's params that has one: by struct, then by member."""
+    found: dict[str, dict[str, int]] = {}
+    for kind in kinds.multi_type_info([method.params for method in METHODS]):
+        if isinstance(kind, kinds.StructType):
+            limits = {field.encode_name: most for field in kind.fields if (most := _maximum(field.type)) is not None}
+            if limits:
+                found[kind.cls.__name__] = limits
+    return dict(sorted(found.items()))
+
+
 def has_telling_default(member: Member) -> bool:
     """Whether documentation should state the default: it is a boolean, a number or a string that is not empty."""
     return member.optional and isinstance(member.default, bool | int | float | str) and member.default != ""
@@ -106,7 +117,12 @@ def alternatives(union: kinds.UnionType) -> tuple[kinds.Type | str, ...]:
 
 
 def _sent_by_clients() -> tuple[type, ...]:
-    return (*(method.params for method in METHODS), *(method.result for method in CLIENT_METHODS), Settings)
+    return (
+        *(method.params for method in METHODS),
+        *(method.result for method in CLIENT_METHODS),
+        ClientAbilities,
+        Settings,
+    )
 
 
 def _named(types: Iterable[type]) -> Iterator[kinds.StructType | kinds.EnumType]:
@@ -165,6 +181,18 @@ def _default(field: kinds.Field) -> Any:
     if field.default_factory is not NODEFAULT:
         return msgspec.to_builtins(field.default_factory())
     return UNSET if field.default is NODEFAULT else msgspec.to_builtins(field.default)
+
+
+def _maximum(kind: kinds.Type) -> int | None:
+    match kind:
+        case kinds.IntType(le=most):
+            return most
+        case kinds.UnionType(types=types):
+            return next((most for each in types if (most := _maximum(each)) is not None), None)
+        case kinds.Metadata(type=inner):
+            return _maximum(inner)
+        case _:
+            return None
 
 
 def _field_doc(kind: kinds.Type) -> str:

@@ -9,7 +9,7 @@ from lawcheck import floors
 from lawcheck.fitted import fit
 from lawcheck.situation import Situation, plan_with_summary
 from ullage.edits.counted import Stamp
-from ullage.edits.strategies.chain import plan_truncation
+from ullage.edits.strategies.chain import make_chain, plan_truncation
 from ullage.edits.strategies.situation import Keep
 from ullage.model.edits import Edit
 from ullage.model.strategies import (
@@ -63,7 +63,7 @@ def _truncate(strategies: Sequence[StrategySettings], situation: Situation) -> S
         first_user_id=situation.transcript.first_user_id,
         relied=terms.relied,
     )
-    return plan_truncation(situation.view, strategies, situation.limit, keep, terms.new_stamp())
+    return plan_truncation(situation.view, make_chain(strategies), situation.limit, keep, terms.new_stamp())
 
 
 _FLOORS = {"older messages": floors.of_whole_groups}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs real ACP agents for the proxy's tests from npm, each in its own folder: ./scripts/rigs/agents.sh [AGENT…] (by
-# default all). Prints a line "AGENT<TAB>PROGRAM" for each installed agent, and says which could not be installed.
+# Installs real agents from npm for the tests of the proxy and of following, each in its own folder:
+# ./scripts/rigs/agents.sh [AGENT…] (by default all). The packages of the ACP agents for Claude Code and Codex contain
+# these programs themselves. Prints a line "AGENT<TAB>PROGRAM" for each installed agent, and says which could not be installed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 home=$rigs/agents
@@ -12,6 +13,7 @@ package_of() {
     codex-acp) echo @agentclientprotocol/codex-acp@2.6.0 ;;
     opencode) echo opencode-ai@1.18.33 ;;
     gemini) echo @google/gemini-cli@0.61.0 ;;
+    pi) echo @mariozechner/pi-coding-agent@0.73.1 ;;
     qwen) echo @qwen-code/qwen-code@0.24.4 ;;
     *) say "There is no rig for the agent $1." && return 2 ;;
   esac
@@ -25,7 +27,7 @@ install_agent() {
 
 # The agents need a newer Node.js than some systems have.
 PATH=$("$root/scripts/rigs/node.sh"):$PATH
-[ $# -gt 0 ] || set -- claude-agent-acp codex-acp opencode gemini qwen
+[ $# -gt 0 ] || set -- claude-agent-acp codex-acp opencode gemini qwen pi
 missing=()
 for agent in "$@"; do
   package=$(package_of "$agent")

@@ -1,12 +1,30 @@
 #!/usr/bin/env bash
-# Builds editors/vscode/ullage.vsix and the tests' own extension with the Node.js on PATH, after installing what the
-# build needs.
+# Builds editors/vscode/ullage.vsix and the tests' own extension with the Node.js on PATH, and installs both into
+# test-results/extensions, which every window of the tests reads. ULLAGE_CODE_SERVER installs them (see vscode.sh). Does
+# nothing while no file of the checkout has changed since the last time.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root/editors/vscode"
 
+results=$root/editors/vscode/test-results
+driver=$results/driver.vsix
+
+build() {
+  need "building the extension" npm run package &&
+    (cd test/e2e/driver && need "building the test extension" \
+      ../../../node_modules/.bin/vsce package --no-dependencies --skip-license --allow-missing-repository -o "$driver") &&
+    rm -rf "$results/extensions" &&
+    need "installing both" node "$ULLAGE_CODE_SERVER" --user-data-dir "$results/installer" \
+      --extensions-dir "$results/extensions" --install-extension "$PWD/ullage.vsix" --install-extension "$driver"
+}
+
+# checksum: of the files that the packages are made from, committed or not. A file that was deleted has no line in it.
+checksum() {
+  git -C "$root" ls-files -z --cached --others --exclude-standard editors/vscode server pyproject.toml README.md LICENSE |
+    (cd "$root" && xargs -0 sha256sum 2>/dev/null || true) | sha256sum
+}
+
 node_modules
-need "building the extension" npm run package
-mkdir -p test-results
-(cd test/e2e/driver && need "building the test extension" \
-  ../../../node_modules/.bin/vsce package --no-dependencies --skip-license --allow-missing-repository -o ../../../test-results/driver.vsix)
+mkdir -p "$results"
+want=$(checksum)
+once "$results/.built" "$want" build

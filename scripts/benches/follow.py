@@ -1,0 +1,208 @@
+"""Measures following: how long a record takes from an agent's file to the screen, and what an idle follower costs.
+
+A process of `ullage watch --json` follows made-up homes: with a thousand quiet conversations and one that continues,
+with two hundred that grow at once, with one file of 200 MB, after a restart, and with copies of recorded conversations
+that ccusage reads in the same run.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benches import follow_restart, follow_rivals
+from benches.follower import PATIENCE, Rows, memory, processor_seconds, turn, used, watch
+from benches.report import Aim, Report, at_most, percentile
+from support.log_trees import to_bytes
+from support.session_log import JsonObject, boundary, summary
+
+_QUIET = 1_000
+_RECORDS = 200
+# Conversations that grow at once, and the turns that each of them gets, one after the other.
+_AT_ONCE, _TURNS = 200, 5
+# Bytes of a large conversation's file.
+_LARGE = 200 << 20
+# Messages of a large conversation from one compaction to the next, and the megabytes in which it is read.
+_COMPACTED, _LARGE_MEMORY = 100, 300
+# Seconds before the follower is taken as idle, and for which its processor time is measured then.
+_REST, _IDLE = 5.0, 20.0
+# Seconds for a large file, whose every message is counted.
+_LARGE_PATIENCE = 600.0
+
+
+def run(_: Sequence[Path]) -> Report:
+    """Runs the bench. The paths are not used: it follows files that it makes."""
+    parts = [_measure(measure) for measure in (_one, _many, _large, follow_restart.measure, follow_rivals.measure)]
+    return Report(
+        bench="follow",
+        rows=[row for rows, _ in parts for row in rows],
+        aims=[aim for _, aims in parts for aim in aims],
+    )
+
+
+_Part = tuple[list[dict[str, Any]], list[Aim]]
+
+
+def _measure(part: Callable[[Path], _Part]) -> _Part:
+    with TemporaryDirectory(prefix="ullage-follow-") as folder:
+        return part(Path(folder))
+
+
+def _one(home: Path) -> _Part:
+    """Measures one conversation that continues among many quiet ones."""
+    log = _make_home(home)
+    # The first start of an installation compiles the modules.
+    _first_figure(home)
+    (home / "store.db").unlink()
+    first, again = _first_figure(home), _first_figure(home)
+    with watch(home) as (process, rows):
+        rows.get(timeout=PATIENCE)
+        delays = [_delay(log, rows, number) for number in range(2, 2 + 2 * _RECORDS, 2)]
+        time.sleep(_REST)
+        share = _processor_share(process.pid)
+    p50, p95 = (1000 * percentile(delays, at) for at in (0.5, 0.95))
+    return [
+        {"what": "append to a printed row", "p50_ms": p50, "p95_ms": p95},
+        {"what": "start to the first figure", "first_ms": 1000 * first, "again_ms": 1000 * again},
+        {"what": f"idle with {_QUIET:,} quiet conversations", "processor_percent": 100 * share},
+    ], [
+        at_most("append to a printed row, p95 ms", p95, 150),
+        at_most("start to the first figure, s", max(first, again), 1),
+        at_most(f"idle with {_QUIET:,} quiet conversations: share of a processor", share, 0.005),
+    ]
+
+
+def _first_figure(home: Path) -> float:
+    """Returns the seconds from the start of a follower to its first row."""
+    start = time.perf_counter()
+    with watch(home) as (_, rows):
+        return rows.get(timeout=PATIENCE)[0] - start
+
+
+def _many(home: Path) -> _Part:
+    """Measures conversations that grow at once: from a turn's last write to the last conversation's row."""
+    folder = home / ".claude" / "projects" / "-home-user-live"
+    folder.mkdir(parents=True)
+    logs = [folder / f"{number:08d}-0000-0000-0000-000000000000.jsonl" for number in range(_AT_ONCE)]
+    for log in logs:
+        log.write_bytes(to_bytes(turn(0, name=log.stem)))
+    with watch(home) as (process, rows):
+        _until_all(rows, 1)
+        delays: list[float] = []
+        for number in range(2, 2 + 2 * _TURNS, 2):
+            for log in logs:
+                with log.open("ab") as file:
+                    file.write(to_bytes(turn(number, name=log.stem)))
+            written = time.perf_counter()
+            delays.append(_until_all(rows, number + 1) - written)
+        most = memory(process.pid, "VmHWM")
+    return [
+        {
+            "what": f"a turn in each of {_AT_ONCE} conversations to the last row",
+            "p50_ms": 1000 * percentile(delays, 0.5),
+            "p95_ms": 1000 * percentile(delays, 0.95),
+            "memory_mb": most,
+        }
+    ], []
+
+
+def _until_all(rows: Rows, messages: int) -> float:
+    """Waits until every conversation has so many messages. Returns the time of the last row."""
+    known: set[str] = set()
+    while True:
+        seen, row = rows.get(timeout=PATIENCE)
+        if row["messages"] >= messages:
+            known.add(row["path"])
+        if len(known) == _AT_ONCE:
+            return seen
+
+
+def _large(home: Path) -> _Part:
+    """Measures a large file, of a conversation that was compacted many times: from the start to the first figure, from
+    an append to its row while the file is read and afterwards, and the most memory that reading it took."""
+    log = home / ".claude" / "projects" / "-home-user-live" / "99999999-0000-0000-0000-000000000000.jsonl"
+    log.parent.mkdir(parents=True)
+    number = 0
+    with log.open("wb") as file:
+        while file.tell() < _LARGE:
+            is_due = number > 0 and number % _COMPACTED == 0
+            file.write(to_bytes(_compaction(number) if is_due else []))
+            file.write(to_bytes(turn(number, 2_000, after_compaction=is_due)))
+            number += 2
+    size, starts = f"a file of {_LARGE >> 20} MB", list[dict[str, Any]]()
+    for when in ("first", "again"):
+        start = time.perf_counter()
+        with watch(home) as (process, rows):
+            first = rows.get(timeout=PATIENCE)[0] - start
+            behind = [_delay(log, rows, at) for at in range(number, number + 10, 2)]
+            number += 10
+            # The first row with a number of messages is that of a turn which was written while the file was read.
+            while (seen := _row_of(log, rows, number))[1]["messages"] is None:
+                number += 2
+            delays = [_delay(log, rows, at) for at in range(number + 2, number + 22, 2)]
+            most = memory(process.pid, "VmHWM")
+        number += 22
+        starts.append(
+            {
+                "what": f"{size}, {when}",
+                "first_ms": 1000 * first,
+                "behind_p95_ms": 1000 * percentile(behind, 0.95),
+                "read_s": seen[0] - start,
+                "p95_ms": 1000 * percentile(delays, 0.95),
+                "memory_mb": most,
+            }
+        )
+    return starts, [
+        at_most(f"{size}: start to the first figure, ms", max(one["first_ms"] for one in starts), 1_000),
+        at_most(f"{size}: memory, MB", max(one["memory_mb"] for one in starts), _LARGE_MEMORY),
+    ]
+
+
+def _compaction(number: int) -> list[JsonObject]:
+    """Returns the lines of a compaction after the first `number` messages."""
+    before = f"u{number - 1}"
+    return [
+        boundary(f"b{number}", before, trigger="auto", preTokens=1_000 + 100 * number),
+        summary(f"s{number}", f"b{number}", f"All {number} questions so far were answered: yes."),
+    ]
+
+
+def _make_home(home: Path) -> Path:
+    """Makes the conversations. Returns the file of the one that continues."""
+    folder = home / ".claude" / "projects"
+    day_before = time.time() - 86_400
+    for number in range(_QUIET):
+        path = folder / f"-home-user-project{number % 50}" / f"{number:08d}-0000-0000-0000-000000000000.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(to_bytes(turn(0)))
+        os.utime(path, (day_before, day_before))
+    log = folder / "-home-user-live" / "99999999-0000-0000-0000-000000000000.jsonl"
+    log.parent.mkdir()
+    log.write_bytes(to_bytes(turn(0)))
+    return log
+
+
+def _delay(log: Path, rows: Rows, number: int) -> float:
+    """Returns the seconds from writing a turn to the row with its prompt."""
+    written = time.perf_counter()
+    return _row_of(log, rows, number)[0] - written
+
+
+def _row_of(log: Path, rows: Rows, number: int) -> tuple[float, dict[str, Any]]:
+    """Writes a turn. Returns the first row with its prompt, and the time at which the row came."""
+    with log.open("ab") as file:
+        file.write(to_bytes(turn(number)))
+    while True:
+        seen, row = rows.get(timeout=PATIENCE)
+        # While a large file is read, the number of its messages is not known.
+        if row["messages"] > number if row["messages"] is not None else row["used"] >= used(number):
+            return seen, row
+
+
+def _processor_share(pid: int) -> float:
+    """Returns the share of a processor that the process takes while nothing changes."""
+    before = processor_seconds(pid)
+    time.sleep(_IDLE)
+    return (processor_seconds(pid) - before) / _IDLE
