@@ -15,7 +15,7 @@ import pytest
 from support.claude_log import ClaudeLog
 from support.command_line import PATIENCE, Ran, ullage
 from ullage.agents.table import agent_of_word
-from ullage.cli.own_command import added_by
+from ullage.app.own_command import added_by
 from ullage.lost.brief import HEAD, LONGEST, characters
 
 ID = "5f0f2d1c-7a55-4f0e-9a63-0d9a54a1b001"

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from support.asked import Asked
 from support.coding_session import SYSTEM, TOOLS, first_turn, reading_turn, thinking_turn, user
+from support.example_agents import change_agents
 from support.example_following import follow
 from support.example_messages import Examples
 from support.example_settings import PROJECT, other_settings
@@ -86,6 +87,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     client.workspace.ports = replace(client.workspace.ports, transcripts=KnownConversations(FOUND))
     await examples.call(client, "transcripts/list", cwd=PROJECT, limit=10)
     await follow(examples, client, session_id)
+    await change_agents(examples, client, session_id)
     _refuse_stores(examples, folder)
     # The door's own text. A cancelled handler raises no error with a text.
     examples.error(Cancelled("The request was cancelled."))

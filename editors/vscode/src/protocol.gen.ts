@@ -14,6 +14,16 @@ export interface NotificationMethod<P> {
   readonly types?: (params: P) => void;
 }
 
+/**
+ * An agent in which a conversation can be continued. `word` is its name in commands. `own` says whether it is the
+ * conversation's own agent.
+ */
+export interface AgentChoice {
+  readonly agent: string;
+  readonly word: string;
+  readonly own: boolean;
+}
+
 /** A chunk of the model's answer. `message_id` is the id that the message will have in the transcript. */
 export interface AgentMessageChunk {
   readonly sessionUpdate: "agent_message_chunk";
@@ -319,6 +329,61 @@ export interface ContextSettings {
   readonly trustedFolders?: readonly string[];
 }
 
+/**
+ * How a conversation can be continued: in which agents, its own first, and whether it can go back to the context before
+ * its agent's own last compaction.
+ */
+export interface ContinuingChoicesResult {
+  readonly agents: readonly AgentChoice[];
+  readonly beforeCompaction: boolean;
+}
+
+/**
+ * Previews a new session that the agent named `agent` in commands resumes; without it the conversation's own agent. Its
+ * context is the conversation's as it was before the agent's own last compaction (`beforeCompaction`), as it was after
+ * the message `messageId`, or the present one. `compacted` says whether Ullage compacts it; without it that is done if
+ * neither of the first two is asked for. `budget` is the most tokens of a compacted context, without what the agent
+ * adds, and `focus` says what its summary must keep.
+ */
+export interface ContinuingPreviewParams {
+  readonly sessionId: string;
+  readonly agent?: string;
+  /** @default false */
+  readonly beforeCompaction?: boolean;
+  readonly messageId?: string;
+  readonly compacted?: boolean;
+  readonly budget?: number;
+  readonly focus?: string;
+}
+
+/**
+ * A new session of an agent. `written` is false for a preview, which `previewId` names until it is written or the
+ * server ends. `agentSessionId` is the session's id in the agent, `path` its file. `command` are the words that resume
+ * it in the folder `cwd`; `shell` is the same as a line for a shell, for any folder. `messages` are those of its
+ * context, and `leftOut` those of the conversation that are not among them. `used` is the size of its context in
+ * tokens, with the `hidden` ones that the agent adds to every request; `before` is the size before Ullage compacted it,
+ * null if it did not. `size` is the window and `compactsAt` where the agent compacts by itself, null if unknown.
+ * `notes` are sentences for the user.
+ */
+export interface ContinuingResult {
+  readonly written: boolean;
+  readonly previewId: string;
+  readonly agent: string;
+  readonly agentSessionId: string;
+  readonly path: string;
+  readonly cwd: string;
+  readonly command: readonly string[];
+  readonly shell: string;
+  readonly messages: number;
+  readonly leftOut: number;
+  readonly used: number;
+  readonly hidden: number;
+  readonly before: number | null;
+  readonly size: number | null;
+  readonly compactsAt: number | null;
+  readonly notes: readonly string[];
+}
+
 /** The cost of the session's requests so far, by the providers' list prices. `currency` is an ISO 4217 code. */
 export interface Cost {
   readonly amount: number;
@@ -406,6 +471,17 @@ export interface FileArtifact {
   readonly times?: number;
   /** @default 0 */
   readonly last_index?: number;
+}
+
+/**
+ * A change of a file. `before` and `after` are its texts, null where there is no file. `difference` has the changed
+ * lines with two lines around them, as `diff -u` writes them, without the files' names.
+ */
+export interface FileDifference {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly difference: string;
 }
 
 /**
@@ -501,6 +577,28 @@ export interface FoundTranscript {
   readonly updatedAt: number;
   readonly bytes: number;
   readonly sessionId: string | null;
+}
+
+/** What hooks gave back to the agent, the oldest first. */
+export interface GivenBackResult {
+  readonly rows: readonly GivenBackRow[];
+}
+
+/**
+ * A text that a hook gave the agent, `at` a time in Unix milliseconds. `why` is `compact` at the restart after a
+ * compaction, `resume` when the session was resumed, `prompt` at the next prompt, and `fill` for a note of how full the
+ * context is. `editId` is the compaction in force that it was given after; null if there is none, and for a note.
+ * `counts` has how many of each kind are in the text, with the kinds of `context/lost`. `characters` are UTF-16 units,
+ * `tokens` an estimate of what it costs.
+ */
+export interface GivenBackRow {
+  readonly at: number;
+  readonly why: string;
+  readonly editId: string | null;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly characters: number;
+  readonly tokens: number;
+  readonly text: string;
 }
 
 /**
@@ -1371,6 +1469,18 @@ export interface UnreadFile {
   readonly reason: string;
 }
 
+/**
+ * Takes Ullage out of the agent `agent`, or without it out of all agents. `agent` is a name as in commands, such as
+ * `claude-code`. `dryRun` previews the change. With `previewId`, exactly the change of that preview is made, or
+ * nothing.
+ */
+export interface UnwireParams {
+  readonly agent?: string;
+  /** @default false */
+  readonly dryRun?: boolean;
+  readonly previewId?: string;
+}
+
 export type Update =
   | UsageUpdate
   | CompactionUpdate
@@ -1486,6 +1596,49 @@ export interface UserMessageChunk {
  */
 export type WindowSource = "settings" | "agent" | "log" | "rule" | "catalog";
 
+/**
+ * Adds Ullage to the agent `agent`, or without it to all agents on this machine. `agent` is a name as in commands, such
+ * as `claude-code`. With `statusLine` it also becomes the agent's status line. `dryRun` previews the change. With
+ * `previewId`, exactly the change of that preview is made, or nothing.
+ */
+export interface WireParams {
+  readonly agent?: string;
+  /** @default false */
+  readonly dryRun?: boolean;
+  readonly previewId?: string;
+  /** @default false */
+  readonly statusLine?: boolean;
+}
+
+/**
+ * An agent whose settings change. `word` is its name in commands and `path` the file with its settings. `wired` says
+ * whether Ullage was added to it before this change. `files` are the changes; there are none if everything is as wanted
+ * already. `notes` are sentences about what the user has to know or do.
+ */
+export interface WiredAgent {
+  readonly agent: string;
+  readonly word: string;
+  readonly path: string;
+  readonly wired: boolean;
+  readonly files: readonly FileDifference[];
+  readonly notes: readonly string[];
+}
+
+/**
+ * A change of agents' settings. `done` is false for a preview, which has a `previewId`. Without an agent in the params,
+ * `agents` is empty if none is on this machine.
+ */
+export interface WiringResult {
+  readonly agents: readonly WiredAgent[];
+  readonly done: boolean;
+  readonly previewId: string | null;
+}
+
+/** Writes the new session of a preview. */
+export interface WriteContinuingParams {
+  readonly previewId: string;
+}
+
 /** Starts a session. */
 export const SessionNew: Method<NewSessionParams, SessionResult> = { name: "ullage/session/new" };
 
@@ -1537,6 +1690,21 @@ export const FollowingStop: Method<FollowingParams, FollowingResult> = { name: "
 /** Lists the followed conversations, the last changed first. */
 export const FollowingList: Method<FollowingParams, FollowingResult> = { name: "ullage/following/list" };
 
+/** Adds Ullage's hooks to agents' settings, or previews it. */
+export const AgentsWire: Method<WireParams, WiringResult> = { name: "ullage/agents/wire" };
+
+/** Takes Ullage's hooks out of agents' settings, or previews it. */
+export const AgentsUnwire: Method<UnwireParams, WiringResult> = { name: "ullage/agents/unwire" };
+
+/** Returns how a conversation can be continued as a new session of an agent. */
+export const ContinuingChoices: Method<SessionParams, ContinuingChoicesResult> = { name: "ullage/continuing/choices" };
+
+/** Previews a new session that an agent resumes. */
+export const ContinuingPreview: Method<ContinuingPreviewParams, ContinuingResult> = { name: "ullage/continuing/preview" };
+
+/** Writes the new session of a preview. */
+export const ContinuingWrite: Method<WriteContinuingParams, ContinuingResult> = { name: "ullage/continuing/write" };
+
 /** Returns how full the context is. */
 export const ContextGet: Method<SessionParams, UsageResult> = { name: "ullage/context/get" };
 
@@ -1567,6 +1735,9 @@ export const ContextHistory: Method<SessionParams, HistoryResult> = { name: "ull
 /** Lists what a compaction left out. */
 export const ContextLost: Method<LostParams, LostResult> = { name: "ullage/context/lost" };
 
+/** Lists what hooks gave back to the agent of a conversation. */
+export const ContextGivenback: Method<SessionParams, GivenBackResult> = { name: "ullage/context/givenBack" };
+
 /** Asks the user whether a tool call may be made. Sent by the server. */
 export const SessionRequestPermission: Method<RequestPermissionParams, RequestPermissionResult> = { name: "ullage/session/request_permission" };
 
@@ -1595,6 +1766,11 @@ export const methodNames: readonly string[] = [
   FollowingStart,
   FollowingStop,
   FollowingList,
+  AgentsWire,
+  AgentsUnwire,
+  ContinuingChoices,
+  ContinuingPreview,
+  ContinuingWrite,
   ContextGet,
   ContextMessages,
   ContextCompact,
@@ -1605,6 +1781,7 @@ export const methodNames: readonly string[] = [
   ContextSearch,
   ContextHistory,
   ContextLost,
+  ContextGivenback,
 ].map(({ name }) => name);
 
 /** The names of all settings, with dots between the names of nested members. */

@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ullage.api import context_methods as context
+from ullage.api import continuing_methods as continuing
 from ullage.api import following_methods as following
+from ullage.api import given_back_methods as receipts
 from ullage.api import lost_methods as lost
 from ullage.api import session_methods as session
 from ullage.api import transcript_methods as transcripts
+from ullage.api import wiring_methods as wiring
 from ullage.api.prompt_commands import prompt
 from ullage.api.values import SessionResult, UsageResult
 from ullage.api.wire import UPDATE, AnyMethod, Method, SessionNotification
@@ -135,6 +138,41 @@ METHODS: tuple[AnyMethod, ...] = (
         doc="Lists the followed conversations, the last changed first.",
     ),
     Method(
+        name="agents/wire",
+        params=wiring.WireParams,
+        result=wiring.WiringResult,
+        handler=wiring.wire,
+        doc="Adds Ullage's hooks to agents' settings, or previews it.",
+    ),
+    Method(
+        name="agents/unwire",
+        params=wiring.UnwireParams,
+        result=wiring.WiringResult,
+        handler=wiring.unwire,
+        doc="Takes Ullage's hooks out of agents' settings, or previews it.",
+    ),
+    Method(
+        name="continuing/choices",
+        params=session.SessionParams,
+        result=continuing.ContinuingChoicesResult,
+        handler=continuing.choices,
+        doc="Returns how a conversation can be continued as a new session of an agent.",
+    ),
+    Method(
+        name="continuing/preview",
+        params=continuing.ContinuingPreviewParams,
+        result=continuing.ContinuingResult,
+        handler=continuing.preview,
+        doc="Previews a new session that an agent resumes.",
+    ),
+    Method(
+        name="continuing/write",
+        params=continuing.WriteContinuingParams,
+        result=continuing.ContinuingResult,
+        handler=continuing.write,
+        doc="Writes the new session of a preview.",
+    ),
+    Method(
         name="context/get",
         params=session.SessionParams,
         result=UsageResult,
@@ -203,6 +241,13 @@ METHODS: tuple[AnyMethod, ...] = (
         result=lost.LostResult,
         handler=lost.lost,
         doc="Lists what a compaction left out.",
+    ),
+    Method(
+        name="context/givenBack",
+        params=session.SessionParams,
+        result=receipts.GivenBackResult,
+        handler=receipts.given_back,
+        doc="Lists what hooks gave back to the agent of a conversation.",
     ),
 )
 # The notifications that the server sends, and the types of their params.

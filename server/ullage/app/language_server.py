@@ -46,6 +46,7 @@ def make_language_server(closing: AsyncExitStack, store_path: Path | None, max_b
         # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
         # them.
         from ullage.app.agent_following import make_following  # noqa: PLC0415
+        from ullage.app.agent_wiring import AgentWiring  # noqa: PLC0415
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
         workspace = build_workspace(closing, store_path)
@@ -59,6 +60,7 @@ def make_language_server(closing: AsyncExitStack, store_path: Path | None, max_b
         closing.callback(indexer.stop)
         workspace.following = make_following(workspace, store_path, announcer)
         closing.push_async_callback(workspace.following.stop)
+        workspace.wiring = AgentWiring(store_path)
         return workspace
 
     hooks = WorkspaceHooks(

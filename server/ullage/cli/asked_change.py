@@ -9,15 +9,15 @@ from rich.text import Text
 from ullage.cli.draw.text import clean
 from ullage.cli.output import Screen
 from ullage.model.errors import InputError
-from ullage.system.wired_files import Change
+from ullage.service.ports.wiring import FileChange
 
 _STYLES = {"+": "green", "-": "red"}
 
 
-def difference(change: Change, screen: Screen) -> Iterator[Text | str]:
+def difference(change: FileChange, screen: Screen) -> Iterator[Text | str]:
     """Yields the lines of a difference, with the file's name first."""
     before, after = _lines(change.before), _lines(change.after)
-    yield str(change.path) if change.after is not None else f"{change.path} (removed: it was made by `ullage wire`)"
+    yield change.path if change.after is not None else f"{change.path} (removed: it was made by `ullage wire`)"
     for line in [*difflib.unified_diff(before, after, lineterm="", n=2)][2:]:
         yield Text(f"  {clean(line, screen.glyphs)}", _STYLES.get(line[:1], ""))
 

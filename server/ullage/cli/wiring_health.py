@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from ullage.app.wired_agents import all_known
 from ullage.cli.draw.text import ago
 from ullage.cli.hooks.kept import arrivals_path
 from ullage.cli.provider_health import Check
-from ullage.cli.wired_agents import all_known
 from ullage.model.errors import InputError
 from ullage.store.database import default_path
 from ullage.system.wired_files import Receipt, plan_removing, read_receipt

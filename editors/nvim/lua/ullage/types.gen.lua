@@ -1,6 +1,12 @@
 ---@meta _
 -- Generated from the server's structs by scripts/gen_protocol.py. Do not edit.
 
+--- An agent in which a conversation can be continued. `word` is its name in commands. `own` says whether it is the conversation's own agent.
+---@class (exact) ullage.AgentChoice
+---@field agent string
+---@field word string
+---@field own boolean
+
 --- A chunk of the model's answer. `message_id` is the id that the message will have in the transcript.
 ---@class (exact) ullage.AgentMessageChunk
 ---@field sessionUpdate "agent_message_chunk"
@@ -186,6 +192,40 @@
 ---@field bringBack? "contents"|"off"|"references" What a compaction says of the project's instruction files: nothing, names, or contents. Default 'references'.
 ---@field trustedFolders? string[] Folders whose instruction files' contents a compaction may bring back.
 
+--- How a conversation can be continued: in which agents, its own first, and whether it can go back to the context before its agent's own last compaction.
+---@class (exact) ullage.ContinuingChoicesResult
+---@field agents ullage.AgentChoice[]
+---@field beforeCompaction boolean
+
+--- Previews a new session that the agent named `agent` in commands resumes; without it the conversation's own agent. Its context is the conversation's as it was before the agent's own last compaction (`beforeCompaction`), as it was after the message `messageId`, or the present one. `compacted` says whether Ullage compacts it; without it that is done if neither of the first two is asked for. `budget` is the most tokens of a compacted context, without what the agent adds, and `focus` says what its summary must keep.
+---@class (exact) ullage.ContinuingPreviewParams
+---@field sessionId string
+---@field agent? string
+---@field beforeCompaction? boolean Default false.
+---@field messageId? string
+---@field compacted? boolean
+---@field budget? integer
+---@field focus? string
+
+--- A new session of an agent. `written` is false for a preview, which `previewId` names until it is written or the server ends. `agentSessionId` is the session's id in the agent, `path` its file. `command` are the words that resume it in the folder `cwd`; `shell` is the same as a line for a shell, for any folder. `messages` are those of its context, and `leftOut` those of the conversation that are not among them. `used` is the size of its context in tokens, with the `hidden` ones that the agent adds to every request; `before` is the size before Ullage compacted it, null if it did not. `size` is the window and `compactsAt` where the agent compacts by itself, null if unknown. `notes` are sentences for the user.
+---@class (exact) ullage.ContinuingResult
+---@field written boolean
+---@field previewId string
+---@field agent string
+---@field agentSessionId string
+---@field path string
+---@field cwd string
+---@field command string[]
+---@field shell string
+---@field messages integer
+---@field leftOut integer
+---@field used integer
+---@field hidden integer
+---@field before? integer|vim.NIL
+---@field size? integer|vim.NIL
+---@field compactsAt? integer|vim.NIL
+---@field notes string[]
+
 --- The cost of the session's requests so far, by the providers' list prices. `currency` is an ISO 4217 code.
 ---@class (exact) ullage.Cost
 ---@field amount number
@@ -241,6 +281,13 @@
 ---@field action ullage.FileAction
 ---@field times? integer Default 1.
 ---@field last_index? integer Default 0.
+
+--- A change of a file. `before` and `after` are its texts, null where there is no file. `difference` has the changed lines with two lines around them, as `diff -u` writes them, without the files' names.
+---@class (exact) ullage.FileDifference
+---@field path string
+---@field before? string|vim.NIL
+---@field after? string|vim.NIL
+---@field difference string
 
 --- A conversation that an agent has and Ullage follows, and how full its context is. Sizes are tokens, times are Unix milliseconds; a value that is not known is null, and a text that is not known is "". `sessionId` is its session, which can be read as any other. `agentShort` is `agent` in a few characters, for a status bar. `agentSessionId` is the agent's own id of the conversation, and `path` the agent's file. A sub-agent's conversation is only listed if the one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until `compactsAt` in four of five cases. `compactCommand` is what a user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user.
 ---@class (exact) ullage.FollowedConversation
@@ -307,6 +354,20 @@
 ---@field updatedAt integer
 ---@field bytes integer
 ---@field sessionId? string|vim.NIL
+
+--- What hooks gave back to the agent, the oldest first.
+---@class (exact) ullage.GivenBackResult
+---@field rows ullage.GivenBackRow[]
+
+--- A text that a hook gave the agent, `at` a time in Unix milliseconds. `why` is `compact` at the restart after a compaction, `resume` when the session was resumed, `prompt` at the next prompt, and `fill` for a note of how full the context is. `editId` is the compaction in force that it was given after; null if there is none, and for a note. `counts` has how many of each kind are in the text, with the kinds of `context/lost`. `characters` are UTF-16 units, `tokens` an estimate of what it costs.
+---@class (exact) ullage.GivenBackRow
+---@field at integer
+---@field why string
+---@field editId? string|vim.NIL
+---@field counts table<string, integer>
+---@field characters integer
+---@field tokens integer
+---@field text string
 
 --- The tokens of the context that the conversation does not contain: the system prompt and the tools of its agent or client. `tokens` equals the breakdown's `overhead`. `name` is what users see this part called.
 ---@class (exact) ullage.Hidden
@@ -881,6 +942,12 @@
 ---@field path string
 ---@field reason string
 
+--- Takes Ullage out of the agent `agent`, or without it out of all agents. `agent` is a name as in commands, such as `claude-code`. `dryRun` previews the change. With `previewId`, exactly the change of that preview is made, or nothing.
+---@class (exact) ullage.UnwireParams
+---@field agent? string
+---@field dryRun? boolean Default false.
+---@field previewId? string
+
 ---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate|ullage.UserMessageChunk|ullage.AgentMessageChunk|ullage.AgentThoughtChunk|ullage.ToolCall|ullage.ToolCallUpdate
 
 --- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.provider_usage` converts the other providers' shapes.
@@ -948,3 +1015,29 @@
 
 --- How a window is known. `settings`: the user's settings name it. `agent`: the agent that has the conversation says so. `log`: the conversation itself proves it, by its agent's compactions or by a reported prompt. `rule`: the agent gives this window to its models unless its user chose another; this conversation does not say. `catalog`: the list of models.
 ---@alias ullage.WindowSource "settings"|"agent"|"log"|"rule"|"catalog"
+
+--- Adds Ullage to the agent `agent`, or without it to all agents on this machine. `agent` is a name as in commands, such as `claude-code`. With `statusLine` it also becomes the agent's status line. `dryRun` previews the change. With `previewId`, exactly the change of that preview is made, or nothing.
+---@class (exact) ullage.WireParams
+---@field agent? string
+---@field dryRun? boolean Default false.
+---@field previewId? string
+---@field statusLine? boolean Default false.
+
+--- An agent whose settings change. `word` is its name in commands and `path` the file with its settings. `wired` says whether Ullage was added to it before this change. `files` are the changes; there are none if everything is as wanted already. `notes` are sentences about what the user has to know or do.
+---@class (exact) ullage.WiredAgent
+---@field agent string
+---@field word string
+---@field path string
+---@field wired boolean
+---@field files ullage.FileDifference[]
+---@field notes string[]
+
+--- A change of agents' settings. `done` is false for a preview, which has a `previewId`. Without an agent in the params, `agents` is empty if none is on this machine.
+---@class (exact) ullage.WiringResult
+---@field agents ullage.WiredAgent[]
+---@field done boolean
+---@field previewId? string|vim.NIL
+
+--- Writes the new session of a preview.
+---@class (exact) ullage.WriteContinuingParams
+---@field previewId string

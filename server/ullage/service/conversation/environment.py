@@ -17,10 +17,13 @@ from ullage.model.usage import Usage
 from ullage.policy.evidence import RECENT_COMPACTIONS, Compacted
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.publish import Bus
+from ullage.service.ports.continuing import ContinuesSessions
 from ullage.service.ports.following import FollowsAgents
+from ullage.service.ports.given_back import ReadsReceipts, no_receipts
 from ullage.service.ports.models import EditorFiles, ModelLimits, Permissions
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import StoredSession
+from ullage.service.ports.wiring import WiresAgents
 from ullage.service.ports.world import IndexingListener
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
@@ -43,7 +46,8 @@ class Environment:
     `always_falls_back` a compaction by hand, too, ends in an offline summary if the summarizer fails. `trusts_projects`
     is False if the client says that its user does not trust the open folder; the project's instructions for summaries
     are then not read. `following` is None in a process that can't follow agents' conversations; `followed` says by id
-    which sessions it follows.
+    which sessions it follows. `wiring` and `continuing` are None in a process whose door does not offer them.
+    `receipts` returns what hooks gave back to an agent's session.
     """
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
@@ -56,6 +60,9 @@ class Environment:
         self.trusts_projects = True
         self.following: FollowsAgents | None = None
         self.followed: dict[str, FollowedFrom] = {}
+        self.wiring: WiresAgents | None = None
+        self.continuing: ContinuesSessions | None = None
+        self.receipts: ReadsReceipts = no_receipts
         self.own_counter: TokenCounter | None = None
         self.own_strategy: TruncationStrategy | None = None
         self.always_falls_back = False

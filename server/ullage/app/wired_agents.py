@@ -9,7 +9,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_of_word
 from ullage.agents.wiring import Wiring
-from ullage.model.errors import InputError
+from ullage.model.errors import InvalidRequest
 
 
 def settings_path(wiring: Wiring) -> Path:
@@ -18,19 +18,22 @@ def settings_path(wiring: Wiring) -> Path:
     return Path(wiring.settings(machine)).expanduser()
 
 
-def named(words: Sequence[str]) -> list[tuple[Agent, Wiring]]:
-    """Returns the agents of these words, or without words those that are on this machine. Raises `InputError` if there
-    is none, or for a word that means no agent."""
+def called(words: Sequence[str]) -> list[tuple[Agent, Wiring]]:
+    """Returns the agents of these words. Raises `InvalidRequest` for a word that means no agent."""
     found = list[tuple[Agent, Wiring]]()
     for word in dict.fromkeys(words):
         agent = agent_of_word(word)
         if agent is None or agent.wiring is None:
-            raise InputError(f"{word}: Ullage can't be added to an agent of this name; known: {', '.join(_words())}")
+            raise InvalidRequest(
+                f"{word}: Ullage can't be added to an agent of this name; known: {', '.join(known_words())}"
+            )
         found.append((agent, agent.wiring))
-    found = found or [(agent, wiring) for agent, wiring in all_known() if settings_path(wiring).parent.is_dir()]
-    if not found:
-        raise InputError(f"no agent is here that Ullage can be added to; known: {', '.join(_words())}")
     return found
+
+
+def on_this_machine() -> list[tuple[Agent, Wiring]]:
+    """Returns the agents on this machine that Ullage can be added to: those with a folder of settings."""
+    return [(agent, wiring) for agent, wiring in all_known() if settings_path(wiring).parent.is_dir()]
 
 
 def all_known() -> list[tuple[Agent, Wiring]]:
@@ -38,5 +41,6 @@ def all_known() -> list[tuple[Agent, Wiring]]:
     return [(agent, agent.wiring) for agent in AGENTS if agent.wiring]
 
 
-def _words() -> list[str]:
+def known_words() -> list[str]:
+    """Returns the words of all agents that Ullage can be added to."""
     return [wiring.word for _, wiring in all_known()]

@@ -1,0 +1,79 @@
+"""The real server adds Ullage to an agent's settings for an editor, after a preview, and takes it out again."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from support.lsp_client import LspClient, RpcFailure, start_server
+from support.program import OUR_CLIENT, serve_command
+
+AGENT = "claude-code"
+# A comment, a byte order mark and line ends that no JSON writer would keep.
+SETTINGS = b'\xef\xbb\xbf{\r\n\t// mine\r\n\t"model": "opus"\r\n}\r\n'
+
+
+class Home:
+    """A home folder with an agent's settings."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / ".claude" / "settings.json"
+        self.path.parent.mkdir()
+        self.path.write_bytes(SETTINGS)
+
+    @asynccontextmanager
+    async def server(self) -> AsyncGenerator[LspClient]:
+        """Runs a server of the user who has this home."""
+        home = str(self.folder)
+        env = {"HOME": home, "USERPROFILE": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
+        async with start_server(serve_command(self.folder / "store.db"), env) as client:
+            await client.initialize(OUR_CLIENT)
+            yield client
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+async def test_a_preview_changes_nothing_and_its_change_can_be_undone_byte_for_byte(home: Home) -> None:
+    async with home.server() as client:
+        preview = await client.request("ullage/agents/wire", {"agent": AGENT, "dryRun": True})
+        (agent,) = preview["agents"]
+        (file,) = agent["files"]
+        assert (preview["done"], agent["wired"], file["path"]) == (False, False, str(home.path))
+        assert file["before"].encode() == SETTINGS == home.path.read_bytes()
+        assert '+\t"hooks": {' in file["difference"]
+
+        made = await client.request("ullage/agents/wire", {"agent": AGENT, "previewId": preview["previewId"]})
+        assert made["done"]
+        assert home.path.read_bytes().decode() == file["after"]
+        again = await client.request("ullage/agents/wire", {})
+        assert [(one["wired"], one["files"]) for one in again["agents"]] == [(True, [])]
+
+        undone = await client.request("ullage/agents/unwire", {})
+        assert [one["notes"] for one in undone["agents"] if one["wired"]] == [["The file is as it was before."]]
+        assert home.path.read_bytes() == SETTINGS
+
+
+async def test_a_change_that_is_no_longer_the_one_of_the_preview_is_not_made(home: Home) -> None:
+    async with home.server() as client:
+        preview = await client.request("ullage/agents/wire", {"dryRun": True})
+        home.path.write_text('{"model": "sonnet"}')
+        with pytest.raises(RpcFailure) as failure:
+            await client.request("ullage/agents/wire", {"previewId": preview["previewId"]})
+        assert failure.value.data["kind"] == "PreviewExpired"
+        assert home.path.read_text() == '{"model": "sonnet"}'
+
+
+async def test_a_machine_without_agents_has_nothing_to_change(home: Home) -> None:
+    home.path.unlink()
+    home.path.parent.rmdir()
+    async with home.server() as client:
+        assert (await client.request("ullage/agents/wire", {}))["agents"] == []
+        for params in ({"agent": AGENT}, {"agent": "wordstar"}):
+            with pytest.raises(RpcFailure) as failure:
+                await client.request("ullage/agents/wire", params)
+            assert failure.value.data["kind"] == "InvalidRequest"
