@@ -1,5 +1,5 @@
-"""The real Claude Code with a model on the loopback, and the hooks that `ullage wire` adds: after a compaction, the
-next request has what the summary left out."""
+"""The real Claude Code with a model on the loopback, and what `ullage wire` adds: after a compaction, the next
+request has what the summary left out, and Ullage's tools."""
 
 import json
 from pathlib import Path
@@ -63,6 +63,8 @@ async def test_after_a_compaction_and_after_a_resume_the_next_request_has_what_w
         resumed = await ask("And the third?")
         assert f"> #1 {RULE}" in resumed.replace("\\n", "\n").splitlines()
         assert resumed.count(RULE) == 1
+        # A first request does not wait long for the tools.
+        assert any("mcp__ullage__search" in request for request in model.asked)
     rows = [json.loads(line) for line in (tmp_path / "store.db.hooks.jsonl").read_text().splitlines()]
     # 2.1.316 asks for a summary a second time if it has no tags.
     assert {row["outcome"] for row in rows[:-2]} == {"kept"}
@@ -76,3 +78,5 @@ async def test_after_a_compaction_and_after_a_resume_the_next_request_has_what_w
     assert "gave back" in hooks["found"]
     assert ullage("unwire", "--yes", "--store", store, env=variables(launch)).status == 0
     assert settings(tmp_path).read_bytes() == before
+    # Claude Code has changed this file since.
+    assert "mcpServers" not in json.loads((settings(tmp_path).parent / ".claude.json").read_text())

@@ -15,7 +15,7 @@ import pytest
 from support.claude_log import ClaudeLog
 from support.command_line import PATIENCE, Ran, ullage
 from ullage.agents.table import agent_of_word
-from ullage.app.own_command import added_by
+from ullage.app.own_command import OwnCommand, added_to
 from ullage.lost.brief import HEAD, LONGEST, characters
 
 ID = "5f0f2d1c-7a55-4f0e-9a63-0d9a54a1b001"
@@ -209,12 +209,13 @@ def test_what_wire_adds_does_no_harm_where_ullage_is_gone(place: Place, tmp_path
     broken.chmod(0o755)
     line = "echo the line of before; exit 4"
     for words in (["/no/such/ullage"], [str(broken)], [sys.executable, "-m", "no_such_module"]):
-        added = added_by(agent.wiring, None, words, line)
+        added = added_to(agent.wiring.files[0], AGENT, OwnCommand(words=tuple(words)), line)
         ran = subprocess.run(["sh", "-c", added.hooks[0].command], capture_output=True, check=False, timeout=PATIENCE)
         assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
         ran = subprocess.run(["sh", "-c", added.status_line], capture_output=True, check=False, timeout=PATIENCE)
         assert ran.stdout == b"the line of before\n", words
-    assert shlex.split(added_by(agent.wiring, None, ["/a b/ullage"], None).hooks[0].command)[2] == "/a b/ullage"
+    spaced = added_to(agent.wiring.files[0], AGENT, OwnCommand(words=("/a b/ullage",)), None)
+    assert shlex.split(spaced.hooks[0].command)[2] == "/a b/ullage"
 
 
 def test_nothing_heavy_is_imported_for_a_hook_without_an_answer(place: Place) -> None:

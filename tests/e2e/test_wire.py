@@ -22,11 +22,12 @@ class Home:
         self.folder = folder
         self.path = folder / ".claude" / "settings.json"
         self.path.parent.mkdir()
+        self.state = folder / ".claude.json"
         self.store = folder / "sessions.db"
 
     def run(self, command: str, *arguments: str) -> Ran:
         home = str(self.folder)
-        variables = {"HOME": home, "USERPROFILE": home, "CLAUDE_CONFIG_DIR": ""}
+        variables = {"HOME": home, "USERPROFILE": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
         return ullage(command, "--store", self.store, *arguments, env=variables)
 
     def done(self, command: str, *arguments: str) -> str:
@@ -61,9 +62,29 @@ def test_nothing_is_changed_without_a_yes(home: Home) -> None:
 def test_settings_that_are_not_there_are_made_and_removed_again(home: Home) -> None:
     home.done("wire")
     assert set(home.value["hooks"]) == {"SessionStart", "SubagentStop"}
+    assert json.loads(home.state.read_text())["mcpServers"]["ullage"]["args"][-3:] == [
+        "mcp",
+        "--store",
+        str(home.store),
+    ]
     assert "already there" in home.done("wire")
     home.done("unwire")
     assert not home.path.exists()
+    assert not home.state.exists()
+
+
+def test_the_mcp_server_is_left_out_or_taken_out_on_demand_and_one_of_the_users_stays(home: Home) -> None:
+    home.done("wire", "--no-mcp")
+    assert not home.state.exists()
+    home.done("wire")
+    home.done("wire", "--no-mcp")
+    assert not home.state.exists()
+    own = '{"mcpServers": {"ullage": {"command": "mine"}}}'
+    home.state.write_text(own)
+    home.done("wire")
+    assert home.state.read_text() == own
+    home.done("unwire")
+    assert home.state.read_text() == own
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")
@@ -77,7 +98,7 @@ def test_a_link_stays_a_link_and_the_mode_stays(home: Home) -> None:
     assert home.path.is_symlink()
     assert b'\r\n\t\t"SessionStart"' in real.read_bytes()
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
-    assert "as it was before" in home.done("unwire")
+    assert f"{home.path} is as it was before" in " ".join(home.done("unwire").split())
     assert home.path.is_symlink()
     assert real.read_bytes() == before
 

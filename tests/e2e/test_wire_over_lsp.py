@@ -42,7 +42,7 @@ async def test_a_preview_changes_nothing_and_its_change_can_be_undone_byte_for_b
     async with home.server() as client:
         preview = await client.request("ullage/agents/wire", {"agent": AGENT, "dryRun": True})
         (agent,) = preview["agents"]
-        (file,) = agent["files"]
+        file = agent["files"][0]
         assert (preview["done"], agent["wired"], file["path"]) == (False, False, str(home.path))
         assert file["before"].encode() == SETTINGS == home.path.read_bytes()
         assert '+\t"hooks": {' in file["difference"]
@@ -54,7 +54,8 @@ async def test_a_preview_changes_nothing_and_its_change_can_be_undone_byte_for_b
         assert [(one["wired"], one["files"]) for one in again["agents"]] == [(True, [])]
 
         undone = await client.request("ullage/agents/unwire", {})
-        assert [one["notes"] for one in undone["agents"] if one["wired"]] == [["The file is as it was before."]]
+        (notes,) = [one["notes"] for one in undone["agents"] if one["wired"]]
+        assert f"{home.path} is as it was before." in notes
         assert home.path.read_bytes() == SETTINGS
 
 

@@ -1,10 +1,14 @@
-"""What an agent offers officially to run Ullage by itself: where its settings are, and which hooks are added there."""
+"""What an agent offers officially to run Ullage by itself: where its settings are, and what is added there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Literal
 
 from msgspec import Struct
 
 from ullage.agents.machine import Machine
+
+# How a settings file is written.
+Syntax = Literal["json", "toml"]
 
 
 class HookPlace(Struct, frozen=True, kw_only=True):
@@ -16,6 +20,47 @@ class HookPlace(Struct, frozen=True, kw_only=True):
     timeout: int
 
 
+class SettingsFile(Struct, frozen=True, kw_only=True):
+    """A file with the user's settings of an agent.
+
+    - `path`: returns its path.
+    - `hooks`: the hooks that are added to the object `hooks` there, each in the list of its event.
+    - `status_line`: whether the object `statusLine` there can name a command.
+    - `mcp_server`: whether the agent's MCP servers are there.
+    - `mcp_variables`: the environment variables that the server needs and gets only if they are named there.
+    """
+
+    path: Callable[[Machine], str]
+    syntax: Syntax = "json"
+    hooks: tuple[HookPlace, ...] = ()
+    status_line: bool = False
+    mcp_server: bool = False
+    mcp_variables: tuple[str, ...] = ()
+
+
+class HookInFile(Struct, frozen=True, kw_only=True):
+    """Where a hook of Ullage's is: the paths that its file may have for the agent, its event, and its numbers among the
+    groups of the event and in its group, from 0."""
+
+    paths: tuple[str, ...]
+    event: str
+    group: int
+    number: int
+
+
+class Approval(Struct, frozen=True, kw_only=True):
+    """What a user has to allow before an agent runs a hook.
+
+    - `path`: returns the path of the file in which the agent keeps it.
+    - `is_given`: says whether all these hooks are allowed by the text of that file.
+    - `remedy`: what the user has to do.
+    """
+
+    path: Callable[[Machine], str]
+    is_given: Callable[[str, Collection[HookInFile]], bool]
+    remedy: str
+
+
 def _whole(summary: str) -> str:
     return summary
 
@@ -24,16 +69,14 @@ class Wiring(Struct, frozen=True, kw_only=True):
     """How Ullage is added to an agent.
 
     - `word`: the agent's name in commands: `ullage wire WORD`.
-    - `settings`: returns the path of the file with the user's settings, a JSON object.
-    - `hooks`: the hooks that are added to the object `hooks` there, each in the list of its event.
-    - `status_line`: whether the object `statusLine` there can name a command.
-    - `mcp_command`: the agent's own command that adds an MCP server, before the words of the server's.
+    - `files`: the settings that something is added to. The agent has made the first one's folder.
+    - `approval`: what its hooks need before they run; None if nothing.
+    - `summary_in_file`: whether the agent's file has a compaction's summary by the time of the hook after it.
     - `summary_in`: returns the summary as the agent's model gets it from the text that a hook is given.
     """
 
     word: str
-    settings: Callable[[Machine], str]
-    hooks: tuple[HookPlace, ...]
-    status_line: bool = False
-    mcp_command: str = ""
+    files: tuple[SettingsFile, ...]
+    approval: Approval | None = None
+    summary_in_file: bool = False
     summary_in: Callable[[str], str] = _whole

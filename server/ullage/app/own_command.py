@@ -7,8 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ullage.agents.wiring import Wiring
-from ullage.wire.added import Added, HookEntry
+from msgspec import Struct
+
+from ullage.agents.wiring import SettingsFile
+from ullage.wire.entries import Added, HookEntry, McpServer
+
+# The name of the MCP server in agents' settings.
+_SERVER = "ullage"
 
 
 def own_words() -> tuple[str, ...]:
@@ -20,17 +25,32 @@ def own_words() -> tuple[str, ...]:
     return (sys.executable.replace("\\", "/"), "-m", "ullage")
 
 
-def added_by(wiring: Wiring, store: Path | None, words: Sequence[str], line: str | None) -> Added:
-    """Returns what is added to an agent's settings. `words` start Ullage, `store` is the session store's file if it is
-    not the usual one. `line` is the command of the status line until now; None leaves the status line alone."""
-    chosen = ("--store", str(store.absolute())) if store else ()
-    command = _silent(words, ("hook", wiring.word, *chosen))
+class OwnCommand(Struct, frozen=True, kw_only=True):
+    """How an agent starts Ullage: the words of the program, and the session store's file if it is not the usual one."""
+
+    words: tuple[str, ...]
+    store: Path | None = None
+
+    def arguments(self, *command: str) -> tuple[str, ...]:
+        """Returns the arguments of a command of Ullage's."""
+        return (*command, "--store", str(self.store.absolute())) if self.store else command
+
+
+def added_to(file: SettingsFile, word: str, own: OwnCommand, line: str | None) -> Added:
+    """Returns what is added to a settings file of the agent that commands call `word`. `line` is the command of the
+    status line until now; None leaves the status line alone."""
+    command = _silent(own.words, own.arguments("hook", word))
+    program, *first = own.words
+    arguments = (*first, *own.arguments("mcp"))
+    server = McpServer(name=_SERVER, command=program, arguments=arguments, variables=file.mcp_variables)
     return Added(
+        syntax=file.syntax,
         hooks=tuple(
             HookEntry(event=place.event, matcher=place.matcher, command=command, timeout=place.timeout)
-            for place in wiring.hooks
+            for place in file.hooks
         ),
-        status_line="" if line is None or not wiring.status_line else _chained(words, ("statusline", *chosen), line),
+        status_line=_chained(own, line) if file.status_line and line is not None else "",
+        mcp=server if file.mcp_server else None,
     )
 
 
@@ -40,9 +60,10 @@ def _silent(words: Sequence[str], arguments: Sequence[str]) -> str:
     return f"[ -x {program} ] && {whole} 2>/dev/null || true"
 
 
-def _chained(words: Sequence[str], arguments: Sequence[str], line: str) -> str:
+def _chained(own: OwnCommand, line: str) -> str:
     """Returns a shell's command for a status line that also runs the one of before, by itself if Ullage is gone."""
+    arguments = own.arguments("statusline")
     if not line:
-        return _silent(words, arguments)
-    whole = shlex.join([*words, *arguments, "--", line])
-    return f"[ -x {shlex.quote(words[0])} ] && {whole} 2>/dev/null || eval {shlex.quote(line)}"
+        return _silent(own.words, arguments)
+    whole = shlex.join([*own.words, *arguments, "--", line])
+    return f"[ -x {shlex.quote(own.words[0])} ] && {whole} 2>/dev/null || eval {shlex.quote(line)}"

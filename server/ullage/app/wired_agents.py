@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ullage.agents.agent import Agent
@@ -12,10 +12,15 @@ from ullage.agents.wiring import Wiring
 from ullage.model.errors import InvalidRequest
 
 
-def settings_path(wiring: Wiring) -> Path:
-    """Returns the file with the user's settings of an agent. It may not exist."""
+def path_here(path: Callable[[Machine], str]) -> Path:
+    """Returns a path on this machine, such as that of a settings file. There may be no file."""
     machine = Machine(system=sys.platform, home=str(Path.home()), variables=os.environ)
-    return Path(wiring.settings(machine)).expanduser()
+    return Path(path(machine)).expanduser()
+
+
+def is_here(wiring: Wiring) -> bool:
+    """Says whether the agent has a folder for its settings on this machine."""
+    return path_here(wiring.files[0].path).parent.is_dir()
 
 
 def called(words: Sequence[str]) -> list[tuple[Agent, Wiring]]:
@@ -33,7 +38,7 @@ def called(words: Sequence[str]) -> list[tuple[Agent, Wiring]]:
 
 def on_this_machine() -> list[tuple[Agent, Wiring]]:
     """Returns the agents on this machine that Ullage can be added to: those with a folder of settings."""
-    return [(agent, wiring) for agent, wiring in all_known() if settings_path(wiring).parent.is_dir()]
+    return [(agent, wiring) for agent, wiring in all_known() if is_here(wiring)]
 
 
 def all_known() -> list[tuple[Agent, Wiring]]:

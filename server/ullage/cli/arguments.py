@@ -269,6 +269,8 @@ def _wire(parser: ArgumentParser) -> None:
     _unwire(parser)
     line = "set the status line, too; the line of the command of before comes after Ullage's"
     parser.add_argument("--statusline", action="store_true", help=line)
+    server = "do not add the MCP server, with which an agent searches its own history"
+    parser.add_argument("--no-mcp", dest="mcp", action="store_false", help=server)
 
 
 def _survive(parser: ArgumentParser) -> None:

@@ -182,6 +182,7 @@ class WireOptions(UnwireOptions, frozen=True, kw_only=True):
     """The arguments of `ullage wire`."""
 
     statusline: bool
+    mcp: bool
 
 
 def read_options(args: Namespace, kind: type[T]) -> T:

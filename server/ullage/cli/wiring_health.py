@@ -1,6 +1,7 @@
 """The checks of `ullage doctor` for what `ullage wire` has added to agents: whether it is still there, and when the
 agent last ran it."""
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,13 +9,15 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ullage.app.wired_agents import all_known
+from ullage.agents.wiring import HookInFile, Wiring
+from ullage.app.wired_agents import all_known, path_here
 from ullage.cli.draw.text import ago
 from ullage.cli.hooks.kept import arrivals_path
 from ullage.cli.provider_health import Check
 from ullage.model.errors import InputError
 from ullage.store.database import default_path
-from ullage.system.wired_files import Receipt, plan_removing, read_receipt
+from ullage.system.wired_files import Receipt, plan_removing, read_receipt, read_settings
+from ullage.wire.json_added import find_handlers
 
 
 class Arrival(Struct, frozen=True, kw_only=True):
@@ -51,7 +54,7 @@ def wiring_checks(store: Path | None) -> Iterator[Check]:
             continue
         if receipt is not None:
             own = [arrival for arrival in arrivals if arrival.agent == wiring.word]
-            yield _check(agent.name, wiring.word, receipt, own)
+            yield _check(agent.name, wiring, receipt, own)
 
 
 def read_arrivals(store: Path) -> list[Arrival]:
@@ -69,15 +72,35 @@ def read_arrivals(store: Path) -> list[Arrival]:
     return found
 
 
-def _check(name: str, word: str, receipt: Receipt, arrivals: list[Arrival]) -> Check:
+def _check(name: str, wiring: Wiring, receipt: Receipt, arrivals: list[Arrival]) -> Check:
     try:
-        missing = plan_removing(receipt).is_empty
+        missing = [file.path for file in receipt.files if plan_removing(file).is_empty]
+        approved = bool(missing) or _is_approved(wiring, receipt)
     except InputError as error:
         return Check(what="hooks", found=f"{name}: {error}", remedy="correct the file")
     if missing:
-        found = f"{name}: {receipt.path} no longer has what was added"
-        return Check(what="hooks", found=found, remedy=f"add it again: ullage wire {word}")
-    return Check(what="hooks", found=f"{name}: added to {receipt.path}; {_last(arrivals)}")
+        found = f"{name}: {' and '.join(missing)} no longer has what was added"
+        return Check(what="hooks", found=found, remedy=f"add it again: ullage wire {wiring.word}")
+    added = f"{name}: added to {' and '.join(file.path for file in receipt.files)}"
+    if wiring.approval is not None and not approved:
+        return Check(what="hooks", found=f"{added}; the hooks are not allowed yet", remedy=wiring.approval.remedy)
+    return Check(what="hooks", found=f"{added}; {_last(arrivals)}")
+
+
+def _is_approved(wiring: Wiring, receipt: Receipt) -> bool:
+    """Says whether the user has allowed the hooks, if the agent asks for that. Raises `InvalidRequest`."""
+    if wiring.approval is None:
+        return True
+    config = read_settings(path_here(wiring.approval.path)) or b""
+    return wiring.approval.is_given(config.decode(errors="replace"), [*_hooks_in(receipt)])
+
+
+def _hooks_in(receipt: Receipt) -> Iterator[HookInFile]:
+    for file in receipt.files:
+        paths = tuple(dict.fromkeys((file.path, os.path.realpath(file.path))))
+        text = (read_settings(Path(file.path)) or b"").decode(errors="replace")
+        for place in find_handlers(text, file.added):
+            yield HookInFile(paths=paths, event=place.event, group=place.group, number=place.handler)
 
 
 def _last(arrivals: list[Arrival]) -> str:

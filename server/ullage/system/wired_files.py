@@ -10,18 +10,29 @@ import msgspec
 from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
-from ullage.wire.added import Added, add, take_out
+from ullage.wire.added import add, take_out
+from ullage.wire.entries import Added
 
 
-class Receipt(Struct, frozen=True, kw_only=True):
-    """What was done to an agent's settings at `path`: what was `added`, and the file `before` and `after`. `before` is
-    None if there was no file."""
+class WiredFile(Struct, frozen=True, kw_only=True):
+    """What was done to a settings file at `path`: what was `added`, and the file `before` and `after`. `before` is None
+    if there was no file."""
 
-    agent: str
     path: str
     added: Added
     before: bytes | None
     after: bytes
+
+
+class Receipt(Struct, frozen=True, kw_only=True):
+    """What was added to an agent of this name: the files."""
+
+    agent: str
+    files: tuple[WiredFile, ...]
+
+    def file(self, path: Path) -> WiredFile | None:
+        """Returns what was done to the file at `path`, or None if nothing was."""
+        return next((file for file in self.files if file.path == str(path)), None)
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -53,19 +64,22 @@ def read_receipt(store: Path, word: str) -> Receipt | None:
         raise InvalidRequest(f"{path}: not a receipt that can be read ({error})") from error
 
 
-def plan_adding(path: Path, added: Added, receipt: Receipt | None) -> tuple[Change, Receipt]:
-    """Returns the change that adds something to the settings at `path`, in place of what the receipt says was added,
-    and the receipt for it. Raises `InvalidRequest` if the settings can't be changed."""
-    now, before = read_settings(path), settings_without(path, receipt)
-    after = _convert(path, before, lambda text: add(text, added))
-    kept = Receipt(agent=receipt.agent if receipt else "", path=str(path), added=added, before=before, after=after)
-    return Change(path=path, before=now, after=after), kept
+def plan_adding(path: Path, added: Added, wired: WiredFile | None) -> tuple[Change, WiredFile | None]:
+    """Returns the change that adds something to the settings at `path`, in place of what was added before, and what it
+    does. This is None if there is nothing to add, or the user has added it already. Raises `InvalidRequest` if the
+    settings can't be changed."""
+    now, before = read_settings(path), settings_without(path, wired)
+    after = None if added.is_empty else _convert(path, before, lambda text: add(text, added))
+    if after is None or after == before:
+        return Change(path=path, before=now, after=before), None
+    done = WiredFile(path=str(path), added=added, before=before, after=after)
+    return Change(path=path, before=now, after=after), done
 
 
-def plan_removing(receipt: Receipt) -> Change:
+def plan_removing(wired: WiredFile) -> Change:
     """Returns the change that takes out what was added. Raises `InvalidRequest` if the settings can't be changed."""
-    now = read_settings(Path(receipt.path))
-    return Change(path=Path(receipt.path), before=now, after=_without(now, receipt))
+    now = read_settings(Path(wired.path))
+    return Change(path=Path(wired.path), before=now, after=_without(now, wired))
 
 
 def apply(change: Change) -> None:
@@ -96,11 +110,11 @@ def keep_receipt(store: Path, word: str, receipt: Receipt | None) -> None:
         raise InvalidRequest(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def settings_without(path: Path, receipt: Receipt | None) -> bytes | None:
-    """Returns the bytes of a settings file without what the receipt says was added; None if there is no file. Raises
+def settings_without(path: Path, wired: WiredFile | None) -> bytes | None:
+    """Returns the bytes of a settings file without what was added; None if there is no file. Raises
     `InvalidRequest`."""
     now = read_settings(path)
-    return _without(now, receipt) if receipt else now
+    return _without(now, wired) if wired else now
 
 
 def read_settings(path: Path) -> bytes | None:
@@ -113,18 +127,18 @@ def read_settings(path: Path) -> bytes | None:
         raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _without(now: bytes | None, receipt: Receipt) -> bytes | None:
-    """Returns a file without what the receipt says was added: as it was before, unless it has changed since."""
-    if now is None or now == receipt.after:
-        return None if now is None else receipt.before
-    before = (receipt.before or b"").decode()
-    return _convert(Path(receipt.path), now, lambda text: take_out(text, receipt.added, before))
+def _without(now: bytes | None, wired: WiredFile) -> bytes | None:
+    """Returns a file without what was added: as it was before, unless it has changed since."""
+    if now is None or now == wired.after:
+        return None if now is None else wired.before
+    before = (wired.before or b"").decode()
+    return _convert(Path(wired.path), now, lambda text: take_out(text, wired.added, before))
 
 
 def _convert(path: Path, data: bytes | None, change: Callable[[str], str]) -> bytes:
     try:
         return change((data or b"").decode()).encode()
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise InvalidRequest(f"{path}: not UTF-8; nothing was changed") from error
     except InvalidRequest as error:
         raise InvalidRequest(f"{path}: {error}; nothing was changed") from error

@@ -1,143 +1,17 @@
-"""Adds Ullage's hooks and status line to the text of an agent's settings, and takes them out again."""
+"""Adds Ullage to the text of a settings file, and takes it out again, in the file's own syntax."""
 
-from collections.abc import Sequence
-from typing import Any
+from ullage.wire import json_added, toml_added
+from ullage.wire.entries import Added
 
-from msgspec import Struct
-
-from ullage.model.errors import InvalidRequest
-from ullage.model.json_values import as_list, as_object
-from ullage.wire.json_edits import add_child, remove_child, replace_value
-from ullage.wire.json_text import Node, read_text
-
-_HOOKS, _LINE = "hooks", "statusLine"
-_EMPTY = "{}\n"
-
-
-class HookEntry(Struct, frozen=True, kw_only=True):
-    """A hook of Ullage's: the event, the matcher ("" for always), the command, and its most seconds."""
-
-    event: str
-    matcher: str
-    command: str
-    timeout: int
-
-
-class Added(Struct, frozen=True, kw_only=True):
-    """What is added to settings. `status_line` is the command of the status line; "" leaves it alone."""
-
-    hooks: tuple[HookEntry, ...]
-    status_line: str = ""
+_ROOMS = {"json": json_added, "toml": toml_added}
 
 
 def add(text: str, added: Added) -> str:
-    """Returns the settings with what is added. An empty text becomes settings of its own. Raises `InvalidRequest` if
-    this can't be added to the text."""
-    text = text if text.strip("\ufeff \t\r\n") else text + _EMPTY
-    for hook in added.hooks:
-        text = _add_hook(text, hook)
-    return _set_line(text, added.status_line) if added.status_line else text
+    """Returns the settings with what is added. Raises `InvalidRequest` if this can't be added to the text."""
+    return text if added.is_empty else _ROOMS[added.syntax].add(text, added)
 
 
 def take_out(text: str, added: Added, before: str) -> str:
-    """Returns the settings without what was added to `before`, whatever else has changed since. Objects and lists that
-    are empty then stay only if `before` had them. Raises `InvalidRequest` if the text is not JSON."""
-    old = as_object(read_text(before).value if before.strip("\ufeff \t\r\n") else None)
-    commands = [hook.command for hook in added.hooks]
-    while (place := _find_handler(read_text(text), commands)) is not None:
-        text = _remove_handler(text, place, old)
-    return _restore_line(text, added.status_line, old) if added.status_line else text
-
-
-def old_line(text: str) -> str:
-    """Returns the command of the status line in settings; "" if there is none."""
-    root = read_text(text) if text.strip("\ufeff \t\r\n") else None
-    command = as_object(as_object(root.value if root else {}).get(_LINE)).get("command")
-    return command if isinstance(command, str) else ""
-
-
-def _add_hook(text: str, hook: HookEntry) -> str:
-    root = _root(text)
-    handler = {"type": "command", "command": hook.command, "timeout": hook.timeout}
-    matcher = {"matcher": hook.matcher} if hook.matcher else {}
-    group: dict[str, Any] = {**matcher, "hooks": [handler]}
-    hooks = root.member(_HOOKS)
-    if hooks is None:
-        return add_child(text, root, {hook.event: [group]}, _HOOKS)
-    _demand(hooks.is_object, f'"{_HOOKS}" is not an object')
-    groups = hooks.member(hook.event)
-    if groups is None:
-        return add_child(text, hooks, [group], hook.event)
-    _demand(groups.is_list, f'"{hook.event}" is not a list')
-    return text if group in groups.value else add_child(text, groups, group)
-
-
-def _set_line(text: str, command: str) -> str:
-    root = _root(text)
-    line = root.member(_LINE)
-    if line is None:
-        return add_child(text, root, {"type": "command", "command": command}, _LINE)
-    _demand(line.is_object, f'"{_LINE}" is not an object')
-    node = line.member("command")
-    return add_child(text, line, command, "command") if node is None else replace_value(text, node, command)
-
-
-def _restore_line(text: str, command: str, old: dict[str, Any]) -> str:
-    """Puts the status line's command of before back, unless the user has chosen another one since."""
-    root = _root(text)
-    line = root.member(_LINE)
-    node = line.member("command") if line else None
-    if line is None or node is None or node.value != command:
-        return text
-    before = as_object(old.get(_LINE))
-    if "command" in before:
-        return replace_value(text, node, before["command"])
-    if _LINE in old:
-        return remove_child(text, line, line.keys.index("command"))
-    return remove_child(text, root, root.keys.index(_LINE))
-
-
-class _Place(Struct, frozen=True, kw_only=True):
-    """Where a handler of ours is: its event, its group's place there, and its own place in the group."""
-
-    event: str
-    group: int
-    handler: int
-
-
-def _find_handler(root: Node, commands: Sequence[str]) -> _Place | None:
-    for event, groups in as_object(as_object(root.value).get(_HOOKS)).items():
-        for number, group in enumerate(as_list(groups)):
-            for place, handler in enumerate(as_list(as_object(group).get(_HOOKS))):
-                if as_object(handler).get("command") in commands:
-                    return _Place(event=event, group=number, handler=place)
-    return None
-
-
-def _remove_handler(text: str, place: _Place, old: dict[str, Any]) -> str:
-    """Removes a handler, and what has nothing else in it: its group, then its event and the object of hooks unless they
-    were there before."""
-    root = _root(text)
-    hooks = root.member(_HOOKS)
-    groups = hooks.member(place.event) if hooks else None
-    handlers = groups.children[place.group].member(_HOOKS) if groups else None
-    if hooks is None or groups is None or handlers is None:
-        return text
-    if len(handlers.children) > 1:
-        return remove_child(text, handlers, place.handler)
-    if len(groups.children) > 1 or place.event in as_object(old.get(_HOOKS)):
-        return remove_child(text, groups, place.group)
-    if len(hooks.children) > 1 or _HOOKS in old:
-        return remove_child(text, hooks, hooks.keys.index(place.event))
-    return remove_child(text, root, root.keys.index(_HOOKS))
-
-
-def _root(text: str) -> Node:
-    root = read_text(text)
-    _demand(root.is_object, "it is not an object")
-    return root
-
-
-def _demand(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise InvalidRequest(otherwise)
+    """Returns the settings without what was added to `before`, whatever else has changed since. Raises
+    `InvalidRequest` if the text can't be read, or the addition can't be taken out of it."""
+    return text if added.is_empty else _ROOMS[added.syntax].take_out(text, added, before)

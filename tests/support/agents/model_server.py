@@ -35,6 +35,8 @@ class ModelServer:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        # What it says in its answers, besides their number.
+        self.words = ""
         self.inflated = 0
         self.until_summary = False
         self.summary_words: tuple[str, ...] = _SUMMARY_WORDS
@@ -83,7 +85,7 @@ class ModelServer:
         wanted = any(word in last for word in self.summary_words)
         if wanted and self.until_summary:
             self.inflated = 0
-        return say(SUMMARY if wanted else f"This is answer {len(self.asked)}.")
+        return say(SUMMARY if wanted else f"This is answer {len(self.asked)}.{self.words}")
 
     async def _stream(self, exchange: Exchange, wire: Dialect) -> None:
         items = wire.items(exchange.body)

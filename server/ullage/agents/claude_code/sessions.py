@@ -39,6 +39,11 @@ def settings_pattern(machine: Machine) -> str:
     return f"{_home(machine)}/settings.json"
 
 
+def state_path(machine: Machine) -> str:
+    """Returns the path of the file that Claude Code keeps its state in, and the user's MCP servers."""
+    return f"{machine.folder('CLAUDE_CONFIG_DIR', '')}/.claude.json"
+
+
 def running_patterns(machine: Machine) -> tuple[str, ...]:
     """Returns a glob pattern for the files that exist while Claude Code runs: `PID.json` with its `pid`, `sessionId`,
     `cwd` and `status`."""

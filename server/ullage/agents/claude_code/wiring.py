@@ -4,8 +4,8 @@ type, which ends right before; that hook is awaited."""
 
 import re
 
-from ullage.agents.claude_code.sessions import settings_pattern
-from ullage.agents.wiring import HookPlace, Wiring
+from ullage.agents.claude_code.sessions import settings_pattern, state_path
+from ullage.agents.wiring import HookPlace, SettingsFile, Wiring
 
 # The model's thoughts before the summary, which its next request does not have.
 _ANALYSIS = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
@@ -19,13 +19,17 @@ def _summary_in(text: str) -> str:
 
 WIRING = Wiring(
     word="claude-code",
-    settings=settings_pattern,
-    hooks=(
-        # What was given back is lost when the session is resumed, so it is given again then.
-        HookPlace(event="SessionStart", matcher="compact|resume", timeout=_TIMEOUT),
-        HookPlace(event="SubagentStop", timeout=_TIMEOUT),
+    files=(
+        SettingsFile(
+            path=settings_pattern,
+            hooks=(
+                # What was given back is lost when the session is resumed, so it is given again then.
+                HookPlace(event="SessionStart", matcher="compact|resume", timeout=_TIMEOUT),
+                HookPlace(event="SubagentStop", timeout=_TIMEOUT),
+            ),
+            status_line=True,
+        ),
+        SettingsFile(path=state_path, mcp_server=True),
     ),
-    status_line=True,
-    mcp_command="claude mcp add --scope user ullage --",
     summary_in=_summary_in,
 )

@@ -6,6 +6,7 @@ from ullage.agents.codex.inserted import INSERTED
 from ullage.agents.codex.segments import companions, references
 from ullage.agents.codex.sessions import facts_of, patterns, title_of
 from ullage.agents.codex.thresholds import OWN_CONTEXT, SETTINGS
+from ullage.agents.codex.wiring import WIRING
 
 AGENT = Agent(
     name="Codex",
@@ -17,4 +18,5 @@ AGENT = Agent(
     own_settings=SETTINGS,
     acp=AcpAgent(compact_command="compact"),
     inserted=INSERTED,
+    wiring=WIRING,
 )

@@ -522,6 +522,7 @@ _shtab_ullage_wire_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-y,--yes}"[do not ask]"
   "--statusline[set the status line, too\; the line of the command of before comes after Ullage\'s]"
+  "--no-mcp[do not add the MCP server, with which an agent searches its own history]"
   "--store[the session store\'s file\; \`doctor\` names the usual one]:PATH:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"

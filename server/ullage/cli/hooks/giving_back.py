@@ -10,6 +10,13 @@ from ullage.lost.left_out import count_kinds
 from ullage.system.single_files import parse_file
 
 
+def is_summary_known(agent: str, summary: str) -> bool:
+    """Says whether the summary of a compaction that has just ended is known: it was kept, or the agent's file has it
+    by now."""
+    known = agent_of_word(agent)
+    return bool(summary or (known and known.wiring and known.wiring.summary_in_file))
+
+
 def brief_of(agent: str, path: str, summary: str) -> tuple[str, dict[str, int]]:
     """Returns the brief for the conversation in a file, and how many losses of each kind are in it. It is empty if
     nothing was left out.

@@ -83,14 +83,15 @@ class _Hook:
         summary, path = take_summary(self._store, self._session), said.get("transcript_path")
         if not isinstance(path, str) or not self._session:
             self.note("failed")
-        elif summary if after_compaction else was_given(self._store, self._session):
+        elif after_compaction or was_given(self._store, self._session):
             # Imports the readers of transcripts.
-            from ullage.cli.hooks.giving_back import brief_of  # noqa: PLC0415
+            from ullage.cli.hooks.giving_back import brief_of, is_summary_known  # noqa: PLC0415
 
+            if after_compaction and not is_summary_known(self._agent, summary):
+                self.note("no summary")
+                return
             text, given = brief_of(self._agent, path, summary if after_compaction else "")
             self.note("given" if text else "nothing", text, given)
-        elif after_compaction:
-            self.note("no summary")
 
     def _write_note(self, outcome: str, characters: int = 0, given: "dict[str, int] | None" = None) -> None:
         try:

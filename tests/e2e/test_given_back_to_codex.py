@@ -1,0 +1,131 @@
+"""The real Codex with a model on the loopback, and what `ullage wire` adds: Codex runs the hook once the user has
+trusted it, and after a compaction the next request has what the summary left out, and Ullage's tools."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from support.agents.model_server import SUMMARY, ModelServer
+from support.agents.panes import HAS_TMUX, panes
+from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
+from support.command_line import Ran, ullage
+from support.systems import needs_linux
+from ullage.lost.brief import HEAD, LONGEST
+
+SEAT = SEATED[1]
+DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."
+_TRUST = "Trust all and continue"
+
+
+def _prepare(home: Path, url: str) -> Mapping[str, str]:
+    """Configures Codex once: what was added to its settings since stays."""
+    config = home / "codex" / "config.toml"
+    known = config.read_bytes() if config.exists() else None
+    variables = SEAT.known.prepare(home, url)
+    config.write_bytes(b"# mine\n" + config.read_bytes() if known is None else known)
+    return variables
+
+
+_KNOWN = replace(SEAT.known, prepare=_prepare)
+_ARGUMENTS = ("exec", "--skip-git-repo-check")
+CODEX = OneShot(
+    known=_KNOWN,
+    first=_ARGUMENTS,
+    again=(*_ARGUMENTS, "resume", "--last"),
+    figure=lambda _: 0,
+    compacts_at=SEAT.compacts_at,
+)
+
+
+class Home:
+    """A home folder with Codex's settings, and a store."""
+
+    def __init__(self, folder: Path, model: ModelServer) -> None:
+        self.folder = folder
+        self.launch = _KNOWN.launch(folder, model.url)
+        self._model = model
+
+    def ullage(self, *arguments: str) -> Ran:
+        variables = {name: self.launch.environment[name] for name in ("HOME", "CODEX_HOME")}
+        return ullage(*arguments, "--store", self.folder / "store.db", env=variables)
+
+    def hooks(self) -> tuple[str, str]:
+        """What `ullage doctor` says of the hooks, and what the user shall do."""
+        (check,) = [check for check in self.ullage("doctor", "--json").json["checks"] if check["what"] == "hooks"]
+        return check["found"], check["remedy"]
+
+    async def ask(self, prompt: str, *, again: bool = True) -> str:
+        """Returns the last request that has the prompt."""
+        known = len(self._model.asked)
+        await CODEX.ask(self.folder, self._model.url, prompt, again=again)
+        return [request for request in self._model.asked[known:] if prompt in request][-1]
+
+    async def trust(self) -> None:
+        """Answers Codex's question about new hooks."""
+        command = (*self.launch.command, *SEAT.arguments)
+        with panes(self.folder) as opened:
+            pane = opened.open("codex", command, self.launch.environment, self.launch.cwd)
+            await pane.until(_TRUST)
+            await pane.type("2")
+            await pane.until(SEAT.ready)
+
+    def files(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in (self.folder / "codex").iterdir() if path.suffix in _SETTINGS}
+
+    def arrivals(self) -> list[tuple[str, str, int]]:
+        lines = (self.folder / "store.db.hooks.jsonl").read_text().splitlines()
+        rows = [json.loads(line) for line in lines]
+        return [(row["event"], row["outcome"], row["characters"]) for row in rows]
+
+
+_SETTINGS = (".toml", ".json")
+
+
+@pytest.mark.long
+@needs_linux
+@pytest.mark.skipif(not HAS_TMUX, reason="needs tmux")
+async def test_after_its_hook_is_trusted_codex_gets_what_its_summary_left_out(tmp_path: Path) -> None:
+    if not _KNOWN.program.exists():
+        pytest.skip("Codex is not installed; scripts/rigs/agents.sh gets it")
+    model = ModelServer()
+    async with model.serving():
+        model.until_summary, model.summary_words = True, SUMMARY_WORDS
+        home = Home(tmp_path, model)
+        before = home.files()
+        assert home.ullage("wire", "codex", "--yes").status == 0
+        found, remedy = home.hooks()
+        assert "not allowed yet" in found
+        assert _TRUST in remedy
+        await home.trust()
+        found, remedy = home.hooks()
+        assert ("no hook has arrived yet" in found, remedy) == (True, "")
+
+        model.words = f" {DECISION}"
+        assert '"mcp__ullage"' in await home.ask("Which port is it?", again=False)
+        model.words = ""
+        model.inflated = SEAT.compacts_at
+        assert HEAD[:40] not in await home.ask("And the one beside it?")
+        compacted = json.loads(await home.ask("And the third?"))
+        texts = [json.dumps(item, ensure_ascii=False) for item in compacted["input"]]
+        places = [number for number, text in enumerate(texts) if DECISION in text]
+        (place,) = places
+        assert "8443" not in SUMMARY
+        assert compacted["input"][place]["role"] == "developer"
+        assert SUMMARY in texts[place - 1]
+        assert "And the third?" in texts[place + 1]
+        (text,) = [part["text"] for part in compacted["input"][place]["content"]]
+        assert text.startswith(HEAD)
+        assert home.arrivals() == [("SessionStart compact", "given", len(text))]
+        assert len(text) <= LONGEST
+        # The agent's own file keeps it.
+        assert (await home.ask("And the fourth?")).count(DECISION) == 1
+        assert "gave back" in home.hooks()[0]
+    assert home.ullage("unwire", "--yes").status == 0
+    after = home.files()
+    assert {name: data for name, data in after.items() if name != "config.toml"} == {}
+    # Codex has added to it what the user has trusted.
+    assert after["config.toml"].startswith(before["config.toml"])
+    assert b"ullage" not in after["config.toml"].replace(str(tmp_path).encode(), b"")
