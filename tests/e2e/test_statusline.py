@@ -175,7 +175,7 @@ def test_a_full_context_is_marked_in_words_and_colour(place: Place) -> None:
 def test_a_quiet_line_is_empty_until_few_calls_are_left(place: Place) -> None:
     place.show(row())
     assert place.line("--quiet", given=said()) == ""
-    place.show(row(calls_left=[2, 5]))
+    place.show(row(calls_left=[2, 5], nearness="imminent"))
     assert place.line("--quiet", given=said()).startswith("▲ 46%")
 
 

@@ -6,7 +6,7 @@ from support.example_messages import Examples
 from support.example_settings import PROJECT
 from support.workspace import START, TestClient, as_json
 from ullage.api.following_methods import FollowingChange, wire_rows
-from ullage.model.figure import ThresholdSource, WindowSource
+from ullage.model.figure import Nearness, ThresholdSource, WindowSource
 from ullage.model.followed import FollowedRow
 from ullage.model.updates import FollowedFrom
 from ullage.model.usage import UsageSource
@@ -33,6 +33,7 @@ FOLLOWED = (
         compacts_at=167_000,
         compacts_at_source=ThresholdSource.LEARNED,
         calls_left=(14, 41),
+        nearness=Nearness.FAR,
         messages=58,
         updated_at=START,
     ),

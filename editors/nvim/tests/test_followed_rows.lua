@@ -16,8 +16,17 @@ T['a row has its figure in words'] = MiniTest.new_set({
     { { used_source = 'estimated' }, 'CC ~46 %', '~46 % of 200K, compacts at 55 %, 20 to 31 calls left' },
     { { window = vim.NIL, compacts_at = vim.NIL, calls_left = vim.NIL }, 'CC 92K', '92K of ?' },
     { { used = vim.NIL, calls_left = vim.NIL }, 'CC ?', '?, compacts at 55 %' },
-    { { calls_left = { 2, 4 } }, 'CC 46 %, 2 to 4 calls left', '46 % of 200K, compacts at 55 %, 2 to 4 calls left' },
-    { { calls_left = { 1, 1 } }, 'CC 46 %, 1 call left', '46 % of 200K, compacts at 55 %, 1 call left' },
+    { { calls_left = { 2, 4 } }, 'CC 46 %', '46 % of 200K, compacts at 55 %, 2 to 4 calls left' },
+    {
+      { calls_left = { 2, 4 }, nearness = 'imminent' },
+      'CC 46 %, 2 to 4 calls left',
+      '46 % of 200K, compacts at 55 %, 2 to 4 calls left',
+    },
+    {
+      { calls_left = { 1, 1 }, nearness = 'near' },
+      'CC 46 %, 1 call left',
+      '46 % of 200K, compacts at 55 %, 1 call left',
+    },
     {
       { agent = 'Gemini CLI', agent_short = 'Gemini', compacts_at = vim.NIL },
       'Gemini 46 %',
@@ -30,29 +39,6 @@ T['a row has its figure in words'] = MiniTest.new_set({
 T['a row has its figure in words']['short and long'] = function(fields, brief, figures)
   local read_row = read(fields)
   eq({ rows.brief(read_row), rows.figures(read_row) }, { brief, figures })
-end
-
-T['a compaction is near or imminent'] = MiniTest.new_set({
-  parametrize = {
-    { {}, 'normal' },
-    { { used = 126000, calls_left = { 9, 12 } }, 'normal' },
-    { { used = 126000, calls_left = { 8, 12 } }, 'near' },
-    { { used = 126000, calls_left = { 2, 12 } }, 'imminent' },
-    { { used = 120000, calls_left = { 2, 12 } }, 'near' },
-    { { used = 22000, calls_left = { 2, 49 } }, 'normal' },
-    { { used = 167000 }, 'imminent' },
-    { { calls_left = vim.NIL, used = 152000 }, 'near' },
-    { { calls_left = vim.NIL, used = 163000 }, 'imminent' },
-    { { compacts_at = vim.NIL, calls_left = vim.NIL, used = 163000 }, 'normal' },
-    { { compacts_at = vim.NIL, calls_left = vim.NIL, used = 196000 }, 'imminent' },
-    { { compacts_at = vim.NIL, calls_left = { 2, 3 }, used = 163000 }, 'imminent' },
-    { { window = vim.NIL, compacts_at = vim.NIL, used = 900000 }, 'normal' },
-    { { used = vim.NIL }, 'normal' },
-    { { live = false, used = 167000 }, 'normal' },
-  },
-})
-T['a compaction is near or imminent']['by its distance'] = function(fields, nearness)
-  eq(rows.nearness(read(vim.tbl_extend('keep', fields, { compacts_at = 167000 }))), nearness)
 end
 
 T['a warning says how near the compaction is'] = MiniTest.new_set({
@@ -75,17 +61,20 @@ end
 T['rows that cannot be read are left out, and so are fields of a wrong type'] = function()
   eq(rows.read('nothing'), {})
   eq(rows.read({ 3, {}, { session_id = 4 } }), {})
-  local odd = rows.read({ { session_id = 's', used = 'many', calls_left = { 1 }, live = 'yes', warnings = { 3 } } })[1]
-  eq({ odd.used, odd.calls_left, odd.live, odd.warnings }, { nil, nil, false, {} })
+  local odd = rows.read({
+    { session_id = 's', used = 'many', calls_left = { 1 }, live = 'yes', warnings = { 3 }, nearness = 'odd' },
+  })[1]
+  eq({ odd.used, odd.calls_left, odd.live, odd.warnings, odd.nearness }, { nil, nil, false, {}, 'far' })
   eq(rows.figures(odd), '?')
 end
 
 T['a row of the wire is read as one of the file'] = function()
-  local wire = { sessionId = 's', agentShort = 'CC', compactsAtSource = 'rule', callsLeft = { 1, 2 }, agent = 'X' }
+  local wire =
+    { sessionId = 's', agentShort = 'CC', compactsAtSource = 'rule', callsLeft = { 1, 2 }, nearness = 'near' }
   local known = rows.read_wire({ wire })[1]
   eq(
-    { known.session_id, known.agent_short, known.compacts_at_source, known.calls_left },
-    { 's', 'CC', 'rule', { 1, 2 } }
+    { known.session_id, known.agent_short, known.compacts_at_source, known.calls_left, known.nearness },
+    { 's', 'CC', 'rule', { 1, 2 }, 'near' }
   )
 end
 

@@ -36,7 +36,7 @@ end
 T['two live agents are in the statusline, the fullest first, and no server is started'] = function()
   start({
     row({ session_id = 'codex', agent = 'Codex', agent_short = 'Codex', used = 24000 }),
-    row({ calls_left = { 5, 9 } }),
+    row({ calls_left = { 5, 9 }, nearness = 'near' }),
   })
   shows('CC 46 %, 5 to 9 calls left · Codex 12 %')
   eq(child.lua_get("require('ullage').statusline()"), '%#UllageWarnBar#CC 46 %%, 5 to 9 calls left%* · Codex 12 %%')
@@ -47,7 +47,7 @@ end
 T['lualine shows the agents, in the colour of the most urgent one'] = function()
   start({
     row({ session_id = 'codex', agent = 'Codex', agent_short = 'Codex', used = 24000 }),
-    row({ calls_left = { 1, 2 } }),
+    row({ calls_left = { 1, 2 }, nearness = 'imminent' }),
   })
   child.lua("require('lualine').setup({ sections = { lualine_x = { 'ullage' } } })")
   local shown = 'vim.api.nvim_eval_statusline(vim.o.statusline, { highlights = true })'
@@ -94,7 +94,8 @@ T['a change is shown, and so is that the agent has ended'] = function()
   end)
   local folder = start({ row({ process_id = process.pid }) })
   shows('CC 46 %')
-  write({ row({ cwd = folder, used = 160000, process_id = process.pid, calls_left = { 1, 2 } }) })
+  local imminent = { calls_left = { 1, 2 }, nearness = 'imminent' }
+  write({ row(vim.tbl_extend('error', imminent, { cwd = folder, used = 160000, process_id = process.pid })) })
   shows('CC 80 %, 1 to 2 calls left')
   process:kill('sigkill')
   process:wait()
@@ -142,30 +143,30 @@ T['the agent in the current terminal is shown, and elsewhere those of the folder
 end
 
 T['in quiet mode nothing is shown until two calls are left'] = function()
-  local folder = start({ row({ calls_left = { 3, 9 } }) })
+  local folder = start({ row({ calls_left = { 3, 9 }, nearness = 'near' }) })
   child.lua("require('ullage').setup({ store = vim.env.ULLAGE_STORE, statusline = { quiet = true } })")
   shows('')
-  write({ row({ cwd = folder, calls_left = { 2, 9 } }) })
+  write({ row({ cwd = folder, calls_left = { 2, 9 }, nearness = 'imminent' }) })
   shows('CC 46 %, 2 to 9 calls left')
 end
 
 T['an imminent compaction is told once, and again after there was room'] = function()
-  local folder = start({ row({ calls_left = { 3, 9 } }) })
+  local folder = start({ row({ calls_left = { 3, 9 }, nearness = 'near' }) })
   shows('CC 46 %, 3 to 9 calls left')
   eq(child.lua_get('_G.said'), {})
-  local function told(fields, text, times)
-    write({ row(vim.tbl_extend('force', { cwd = folder }, fields)) })
+  local function told(nearness, fields, text, times)
+    write({ row(vim.tbl_extend('force', { cwd = folder, nearness = nearness }, fields)) })
     shows(text)
     local said = child.lua_get('_G.said')
     eq({ said, #said }, { said, times })
   end
-  told({ calls_left = { 2, 5 } }, 'CC 46 %, 2 to 5 calls left', 1)
+  told('imminent', { calls_left = { 2, 5 } }, 'CC 46 %, 2 to 5 calls left', 1)
   eq(child.lua_get('_G.said[1]'), 'Claude Code compacts in 2 to 5 calls: 46 % full, compacts at 55 %. (:Ullage agents)')
-  told({ calls_left = { 1, 4 } }, 'CC 46 %, 1 to 4 calls left', 1)
-  told({ calls_left = { 3, 4 } }, 'CC 46 %, 3 to 4 calls left', 1)
-  told({ calls_left = { 2, 4 } }, 'CC 46 %, 2 to 4 calls left', 1)
-  told({ used = 30000, calls_left = { 40, 60 } }, 'CC 15 %', 1)
-  told({ calls_left = { 1, 2 } }, 'CC 46 %, 1 to 2 calls left', 2)
+  told('imminent', { calls_left = { 1, 4 } }, 'CC 46 %, 1 to 4 calls left', 1)
+  told('near', { calls_left = { 3, 4 } }, 'CC 46 %, 3 to 4 calls left', 1)
+  told('imminent', { calls_left = { 2, 4 } }, 'CC 46 %, 2 to 4 calls left', 1)
+  told('far', { used = 30000, calls_left = { 40, 60 } }, 'CC 15 %', 1)
+  told('imminent', { calls_left = { 1, 2 } }, 'CC 46 %, 1 to 2 calls left', 2)
 end
 
 T["the follower's warnings are told once"] = function()

@@ -267,6 +267,14 @@ T['rows and lines stay in step through opening and closing'] = function()
   eq(#view.rows, 2)
 end
 
+T["what the agent's program wrote as the user has the agent's name"] = function()
+  local shown_lines = lines({
+    text('1', 'user', 'Fix it.'),
+    text('2', 'user', '<local-command-stdout>Compacted', { byAgent = true }),
+  })
+  eq(shown_lines, { 'you        Fix it.', 'agent      <local-command-stdout>Compacted' })
+end
+
 T['a summary streams into its marker line by line'] = function()
   local view = view_of({
     text('1', 'user', 'task'),

@@ -12,13 +12,15 @@ export function messageMarkdown(message: Message): string {
 }
 
 /** Returns the word for who speaks, or that the message has results of tools. */
-export function speakerOf(message: Message): string {
-  return message.content.some((block) => block.type === 'tool_result') ? 'tool result' : speaker(message.role);
+function speakerOf({ message, byAgent }: Entry): string {
+  if (message.content.some((block) => block.type === 'tool_result')) return 'tool result';
+  return speaker(byAgent ? 'agent' : message.role);
 }
 
 /** Returns `#12 assistant`. What an edit put into the context has no number, because it is not in the transcript. */
-export function entryName({ message, index, inserted }: Entry): string {
-  if (!inserted) return `${numberOf(index)} ${speakerOf(message)}`;
+export function entryName(entry: Entry): string {
+  const { message, index, inserted } = entry;
+  if (!inserted) return `${numberOf(index)} ${speakerOf(entry)}`;
   return message.content.some((block) => block.type === 'context_compaction') ? 'summary' : 'notice';
 }
 

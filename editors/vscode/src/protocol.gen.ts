@@ -411,7 +411,8 @@ export type EditTrigger = "manual" | "automatic";
 
 /**
  * A message in a page. `index` is its index in the transcript. `tokens` is its calibrated count in the context, 0 if it
- * is archived. `inserted` is true for markers and notices, which an edit put into the view.
+ * is archived. `inserted` is true for markers and notices, which an edit put into the view. `by_agent` is true for a
+ * message with the user's role that the agent's program wrote: a reminder, a command's output, a summary.
  */
 export interface Entry {
   readonly message: Message;
@@ -420,6 +421,7 @@ export interface Entry {
   readonly archived: boolean;
   readonly pinned: boolean;
   readonly inserted: boolean;
+  readonly byAgent: boolean;
 }
 
 /**
@@ -492,9 +494,10 @@ export interface FileDifference {
  * one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation.
  * `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so.
  * `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until
- * `compactsAt` in four of five cases. `compactCommand` is what a user types in the agent to compact the conversation,
- * "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences
- * for the user.
+ * `compactsAt` in four of five cases. `nearness` is how near `compactsAt` is, or the end of the window if nothing
+ * compacts the context; it is null if the conversation is not live. `compactCommand` is what a user types in the agent
+ * to compact the conversation, "" if it is not known; some agents take what the summary must keep after it
+ * (`takesFocus`). `warnings` are sentences for the user.
  */
 export interface FollowedConversation {
   readonly sessionId: string;
@@ -516,6 +519,7 @@ export interface FollowedConversation {
   readonly compactsAt: number | null;
   readonly compactsAtSource: ThresholdSource | null;
   readonly callsLeft: readonly number[] | null;
+  readonly nearness: Nearness | null;
   readonly messages: number | null;
   readonly warnings: readonly string[];
   readonly updatedAt: number;
@@ -936,6 +940,12 @@ export interface ModelSettings {
   /** Context settings of this model's sessions that differ, for example its strategies. */
   readonly context?: Readonly<Record<string, unknown>>;
 }
+
+/**
+ * How near the compaction of a context is, or the end of the window where nothing compacts it. `imminent`: so few calls
+ * are left that a user who wants to act must act now; `near`: it is worth a look; `far`: neither.
+ */
+export type Nearness = "far" | "near" | "imminent";
 
 /** Starts a session, with the settings and tools that are given. All fields are optional. */
 export interface NewSessionParams {

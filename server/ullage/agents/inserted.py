@@ -9,6 +9,8 @@ from functools import cache
 
 from msgspec import Struct
 
+from ullage.model.blocks import TextBlock, ToolResultBlock
+from ullage.model.message import Message, Role
 from ullage.model.standing_instructions import INSTRUCTION_FILES
 
 # Characters. A longer text in tags is not recognised; the bound keeps the search fast on large messages.
@@ -62,6 +64,15 @@ def is_typed(text: str) -> bool:
 def without_inserted(text: str) -> str:
     """Returns the text without the tags, and the text in them, that agents and editors insert into a user's message."""
     return _patterns().tagged.sub("", text) if "</" in text else text
+
+
+def is_by_agent(message: Message) -> bool:
+    """Returns whether an agent's program wrote a message that has the user's role: its own summary, a reminder, the
+    output of a command. A message is the user's if any text in it is, or if it has a tool's result or no text."""
+    if message.role is not Role.USER or any(isinstance(block, ToolResultBlock) for block in message.content):
+        return False
+    texts = [without_inserted(block.text) for block in message.content if isinstance(block, TextBlock)]
+    return bool(texts) and not any(text.strip() and is_typed(text) and not is_summary(text) for text in texts)
 
 
 def inserted_instructions(text: str) -> Iterator[str]:

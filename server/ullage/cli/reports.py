@@ -77,7 +77,8 @@ class CompactReport(ContextReport, frozen=True, kw_only=True):
 
 class MessageRow(Struct, frozen=True, kw_only=True):
     """A message of a conversation. `number` is the number by which all commands name it. `tokens` is null for an
-    archived message. `inserted` is true for a compaction's marker, which has the number of the message after it."""
+    archived message. `inserted` is true for a compaction's marker, which has the number of the message after it.
+    `by_agent` is true for a message with the user's role that the agent's program wrote."""
 
     number: int
     id: str
@@ -86,6 +87,7 @@ class MessageRow(Struct, frozen=True, kw_only=True):
     archived: bool
     pinned: bool
     inserted: bool
+    by_agent: bool
     at: int | None
     opening: str
 

@@ -105,6 +105,15 @@ class CallsLeft(Struct, frozen=True, kw_only=True):
     high: int
 
 
+class Nearness(StrEnum):
+    """How near the compaction of a context is, or the end of the window where nothing compacts it. `imminent`: so few
+    calls are left that a user who wants to act must act now; `near`: it is worth a look; `far`: neither."""
+
+    FAR = "far"
+    NEAR = "near"
+    IMMINENT = "imminent"
+
+
 class Hidden(Struct, frozen=True, kw_only=True):
     """The tokens of the context that the conversation does not contain: the system prompt and the tools of its agent or
     client. `tokens` equals the breakdown's `overhead`. `name` is what users see this part called."""

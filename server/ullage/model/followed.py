@@ -5,7 +5,7 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from ullage.model.figure import ThresholdSource, WindowSource
+from ullage.model.figure import Nearness, ThresholdSource, WindowSource
 from ullage.model.usage import UsageSource
 
 R = TypeVar("R", bound="FollowedRow")
@@ -26,6 +26,8 @@ class FollowedRow(Struct, frozen=True, kw_only=True):
     - `used`, `window`, `compacts_at`: the size of the context, and where it ends and is compacted; each with its
       source. `percent`: the used share of the window.
     - `calls_left`: the fewest and the most calls of the model until `compacts_at`, in four of five cases.
+    - `nearness`: how near `compacts_at` is, or the end of the window if nothing compacts the context; null if
+      that is not known, and once the conversation has ended.
     - `warnings`: what the user should know of the window and the threshold, one sentence each.
     - `updated_at`: the time of the last message or report.
     - `compact_command`: what a user types in the agent to compact the conversation. `takes_focus`: whether the agent
@@ -51,6 +53,7 @@ class FollowedRow(Struct, frozen=True, kw_only=True):
     compacts_at: int | None = None
     compacts_at_source: ThresholdSource | None = None
     calls_left: tuple[int, int] | None = None
+    nearness: Nearness | None = None
     messages: int | None = None
     warnings: tuple[str, ...] = ()
     updated_at: int = 0

@@ -2,7 +2,9 @@
 
 import pytest
 
-from ullage.agents.inserted import inserted_instructions, is_summary, is_typed, without_inserted
+from ullage.agents.inserted import inserted_instructions, is_by_agent, is_summary, is_typed, without_inserted
+from ullage.model.blocks import Block, TextBlock, ToolResultBlock
+from ullage.model.message import Message, Role
 
 
 def test_a_text_without_what_was_inserted_is_the_users() -> None:
@@ -43,3 +45,21 @@ def test_an_agents_summary_is_known_by_its_opening() -> None:
 )
 def test_inserted_instructions_are_found_in_their_tags(text: str, instructions: list[str]) -> None:
     assert list(inserted_instructions(text)) == instructions
+
+
+def test_a_message_is_the_agents_if_no_text_in_it_is_the_users() -> None:
+    reminder, typed = (
+        TextBlock(text="<system-reminder>\nToday is Monday.\n</system-reminder>"),
+        TextBlock(text="Fix it."),
+    )
+    summary = TextBlock(text="This session is being continued from a previous conversation that ran out of context.")
+    output = TextBlock(text="<local-command-stdout>Compacted</local-command-stdout>")
+    both = TextBlock(text=f"{reminder.text}\n{typed.text}")
+    result = ToolResultBlock(tool_use_id="c1", content=(typed,))
+
+    def by_agent(*content: Block, role: Role = Role.USER) -> bool:
+        return is_by_agent(Message(id="m1", role=role, content=content))
+
+    assert [by_agent(block) for block in (reminder, summary, output)] == [True] * 3
+    assert not any(by_agent(*content) for content in [(typed,), (reminder, typed), (both,), (result, reminder), ()])
+    assert not by_agent(reminder, role=Role.ASSISTANT)

@@ -11,6 +11,7 @@ from rich.text import Text
 from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs
 from ullage.cli.watching.keyboard import key_names
 from ullage.cli.watching.live_table import Board, What, Wish
+from ullage.model.figure import Nearness
 from ullage.model.followed import FollowedRow
 
 NOW = 1_795_000_000_000
@@ -63,8 +64,11 @@ def test_the_fullest_is_first_and_unknown_figures_are_question_marks_and_last() 
 
 
 def test_a_due_compaction_is_marked_by_a_sign_and_an_ended_conversation_is_dim() -> None:
-    shown = board(row("full", 84), row("ended", 83, live=False), row("other", 1))
+    soon = row("soon", 70, nearness=Nearness.IMMINENT)
+    shown = board(row("full", 84), row("ended", 83, live=False), soon, row("other", 1, nearness=Nearness.NEAR))
     assert "▲ 84%" in drawn(shown)[1]
+    assert "▲ 70%" in drawn(shown)[3]
+    assert "▲" not in drawn(shown)[4]
     assert "bold red" in styles(shown, "full")
     assert styles(shown, "ended") == {"dim"}
 

@@ -244,7 +244,7 @@
 --- Who started an edit: the user (`manual`) or automatic context management (`automatic`).
 ---@alias ullage.EditTrigger "manual"|"automatic"
 
---- A message in a page. `index` is its index in the transcript. `tokens` is its calibrated count in the context, 0 if it is archived. `inserted` is true for markers and notices, which an edit put into the view.
+--- A message in a page. `index` is its index in the transcript. `tokens` is its calibrated count in the context, 0 if it is archived. `inserted` is true for markers and notices, which an edit put into the view. `by_agent` is true for a message with the user's role that the agent's program wrote: a reminder, a command's output, a summary.
 ---@class (exact) ullage.Entry
 ---@field message ullage.Message
 ---@field index integer
@@ -252,6 +252,7 @@
 ---@field archived boolean
 ---@field pinned boolean
 ---@field inserted boolean
+---@field byAgent boolean
 
 --- The `data` of an error object, as Ullage sends it. `kind` is the error's name, a word for programs that never changes.
 ---@class (exact) ullage.ErrorData
@@ -289,7 +290,7 @@
 ---@field after? string|vim.NIL
 ---@field difference string
 
---- A conversation that an agent has and Ullage follows, and how full its context is. Sizes are tokens, times are Unix milliseconds; a value that is not known is null, and a text that is not known is "". `sessionId` is its session, which can be read as any other. `agentShort` is `agent` in a few characters, for a status bar. `agentSessionId` is the agent's own id of the conversation, and `path` the agent's file. A sub-agent's conversation is only listed if the one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until `compactsAt` in four of five cases. `compactCommand` is what a user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user.
+--- A conversation that an agent has and Ullage follows, and how full its context is. Sizes are tokens, times are Unix milliseconds; a value that is not known is null, and a text that is not known is "". `sessionId` is its session, which can be read as any other. `agentShort` is `agent` in a few characters, for a status bar. `agentSessionId` is the agent's own id of the conversation, and `path` the agent's file. A sub-agent's conversation is only listed if the one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until `compactsAt` in four of five cases. `nearness` is how near `compactsAt` is, or the end of the window if nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user.
 ---@class (exact) ullage.FollowedConversation
 ---@field sessionId string
 ---@field agent string
@@ -310,6 +311,7 @@
 ---@field compactsAt? integer|vim.NIL
 ---@field compactsAtSource? ullage.ThresholdSource|vim.NIL
 ---@field callsLeft? integer[]|vim.NIL
+---@field nearness? ullage.Nearness|vim.NIL
 ---@field messages? integer|vim.NIL
 ---@field warnings string[]
 ---@field updatedAt integer
@@ -575,6 +577,9 @@
 ---@field toolSyntax? "caret"|"native"|"xml"|vim.NIL How the model calls tools: by its provider's own way, or in its text, as XML tags or between fences of three carets. Unset: native, or xml where the provider has nativeTools false.
 ---@field summaryPrompt? string Further instructions for summaries of this model's sessions.
 ---@field context? table<string, any> Context settings of this model's sessions that differ, for example its strategies.
+
+--- How near the compaction of a context is, or the end of the window where nothing compacts it. `imminent`: so few calls are left that a user who wants to act must act now; `near`: it is worth a look; `far`: neither.
+---@alias ullage.Nearness "far"|"near"|"imminent"
 
 --- Starts a session, with the settings and tools that are given. All fields are optional.
 ---@class (exact) ullage.NewSessionParams

@@ -10,7 +10,7 @@ import type { FollowedConversation } from '../protocol.gen';
 const EVERY = 2_000;
 const VERSION = 1;
 /** A field that files of versions before this one lack. Their rows are not enough for what is shown here. */
-const NEEDED = 'compact_command';
+const NEEDED = 'nearness';
 
 /** What is read of the file: the process that writes it, and its rows. */
 export interface Live {

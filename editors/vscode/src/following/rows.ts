@@ -5,18 +5,6 @@ import { plainText } from '../plainText';
 import type { FollowedConversation } from '../protocol.gen';
 import { moon, type StatusView } from '../statusText';
 
-/**
- * A compaction is imminent if so few calls may be left, and near if so few. A user who is told two calls ahead has one
- * call to act in.
- */
-const IMMINENT = 2;
-const NEAR = 8;
-/** The calls count from these shares of the threshold on: earlier, only a step of a size that is rare would be enough. */
-const IMMINENT_FROM = 0.75;
-const NEAR_FROM = 0.6;
-/** Shares that count where the calls left are not known: of the threshold, or of the window if there is no threshold. */
-const IMMINENT_SHARE = 0.97;
-const NEAR_SHARE = 0.9;
 /** The most conversations that the status bar names. Users see the others on a click. */
 const NAMED = 4;
 /** What is shown for a figure that is not known. */
@@ -47,12 +35,12 @@ export function choose(rows: readonly FollowedConversation[], folders: readonly 
 
 /** Returns the status bar item, or undefined if nothing is to be shown. */
 export function statusOf({ rows, terminal }: Shown, quiet: boolean): StatusView | undefined {
-  const shown = quiet ? rows.filter((row) => nearness(row) === 'imminent') : rows;
+  const shown = quiet ? rows.filter((row) => row.nearness === 'imminent') : rows;
   const [first] = shown;
   if (!first) return undefined;
   const text = shown.length === 1 ? alone(first) : together(shown, terminal);
   const label = shown.map(labelOf).join('. ');
-  return { text, label: `${label}. Press to show all.`, command: 'ullage.showAgents', tone: shown.some((row) => nearness(row) !== 'normal') ? 'warning' : 'normal' };
+  return { text, label: `${label}. Press to show all.`, command: 'ullage.showAgents', tone: shown.some(isClose) ? 'warning' : 'normal' };
 }
 
 /** Returns the figures of a conversation in one line. */
@@ -90,16 +78,9 @@ export function isIn(cwd: string, folder: string): boolean {
   return own !== '' && outer !== '' && (own === outer || own.startsWith(`${outer}/`));
 }
 
-/** Returns how near an agent's own compaction is, or the end of the window where it has none. */
-export function nearness({ used, compactsAt, window, callsLeft, live }: FollowedConversation): 'normal' | 'near' | 'imminent' {
-  const limit = compactsAt ?? window;
-  if (used === null || limit === null || limit <= 0 || !live) return 'normal';
-  const share = used / limit;
-  const least = callsLeft?.[0];
-  const reaches = (most: number, from: number, otherwise: number): boolean =>
-    share >= 1 || (least === undefined ? share >= otherwise : least <= most && share >= from);
-  if (reaches(IMMINENT, IMMINENT_FROM, IMMINENT_SHARE)) return 'imminent';
-  return reaches(NEAR, NEAR_FROM, NEAR_SHARE) ? 'near' : 'normal';
+/** Whether an agent's own compaction is worth a look, or the end of the window where it has none. */
+function isClose({ nearness }: FollowedConversation): boolean {
+  return nearness === 'near' || nearness === 'imminent';
 }
 
 /** Returns the sentence that warns of an agent's compaction, or of the end of its window. */

@@ -6,7 +6,7 @@ import * as vscode from 'vscode';
 
 import type { FollowedConversation } from '../protocol.gen';
 import type { Following } from './following';
-import { nearness, warningOf } from './rows';
+import { warningOf } from './rows';
 
 /** The most warnings that are remembered as shown. */
 const REMEMBERED = 200;
@@ -34,13 +34,13 @@ export class Warnings implements vscode.Disposable {
   }
 
   #take(row: FollowedConversation): void {
-    const near = nearness(row);
-    if (near === 'normal') this.#warned.delete(row.sessionId);
-    if (!row.live || (this.#isQuiet() && near !== 'imminent')) return;
+    const isImminent = row.nearness === 'imminent';
+    if (!isImminent && row.nearness !== 'near') this.#warned.delete(row.sessionId);
+    if (!row.live || (this.#isQuiet() && !isImminent)) return;
     const known = this.#memory.get<string[]>(SHOWN, []);
     const keys = new Map(row.warnings.map((text) => [`${row.sessionId} ${text}`, text]));
     const fresh = [...keys].filter(([key]) => !known.includes(key));
-    const isDue = near === 'imminent' && !this.#warned.has(row.sessionId);
+    const isDue = isImminent && !this.#warned.has(row.sessionId);
     if (isDue) this.#warned.add(row.sessionId);
     if (fresh.length > 0) void this.#memory.update(SHOWN, [...known, ...fresh.map(([key]) => key)].slice(-REMEMBERED));
     if (isDue) void this.#show(row, [warningOf(row), ...fresh.map(([, text]) => text)].join(' '), vscode.window.showWarningMessage);

@@ -21,7 +21,7 @@ export function toItem(entry: Entry, edits: readonly EditInfo[], replacements: R
   return {
     id: message.id,
     index: entry.index,
-    role: message.role,
+    role: entry.byAgent ? 'agent' : message.role,
     tokens: entry.tokens,
     archived: entry.archived,
     pinned: entry.pinned,

@@ -40,7 +40,7 @@ const marker = object({
 const item = object({
   id: string,
   index: count,
-  role: word('system', 'user', 'assistant'),
+  role: word('system', 'user', 'assistant', 'agent'),
   tokens: count,
   archived: boolean,
   pinned: boolean,

@@ -8,7 +8,7 @@ import { choose, figuresOf, statusOf, tooltipOf } from '../../src/following/rows
 import { match } from '../../src/following/terminals';
 import { Warnings } from '../../src/following/warnings';
 import type { Health } from '../../src/health';
-import { FollowingStart, FollowingStop, type FollowedConversation, type FollowingChange } from '../../src/protocol.gen';
+import { FollowingStart, FollowingStop, type FollowedConversation, type FollowingChange, type Nearness } from '../../src/protocol.gen';
 import { escapeMarkdown } from '../../src/tooltip';
 import { memory } from './memory';
 import { example, running } from './samples';
@@ -49,10 +49,10 @@ test('the conversation of the active terminal is shown whatever its folder is', 
   expect(choose([claude, opencode], [PROJECT], opencode.sessionId).subject).toBe(opencode);
 });
 
-test('a quiet window shows a conversation when two calls are left', () => {
-  const shown = (calls: readonly number[]): unknown => statusOf(choose([{ ...claude, used: 150_000, callsLeft: calls }], [PROJECT], undefined), true);
-  expect(shown([3, 9])).toBeUndefined();
-  expect(shown([2, 9])).toMatchObject({ tone: 'warning' });
+test('a quiet window shows a conversation when its compaction is imminent', () => {
+  const shown = (nearness: Nearness): unknown => statusOf(choose([{ ...claude, nearness }], [PROJECT], undefined), true);
+  expect(shown('near')).toBeUndefined();
+  expect(shown('imminent')).toMatchObject({ tone: 'warning' });
 });
 
 test('a title in the tooltip draws no link', () => {
@@ -188,27 +188,27 @@ test('the live file is read where the server writes it, and only while its write
   expect(liveFile('linux', '/home/ada', {})).toBe('/home/ada/.local/share/ullage/sessions.db.live.json');
   expect(liveFile('darwin', '/Users/ada', {})).toBe('/Users/ada/Library/Application Support/ullage/sessions.db.live.json');
   expect(liveFile('linux', '/home/ada', { XDG_DATA_HOME: '/data' })).toBe('/data/ullage/sessions.db.live.json');
-  const row = { session_id: 's_1', agent_short: 'CC', compact_command: '/compact', calls_left: [1, 2] };
+  const row = { session_id: 's_1', agent_short: 'CC', compact_command: '/compact', nearness: 'far', calls_left: [1, 2] };
   const text = JSON.stringify({ version: 1, at: 0, follower: 7, sessions: [row] });
-  expect(parse(text, () => true)).toEqual({ writer: 7, rows: [{ sessionId: 's_1', agentShort: 'CC', compactCommand: '/compact', callsLeft: [1, 2] }] });
+  expect(parse(text, () => true)).toEqual({ writer: 7, rows: [{ sessionId: 's_1', agentShort: 'CC', compactCommand: '/compact', nearness: 'far', callsLeft: [1, 2] }] });
   expect(parse(text, () => false)).toBeUndefined();
   expect(parse(text.slice(0, -9), () => true)).toBeUndefined();
   expect(parse(text.replace('"version":1', '"version":2'), () => true)).toBeUndefined();
-  expect(parse(text.replace('compact_command', 'other'), () => true)).toBeUndefined();
+  expect(parse(text.replace('nearness', 'other'), () => true)).toBeUndefined();
 });
 
 test('an agent’s compaction is warned of once, two calls ahead, and again after there was room', async () => {
   const { following, changes } = rig('on');
   await following.begin();
   const warnings = new Warnings(following, memory(), () => false);
-  const at = (used: number, callsLeft: readonly number[]): void => { changes.fire({ rows: [{ ...claude, used, percent: used / 2_000, usedSource: 'reported', callsLeft }], gone: [] }); };
-  at(140_000, [3, 9]);
+  const at = (used: number, callsLeft: readonly number[], nearness: Nearness): void => { changes.fire({ rows: [{ ...claude, used, percent: used / 2_000, usedSource: 'reported', callsLeft, nearness }], gone: [] }); };
+  at(140_000, [3, 9], 'near');
   expect(window.showWarningMessage).not.toHaveBeenCalled();
-  at(150_000, [2, 5]);
-  at(155_000, [1, 4]);
+  at(150_000, [2, 5], 'imminent');
+  at(155_000, [1, 4], 'imminent');
   expect(window.showWarningMessage.mock.calls.map(([text]) => text as string)).toEqual(['Claude Code compacts in 2 to 5 calls: 75% full, compacts at 84%.']);
-  at(30_000, [40, 60]);
-  at(160_000, [0, 0]);
+  at(30_000, [40, 60], 'far');
+  at(160_000, [0, 0], 'imminent');
   expect(window.showWarningMessage.mock.calls.at(-1)?.[0]).toBe('Claude Code compacts with the next call: 80% full, compacts at 84%.');
   expect(window.showWarningMessage).toHaveBeenCalledTimes(2);
   warnings.dispose();

@@ -64,6 +64,7 @@ def _row(entry: Entry, shown: Entry | None, opening: str) -> MessageRow:
         archived=shown is None,
         pinned=entry.pinned,
         inserted=entry.inserted,
+        by_agent=entry.by_agent,
         at=entry.message.timestamp or None,
         opening=opening,
     )
@@ -82,7 +83,7 @@ def message_table(rows: Sequence[MessageRow], screen: Screen) -> list[Text]:
     cells = [
         (
             "" if row.inserted else f"{row.number:,}",
-            "summary" if row.inserted else row.role,
+            "summary" if row.inserted else "agent" if row.by_agent else row.role,
             "archived" if row.tokens is None else f"{row.tokens:,}",
             "pinned" if row.pinned else "",
             (plain(row.opening, screen.glyphs), "dim" if row.archived else ""),

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
 # Bytes at the end of a transcript that are searched for the last report. A tool's result may have as many.
 _TAIL = 1 << 20
-# Calls of the model until the compaction from which the user should look at the line.
-SOON = 2
 _COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
 
 
@@ -51,7 +49,7 @@ def figure_of_row(row: "dict[str, Any]") -> Figure:
         calls_left=(int(calls[0]), int(calls[1])) if calls else None,
         agent=str(row.get("agent", "")),
         is_estimated=row.get("used_source") == "estimated",
-        warns=bool(calls) and int(calls[0]) <= SOON,
+        warns=row.get("nearness") == "imminent",
     )
 
 

@@ -11,13 +11,12 @@ from ullage.cli.draw.parts import bar
 from ullage.cli.draw.tables import Cell, Column, table
 from ullage.cli.draw.text import ago, fit_most
 from ullage.cli.this_folder import fullest_first
+from ullage.model.figure import Nearness
 from ullage.model.followed import FollowedRow, without_children
 from ullage.model.usage import UsageSource
 from ullage.model.words import short
 
 _BAR_CELLS = 12
-# Calls of the model until the compaction from which a row is marked.
-_SOON = 2
 _COLUMNS = (
     Column(name="Full", right=True),
     Column(name="", rank=5, style="dim"),
@@ -196,7 +195,7 @@ def _cells(row: FollowedRow, now: int, glyphs: Glyphs) -> Sequence[Cell]:
     about = glyphs.about if row.used_source is UsageSource.ESTIMATED else ""
     full = "?" if row.percent is None else f"{about}{row.percent}%"
     due = row.used is not None and row.compacts_at is not None and row.used >= row.compacts_at
-    soon = due or (row.calls_left is not None and row.calls_left[0] <= _SOON)
+    soon = due or row.nearness is Nearness.IMMINENT
     warns = f"{glyphs.warning} " if soon else ""
     texts = [
         f"{warns}{full}",

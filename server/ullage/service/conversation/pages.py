@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from ullage.agents.inserted import is_by_agent
 from ullage.model.events import MessageAppended, Record
 from ullage.model.message import Message
 from ullage.service.conversation.conversation import Conversation
@@ -11,9 +12,10 @@ from ullage.transcript.fold import compaction_edits
 from ullage.transcript.view import Item
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class Entry(Struct, frozen=True, kw_only=True, rename="camel"):
     """A message in a page. `index` is its index in the transcript. `tokens` is its calibrated count in the context, 0
-    if it is archived. `inserted` is true for markers and notices, which an edit put into the view."""
+    if it is archived. `inserted` is true for markers and notices, which an edit put into the view. `by_agent` is true
+    for a message with the user's role that the agent's program wrote: a reminder, a command's output, a summary."""
 
     message: Message
     index: int
@@ -21,6 +23,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     archived: bool = False
     pinned: bool = False
     inserted: bool = False
+    by_agent: bool = False
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -76,6 +79,7 @@ def _view_entries(conversation: Conversation, items: Sequence[Item]) -> Iterator
             tokens=tokens,
             pinned=item.message.id in pinned,
             inserted=item.inserted,
+            by_agent=not item.inserted and is_by_agent(item.message),
         )
 
 
@@ -90,4 +94,5 @@ def _transcript_entry(conversation: Conversation, index: int, record: Record) ->
         tokens=projection.tracker.scale(counted.total) if counted else 0,
         archived=counted is None,
         pinned=message.id in projection.transcript.pinned,
+        by_agent=is_by_agent(message),
     )

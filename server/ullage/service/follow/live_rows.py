@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from ullage.agents.table import compact_command, short_name
+from ullage.model.figure import Nearness
 from ullage.model.followed import FollowedRow, LiveSessions
+from ullage.policy.approach import nearness
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.ports.agent_files import FoundFile
@@ -48,6 +50,14 @@ def _of_agent(row: FollowedRow, agent: str) -> FollowedRow:
     """Returns the row with what is known of its agent."""
     command, takes_focus = compact_command(agent)
     return replace(row, agent=agent, agent_short=short_name(agent), compact_command=command, takes_focus=takes_focus)
+
+
+def _nearness(row: FollowedRow) -> Nearness | None:
+    """Returns how near the compaction of a conversation that continues is. Returns None if that is not known."""
+    limit = row.compacts_at or row.window
+    if row.used is None or not limit:
+        return None
+    return nearness(row.used, limit, row.calls_left[0] if row.calls_left else None)
 
 
 class LiveRows:
@@ -112,7 +122,8 @@ class LiveRows:
         keys = {(row.agent, row.agent_session_id), (found.agent, found.origin_id)}
         process_id = next((known for key in keys if (known := self._processes.get(key)) is not None), None)
         recent = not keys & self._registered and now - row.updated_at < _QUIET
-        return replace(row, process_id=process_id, live=process_id is not None or recent)
+        live = process_id is not None or recent
+        return replace(row, process_id=process_id, live=live, nearness=_nearness(row) if live else None)
 
     def _keep(self, found: FoundFile, row: FollowedRow) -> FollowedRow | None:
         if self._rows.get(found) == row:

@@ -10,7 +10,7 @@ local M = {}
 ---@field kind 'message'|'thinking'|'tool'|'marker'|'archived'|'live'
 ---@field key string stays the same when the conversation is loaded again
 ---@field entry? ullage.Entry the message it belongs to
----@field role? string
+---@field role? string the message's; `agent` if the agent's program wrote it as the user
 ---@field text string the text of its line
 ---@field tokens integer
 ---@field messages? integer the messages that begin with it, or whose results it shows
@@ -162,7 +162,7 @@ local function item(entry, kind, key)
     kind = kind,
     key = key,
     entry = entry,
-    role = entry.message.role,
+    role = entry.byAgent and 'agent' or entry.message.role,
     text = '',
     tokens = 0,
     archived = entry.archived,

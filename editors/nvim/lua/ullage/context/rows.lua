@@ -16,8 +16,9 @@ local M = {}
 ---@field section? boolean the heading of a summary's section, which folds
 ---@field pinned? boolean
 
-local ROLE_NAMES = { user = 'you', assistant = 'assistant', system = 'system' }
-local ROLE_GROUPS = { user = 'UllageUser', assistant = 'UllageAssistant', system = 'UllageSystem' }
+local ROLE_NAMES = { user = 'you', assistant = 'assistant', system = 'system', agent = 'agent' }
+local ROLE_GROUPS =
+  { user = 'UllageUser', assistant = 'UllageAssistant', system = 'UllageSystem', agent = 'UllageSystem' }
 local ROLE_WIDTH = 11
 
 ---@class ullage.LinePiece

@@ -19,8 +19,8 @@ function M.all()
   return served.with(live_file.rows)
 end
 
-local GROUPS = { normal = 'UllageNormal', near = 'UllageWarn', imminent = 'UllageCritical' }
-local RANKS = { normal = 1, near = 2, imminent = 3 }
+local GROUPS = { far = 'UllageNormal', near = 'UllageWarn', imminent = 'UllageCritical' }
+local RANKS = { far = 1, near = 2, imminent = 3 }
 -- Cells of a statusline that one agent takes beside what else is shown there, and the most agents in it.
 local CELLS, MOST = 40, 3
 
@@ -30,7 +30,7 @@ local CELLS, MOST = 40, 3
 
 ---Whether a row is shown in quiet mode: only when two calls may be left.
 local function is_loud(row)
-  return rows.nearness(row) == 'imminent'
+  return row.nearness == 'imminent'
 end
 
 ---Returns the cells of the statusline that the user looks at.
@@ -48,9 +48,9 @@ function M.parts(list)
   end
   local cells = width()
   local most = math.max(1, math.min(MOST, math.floor(cells / CELLS)))
-  local parts, urgent = {}, 'normal'
+  local parts, urgent = {}, 'far'
   for number, row in ipairs(list) do
-    local nearness = rows.nearness(row)
+    local nearness = row.nearness
     urgent = RANKS[nearness] > RANKS[urgent] and nearness or urgent
     if number <= most then
       local text = cells < 2 * CELLS and rows.briefest(row) or rows.brief(row)
@@ -71,7 +71,7 @@ local told = {}
 ---@param row ullage.Followed
 local function warn(row)
   local key = row.session_id
-  local nearness = rows.nearness(row)
+  local nearness = row.nearness
   for _, warning in ipairs(row.warnings) do
     if not told[key .. warning] then
       told[key .. warning] = true

@@ -77,7 +77,7 @@ local function bury()
   local buried = false
   for _, row in ipairs(M.rows) do
     if row.live and row.process_id and not is_running(row.process_id) then
-      row.live, buried = false, true
+      row.live, row.nearness, buried = false, 'far', true
     end
   end
   return buried

@@ -21,6 +21,7 @@ local M = {}
 ---@field compacts_at? integer tokens
 ---@field compacts_at_source? string
 ---@field calls_left? integer[] the smallest and the largest number that is likely
+---@field nearness 'far'|'near'|'imminent' how near the agent's compaction is; `far` if that is not known
 ---@field updated_at integer Unix milliseconds
 ---@field process_id? integer
 ---@field warnings string[] what the user should know, a sentence each
@@ -41,6 +42,7 @@ local TYPES = {
   compacts_at_source = 'string',
   agent_session_id = 'string',
 }
+local NEARNESSES = { near = 'near', imminent = 'imminent' }
 local TEXTS = { 'agent', 'agent_short', 'title', 'cwd', 'path', 'compact_command' }
 
 ---Returns the smallest and the largest number of calls, or nil if they are not two numbers.
@@ -65,6 +67,7 @@ local function checked(given)
   end
   row.live, row.updated_at = row.live or false, row.updated_at or 0
   row.takes_focus = row.takes_focus or false
+  row.nearness = NEARNESSES[given.nearness] or 'far'
   -- A file that an older version writes has no short names.
   row.agent_short = row.agent_short ~= '' and row.agent_short or row.agent ~= '' and row.agent or '?'
   row.warnings = vim.tbl_filter(function(warning)
@@ -121,38 +124,6 @@ function M.figure(row)
   return about .. (percent and ('%d %%'):format(percent) or words.short(row.used))
 end
 
--- A compaction is imminent if so few calls may be left, and near if so few. A user who is told two calls ahead has one
--- call to act in.
-local IMMINENT, NEAR = 2, 8
--- The calls count from these shares of the threshold on: earlier, only a step of a size that is rare would be enough.
-local IMMINENT_FROM, NEAR_FROM = 0.75, 0.6
--- Shares that are used where the calls left are not known: of the threshold, or of the window if there is no threshold.
-local IMMINENT_SHARE, NEAR_SHARE = 0.97, 0.9
-
----Returns how near the agent's compaction is.
----@param row ullage.Followed
----@return 'normal'|'near'|'imminent'
-function M.nearness(row)
-  local limit = row.compacts_at or row.window
-  if not row.used or not limit or not row.live then
-    return 'normal'
-  end
-  local least = row.calls_left and row.calls_left[1]
-  local share = row.used / limit
-  local function reaches(most, from, otherwise)
-    if share >= 1 then
-      return true
-    elseif least then
-      return least <= most and share >= from
-    end
-    return share >= otherwise
-  end
-  if reaches(IMMINENT, IMMINENT_FROM, IMMINENT_SHARE) then
-    return 'imminent'
-  end
-  return reaches(NEAR, NEAR_FROM, NEAR_SHARE) and 'near' or 'normal'
-end
-
 ---Returns `2 to 4 calls left`, or nil if that is not known.
 ---@param row ullage.Followed
 ---@return string?
@@ -173,7 +144,7 @@ end
 ---@return string
 function M.brief(row)
   local text = M.briefest(row)
-  local distance = M.nearness(row) ~= 'normal' and M.distance(row)
+  local distance = row.nearness ~= 'far' and M.distance(row)
   if distance then
     return ('%s, %s'):format(text, distance)
   elseif not row.live and row.updated_at > 0 then

@@ -32,7 +32,7 @@ test('a marker knows the edit that undoes it', () => {
 });
 
 function entry(text: string): Entry {
-  return { message: { id: 'm1', role: 'user', content: [{ type: 'text', text }] }, index: 1, tokens: 1, archived: false, pinned: false, inserted: false };
+  return { message: { id: 'm1', role: 'user', content: [{ type: 'text', text }] }, index: 1, tokens: 1, archived: false, pinned: false, inserted: false, byAgent: false };
 }
 
 test('a row’s text is cut, the whole one is not', () => {
@@ -41,6 +41,11 @@ test('a row’s text is cut, the whole one is not', () => {
   expect(part).toMatchObject({ kind: 'text', more: true });
   expect(JSON.stringify(part).length).toBeLessThan(700);
   expect(wholeParts(long.message)).toEqual([{ kind: 'text', text: 'x'.repeat(5_000), more: false }]);
+});
+
+test('a row says who wrote it: the user, or the agent’s program in the user’s place', () => {
+  expect(toItem(entry('Fix it.'), [], new Map()).role).toBe('user');
+  expect(toItem({ ...entry('<system-reminder>'), byAgent: true }, [], new Map()).role).toBe('agent');
 });
 
 test('contents that an edit replaced are found by comparing with the context', () => {
