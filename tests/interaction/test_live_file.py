@@ -186,7 +186,7 @@ async def test_a_conversation_is_live_while_its_agents_process_runs(tmp_path: Pa
     ended = await first.until(lambda row: not row.live)
     await shown(machine, ended)
     await first.end()
-    assert ended == replace(row, live=False, process_id=None)
+    assert ended == replace(row, live=False, process_id=None, nearness=None)
 
 
 async def test_a_conversation_whose_process_is_unknown_is_live_until_nothing_was_written_for_long(

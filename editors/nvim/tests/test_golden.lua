@@ -130,6 +130,12 @@ local READ_ELSEWHERE = {
 
 ---The methods of which Neovim reads nothing but whether they have failed, that it does not call, or that it answers.
 local UNREAD = {
+  'agents.unwire',
+  'agents.wire',
+  'context.givenBack',
+  'continuing.choices',
+  'continuing.preview',
+  'continuing.write',
   'context.pin',
   'session.close',
   'session.configure',

@@ -19,8 +19,8 @@ def warns_at(threshold: int, growths: Sequence[int], earliest: int) -> int:
     return min(threshold, max(earliest, threshold - int(distance)))
 
 
-# The fewest calls left from which a compaction is imminent, or near. A user who is told two calls ahead has one call to
-# act in.
+# The fewest calls left from which a compaction is imminent, or near. A user who is warned two calls ahead has one call
+# to act in.
 _IMMINENT_CALLS, _NEAR_CALLS = 2, 8
 # The calls count from these shares of the threshold on. Before, only a step of a rare size would be enough.
 _IMMINENT_FROM, _NEAR_FROM = 0.75, 0.6
