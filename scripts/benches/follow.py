@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benches import follow_restart, follow_rivals
+from benches import follow_grown, follow_restart, follow_rivals
 from benches.follower import PATIENCE, Rows, memory, processor_seconds, turn, used, watch
 from benches.report import Aim, Report, at_most, percentile
 from support.log_trees import to_bytes
@@ -34,7 +34,7 @@ _LARGE_PATIENCE = 600.0
 
 def run(_: Sequence[Path]) -> Report:
     """Runs the bench. The paths are not used: it follows files that it makes."""
-    parts = [_measure(measure) for measure in (_one, _many, _large, follow_restart.measure, follow_rivals.measure)]
+    parts = [_measure(measure) for measure in (_one, _many, _large, *_OTHERS)]
     return Report(
         bench="follow",
         rows=[row for rows, _ in parts for row in rows],
@@ -42,6 +42,7 @@ def run(_: Sequence[Path]) -> Report:
     )
 
 
+_OTHERS = (follow_restart.measure, follow_grown.measure, follow_rivals.measure)
 _Part = tuple[list[dict[str, Any]], list[Aim]]
 
 

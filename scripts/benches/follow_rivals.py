@@ -37,10 +37,10 @@ _Cost = tuple[float, float]
 
 def measure(home: Path) -> _Part:
     """Measures all, if there are recorded conversations."""
-    recorded = sorted(path for path in TRANSCRIPTS.glob("claude_code_*/**/*.jsonl") if path.stat().st_size >= _LARGE)
+    recorded = recorded_logs()
     if not recorded:
         return [], []
-    logs = _make(home, recorded)
+    logs = make_logs(home, recorded)
     with TemporaryDirectory(prefix="ullage-rival-") as folder:
         rival = _install(Path(folder))
         first, whole = _first_pass(home, logs, rival)
@@ -48,7 +48,12 @@ def measure(home: Path) -> _Part:
     return first[0] + lines[0] + whole[0], first[1] + lines[1] + whole[1]
 
 
-def _make(home: Path, recorded: Sequence[Path]) -> list[Path]:
+def recorded_logs() -> list[Path]:
+    """Returns the large conversations that were recorded; none where they are not shared."""
+    return sorted(path for path in TRANSCRIPTS.glob("claude_code_*/**/*.jsonl") if path.stat().st_size >= _LARGE)
+
+
+def make_logs(home: Path, recorded: Sequence[Path]) -> list[Path]:
     """Makes the files. Each is a whole conversation, and the same again with other ids, as far as there is room."""
     made: list[Path] = []
     for number in range(_FILES):

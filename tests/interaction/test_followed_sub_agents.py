@@ -22,6 +22,7 @@ from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.agent_files import AgentPorts
 from ullage.system.growing_files import GrowingFiles
+from ullage.system.kept_readings import ReadingsFolder
 from ullage.system.lease import FileLease
 from ullage.system.live_file import JsonLiveFile
 from ullage.system.read_list import JsonReadList
@@ -61,6 +62,7 @@ class Follows:
             live=self.live,
             told=no_window,
             read=JsonReadList(folder / "store.db"),
+            readings=ReadingsFolder(folder / "store.db"),
             process_id=1,
         )
         self._follower = AgentFollower(self.client.workspace, ports, self.rows.append, SINCE)

@@ -19,6 +19,7 @@ from ullage.model.followed import FollowedRow, LiveSessions
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.ports.agent_files import AgentPorts, FoundFile
 from ullage.system.growing_files import GrowingFiles
+from ullage.system.kept_readings import ReadingsFolder
 from ullage.system.live_file import JsonLiveFile, live_path
 from ullage.system.read_list import JsonReadList
 
@@ -90,6 +91,7 @@ class Process:
             live=JsonLiveFile(machine.live),
             told=machine.window_of,
             read=JsonReadList(machine.read_list.with_name("store.db")),
+            readings=ReadingsFolder(machine.read_list.with_name("store.db")),
             process_id=process_id,
         )
         self.clock = client.clock

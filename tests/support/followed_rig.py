@@ -11,7 +11,7 @@ from ullage.model.errors import StoreUnavailable
 from ullage.model.events import MessageAppended, Record
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import FollowedFile, Seen
-from ullage.service.ports.agent_files import FoundFile
+from ullage.service.ports.agent_files import FoundFile, KeptReadings
 from ullage.system.growing_files import GrowingFiles
 
 
@@ -46,7 +46,14 @@ IN_PIECES = GrowingFiles(2_000)
 class Rig:
     """A workspace that follows one file."""
 
-    def __init__(self, folder: Path, store: MemoryStore | None = None, files: GrowingFiles | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        store: MemoryStore | None = None,
+        files: GrowingFiles | None = None,
+        readings: KeptReadings | None = None,
+    ) -> None:
+        self.readings = readings
         self.client = build_test_client(store=store or MemoryStore())
         self.workspace: Workspace = self.client.workspace
         self.path = folder / "log.jsonl"
@@ -54,7 +61,7 @@ class Rig:
         self.restart()
 
     def restart(self) -> None:
-        self.followed = FollowedFile(self.workspace, self.files, FoundFile(path=self.path))
+        self.followed = FollowedFile(self.workspace, self.files, FoundFile(path=self.path), self.readings)
 
     async def read(self) -> bool:
         """Looks until the session has the whole file. Returns whether it has become longer."""

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.format import Format
+from ullage.formats.transcripts.format import Format, OpenReading, reading_from
 from ullage.model.events import Event
 
 
@@ -31,12 +31,33 @@ def read_pieces(known: Format, pieces: Sequence[Sequence[Line]]) -> list[Event]:
     return [*events, *builder.drain()]
 
 
+def read_pieces_by_turns(known: Format, pieces: Sequence[Sequence[Line]]) -> list[Event]:
+    """Returns the events of a conversation of which each piece is read by another process, which takes up the reading
+    of the one before."""
+    assert known.reader is not None
+    builder = TranscriptBuilder(known.name, "test")
+    reading = OpenReading(known, builder, known.reader(builder), goes_on=True)
+    events: list[Event] = []
+    for piece in pieces:
+        reading.take(piece)
+        events += reading.builder.drain()
+        reading.builder.forget()
+        state = reading.state()
+        assert state is not None
+        taken = reading_from(known, state)
+        assert taken is not None
+        reading = taken
+    reading.finish()
+    return [*events, *reading.builder.drain()]
+
+
 def expect_pieces_to_equal_the_whole(known: Format, lines: Sequence[Line], cuts: Sequence[int]) -> None:
     """Checks that a conversation which grows is read as the whole is: at any length, its events so far stay."""
     bounds = [0, *sorted({min(cut, len(lines)) for cut in cuts}), len(lines)]
     pieces = [lines[start:end] for start, end in pairwise(bounds)]
     whole = read_pieces(known, [lines])
     assert read_pieces(known, pieces) == whole
+    assert read_pieces_by_turns(known, pieces) == whole
     for cut in bounds:
         assert known.reader is not None
         builder = TranscriptBuilder(known.name, "test")
@@ -56,6 +77,7 @@ def expect_every_split_to_read_alike(known: Format, document: Document) -> None:
     assert whole
     for cut in range(len(lines)):
         assert read_pieces(known, [lines[:cut], lines[cut:]]) == whole
+        assert read_pieces_by_turns(known, [lines[:cut], lines[cut:]]) == whole
 
 
 def expect_a_growing_log_to_only_add_records(known: Format, document: Document) -> None:

@@ -50,7 +50,7 @@ def read(data: bytes, name: str = "", format: str | None = None, run: int | None
 
 def read_document(document: Document, format: str | None = None) -> ImportedTranscript:  # noqa: A002
     """Converts a parsed transcript file into Ullage's events. `format` and the errors are as in `read`."""
-    return (_named(format) if format else detect_format(document)).read(document)
+    return (format_named(format) if format else detect_format(document)).read(document)
 
 
 def companions_of(path: str) -> tuple[str, ...]:
@@ -132,7 +132,8 @@ def _refusal(document: Document) -> str:
     )
 
 
-def _named(name: str) -> Format:
+def format_named(name: str) -> Format:
+    """Returns the format with this name. Raises `UnknownFormat`, which names the nearest."""
     for known in FORMATS:
         if known.name == name:
             return known

@@ -28,6 +28,7 @@ from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.kept_files import AgentOriginals
+from ullage.system.kept_readings import ReadingsFolder
 from ullage.system.lease import FileLease
 from ullage.system.live_file import JsonLiveFile, live_path
 from ullage.system.read_list import JsonReadList
@@ -56,6 +57,7 @@ def make_follower(
         live=JsonLiveFile(live_path(path)),
         told=ToldWindows(path),
         read=JsonReadList(path),
+        readings=ReadingsFolder(path),
         process_id=os.getpid(),
     )
     return AgentFollower(workspace, ports, listener, since, _make_keeper(workspace, path))

@@ -83,6 +83,18 @@ class GrowingFiles:
         except OSError:
             return b""
 
+    def digest(self, path: Path, size: int) -> bytes:
+        """Returns a digest of a file's first bytes, as `TranscriptFiles.digest` describes."""
+        found = sha256()
+        try:
+            with path.open("rb") as file:
+                while size and (data := file.read(min(size, self._piece))):
+                    found.update(data)
+                    size -= len(data)
+        except OSError:
+            return b""
+        return b"" if size else found.digest()
+
     def quiet_for(self, path: Path) -> float:
         """Returns the seconds since a file was last written, as `TranscriptFiles.quiet_for` describes."""
         try:

@@ -1,6 +1,7 @@
 """Writes the lines of a log's tree into a transcript: finds the place of each line, and goes back there if needed."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 from ullage.agents.claude_code.attachments import attached, is_known
 from ullage.agents.claude_code.boundary import read_boundary
@@ -12,7 +13,7 @@ from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.branches import kept_place
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
-from ullage.model.json_values import as_list, as_object, as_text
+from ullage.model.json_values import as_list, as_object, as_text, encode_json
 from ullage.model.message import Role
 
 # System lines after which no line of the same answer comes.
@@ -294,11 +295,16 @@ class TreeWriter:
 
 def _key(entry: Entry, block: Block) -> _Key:
     """Returns a key of a block that a copy of its line has, too. A copied line keeps its time."""
-    return (as_text(entry.value.get("timestamp")), hash(repr(block)))
+    return (as_text(entry.value.get("timestamp")), _digest(block))
 
 
 def _block_key(block: Block) -> _Key:
     """Returns a key of a block of an answer that a copy of the answer has, too."""
     if isinstance(block, ToolUseBlock) and block.id:
         return ("call", block.id)
-    return (type(block).__name__, hash(repr(block)))
+    return (type(block).__name__, _digest(block))
+
+
+def _digest(block: Block) -> int:
+    """Returns a number of 64 bits that is the same in another process, unlike that of `hash`."""
+    return int.from_bytes(sha256(encode_json(block)).digest()[:8])

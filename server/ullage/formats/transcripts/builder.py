@@ -33,7 +33,7 @@ class TranscriptBuilder:
     def __init__(self, format_name: str, name: str, new_id: Callable[[], str] | None = None) -> None:
         self._format = format_name
         self._name = name
-        self._new_id = new_id or self._number
+        self._new_id = new_id
         self._events: list[Event] = []
         self._skipped: list[SkippedLine] = []
         self._ids: set[str] = set()
@@ -71,7 +71,7 @@ class TranscriptBuilder:
         Returns its id: the given one, made unique, or a new one. `timestamp` is Unix milliseconds.
         """
         self._note_origin()
-        unique = self._unique(message_id or self._new_id())
+        unique = self._unique(message_id or (self._new_id or self._number)())
         message = Message(id=unique, role=role, content=tuple(content), timestamp=timestamp, provided=provided)
         self._events.append(MessageAppended(message=message))
         self._times[unique] = timestamp
@@ -227,9 +227,11 @@ class TranscriptBuilder:
         return new
 
     def forget(self) -> None:
-        """Drops the events that `drain` has returned. Afterwards `events` and `finish` return only later ones."""
+        """Drops the events that `drain` has returned, and what was recorded as skipped. Afterwards `events`, `skipped`
+        and `finish` return only what comes later."""
         self._forgotten += self._drained
         del self._events[: self._drained]
+        self._skipped.clear()
         self._drained = 0
 
     @property

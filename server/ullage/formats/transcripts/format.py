@@ -8,6 +8,7 @@ from msgspec import Struct
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
+from ullage.formats.transcripts.reader_state import read_state, write_state
 
 
 class Records(Struct, frozen=True, kw_only=True):
@@ -102,6 +103,7 @@ class OpenReading:
         self.builder = builder
         self.goes_on = goes_on
         self.may_take_back = known.may_take_back
+        self.format = known.name
         self._known = known
         self._reader = reader
 
@@ -120,6 +122,17 @@ class OpenReading:
         if self._known.settle is not None:
             self._known.settle(self._reader)
 
+    def finish(self) -> None:
+        """Adds what the reader holds back. No record may follow."""
+        self._reader.finish()
+
+    def state(self) -> bytes | None:
+        """Returns what `reading_from` needs to read further lines in another process. Returns None if these would be of
+        another conversation, if there are events that are not drained and forgotten, or if it can't be written."""
+        if not self.goes_on or self.builder.events or self._known.reader is None:
+            return None
+        return write_state(self._reader, self.builder, self._known.reader(TranscriptBuilder(self.format, "")))
+
 
 def open_reading(known: Format, document: Document) -> OpenReading | None:
     """Returns a reading that has taken the document's records. What its reader holds back is not added, because it may
@@ -132,3 +145,13 @@ def open_reading(known: Format, document: Document) -> OpenReading | None:
     reading = OpenReading(known, builder, known.reader(builder), goes_on=goes_on)
     reading.take(records)
     return reading
+
+
+def reading_from(known: Format, state: bytes) -> OpenReading | None:
+    """Returns the reading with this state (`OpenReading.state`), to be read on with the next lines. Returns None if it
+    is none of this format, or of readers that have changed since."""
+    if known.reader is None:
+        return None
+    builder = TranscriptBuilder(known.name, "")
+    reader = known.reader(builder)
+    return OpenReading(known, builder, reader, goes_on=True) if read_state(state, reader, builder) else None

@@ -200,13 +200,16 @@ class AgentFollower:
         for found in await asyncio.to_thread(self._ports.find, self._since):
             # Before a file has its first record, it may not show that it is a sub-agent's.
             if not {found, replace(found, is_side=not found.is_side)} & self._followed.keys():
-                self._followed[found] = _Followed(FollowedFile(self._workspace, self._ports.files, found), now)
+                self._followed[found] = _Followed(self._open(found), now)
         for found, followed in self._followed.items():
             conversation = followed.file.conversation
             if conversation is not None and conversation.is_open and self._learn_window(found, conversation):
                 self._tell(self._live.take(found, conversation, self._now()))
         for row in self._live.know(await asyncio.to_thread(self._ports.processes), self._now()):
             self._tell(row)
+
+    def _open(self, found: FoundFile) -> FollowedFile:
+        return FollowedFile(self._workspace, self._ports.files, found, self._ports.readings)
 
     def _learn_window(self, found: FoundFile, conversation: Conversation) -> bool:
         """Records the window that the agent says to its status line, if its file doesn't say the same. Returns whether
@@ -261,14 +264,15 @@ class AgentFollower:
             del self._followed[found]
             self._live.drop(found)
             return
-        self._note(found, followed)
+        await self._note(found, followed)
         followed.wait(now)
 
-    def _note(self, found: FoundFile, followed: _Followed) -> None:
+    async def _note(self, found: FoundFile, followed: _Followed) -> None:
         """Notes that a file was read to its end, once it is quiet."""
         if followed.is_settled and followed.noted is not followed.file.mark and (read := followed.file.as_read()):
             followed.noted = followed.file.mark
             self._read.note(found, read)
+            await followed.file.keep()
 
     def _resume(self, found: FoundFile, followed: _Followed) -> bool:
         """Shows a conversation whose file has not changed since an earlier process read it. Returns whether that is

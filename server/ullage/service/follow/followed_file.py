@@ -21,8 +21,18 @@ from ullage.model.events import ContextEdited, EditReverted, Event, SessionRenam
 from ullage.model.usage import UsageSource
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.kept_reading import ReadingOfFile, ReadOn
 from ullage.service.imports import continue_import, import_or_continue, missing_from, project_transcript
-from ullage.service.ports.agent_files import Appended, FoundFile, Mark, Missing, Pieces, Replaced, TranscriptFiles
+from ullage.service.ports.agent_files import (
+    Appended,
+    FoundFile,
+    KeptReadings,
+    Mark,
+    Missing,
+    Pieces,
+    Replaced,
+    TranscriptFiles,
+)
 from ullage.service.ports.read_files import ReadFile
 
 # Bytes at the end of a large file in which its figures are looked for, one after the other: mostly the last answer
@@ -52,8 +62,11 @@ class FollowedFile:
     """A followed file. `conversation` is its session, or None while the file holds no message. `look` is called by one
     task at a time."""
 
-    def __init__(self, workspace: Workspace, files: TranscriptFiles, found: FoundFile) -> None:
+    def __init__(
+        self, workspace: Workspace, files: TranscriptFiles, found: FoundFile, readings: KeptReadings | None = None
+    ) -> None:
         self._found = found
+        self._kept = ReadingOfFile(workspace, files, found, readings)
         self.conversation: Conversation | None = None
         self._workspace = workspace
         self._files = files
@@ -119,6 +132,11 @@ class FollowedFile:
         until the file has changed again: an agent may write other lines before the first message."""
         if not self._files.has_changed(self._found.path, self._mark):
             return Seen()
+        is_taken_up = self._open is None and await self._read_on()
+        seen = await self._look()
+        return replace(seen, changed=True) if is_taken_up else seen
+
+    async def _look(self) -> Seen:
         growth = await asyncio.to_thread(
             self._files.read_on, self._found.path, self._mark, self._found.origin_id, pieces=self._pieces
         )
@@ -150,6 +168,27 @@ class FollowedFile:
                     self._mark = None
                     raise
         return Seen(changed=changed, more=self._is_behind)
+
+    async def _read_on(self) -> bool:
+        """Takes up the reading that an earlier process has kept. Returns whether there is one. Raises `StoreError`."""
+        known = await self._kept.take()
+        if known is None:
+            return False
+        origin = known.conversation.transcript.origin
+        if origin is None or self._proxied(origin.origin_id):
+            return False
+        self.conversation, self._mark, self._open = known.conversation, known.mark, known.reading
+        self._title, self._is_resumed, self._saved = known.title, False, known.reading.builder.messages
+        self._take_as_read(known.reading, known.conversation)
+        return True
+
+    async def keep(self) -> None:
+        """Keeps how far the file was read, and with what, for a later process."""
+        reading, conversation, mark = self._open, self.conversation, self._mark
+        if reading is None or conversation is None or mark is None or not mark.stat:
+            return
+        if not (self._is_behind or self._is_proxied) and conversation.transcript.messages >= self._read:
+            await self._kept.keep(ReadOn(reading=reading, conversation=conversation, mark=mark, title=self._title))
 
     async def look_ahead(self) -> Conversation | None:
         """Returns the conversation with the figures that the file says at its end, while the session has only a part of
@@ -191,7 +230,7 @@ class FollowedFile:
 
     async def _look_again(self, pieces: Pieces) -> Seen:
         self._mark, self._pieces, self._is_behind = None, pieces, False
-        return await self.look()
+        return await self._look()
 
     def _open_piece(self, document: Document) -> OpenReading | None:
         """Returns a reading of the first piece of a file, or None if the file can't be read on in pieces."""

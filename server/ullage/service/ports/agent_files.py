@@ -86,6 +86,10 @@ class TranscriptFiles(Protocol):
         """Returns a digest of a file's first and last bytes, b"" if it can't be read or is not one file."""
         ...
 
+    def digest(self, path: Path, size: int) -> bytes:
+        """Returns the SHA-256 digest of a file's first `size` bytes, b"" if it has fewer or can't be read."""
+        ...
+
     def quiet_for(self, path: Path) -> float:
         """Returns the seconds since a file was last written, by the system's clock; 0 if that is not known."""
         ...
@@ -158,6 +162,39 @@ class ToldWindow(Protocol):
         ...
 
 
+class KeptReading(Struct, frozen=True, kw_only=True):
+    """A reading of a file as it was at some place, from which another process can continue.
+
+    `path` and `origin_id` are those of the `FoundFile`. `state` is the reading's (`OpenReading.state`), in the format
+    with the name `format`. `mark` is how far the file had been read, without a `stat`, and `digest` the SHA-256 digest
+    of what was read. `messages` and `title` are what was read until then into the session.
+    """
+
+    path: str
+    origin_id: str
+    session_id: str
+    format: str
+    messages: int
+    title: str
+    mark: Mark
+    digest: bytes
+    state: bytes
+
+
+class KeptReadings(Protocol):
+    """The readings of files, kept next to one store. Methods may be called from any thread."""
+
+    def read(self, found: FoundFile) -> KeptReading | None:
+        """Returns the reading of a file; None if it is missing, damaged, or of another version of Ullage, which might
+        read the file differently."""
+        ...
+
+    def write(self, reading: KeptReading) -> None:
+        """Keeps a reading in place of an earlier one of the same file. The oldest readings go if there are many. Raises
+        `StoreError` if that fails."""
+        ...
+
+
 class AgentPorts(Struct, frozen=True, kw_only=True):
     """The ports that a follower needs in addition to a workspace's. `process_id` is that of this process."""
 
@@ -168,4 +205,5 @@ class AgentPorts(Struct, frozen=True, kw_only=True):
     live: LiveFile
     told: ToldWindow
     read: ReadFiles
+    readings: KeptReadings
     process_id: int

@@ -1,0 +1,216 @@
+"""A follower that starts again reads a large file on from where an earlier one has come."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from support.followed_rig import Rig, talk
+from support.log_trees import to_bytes
+from ullage.model.events import SessionRenamed
+from ullage.service.ports.agent_files import Appended, FoundFile, Growth, Mark, Pieces, Replaced
+from ullage.system.growing_files import GrowingFiles
+from ullage.system.kept_readings import ReadingsFolder
+
+# Messages that make up more than the 256 KiB from which on a reading is kept.
+_LONG = "word " * 2_000
+_TEXTS = [f"Number {number}. {_LONG}" for number in range(40)]
+_LINES = talk(*_TEXTS, "One more", "And an answer", "Another", "So")
+
+
+class SeenFiles(GrowingFiles):
+    """Files that note the numbers of the lines that were read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[int] = []
+
+    def read_on(self, path: Path, mark: Mark | None, origin_id: str = "", *, pieces: Pieces = Pieces.LARGE) -> Growth:
+        growth = super().read_on(path, mark, origin_id, pieces=pieces)
+        match growth:
+            case Appended(lines=lines) | Replaced(document=msgspec.Struct(lines=lines)):
+                self.lines += [line.number for line in lines]
+            case _:
+                pass
+        return growth
+
+
+class Restarted(Rig):
+    """A rig in which an earlier process has read the first forty messages and kept its reading."""
+
+    def __init__(self, folder: Path) -> None:
+        self.seen = SeenFiles()
+        self.folder = ReadingsFolder(folder / "store.db")
+        super().__init__(folder, files=self.seen, readings=self.folder)
+
+    async def begin(self) -> None:
+        self.write(_LINES[:40])
+        await self.followed.read_all()
+        await self.followed.keep()
+
+    @property
+    def kept(self) -> list[Path]:
+        return sorted((self.path.parent / "store.db.readings").iterdir())
+
+    async def read_on(self) -> list[int]:
+        """Starts again and reads the file to its end. Returns the numbers of the lines that were read for it."""
+        self.restart()
+        self.seen.lines = []
+        await self.followed.read_all()
+        return sorted(set(self.seen.lines))
+
+    def expect_all(self, count: int) -> None:
+        """Checks that the session has so many messages, each once, and that there is no other one."""
+        assert [message.partition(" ")[0] for message in self.texts] == [
+            text.partition(" ")[0] for text in [*_TEXTS, "One more", "And an answer", "Another", "So"][:count]
+        ]
+        assert len(self.said()) == len(set(self.said())) == count
+        assert self.sessions == 1
+
+
+async def test_only_what_was_added_since_is_read(tmp_path: Path) -> None:
+    rig = Restarted(tmp_path)
+    await rig.begin()
+    rig.add(to_bytes(_LINES[40:42]))
+    assert await rig.read_on() == [41, 42]
+    rig.expect_all(42)
+    rig.add(to_bytes(_LINES[42:]))
+    await rig.followed.read_all()
+    rig.expect_all(44)
+
+
+async def test_the_first_look_says_that_there_is_a_conversation_even_if_nothing_was_added(tmp_path: Path) -> None:
+    rig = Restarted(tmp_path)
+    await rig.begin()
+    rig.restart()
+    assert (await rig.followed.look()).changed
+    assert not (await rig.followed.look()).changed
+    rig.expect_all(40)
+
+
+async def test_what_the_earlier_process_has_read_after_it_kept_the_reading_is_not_doubled(tmp_path: Path) -> None:
+    rig = Restarted(tmp_path)
+    await rig.begin()
+    rig.add(to_bytes(_LINES[40:42]))
+    await rig.followed.read_all()
+    rig.add(to_bytes(_LINES[42:]))
+    assert await rig.read_on() == [41, 42, 43, 44]
+    rig.expect_all(44)
+
+
+async def test_a_file_that_grows_long_after_the_restart_is_read_on(tmp_path: Path) -> None:
+    rig = Restarted(tmp_path)
+    await rig.begin()
+    known = rig.followed.as_read()
+    assert known is not None
+    rig.restart()
+    assert rig.followed.resume(known)
+    rig.seen.lines = []
+    rig.add(to_bytes(_LINES[40:42]))
+    await rig.followed.read_all()
+    assert rig.seen.lines == [41, 42]
+    rig.expect_all(42)
+
+
+async def test_a_title_that_the_user_has_given_stays(tmp_path: Path) -> None:
+    rig = Restarted(tmp_path)
+    await rig.begin()
+    assert rig.followed.conversation is not None
+    rig.followed.conversation.record(SessionRenamed(title="Mine"))
+    rig.add(to_bytes(_LINES[40:42]))
+    await rig.read_on()
+    assert rig.workspace.ports.store.list()[0].title == "Mine"
+
+
+async def test_a_file_of_which_any_byte_is_another_one_is_read_whole(tmp_path: Path) -> None:
+    rig = Restarted(tmp_path)
+    await rig.begin()
+    data = rig.path.read_bytes()
+    # In the middle: the file has the same size, and both ends are as they were.
+    rig.path.write_bytes(data.replace(b"Number 20.", b"Number 99.") + to_bytes(_LINES[40:42]))
+    assert await rig.read_on() == list(range(1, 43))
+    assert any(text.startswith("Number 99.") for text in rig.texts)
+
+
+async def test_a_file_that_was_shortened_is_read_whole(tmp_path: Path) -> None:
+    rig = Restarted(tmp_path)
+    await rig.begin()
+    rig.write(_LINES[:10])
+    assert await rig.read_on() == list(range(1, 11))
+
+
+async def test_a_file_whose_session_was_deleted_is_read_whole(tmp_path: Path) -> None:
+    rig = Restarted(tmp_path)
+    await rig.begin()
+    assert rig.followed.conversation is not None
+    session_id = rig.followed.conversation.id
+    rig.workspace.ports.store.delete(session_id)
+    rig.workspace.forget(session_id)
+    assert await rig.read_on() == list(range(1, 41))
+    rig.expect_all(40)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"TreeWriter", b"TreeReader"),
+        (b"ullage.agents", b"ullage.system"),
+        (b"_places", b"_plates"),
+        (b"claude-code", b"claude-coda"),
+    ],
+    ids=["other class", "other package", "other attribute", "other format"],
+)
+@pytest.mark.parametrize("part", [1.0, 0.5, 0.0], ids=["whole", "cut", "empty"])
+async def test_a_damaged_reading_is_not_used(tmp_path: Path, before: bytes, after: bytes, part: float) -> None:
+    rig = Restarted(tmp_path)
+    await rig.begin()
+    (file,) = rig.kept
+    data = file.read_bytes()
+    assert before in data
+    file.write_bytes(data.replace(before, after)[: int(part * len(data))])
+    rig.add(to_bytes(_LINES[40:42]))
+    assert await rig.read_on() == list(range(1, 43))
+    rig.expect_all(42)
+
+
+async def test_the_reading_is_kept_again_when_the_file_has_grown_much_and_only_the_user_may_read_it(
+    tmp_path: Path,
+) -> None:
+    rig = Restarted(tmp_path)
+    await rig.begin()
+    (file,) = rig.kept
+    assert file.stat().st_mode & 0o077 == 0
+    assert file.parent.stat().st_mode & 0o077 == 0
+    before = file.read_bytes()
+    rig.add(to_bytes(_LINES[40:42]))
+    await rig.followed.read_all()
+    await rig.followed.keep()
+    assert file.read_bytes() == before
+    rig.write(talk(*_TEXTS, *_TEXTS))
+    await rig.followed.read_all()
+    await rig.followed.keep()
+    assert file.read_bytes() != before
+
+
+async def test_no_reading_of_a_small_file_is_kept(tmp_path: Path) -> None:
+    rig = Restarted(tmp_path)
+    rig.write(talk("One", "Two"))
+    await rig.followed.read_all()
+    await rig.followed.keep()
+    assert not (tmp_path / "store.db.readings").exists()
+
+
+async def test_the_oldest_readings_go_when_there_are_many(tmp_path: Path) -> None:
+    rig = Restarted(tmp_path)
+    await rig.begin()
+    known = rig.folder.read(FoundFile(path=rig.path))
+    assert known is not None
+    (first,) = rig.kept
+    for number in range(200):
+        rig.folder.write(msgspec.structs.replace(known, path=f"/{number}"))
+    assert len(rig.kept) == 200
+    assert first not in rig.kept
+    large = msgspec.structs.replace(known, path="/large", state=bytes(60 << 20))
+    rig.folder.write(large)
+    assert sum(file.stat().st_size for file in rig.kept) <= 64 << 20
+    assert rig.folder.read(FoundFile(path=Path("/large"))) == large
