@@ -1,5 +1,7 @@
 """What keeps tests of whole programs apart, so that they may run at the same time."""
 
+from pathlib import Path
+
 import pytest
 
 # Where `platformdirs` looks for the user's folders on Linux.
@@ -12,3 +14,11 @@ def own_user_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     folder = tmp_path_factory.mktemp("user")
     for name in _FOLDERS:
         monkeypatch.setenv(name, str(folder / name))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The folder that an agent works in, in the home folder `tmp_path`."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder

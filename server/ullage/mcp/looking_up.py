@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 from msgspec import Struct
 
@@ -10,6 +10,8 @@ from ullage.agents.discovery import is_in
 from ullage.mcp.asked import Asked
 from ullage.mcp.references import Reference, read_reference, reference_of
 from ullage.mcp.result_size import MAX_RESULT
+from ullage.mcp.tool_table import TOOLS
+from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound
 from ullage.redaction.clean import clean
 from ullage.redaction.quoting import RECORD, cut, quoted, size_of
@@ -23,8 +25,13 @@ from ullage.service.ports.store import SearchHit
 _BEFORE, _PASSAGE = 160, 560
 # Hits of all sessions among which those of one project are looked for.
 _LOOKED_AT = 200
+# Hits among which those are left out that are earlier calls of these tools: more than a conversation makes of a query.
+_ECHOES = 20
 # Bytes of a page of `open`, so that the lines around the quotation fit, too.
 _PAGE = MAX_RESULT - 400
+# What comes before a tool's name where the agent adds the name of the server (`mcp__ullage__search`).
+_SERVER = re.compile(r"\w*ullage\w*?[_.:/-]+", re.IGNORECASE)
+_FIELDS = {tool.name: frozenset(tool.arguments.__struct_fields__) for tool in TOOLS}
 _MATCH = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 
 
@@ -38,7 +45,8 @@ class _Line(Struct, frozen=True):
 async def search_text(asked: Asked, query: str, limit: int, *, whole_project: bool) -> str:
     """Returns the passages that match `query` best, each with its reference: from the model's own conversation, or from
     all stored ones of its project. Raises `InvalidRequest` if the query has no word."""
-    hits = await _project_hits(asked, query, limit) if whole_project else await _own_hits(asked.own, query, limit)
+    found = await _project_hits(asked, query) if whole_project else await _own_hits(asked.own, query, limit)
+    hits = [*islice((hit for hit in found if not _is_echo(asked, hit)), limit)]
     where = "the stored conversations of this project" if whole_project else "this conversation"
     if not hits:
         wider = "" if whole_project else ', or scope "project"'
@@ -81,15 +89,35 @@ def open_text(asked: Asked, text: str, page: int) -> str:
 
 
 async def _own_hits(own: Conversation, query: str, limit: int) -> Sequence[SearchHit]:
-    return await search(own.workspace, own.id, query, limit)
+    return await search(own.workspace, own.id, query, limit + _ECHOES)
 
 
-async def _project_hits(asked: Asked, query: str, limit: int) -> Sequence[SearchHit]:
+async def _project_hits(asked: Asked, query: str) -> Iterator[SearchHit]:
     own = asked.own
     store = own.workspace.ports.store
     found = await search(own.workspace, None, query, _LOOKED_AT)
     known = {session_id: store.info(session_id).cwd for session_id in {hit.session_id for hit in found}}
-    return [hit for hit in found if hit.session_id == own.id or _is_of_project(asked, known[hit.session_id])][:limit]
+    return (hit for hit in found if hit.session_id == own.id or _is_of_project(asked, known[hit.session_id]))
+
+
+def _is_echo(asked: Asked, hit: SearchHit) -> bool:
+    """Returns whether a message has nothing but calls of these tools, or results of such calls. An agent writes a call
+    to its record before the tool runs, so a search would find its own query first, and later ones what earlier results
+    have quoted."""
+    message = find_entry(_open(asked, hit.session_id), hit.message_id).message
+    return bool(message.content) and all(map(_is_ours, message.content))
+
+
+def _is_ours(block: Block) -> bool:
+    match block:
+        case ToolUseBlock(name=name, input=given):
+            # An agent may have another tool of the same name, whose arguments are others.
+            fields = _FIELDS.get(_SERVER.sub("", name, count=1))
+            return fields is not None and fields >= given.keys()
+        case ToolResultBlock(content=parts):
+            return any(isinstance(part, TextBlock) and RECORD in part.text for part in parts)
+        case _:
+            return False
 
 
 def _passage(asked: Asked, hit: SearchHit) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """The MCP server of one client: its methods on one connection."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -26,8 +27,9 @@ from ullage.mcp.tool_table import TOOLS, CallToolParams, CallToolResult, ListedT
 class ReadsOwn(Protocol):
     """Reads the conversation that a server belongs to."""
 
-    async def read(self) -> Asked:
-        """Returns the conversation, up to date. Raises `UllageError` if there is none or it can't be read."""
+    async def read(self, meta: Mapping[str, Any]) -> Asked:
+        """Returns the conversation, up to date. `meta` is what the client adds about the request that asks. Raises
+        `UllageError` if there is none or it can't be read."""
         ...
 
 
@@ -103,7 +105,7 @@ class McpServer:
         return ListToolsResult(tools=tuple(tool.listed for tool in TOOLS))
 
     async def _call_tool(self, params: CallToolParams) -> CallToolResult:
-        return await call_tool(params, self._ask)
+        return await call_tool(params, partial(self._ask, params.meta))
 
     async def _list_resources(self, params: ListParams) -> ListResourcesResult:
         _require_first_page(params)
@@ -114,15 +116,15 @@ class McpServer:
         return ListResourceTemplatesResult()
 
     async def _read_resource(self, params: ReadResourceParams) -> ReadResourceResult:
-        return ReadResourceResult(contents=(await read_resource(params.uri, self._ask),))
+        return ReadResourceResult(contents=(await read_resource(params.uri, partial(self._ask, params.meta)),))
 
-    async def _ask(self) -> Asked:
+    async def _ask(self, meta: Mapping[str, Any]) -> Asked:
         """Returns what a tool needs, with the conversation up to date. The first call opens the store. Raises
         `UllageError`."""
         async with self._reading:
             if self._own is None:
                 self._own = self._open_own()
-            return await self._own.read()
+            return await self._own.read(meta)
 
 
 def _require_first_page(params: ListParams) -> None:

@@ -1,14 +1,15 @@
 """Which conversation a server belongs to, and that conversation up to date.
 
-An agent starts the server, so the agent is one of the server's parents: if the agent says which of its processes has
-which conversation, that is the conversation now, also after the user has begun or resumed another one in the same
-process. Else the agent may have given its id of the conversation in the environment. Else it is the conversation of the
-working folder that changed last.
+Some agents name the conversation in each request. Else an agent starts the server, so the agent is one of the server's
+parents: if the agent says which of its processes has which conversation, that is the conversation now, also after the
+user has begun or resumed another one in the same process. Else the agent may have given its id of the conversation in
+the environment. Else it is the conversation of the working folder that changed last.
 """
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -74,10 +75,11 @@ class OwnSession:
         named = self._variable(lambda agent: agent.folder_variable)
         return named if named and Path(named).is_absolute() else str(self._around.folder)
 
-    async def read(self) -> Current:
-        """Returns the conversation, with all that its agent has written so far. Raises `NotFound` if there is none,
-        `InputError` if its file can't be read, and `StoreError`."""
-        name = self._around.session or self._told()
+    async def read(self, meta: Mapping[str, Any]) -> Current:
+        """Returns the conversation, with all that its agent has written so far. `meta` is what the agent says about
+        the request that asks. Raises `NotFound` if there is none, `InputError` if its file can't be read, and
+        `StoreError`."""
+        name = self._around.session or _named_in(meta) or self._told()
         for row in self._around.followed():
             if name and name in (row.session_id, row.agent_session_id):
                 return self._current(row.session_id)
@@ -146,3 +148,8 @@ class OwnSession:
         conversation = self._workspace.open(session_id)
         conversation.catch_up()
         return Current(own=conversation, folder=self.folder, workspace=self._workspace)
+
+
+def _named_in(meta: Mapping[str, Any]) -> str:
+    """Returns the agent's own id of the conversation that a request names, or ""."""
+    return next((name for agent in AGENTS if (name := agent.session_in_request(meta))), "")

@@ -2,9 +2,10 @@
 messages by number."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 from urllib.parse import unquote
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ullage.api.codes import RESOURCE_NOT_FOUND
 from ullage.jsonrpc.rpc_errors import RpcError
@@ -48,9 +49,10 @@ class ResourceText(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ReadResourceParams(Struct, frozen=True, kw_only=True):
-    """MCP's `ReadResourceRequest`."""
+    """MCP's `ReadResourceRequest`. `meta` is what the client adds about the request."""
 
     uri: str
+    meta: dict[str, Any] = field(default_factory=dict[str, Any], name="_meta")
 
 
 RESOURCES = (

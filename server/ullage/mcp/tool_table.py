@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, RpcError
 from ullage.mcp.asked import Asked
@@ -82,10 +82,11 @@ class CallToolResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CallToolParams(Struct, frozen=True, kw_only=True):
-    """MCP's `CallToolRequest`."""
+    """MCP's `CallToolRequest`. `meta` is what the client adds about the request."""
 
     name: str
     arguments: dict[str, Any] | None = None
+    meta: dict[str, Any] = field(default_factory=dict[str, Any], name="_meta")
 
 
 class Tool(Struct, frozen=True, kw_only=True):

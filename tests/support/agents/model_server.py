@@ -16,7 +16,7 @@ from support.wire.anthropic_wire import AnthropicWire
 from support.wire.chat_wire import ChatWire
 from support.wire.dialect import Dialect, frame
 from support.wire.http import Exchange, Json, serve
-from support.wire.replies import Reply, Say, say
+from support.wire.replies import Call, Part, Reply, Say, say
 from support.wire.responses_wire import ResponsesWire
 
 SUMMARY = "The cask is called Berta; its file is src/cask.py; the next step is a test."
@@ -31,12 +31,17 @@ _WIRES: dict[str, Dialect] = {
 
 class ModelServer:
     """Keeps the requests for answers as text. The answer's text has their number. The server answers once it is
-    `free`."""
+    `free`.
+
+    `scripted` are answers by a word: the first request that has the word in its last messages, and offers the tool if
+    the answer is a call, gets that answer.
+    """
 
     def __init__(self) -> None:
         self.asked: list[str] = []
         # What it says in its answers, besides their number.
         self.words = ""
+        self.scripted: dict[str, Part] = {}
         self.inflated = 0
         self.until_summary = False
         self.summary_words: tuple[str, ...] = _SUMMARY_WORDS
@@ -85,7 +90,20 @@ class ModelServer:
         wanted = any(word in last for word in self.summary_words)
         if wanted and self.until_summary:
             self.inflated = 0
+        # After the prompt, Claude Code sends a message that describes its surroundings.
+        part = None if wanted else self._scripted(json.dumps(items[-2:]), json.dumps(body.get("tools")))
+        if part is not None:
+            return Reply(parts=(part,))
         return say(SUMMARY if wanted else f"This is answer {len(self.asked)}.{self.words}")
+
+    def _scripted(self, recent: str, tools: str) -> Part | None:
+        fits = (
+            word
+            for word, part in self.scripted.items()
+            if word in recent and (not isinstance(part, Call) or f'"{part.name}"' in tools)
+        )
+        word = next(fits, None)
+        return None if word is None else self.scripted.pop(word)
 
     async def _stream(self, exchange: Exchange, wire: Dialect) -> None:
         items = wire.items(exchange.body)

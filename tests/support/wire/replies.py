@@ -31,11 +31,13 @@ class Refuse(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A tool call. `arguments` are as the model writes them, JSON or not."""
+    """A tool call. `arguments` are as the model writes them, JSON or not. `namespace` is the group that the tool was
+    offered in, "" if in none; only the Responses API has groups."""
 
     id: str
     name: str
     arguments: str
+    namespace: str = ""
 
 
 Part = Say | Think | Redacted | Refuse | Call

@@ -136,7 +136,8 @@ def _reasoning(index: int, text: str) -> tuple[Json, Iterator[tuple[str, Json]]]
 
 def _function_call(index: int, call: Call) -> tuple[Json, Iterator[tuple[str, Json]]]:
     item_id = f"fc_{index}"
-    item: Json = {"type": "function_call", "id": item_id, "call_id": call.id, "name": call.name}
+    group = {"namespace": call.namespace} if call.namespace else {}
+    item: Json = {"type": "function_call", "id": item_id, "call_id": call.id, "name": call.name, **group}
     done = {**item, "status": "completed", "arguments": call.arguments}
 
     def events() -> Iterator[tuple[str, Json]]:

@@ -4,7 +4,7 @@ from ullage.agents.agent import AcpAgent, Agent, Sessions
 from ullage.agents.codex import log_reader, reader
 from ullage.agents.codex.inserted import INSERTED
 from ullage.agents.codex.segments import companions, references
-from ullage.agents.codex.sessions import facts_of, patterns, title_of
+from ullage.agents.codex.sessions import facts_of, patterns, session_in_request, title_of
 from ullage.agents.codex.thresholds import OWN_CONTEXT, SETTINGS
 from ullage.agents.codex.wiring import WIRING
 
@@ -13,6 +13,7 @@ AGENT = Agent(
     formats=(log_reader.FORMAT, reader.FORMAT),
     companions=companions,
     references=references,
+    session_in_request=session_in_request,
     sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of),
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,

@@ -1,6 +1,7 @@
-"""Where Codex keeps its sessions, and how their titles are found."""
+"""Where Codex keeps its sessions, and how their ids and titles are found."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -41,3 +42,9 @@ def title_of(records: Sequence[JsonObject]) -> str:
     payloads = [as_object(record.get("payload", record)) for record in records]
     messages = (text_of(payload) for payload in payloads if payload.get("role") == "user")
     return last_text(payloads, "thread_name") or first_prompt(text for text in messages if not is_context(text))
+
+
+def session_in_request(meta: Mapping[str, Any]) -> str:
+    """Returns the id of the session whose model calls a tool of an MCP server, or "" if the request does not name it.
+    Seen with Codex 0.166, which gives its servers no variable with this id."""
+    return as_text(meta.get("threadId"))

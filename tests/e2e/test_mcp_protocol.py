@@ -1,0 +1,169 @@
+"""`ullage mcp` keeps to the protocol: versions, lists, faults, cancellation, and what the official client is given."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.lsp_client import PATIENCE
+from support.mcp_client import HELLO, McpClient, mcp_client
+from support.mcp_talk import NEEDLE, shown, talk
+from support.systems import needs_linux
+from ullage.mcp.handshake import PROTOCOL_VERSIONS
+
+# What Claude Code takes, in characters.
+_MOST_INSTRUCTIONS = 2_048
+
+
+async def test_the_handshake_agrees_on_a_version_and_says_when_to_call(tmp_path: Path) -> None:
+    for asked, given in (("2024-11-05", "2024-11-05"), ("2025-06-18", "2025-06-18"), ("2031-01-01", "2025-11-25")):
+        async with mcp_client(tmp_path, tmp_path, greet=False) as client:
+            result = (await client.ask("initialize", {**HELLO, "protocolVersion": asked}))["result"]
+            assert result["protocolVersion"] == given
+            assert result["instructions"].startswith("Call these tools after a compaction")
+            assert len(result["instructions"].encode()) <= _MOST_INSTRUCTIONS
+
+
+async def test_lists_have_one_page_and_the_tools_only_read(tmp_path: Path) -> None:
+    async with mcp_client(tmp_path, tmp_path) as client:
+        listed = (await client.ask("tools/list"))["result"]["tools"]
+        assert [tool["name"] for tool in listed] == ["search", "open", "context", "lost"]
+        assert all(tool["annotations"]["readOnlyHint"] for tool in listed)
+        assert all(tool["inputSchema"]["type"] == "object" for tool in listed)
+        for method in ("tools/list", "resources/list", "resources/templates/list"):
+            assert "nextCursor" not in (await client.ask(method))["result"]
+            assert (await client.ask(method, {"cursor": "2"}))["error"]["code"] == -32602
+
+
+FAULTS: list[tuple[str, Any, int]] = [
+    ("no/such/method", {}, -32601),
+    ("prompts/list", {}, -32601),
+    ("tools/call", {"name": "delete"}, -32602),
+    ("tools/call", {"arguments": {}}, -32602),
+    ("tools/call", {"name": "open", "arguments": [1]}, -32602),
+    ("tools/call", [1, 2], -32602),
+    ("resources/read", {"uri": "file:///etc/passwd"}, -32002),
+    ("initialize", HELLO, -32600),
+]
+
+
+async def test_each_fault_of_the_protocol_gets_one_error_and_the_next_request_is_served(tmp_path: Path) -> None:
+    async with mcp_client(tmp_path, tmp_path) as client:
+        for method, params, code in FAULTS:
+            assert (await client.ask(method, params))["error"]["code"] == code, method
+        for sent, code in (
+            (b"{no json\n", -32700),
+            (b"[]\n", -32600),
+            (b'{"jsonrpc":"2.0","id":null,"method":"ping"}\n', -32600),
+            (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n', -32600),
+        ):
+            await client.send(sent)
+            assert (await client.receive())["error"]["code"] == code, sent
+        await client.send({"jsonrpc": "2.0", "id": "i" * 100_000, "method": "ping"})
+        assert (await client.receive())["result"] == {}
+
+
+MISTAKES: list[tuple[str, dict[str, Any], str]] = [
+    ("search", {}, "`query` (required)"),
+    ("search", {"query": ""}, "length >= 1"),
+    ("search", {"query": "x" * 100_000}, "length <= 1000"),
+    ("search", {"query": 5}, "Expected `str`"),
+    ("search", {"query": "a", "limit": 10**30}, "<= 20"),
+    ("search", {"query": "a", "scope": "all"}, "scope"),
+    ("search", {"query": "?!"}, "word"),
+    ("open", {"ref": "#0"}, "numbered from #1"),
+    ("open", {"ref": "#9-3"}, "the first comes first"),
+    ("open", {"ref": "#1-900"}, "#1-50 first"),
+    ("open", {"ref": "#99"}, "#1 to #6"),
+    ("open", {"ref": "#" + "9" * 100}, "no reference"),
+    ("open", {"ref": "s_nowhere#1"}, "of this project"),
+    ("open", {"ref": "../../etc/passwd"}, "no reference"),
+    ("context", {"of": "all"}, "Its arguments: none"),
+]
+
+
+async def test_each_mistake_of_a_model_gets_a_short_result_that_says_what_is_right(
+    tmp_path: Path, project: Path
+) -> None:
+    talk(tmp_path, project)
+    async with mcp_client(tmp_path, project) as client:
+        for tool, arguments, remedy in MISTAKES:
+            text, failed = await client.call(tool, **arguments)
+            assert failed, (tool, arguments)
+            assert remedy in text
+            assert len(text.encode()) <= 700
+        assert not (await client.call("context"))[1]
+
+
+async def test_a_ping_may_come_before_the_handshake_and_nothing_else(tmp_path: Path) -> None:
+    async with mcp_client(tmp_path, tmp_path, greet=False) as client:
+        assert (await client.ask("ping"))["result"] == {}
+        assert (await client.ask("tools/list"))["error"]["code"] == -32600
+        assert "result" in await client.ask("initialize", HELLO)
+
+
+async def test_a_cancelled_call_gets_no_answer_and_the_next_one_does(tmp_path: Path, project: Path) -> None:
+    talk(tmp_path, project)
+    async with mcp_client(tmp_path, project) as client:
+        call = {"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": {"name": "context"}}
+        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "c"}}
+        await client.send(call)
+        await client.send(cancel)
+        assert (await client.ask("ping"))["result"] == {}
+        assert not (await client.call("context"))[1]
+
+
+@needs_linux
+async def test_an_idle_server_takes_at_most_40_megabytes(tmp_path: Path) -> None:
+    async with mcp_client(tmp_path, tmp_path) as client:
+        await client.ask("tools/list")
+        assert _megabytes(client) <= 40
+
+
+def _megabytes(client: McpClient) -> float:
+    status = Path(f"/proc/{client.process.pid}/status").read_text()
+    (line,) = (line for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+@pytest.fixture
+async def judged(tmp_path: Path, project: Path) -> Any:
+    """What the official SDK's client was given."""
+    pytest.importorskip("mcp", reason="the official SDK is not installed: pip install mcp")
+    judge = Path(__file__).parents[1] / "support" / "mcp_judge.py"
+    talk(tmp_path, project)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(judge), sys.executable, str(tmp_path), str(project), stdout=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(2 * PATIENCE):
+        out, _ = await process.communicate()
+    assert process.returncode == 0
+    return json.loads(out)
+
+
+async def test_the_official_client_takes_every_answer(judged: Any) -> None:
+    assert judged["tools"] == judged["read_only"] == ["search", "open", "context", "lost"]
+    assert [call["error"] for call in judged["right"]] == [False] * len(judged["right"])
+    assert [call["error"] for call in judged["wrong"]] == [True] * len(judged["wrong"])
+    assert all(call["text"].startswith(("search:", "open:", "context:", "lost:")) for call in judged["wrong"])
+    assert NEEDLE in shown(judged["right"][2]["text"])
+    assert judged["templates"] == ["ullage://session/messages/{numbers}"]
+    contents = judged["contents"]
+    assert NEEDLE in shown(contents["ullage://session/messages/2"][0])
+    assert json.loads(contents["ullage://session/figures"][0])["used"] == 30_000
+    assert judged["codes"] == {
+        "unknown tool": -32602,
+        "unknown resource": -32002,
+        "unknown cursor": -32602,
+        "no prompts": -32601,
+        "ping": None,
+    }
+    # Each of the calls after those that were cancelled.
+    assert judged["cancelled"] == 3
+    assert judged["agreed"] == {version: version for version in judged["agreed"]}
+    assert set(PROTOCOL_VERSIONS) <= {*judged["agreed"]}
+    # A client that first asks for a later protocol without a handshake continues with one.
+    assert judged["negotiated"] == {"legacy": PROTOCOL_VERSIONS[0], "auto": PROTOCOL_VERSIONS[0]}
