@@ -152,6 +152,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     - `processes`: how it says which of its processes has which conversation; None if it doesn't.
     - `session_variable`, `folder_variable`: the environment variables in which it gives the programs that it starts its
       own id of the conversation, as it was then, and the folder of the project; "" if it gives none.
+    - `withheld_variables`: environment variables that an MCP server needs, and that it does not give its servers.
     - `session_in_request`: reads its own id of the conversation from the `_meta` of a request to an MCP server; ""
       if the request has none.
     - `writer`: how sessions are written that it resumes; None if that is not known.
@@ -175,6 +176,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     processes: Processes | None = None
     session_variable: str = ""
     folder_variable: str = ""
+    withheld_variables: tuple[str, ...] = ()
     session_in_request: Callable[[Mapping[str, Any]], str] = _no_text
     writer: SessionWriter | None = None
     tables: tuple[str, ...] = ()

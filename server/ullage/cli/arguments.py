@@ -76,6 +76,9 @@ def _acp(parser: ArgumentParser) -> None:
         action="store_true",
         help="compact by a summary in a fresh session, though the agent has a command of its own",
     )
+    parser.add_argument(
+        "--no-mcp", action="store_true", help="do not offer the agent Ullage's tools for looking up its history"
+    )
 
 
 def _mcp(parser: ArgumentParser) -> None:

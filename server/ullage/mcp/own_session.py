@@ -83,6 +83,8 @@ class OwnSession:
         for row in self._around.followed():
             if name and name in (row.session_id, row.agent_session_id):
                 return self._current(row.session_id)
+        if self._is_proxied(name):
+            return self._current(name)
         if found := await self._find(name):
             return await self._read_file(found)
         session_id = self._stored(name)
@@ -104,6 +106,14 @@ class OwnSession:
         """Returns the value of the first agent's variable that is set, or ""."""
         names = filter(None, map(name_of, AGENTS))
         return next((value for name in names if (value := self._around.environment.get(name, "").strip())), "")
+
+    def _is_proxied(self, name: str) -> bool:
+        """Returns whether the name is the id of a session that the proxy records. After a handover, the agent's files
+        have only a part of it."""
+        try:
+            return bool(name) and self._workspace.open(name).transcript.agent is not None
+        except SessionNotFound:
+            return False
 
     async def _find(self, name: str) -> Found | None:
         """Returns the conversation among agents' files; without a name, that of the folder that changed last."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from ullage.model.errors import AgentError
 from ullage.model.json_values import as_object, as_objects, as_text
+from ullage.proxy.offered_server import with_session
 from ullage.proxy.session import ProxiedSession
 
 _log = logging.getLogger(__name__)
@@ -19,7 +20,7 @@ async def open_fresh(session: ProxiedSession) -> tuple[str, dict[str, Any]]:
     the client is sent none of its updates. Raises `AgentError`.
     """
     connection = session.connection
-    params = {"cwd": session.cwd, "mcpServers": session.mcp_servers}
+    params = {"cwd": session.cwd, "mcpServers": _servers(session)}
     with connection.making():
         opened = await connection.agent.request("session/new", params)
         fresh = as_text(opened.get("sessionId"))
@@ -35,7 +36,7 @@ async def reopen(session: ProxiedSession, agent_id: str) -> dict[str, Any]:
     Raises `AgentError` if the agent refuses or can do neither.
     """
     connection = session.connection
-    params = {"sessionId": agent_id, "cwd": session.cwd, "mcpServers": session.mcp_servers}
+    params = {"sessionId": agent_id, "cwd": session.cwd, "mcpServers": _servers(session)}
     how = next((name for name in ("resume", "load") if connection.agent_can(name)), None)
     if how is None:
         raise AgentError(f"{connection.agent_name} cannot open a former session again")
@@ -68,7 +69,7 @@ async def copy_session(session: ProxiedSession) -> str:
     connection = session.connection
     if not connection.agent_can("fork"):
         return ""
-    params = {"sessionId": session.agent_id, "cwd": session.cwd, "mcpServers": session.mcp_servers}
+    params = {"sessionId": session.agent_id, "cwd": session.cwd, "mcpServers": _servers(session)}
     try:
         with connection.making():
             copy = as_text((await connection.agent.request("session/fork", params)).get("sessionId"))
@@ -129,6 +130,10 @@ async def _set_up(session: ProxiedSession, fresh: str, opened: dict[str, Any]) -
             kind = {"type": "boolean"} if isinstance(value, bool) else {}
             chosen = {"sessionId": fresh, "configId": name, "value": value, **kind}
             await _try(session, "session/set_config_option", chosen)
+
+
+def _servers(session: ProxiedSession) -> list[Any]:
+    return with_session(session.mcp_servers, session.connection.options.server, session.id)
 
 
 async def _try(session: ProxiedSession, method: str, params: dict[str, Any]) -> None:

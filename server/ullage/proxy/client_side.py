@@ -10,7 +10,9 @@ from msgspec import UNSET, Raw, Struct
 from ullage.api.codes import error_object
 from ullage.jsonrpc.envelope import ErrorResponse
 from ullage.model.errors import UllageError
+from ullage.model.json_values import as_text
 from ullage.proxy.connection import Pending
+from ullage.proxy.offered_server import offered
 from ullage.proxy.opening import load, pending_new
 from ullage.proxy.pipe.frames import Frame, fields, line, peek
 from ullage.proxy.pipe.lines import Piece
@@ -37,7 +39,10 @@ async def from_client(sessions: Sessions, piece: Piece) -> None:
     if frame is None or frame.method is UNSET:
         agent.pass_on(piece)
     else:
-        await _HANDLERS.get(frame.method, _other)(sessions, piece, frame)
+        server = sessions.connection.options.server
+        if server is not None:
+            piece, frame = offered(piece, frame, server)
+        await _HANDLERS.get(as_text(frame.method), _other)(sessions, piece, frame)
     await agent.drain()
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ullage.acp.client import Client, read_client
 from ullage.jsonrpc.envelope import RequestId
-from ullage.model.json_values import as_object, as_text
+from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.proxy.pipe.agent import Agent
 from ullage.proxy.pipe.frames import Frame
 from ullage.proxy.pipe.lines import Piece
@@ -24,11 +24,13 @@ class ProxyOptions(Struct, frozen=True, kw_only=True):
     """The options of the proxy's command line.
 
     `window` is the window in tokens for an agent that reports none. If `hand_over` is true, the proxy compacts by a
-    handover even if the agent has a compacting command.
+    handover even if the agent has a compacting command. `server` is Ullage's MCP server as a client offers it to an
+    agent; None to offer none.
     """
 
     window: int | None = None
     hand_over: bool = False
+    server: JsonObject | None = None
 
 
 class Pending(Struct, frozen=True, kw_only=True):

@@ -91,7 +91,9 @@ class ModelServer:
         if wanted and self.until_summary:
             self.inflated = 0
         # After the prompt, Claude Code sends a message that describes its surroundings.
-        part = None if wanted else self._scripted(json.dumps(items[-2:]), json.dumps(body.get("tools")))
+        # Without tools it asks for something outside the conversation, such as a title.
+        tools = body.get("tools")
+        part = self._scripted(json.dumps(items[-2:]), json.dumps(tools)) if tools and not wanted else None
         if part is not None:
             return Reply(parts=(part,))
         return say(SUMMARY if wanted else f"This is answer {len(self.asked)}.{self.words}")

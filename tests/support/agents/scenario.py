@@ -66,7 +66,7 @@ async def pass_through(place: Place) -> str:
     launch = Launch(
         title="", command=(*tee, *place.launch.command), environment=place.launch.environment, cwd=place.launch.cwd
     )
-    async with program(proxied(launch, place.store), launch, place.folder / "errors") as end:
+    async with program(proxied(launch, place.store, "--no-mcp"), launch, place.folder / "errors") as end:
         await _talk(end, str(launch.cwd))
     heard = b"".join(line for line in end.lines if not is_ours(line))
     said = b"".join(line for mark, line in end.trace if mark == "<")

@@ -13,6 +13,8 @@ AGENT = Agent(
     formats=(log_reader.FORMAT, reader.FORMAT),
     companions=companions,
     references=references,
+    # Where its sessions are, and where the user's data are. Codex 0.166 gives its servers few variables.
+    withheld_variables=("CODEX_HOME", "XDG_DATA_HOME"),
     session_in_request=session_in_request,
     sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of),
     own_context=OWN_CONTEXT,

@@ -2,12 +2,14 @@
 
 import gc
 import json
+import os
 from argparse import Namespace
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from ullage.model.errors import InputError, InvalidRequest
+from ullage.model.json_values import JsonObject
 from ullage.model.settings import Settings
 
 
@@ -33,8 +35,25 @@ def _serve_proxy(args: Namespace, settings: Settings) -> int:
     from ullage.proxy.connection import ProxyOptions  # noqa: PLC0415
 
     _go()
-    options = ProxyOptions(window=args.window, hand_over=args.hand_over)
+    server = None if args.no_mcp else _server(args.store)
+    options = ProxyOptions(window=args.window, hand_over=args.hand_over, server=server)
     return serve_acp_proxy(args.agent, args.store, settings, options)
+
+
+def _server(store: Path | None) -> JsonObject:
+    """Returns Ullage's MCP server as a client of the Agent Client Protocol offers it."""
+    from ullage.agents.table import AGENTS  # noqa: PLC0415
+    from ullage.cli.own_command import own_words  # noqa: PLC0415
+
+    command, *words = own_words()
+    chosen = ("--store", str(store.absolute())) if store else ()
+    needed = sorted({name for agent in AGENTS for name in agent.withheld_variables} & os.environ.keys())
+    return {
+        "name": "ullage",
+        "command": command,
+        "args": [*words, "mcp", *chosen],
+        "env": [{"name": name, "value": os.environ[name]} for name in needed],
+    }
 
 
 def _go() -> None:
