@@ -1,6 +1,7 @@
 """A new session that an agent can resume, as a value, and what can write it in the agent's own format."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 
 from msgspec import Struct
@@ -21,7 +22,9 @@ class NewSession(Struct, frozen=True, kw_only=True):
 
     `id` is a UUID. `cwd` is the folder of its project, as an absolute path, and `version` the version of the agent that
     wrote the conversation it is made from; empty if unknown. `made_at` is the present in Unix milliseconds. `messages`
-    are the context that the agent will have; a marker, if there is one, comes first.
+    are the context that the agent will have; a marker, if there is one, comes first. `used` is the tokens of the
+    context up to the last answer, as the provider will report them, 0 if unknown, and `window` those of the model's
+    window.
     """
 
     id: str
@@ -31,6 +34,13 @@ class NewSession(Struct, frozen=True, kw_only=True):
     version: str = ""
     model: str = ""
     title: str = ""
+    used: int = 0
+    window: int | None = None
+
+
+def is_system(message: Message) -> bool:
+    """Returns whether a message is a system prompt, which every agent has of its own, and no marker."""
+    return message.role is Role.SYSTEM and message.compaction is None
 
 
 class SessionWriter(Struct, frozen=True, kw_only=True):
@@ -40,12 +50,14 @@ class SessionWriter(Struct, frozen=True, kw_only=True):
     - `path`: returns the file's absolute path. Raises `InvalidRequest` if the agent's name of the folder is not known.
     - `command`: returns the command that resumes the session, when it is run in the session's folder.
     - `unknown`: returns why a conversation of this version of the agent can't be continued; "" if it can.
+    - `is_own`: says whether the agent itself wrote a message that it writes again when a session is resumed.
     """
 
     lines: Callable[[NewSession], Sequence[JsonObject]]
     path: Callable[[Machine, NewSession], str]
     command: Callable[[NewSession], tuple[str, ...]]
     unknown: Callable[[str], str]
+    is_own: Callable[[Message], bool] = is_system
 
 
 def summary_text(marker: CompactionBlock) -> str:
@@ -68,6 +80,12 @@ def is_later(version: str, major: int) -> bool:
     """Returns whether a version is of a later major number than `major`. False for a text that is no version."""
     first = version.partition(".")[0]
     return first.isdecimal() and int(first) > major
+
+
+def moment(time: int) -> str:
+    """Returns a time in Unix milliseconds as agents' logs write it."""
+    seconds = datetime.fromtimestamp(time // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{seconds}.{time % 1000:03}Z"
 
 
 def uuid_of(*words: str) -> str:

@@ -61,6 +61,16 @@ def agent_of_format(name: str) -> Agent | None:
     return _BY_FORMAT.get(name)
 
 
+def word_of(agent: Agent) -> str:
+    """Returns an agent's name as a word for a command line, such as `gemini-cli`."""
+    return agent.name.lower().replace(" ", "-")
+
+
+def agent_called(word: str) -> Agent | None:
+    """Returns the agent with this name or word, in upper or lower case; None if no known agent is called so."""
+    return next((agent for agent in AGENTS if word_of(agent) == word.lower().replace(" ", "-")), None)
+
+
 def agent_of_word(word: str) -> Agent | None:
     """Returns the agent that commands call `word`, or None if Ullage can't be added to an agent of that name."""
     return next((agent for agent in AGENTS if agent.wiring and agent.wiring.word == word), None)

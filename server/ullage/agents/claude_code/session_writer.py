@@ -7,7 +7,6 @@ in the original is that of a larger context.
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +14,7 @@ from msgspec import Struct
 from ullage.agents.claude_code.inserted import INSERTED
 from ullage.agents.claude_code.sessions import project_pattern
 from ullage.agents.machine import Machine
-from ullage.agents.new_session import NewSession, SessionWriter, as_said, is_later, summary_text, uuid_of
+from ullage.agents.new_session import NewSession, SessionWriter, as_said, is_later, moment, summary_text, uuid_of
 from ullage.formats.requests.anthropic import FORMAT, write_block
 from ullage.formats.requests.turns import Turn, pair_turns
 from ullage.model.blocks import ToolUseBlock, join_texts
@@ -51,7 +50,7 @@ def lines(session: NewSession) -> Sequence[JsonObject]:
         # Lines of one time with the same text would be copies of each other.
         time = max(time + 1, line.time or (0 if time else session.made_at))
         uuid = uuid_of(session.id, f"line {number}")
-        own = {"type": line.kind, "message": line.message, **line.beside, "uuid": uuid, "timestamp": _moment(time)}
+        own = {"type": line.kind, "message": line.message, **line.beside, "uuid": uuid, "timestamp": moment(time)}
         written.append({"parentUuid": parent, **shared, **own})
         parent = uuid
     if session.title:
@@ -110,9 +109,3 @@ def _prompt(turn: Turn) -> _Line:
     is_typed = _NOT_TYPED.match(join_texts(turn.content).lstrip()) is None
     message = {"role": "user", "content": [write_block(block) for block in turn.content]}
     return _Line(kind="user", message=message, beside={} if is_typed else {"isMeta": True}, time=turn.timestamp)
-
-
-def _moment(time: int) -> str:
-    """Returns a time in Unix milliseconds as the log writes it."""
-    moment = datetime.fromtimestamp(time // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{moment}.{time % 1000:03}Z"

@@ -4,6 +4,7 @@ from ullage.agents.agent import AcpAgent, Agent, Sessions
 from ullage.agents.codex import log_reader, reader
 from ullage.agents.codex.inserted import INSERTED
 from ullage.agents.codex.segments import companions, references
+from ullage.agents.codex.session_writer import WRITER
 from ullage.agents.codex.sessions import facts_of, patterns, session_in_request, title_of
 from ullage.agents.codex.thresholds import OWN_CONTEXT, SETTINGS
 from ullage.agents.codex.wiring import WIRING
@@ -19,6 +20,7 @@ AGENT = Agent(
     sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of),
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,
+    writer=WRITER,
     acp=AcpAgent(compact_command="compact"),
     inserted=INSERTED,
     wiring=WIRING,

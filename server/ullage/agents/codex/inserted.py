@@ -17,6 +17,13 @@ INSERTED = Inserted(
     instruction_tags=_INSTRUCTION_TAGS,
 )
 _CONTEXT = re.compile(rf"\s*(?:<(?:{'|'.join((*_TAGS, *_INSTRUCTION_TAGS))})\b|{'|'.join(INSERTED.not_typed)})")
+# What Codex puts before the conversation, again at every resume.
+_AGAIN = re.compile(r"\s*(?:<(?:environment_context|user_instructions)\b|# AGENTS\.md instructions)")
+
+
+def is_added_again(text: str) -> bool:
+    """Returns whether Codex itself wrote a message with the user's role, and writes such a message at every resume."""
+    return _AGAIN.match(text) is not None
 
 
 def is_context(text: str) -> bool:

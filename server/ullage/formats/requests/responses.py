@@ -46,7 +46,7 @@ def write_responses(
         conversation = arrange_turns(stretch, FORMAT, thinking=False)
         systems += [conversation.system] if conversation.system else []
         items += [{"type": "compaction", "encrypted_content": sealed.data}] if sealed else []
-        items += [item for turn in conversation.turns for item in _write_turn(turn)]
+        items += [item for turn in conversation.turns for item in write_turn(turn)]
     return ResponsesRequest(
         instructions="\n\n".join(systems) or None, input=items, tools=[_write_tool(tool) for tool in tools]
     )
@@ -55,7 +55,7 @@ def write_responses(
 def write_messages(message: Message) -> list[dict[str, Any]]:
     """Returns one message as items of the Responses API. No rules of a whole request are applied."""
     blocks = tuple(writable(message, (TextBlock, ImageBlock, ToolUseBlock, ToolResultBlock), FORMAT))
-    return list(_write_turn(Turn(role=message.role, content=blocks)))
+    return list(write_turn(Turn(role=message.role, content=blocks)))
 
 
 def _stretches(
@@ -73,7 +73,7 @@ def _stretches(
     yield sealed, messages[start:]
 
 
-def _write_turn(turn: Turn) -> Iterator[dict[str, Any]]:
+def write_turn(turn: Turn) -> Iterator[dict[str, Any]]:
     """Yields a turn as items. Calls and results are items of their own; text and images between them become message
     items."""
     said: list[Block] = []

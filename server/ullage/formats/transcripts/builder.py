@@ -273,8 +273,9 @@ class TranscriptBuilder:
         return tuple(sorted(self._skipped, key=lambda skipped: skipped.line))
 
     def finish(self) -> ImportedTranscript:
-        """Returns the transcript collected so far. Raises `UnreadableTranscript` if it contains no message."""
-        if not self._messages:
+        """Returns the transcript collected so far. Raises `UnreadableTranscript` if it contains no message and no
+        summary."""
+        if not self._messages and not self._compactions:
             reason = next((skipped.reason for skipped in self._skipped if not skipped.expected), "it holds no message")
             raise UnreadableTranscript(
                 f"{self._name}: looks like {self._format}, but no message could be read: {reason}"

@@ -1,0 +1,137 @@
+"""Writes a session that Codex resumes with `codex resume ID`.
+
+The file is a rollout: `session_meta`, then the items that the model is sent. Codex adds its own instructions and the
+`environment_context` at every resume, so these are left out. A summary is a `compacted` record whose whole new context
+it is. Events repeat the messages, because the screen shows only events; one `token_count` says how full the context is,
+by which Codex decides whether to compact before the next request.
+
+Reasoning is left out: Codex keeps it encrypted for the account and the model that wrote it, and a summary of it alone
+is refused by the provider.
+
+A call that Codex does not offer keeps its name. Codex and its provider check that a call has a result, and not that the
+tool is offered, so what another agent did stays readable as calls of that agent's tools.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ullage.agents.codex.inserted import is_added_again
+from ullage.agents.machine import Machine
+from ullage.agents.new_session import NewSession, SessionWriter, as_said, is_later, is_system, moment, summary_text
+from ullage.formats.parsing import clean_text
+from ullage.formats.requests.responses import FORMAT, write_turn
+from ullage.formats.requests.turns import Turn, pair_turns
+from ullage.formats.transcripts.chat import read_arguments
+from ullage.model.blocks import ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.json_values import JsonObject, as_text
+from ullage.model.message import Message, Role
+
+# All versions whose resumed sessions were tried are of this major version: 0.166 and 0.169.
+_LATEST = 0
+# A version is required. It is that of the format that is written here.
+_FORMAT_VERSION = "0.169.0"
+
+
+def lines(session: NewSession) -> Sequence[JsonObject]:
+    """Returns the lines of a session's file. Each tool call has its result: without one it gets a result that says so,
+    and a result without a call becomes text."""
+    return [*_lines(session)]
+
+
+def path(machine: Machine, session: NewSession) -> str:
+    """Returns the path of a session's file: in the folder of the day on which it was made, in UTC."""
+    made = datetime.fromtimestamp(session.made_at // 1000, UTC)
+    home = machine.folder("CODEX_HOME", ".codex")
+    return f"{home}/sessions/{made:%Y/%m/%d}/rollout-{made:%Y-%m-%dT%H-%M-%S}-{session.id}.jsonl"
+
+
+def command(session: NewSession) -> tuple[str, ...]:
+    """Returns the command that resumes a session."""
+    return ("codex", "resume", session.id)
+
+
+def unknown(version: str) -> str:
+    """Returns why a conversation of this version can't be continued; "" if it can."""
+    return f"only sessions of its version {_LATEST} are known, this one is of {version}" * is_later(version, _LATEST)
+
+
+def is_own(message: Message) -> bool:
+    """Returns whether Codex itself wrote a message that it writes again when the session is resumed."""
+    is_prompt = message.role is Role.USER and message.compaction is None
+    return is_system(message) or (is_prompt and is_added_again(join_texts(message.content)))
+
+
+WRITER = SessionWriter(lines=lines, path=path, command=command, unknown=unknown, is_own=is_own)
+
+
+def _lines(session: NewSession) -> Iterator[JsonObject]:
+    made = moment(session.made_at)
+    version = session.version or _FORMAT_VERSION
+    facts = {"id": session.id, "timestamp": made, "cwd": session.cwd, "originator": "codex_cli_rs"}
+    yield _line(made, "session_meta", {**facts, "cli_version": version, "source": "cli", **_model(session)})
+    marked = session.messages[0].compaction if session.messages else None
+    if marked:
+        text = clean_text(summary_text(marked))
+        said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        yield _line(made, "compacted", {"message": text, "replacement_history": [said]})
+    if session.title:
+        name = clean_text(session.title)
+        yield _event(made, "thread_name_updated", thread_id=session.id, thread_name=name)
+    rest = [as_said(message) for message in session.messages[bool(marked) :] if not is_own(message)]
+    turns = pair_turns(rest, FORMAT, thinking=False).turns
+    last = max((at for at, turn in enumerate(turns) if turn.role is Role.ASSISTANT), default=-1)
+    # The names of the calls whose input is text alone. Codex drops a result whose kind is not that of its call.
+    texts: set[str] = set()
+    for at, turn in enumerate(turns):
+        time = moment(turn.timestamp) if turn.timestamp else made
+        yield from _turn(turn, time, texts)
+        if at == last and session.used:
+            yield _event(made, "token_count", info=_usage(session), rate_limits=None)
+
+
+def _turn(turn: Turn, time: str, texts: set[str]) -> Iterator[JsonObject]:
+    texts |= {block.id for block in turn.content if isinstance(block, ToolUseBlock) and _text_input(block.input)}
+    for item in write_turn(turn):
+        yield _line(time, "response_item", _own_kind(item, texts))
+    said = join_texts(block for block in turn.content if not isinstance(block, ToolUseBlock | ToolResultBlock))
+    if said:
+        kind = "agent_message" if turn.role is Role.ASSISTANT else "user_message"
+        yield _event(time, kind, message=said)
+
+
+def _own_kind(item: JsonObject, texts: set[str]) -> JsonObject:
+    """Returns an item as Codex writes it: a call whose input is no JSON object is a custom one, such as a patch."""
+    if item.get("call_id") not in texts:
+        return item
+    if item["type"] == "function_call_output":
+        return {**item, "type": "custom_tool_call_output"}
+    text = _text_input(read_arguments(item["arguments"]))
+    return {"type": "custom_tool_call", "call_id": item["call_id"], "name": item["name"], "input": text}
+
+
+def _text_input(value: JsonObject) -> str:
+    """Returns the text of which `read_arguments` made an input; "" if it was made of a JSON object."""
+    text = as_text(value.get("arguments")) if len(value) == 1 else ""
+    return text if text and read_arguments(text) == value else ""
+
+
+def _model(session: NewSession) -> JsonObject:
+    return {"model": session.model} if session.model else {}
+
+
+def _usage(session: NewSession) -> JsonObject:
+    # The new session has spent nothing yet. Only the last usage says how full the context is.
+    nothing = dict.fromkeys(
+        ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens"), 0
+    )
+    last = {**nothing, "input_tokens": session.used, "total_tokens": session.used}
+    return {"total_token_usage": nothing, "last_token_usage": last, "model_context_window": session.window}
+
+
+def _event(time: str, kind: str, **values: Any) -> JsonObject:
+    return _line(time, "event_msg", {"type": kind, **values})
+
+
+def _line(time: str, kind: str, payload: JsonObject) -> JsonObject:
+    return {"timestamp": time, "type": kind, "payload": payload}
