@@ -146,6 +146,7 @@ def _compact(parser: ArgumentParser) -> None:
 def _continue(parser: ArgumentParser) -> None:
     add_target(parser)
     what = parser.add_mutually_exclusive_group()
+    parser.add_argument("--in", dest="agent", default="", metavar="AGENT", help="the agent that resumes it; its own")
     what.add_argument("--before-compaction", action="store_true", help="as it was before the agent's last compaction")
     what.add_argument("--from", dest="from_message", type=number, metavar="N", help="as it was after message N")
     parser.add_argument("--compacted", action="store_true", help="compact it; the default without the two above")

@@ -78,8 +78,10 @@ class CompactOptions(ReadingOptions, frozen=True, kw_only=True):
 
 
 class ContinueOptions(ReadingOptions, frozen=True, kw_only=True):
-    """The arguments of `ullage continue`. `from_message` is a message's number, counted from 1."""
+    """The arguments of `ullage continue`. `from_message` is a message's number, counted from 1,
+    and `agent` the name of the agent that resumes it, "" for the conversation's own."""
 
+    agent: str
     compacted: bool
     before_compaction: bool
     from_message: int | None
@@ -88,10 +90,9 @@ class ContinueOptions(ReadingOptions, frozen=True, kw_only=True):
     preview: bool
 
     @property
-    def is_compacted(self) -> bool:
-        """Whether the context is compacted: that is asked for, or no other context is."""
-        asked_for = self.compacted or self.budget is not None or bool(self.focus)
-        return asked_for or not (self.before_compaction or self.from_message)
+    def is_compacted(self) -> bool | None:
+        """True if a compacted context is asked for, else None."""
+        return self.compacted or self.budget is not None or bool(self.focus) or None
 
 
 class ImportOptions(StoreOptions, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 """Events: a session is an append-only log of them. No event is ever rewritten or deleted."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -187,3 +188,14 @@ class Record(Struct, frozen=True, kw_only=True):
     position: int
     timestamp: int
     event: Event
+
+
+def first_messages(events: Sequence[Event], count: int) -> Iterator[Event]:
+    """Yields the events up to the `count`th message and the usage of that message, so that they are the conversation as
+    it was then."""
+    for event in events:
+        if isinstance(event, MessageAppended):
+            count -= 1
+        if count < 0 or (count == 0 and isinstance(event, ContextEdited)):
+            return
+        yield event

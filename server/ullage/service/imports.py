@@ -8,11 +8,21 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.formats.transcripts.imported import ImportedTranscript
-from ullage.model.events import ConversationImported, Event, MessageAppended, ModelChanged, SessionCreated
+from ullage.model.events import (
+    ConversationImported,
+    Event,
+    MessageAppended,
+    ModelChanged,
+    Record,
+    SessionCreated,
+    SessionForked,
+    UsageReported,
+)
 from ullage.model.message import Message
 from ullage.model.usage import Breakdown, MessageCount, UsageSource
 from ullage.service.conversation.conversation import Conversation
@@ -84,6 +94,19 @@ async def import_transcript(workspace: Workspace, transcript: ImportedTranscript
     return workspace.adopt_log(workspace.ports.ids.new("s"), created, events)
 
 
+async def import_without_reports(workspace: Workspace, transcript: ImportedTranscript) -> tuple[Conversation, int]:
+    """Imports a transcript and leaves out of its figures what the agent adds to every request. Returns the session,
+    whose figures are counts alone, and the number of tokens that were left out."""
+    conversation = await import_transcript(workspace, transcript, "")
+    whole = conversation.used
+    learned = replace(conversation.projection.tracker.calibration, hidden=0)
+    workspace.ports.store.save_calibration(conversation.model, msgspec.json.encode(learned))
+    first, *rest = (record.event for record in workspace.ports.store.read(conversation.id))
+    copy = workspace.adopt(workspace.ports.ids.new("s"), [first])
+    copy.record(*(event for event in rest if not isinstance(event, UsageReported)))
+    return copy, max(0, whole - copy.used)
+
+
 async def project_transcript(workspace: Workspace, transcript: ImportedTranscript) -> Conversation:
     """Returns the conversation that an import of this transcript would open, without storing anything, to show its
     figures.
@@ -110,6 +133,14 @@ def _opened(workspace: Workspace, transcript: ImportedTranscript, events: Sequen
     records = tuple(workspace.records(0, [created, *events]))
     projection = workspace.project(StoredSession(records=records), model)
     return Conversation("", workspace, projection, lambda _: None)
+
+
+def copied_session(conversation: Conversation, records: Sequence[Record]) -> ImportedTranscript:
+    """Returns a stored session as if it were read from a file. `records` are its log."""
+    events = tuple(record.event for record in records if not isinstance(record.event, SessionCreated | SessionForked))
+    model = next((record.event.model for record in records if isinstance(record.event, SessionCreated)), "")
+    facts = conversation.transcript
+    return ImportedTranscript(format="session", events=events, model=model, title=facts.title, cwd=facts.cwd)
 
 
 def missing_events(stored: Sequence[Event], read: Sequence[Event]) -> tuple[Event, ...] | None:

@@ -51,7 +51,7 @@ function _shtab_ullage_using
 end
 
 set -g _shtab_ullage_commands here watch statusline context messages compact continue undo history import sessions search export archive delete inspect lost brief wire unwire hook survive demo doctor lsp acp mcp schema completion man help
-set -g _shtab_ullage_opts_with_value --as --at --base-url --budget --chars --color --cwd --file --focus --format --from --key-env --kind --limit --log-file --model --older-than --output --pid --provider --run --session --settings --show --since --size --store --svg --to --trace --up-to --version --wait-for-debugger --width --window -o
+set -g _shtab_ullage_opts_with_value --as --at --base-url --budget --chars --color --cwd --file --focus --format --from --in --key-env --kind --limit --log-file --model --older-than --output --pid --provider --run --session --settings --show --since --size --store --svg --to --trace --up-to --version --wait-for-debugger --width --window -o
 
 complete -c ullage -e
 complete -c ullage -f
@@ -146,6 +146,7 @@ complete -c ullage -n '_shtab_ullage_using continue' -l run -x -d 'which convers
 complete -c ullage -n '_shtab_ullage_using continue' -l model -x -d 'the model, in place of the one the transcript names'
 complete -c ullage -n '_shtab_ullage_using continue' -l window -x -d 'the model'"'"'s window, in place of the known one'
 complete -c ullage -n '_shtab_ullage_using continue' -l at -x -d 'only the first N messages'
+complete -c ullage -n '_shtab_ullage_using continue' -l in -x -d 'the agent that resumes it; its own'
 complete -c ullage -n '_shtab_ullage_using continue' -l before-compaction -d 'as it was before the agent'"'"'s last compaction'
 complete -c ullage -n '_shtab_ullage_using continue' -l from -x -d 'as it was after message N'
 complete -c ullage -n '_shtab_ullage_using continue' -l compacted -d 'compact it; the default without the two above'

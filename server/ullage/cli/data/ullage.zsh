@@ -167,6 +167,7 @@ _shtab_ullage_continue_options=(
   "--model[the model, in place of the one the transcript names]:NAME:"
   "--window[the model\'s window, in place of the known one]:TOKENS:"
   "--at[only the first N messages]:N:"
+  "--in[the agent that resumes it\; its own]:AGENT:"
   "--before-compaction[as it was before the agent\'s last compaction]"
   "--from[as it was after message N]:N:"
   "--compacted[compact it\; the default without the two above]"

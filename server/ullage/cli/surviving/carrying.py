@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from ullage.cli.session_source import reading_settings, throwaway_workspace
+from ullage.app.scratch import reading_settings, throwaway_workspace
 from ullage.cli.surviving.cuts import Cut, find_cuts, messages_of
 from ullage.edits.compaction import joined
 from ullage.formats.transcripts.imported import ImportedTranscript

@@ -6,10 +6,9 @@ from itertools import accumulate
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.cli.session_source import first_messages
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.edits import CompactionEdit
-from ullage.model.events import ContextEdited, Event, MessageAppended, ModelChanged, UsageReported
+from ullage.model.events import ContextEdited, Event, MessageAppended, ModelChanged, UsageReported, first_messages
 from ullage.model.message import Message, Role
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.cut_points import cut_points
