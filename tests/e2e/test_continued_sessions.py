@@ -1,73 +1,20 @@
 """Sessions that `ullage continue` wrote, resumed by the real agents with a model on the loopback: they send what was
 asked for, and leave the original as it was."""
 
-import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.acp_end import PATIENCE
-from support.agents.launch import Known, Launch
+from support.agents.launch import Launch
 from support.agents.model_server import ModelServer
-from support.agents.runs import SEATED
+from support.agents.resumed import CLAUDE, PROMPT, need, resume, said
 from support.claude_log import ClaudeLog
 from support.command_line import ullage
 from support.systems import needs_linux
-
-CLAUDE, CODEX = (seated.known for seated in SEATED)
-PROMPT = "And what comes after that?"
-# What an agent itself puts before the first prompt, and into messages.
-_OWN = ("<system-reminder>", "<environment_context>", "<permissions instructions>")
-
-
-def need(agent: Known) -> None:
-    # Agents are large, and published by others. A machine that cannot get one tests the others.
-    if not agent.program.exists():
-        pytest.skip(f"{agent.name} is not installed; scripts/rigs/agents.sh gets it")
-
-
-async def resume(launch: Launch, program: Path, *arguments: str) -> str:
-    """Runs an agent with these arguments to its end. Returns its output. Raises `AssertionError` if it fails."""
-    process = await asyncio.create_subprocess_exec(
-        str(program),
-        *arguments,
-        env=launch.environment,
-        cwd=launch.cwd,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    try:
-        async with asyncio.timeout(2 * PATIENCE):
-            out, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-    assert process.returncode == 0, out.decode(errors="replace")
-    return out.decode(errors="replace")
-
-
-def said(messages: Iterable[Any]) -> list[tuple[str, str]]:
-    """Returns the blocks of a request's messages as their role and what they say, without what the agent adds."""
-    found: list[tuple[str, str]] = []
-    for message in messages:
-        content = message["content"]
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        for block in blocks:
-            words = block.get("text") or json.dumps(block.get("input") or _result(block))
-            if not words.startswith(_OWN):
-                # Claude Code ends a summary with a newline.
-                found.append((message["role"], words.rstrip("\n")))
-    return found
-
-
-def _result(block: Any) -> Any:
-    content = block.get("content", "")
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
 def shop(cwd: Path) -> ClaudeLog:

@@ -11,10 +11,11 @@ from ullage.agents.new_session import NewSession, SessionWriter, summary_text
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import parse_document
 from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.requests.responses import write_responses
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import CompactionBlock, TextBlock
 from ullage.model.message import Message, Role
-from ullage.service.archive.continuation import summary_first
+from ullage.service.continuing.continuation import summary_first
 from ullage.transcript.fold import project
 
 SESSION_ID = "3f0c2a51-7d1e-4c8b-9a41-6f1f2d3c4b5a"
@@ -43,18 +44,22 @@ def read_again(agent: Agent, session: NewSession) -> ImportedTranscript:
     return read
 
 
-def asked_for(view: Sequence[Message]) -> list[Any]:
-    """Returns what a model is to be sent for a view: its first summary, then its messages."""
-    return _request(summary_first(view), summary_text)
+def asked_for(agent: Agent, view: Sequence[Message]) -> list[Any]:
+    """Returns what the agent is to send for a view: its first summary, then its messages. What the agent writes again
+    by itself is left out."""
+    is_own = writer_of(agent).is_own
+    return _request(agent, [message for message in summary_first(view) if not is_own(message)], summary_text)
 
 
-def sent(read: ImportedTranscript) -> list[Any]:
-    """Returns what a model is sent in a session that was read back. A summary is what the file has, word for word."""
-    return _request(project(read.events), lambda marker: marker.summary)
+def sent(agent: Agent, read: ImportedTranscript) -> list[Any]:
+    """Returns what the agent sends in a session that was read back. A summary is what the file has, word for word."""
+    return _request(agent, project(read.events), lambda marker: marker.summary)
 
 
-def _request(view: Sequence[Message], say: Callable[[CompactionBlock], str]) -> list[Any]:
-    return write_anthropic([_said(message, say) for message in view]).messages
+def _request(agent: Agent, view: Sequence[Message], say: Callable[[CompactionBlock], str]) -> list[Any]:
+    said = [_said(message, say) for message in view]
+    # The first of these APIs has no signed thinking and no results that are marked as errors.
+    return write_responses(said).input if agent.name == "Codex" else write_anthropic(said).messages
 
 
 def _said(message: Message, say: Callable[[CompactionBlock], str]) -> Message:

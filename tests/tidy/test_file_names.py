@@ -15,8 +15,8 @@ ALONE = {
 }
 # The files of an agent's folder have fixed names (agents/README.md), so that everything known of it is found by them.
 OF_AN_AGENT = {
-    *("acp.py", "compaction_settings.py", "inserted.py", "reader.py", "retention.py", "sessions.py", "thresholds.py"),
-    "wiring.py",
+    *("acp.py", "compaction_settings.py", "inserted.py", "reader.py", "retention.py", "session_writer.py"),
+    *("sessions.py", "thresholds.py", "wiring.py"),
 }
 # Names that several files have, each with the reason. Files under `cli/commands` are not counted: each is named after
 # its command.
@@ -33,6 +33,7 @@ SHARED = {
     "reader.py": "one for each agent: its transcript format",
     "retention.py": "how long agents keep transcripts, and how long one does",
     "run.py": "the first step of its room: runs a compaction, runs a turn",
+    "session_writer.py": "one for each agent: how a session is written that it resumes",
     "sessions.py": "sessions in the service, ACP's methods for them, and where each agent keeps its own",
     "thresholds.py": "one for each agent: its windows, and where it compacts",
     "tool_calls.py": "run in a turn, recorded by the proxy",

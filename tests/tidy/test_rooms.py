@@ -11,7 +11,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
 ORDERS = {
     "service": (
         *("ports", "conversation", "plan", "asking", "summaries"),
-        *("compact", "sessions", "imports", "follow", "archive", "turns"),
+        *("compact", "sessions", "imports", "follow", "archive", "continuing", "turns"),
     ),
     "summary": ("reading", "choosing", "by_model"),
 }

@@ -1,0 +1,79 @@
+"""Sessions that agents resume with a model on the loopback, and what they send."""
+
+import asyncio
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.acp_end import PATIENCE
+from support.agents.launch import Known, Launch
+from support.agents.runs import SEATED
+
+CLAUDE, CODEX = (seated.known for seated in SEATED)
+PROMPT = "And what comes after that?"
+# What an agent itself puts before the first prompt, and into messages.
+_OWN = ("<system-reminder>", "<environment_context>")
+
+
+def need(agent: Known) -> None:
+    """Skips the test if the agent is not installed."""
+    # Agents are large, and published by others. A machine that cannot get one tests the others.
+    if not agent.program.exists():
+        pytest.skip(f"{agent.name} is not installed; scripts/rigs/agents.sh gets it")
+
+
+async def resume(launch: Launch, program: Path, *arguments: str) -> str:
+    """Runs an agent with these arguments to its end. Returns its output. Raises `AssertionError` if it fails."""
+    process = await asyncio.create_subprocess_exec(
+        str(program),
+        *arguments,
+        env=launch.environment,
+        cwd=launch.cwd,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        async with asyncio.timeout(2 * PATIENCE):
+            out, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert process.returncode == 0, out.decode(errors="replace")
+    return out.decode(errors="replace")
+
+
+def said(messages: Iterable[Any]) -> list[tuple[str, str]]:
+    """Returns the blocks of a request's messages as their role and what they say, without what the agent adds."""
+    found: list[tuple[str, str]] = []
+    for message in messages:
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        for block in blocks:
+            words = block.get("text") or json.dumps(block.get("input") or _result(block))
+            if not words.startswith(_OWN):
+                # Claude Code ends a summary with a newline.
+                found.append((message["role"], words.rstrip("\n")))
+    return found
+
+
+def sent_items(items: Iterable[Any]) -> list[tuple[str, str]]:
+    """Returns the items of a request to the Responses API in the same way. Calls and results have the roles that they
+    would have as messages."""
+    found: list[tuple[str, str]] = []
+    for item in items:
+        if "call" in item["type"]:
+            role = "user" if "output" in item else "assistant"
+            found.append((role, item.get("arguments") or item.get("input") or json.dumps(item["output"])))
+        elif item["role"] != "developer":
+            texts = [part["text"] for part in item["content"]]
+            found += [(item["role"], text) for text in texts if not text.startswith(_OWN)]
+    return found
+
+
+def _result(block: Any) -> Any:
+    content = block.get("content", "")
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
