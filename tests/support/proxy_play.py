@@ -82,7 +82,7 @@ class Play:
 
 
 @asynccontextmanager
-async def playing(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: bool) -> AsyncGenerator[Play]:
+async def playing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Play]:
     steps: list[Step] = []
 
     def recorded(state: State, event: Event) -> State:
@@ -91,7 +91,7 @@ async def playing(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: bool
         return found
 
     monkeypatch.setattr(session_module, "after", recorded)
-    async with puppet(folder) as (agent, command), running(command, folder, ProxyOptions(**options)) as client:
+    async with puppet(folder) as (agent, command), running(command, folder, ProxyOptions()) as client:
         yield Play(client, agent, steps)
     answered = [message["id"] for message in client.messages if "method" not in message]
     assert len(answered) == len(set(answered)), "a request got two answers"

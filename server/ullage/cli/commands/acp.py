@@ -43,7 +43,7 @@ def _serve_proxy(args: Namespace, settings: Settings) -> int:
 def _server(store: Path | None) -> JsonObject:
     """Returns Ullage's MCP server as a client of the Agent Client Protocol offers it."""
     from ullage.agents.table import AGENTS  # noqa: PLC0415
-    from ullage.cli.own_command import own_words  # noqa: PLC0415
+    from ullage.app.own_command import own_words  # noqa: PLC0415
 
     command, *words = own_words()
     chosen = ("--store", str(store.absolute())) if store else ()
