@@ -32,7 +32,7 @@ def nvim(request: pytest.FixtureRequest, lacking: Callable[[str], Never]) -> Pat
 
 
 # Each drives a Neovim with the real server.
-FILES = ("buffer", "chat", "edits", "help", "notices", "server", "session", "statusline", "transcripts")
+FILES = ("buffer", "chat", "edits", "help", "notices", "server", "session", "statusline", "transcripts", "wiring")
 MOST_USED = ("buffer", "server", "session")
 STORIES = [
     pytest.param(version, name, marks=() if version == NEWEST or name in MOST_USED else pytest.mark.long)

@@ -38,7 +38,18 @@ def test_the_vs_code_extension(lacking: Callable[[str], Never]) -> None:
 
 
 # These start no server.
-NEOVIM_FILES = ("choices", "followed_rows", "following", "golden", "head", "lost", "prose", "units", "view")
+NEOVIM_FILES = (
+    "choices",
+    "continuing",
+    "followed_rows",
+    "following",
+    "golden",
+    "head",
+    "lost",
+    "prose",
+    "units",
+    "view",
+)
 
 
 @pytest.mark.parametrize("name", NEOVIM_FILES)

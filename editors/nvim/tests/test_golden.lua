@@ -113,6 +113,12 @@ local RESULTS = {
   ['context.restore'] = 'usage',
   ['context.messages'] = 'entries',
   ['context.lost'] = 'lost',
+  ['context.givenBack'] = 'given_back',
+  ['agents.wire'] = 'wiring',
+  ['agents.unwire'] = 'wiring',
+  ['continuing.choices'] = 'ways',
+  ['continuing.preview'] = 'continuing',
+  ['continuing.write'] = 'continuing',
   ['session.list'] = 'sessions',
   ['following.start'] = 'followed',
   ['following.list'] = 'followed',
@@ -130,12 +136,6 @@ local READ_ELSEWHERE = {
 
 ---The methods of which Neovim reads nothing but whether they have failed, that it does not call, or that it answers.
 local UNREAD = {
-  'agents.unwire',
-  'agents.wire',
-  'context.givenBack',
-  'continuing.choices',
-  'continuing.preview',
-  'continuing.write',
   'context.pin',
   'session.close',
   'session.configure',
@@ -183,6 +183,38 @@ local CHECKS = {
       eq({ entry.text, shown ~= nil }, { entry.text, true })
     end
     eq(lines[#lines], '        15 more')
+  end,
+  given_back = function(result)
+    for edit_id, rows in pairs(require('ullage.given_back').by_edit(result)) do
+      eq({ edit_id, #rows }, { 'e_35', 1 })
+      eq(require('ullage.given_back').line(rows):match('^(.-), %d+ %l+ ago$'), 'Given back: 1 constraint, 31 tokens')
+    end
+  end,
+  wiring = function(result)
+    local lines = require('ullage.wiring').lines(result)
+    for _, file in ipairs(result.agents[1].files) do
+      eq(lines[1], '--- ' .. (file.before and file.path or '/dev/null'))
+      eq(lines[2], '+++ ' .. (file.after and file.path or '/dev/null'))
+      eq(lines[3], vim.split(file.difference, '\n')[1])
+      eq(require('ullage.wiring').done(result):find('Claude Code: changed ' .. file.path, 1, true), 1)
+    end
+  end,
+  ways = function(result)
+    local labels = vim.tbl_map(function(way)
+      return way.label
+    end, require('ullage.continuing').ways(result, '', nil))
+    eq(labels, {
+      'Compacted, in a new session of Claude Code',
+      'As it was before the compaction by Claude Code',
+      'In Codex, as it is now',
+      'In Codex, compacted',
+    })
+  end,
+  continuing = function(result)
+    local lines = require('ullage.continuing').lines(result)
+    eq(lines[3], result.size and '31K of 200K (16 %), 92K before, compacts at 167K' or '31K')
+    eq(lines[4], '14 messages, 44 left out')
+    eq(vim.tbl_contains(lines, 'Command: ' .. table.concat(result.command, ' ')), true)
   end,
   sessions = function(result)
     for _, entry in ipairs(result.sessions) do

@@ -16,6 +16,7 @@ M.NAMES = {
   'choose',
   'compact',
   'context',
+  'continue',
   'delete',
   'export',
   'fork',
@@ -34,8 +35,10 @@ M.NAMES = {
   'stop',
   'switch',
   'undo',
+  'unwire',
   'upto',
   'window',
+  'wire',
 }
 
 ---@param name string

@@ -26,6 +26,7 @@ local M = {}
 ---@field trigger? string the trigger of a marker's compaction
 ---@field edit_id? string the edit of a marker's compaction
 ---@field lost? string what a marker's compaction left out, in a line
+---@field given_back? ullage.GivenBackRow[] what the agent was given back after a marker's compaction
 ---@field block? table the tool call, or a marker's block
 ---@field result? table the tool's result
 
@@ -331,7 +332,10 @@ end
 function M.details(of, shown)
   local parts
   if of.kind == 'marker' then
-    parts = { of.lost and of.lost .. '\n' or '', of.block.summary, M.ledger(of.block.ledger or {}) }
+    parts = { of.lost }
+    parts[#parts + 1] = of.given_back and require('ullage.given_back').line(of.given_back)
+    parts[#parts + 1] = #parts > 0 and '' or nil
+    vim.list_extend(parts, { of.block.summary, M.ledger(of.block.ledger or {}) })
   elseif of.kind == 'tool' then
     parts = tool_parts(of, shown)
   elseif of.kind == 'thinking' then

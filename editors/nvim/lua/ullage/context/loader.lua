@@ -175,6 +175,16 @@ local function signature(edits)
   )
 end
 
+---Finds what the agent was given back after its compactions, and shows it.
+function Loader:find_given_back()
+  local builder = self.builder
+  if builder then
+    require('ullage.given_back').find(self.view, builder, function()
+      return builder == self.builder
+    end)
+  end
+end
+
 ---Loads the whole conversation. `done` is called once it is shown.
 ---@param done? fun()
 function Loader:reload(done)
@@ -193,6 +203,7 @@ function Loader:reload(done)
         if loaded.transcript and loaded.edits then
           self:build(loaded)
           self:show()
+          self:find_given_back()
           if done then
             done()
             done = nil
@@ -300,6 +311,8 @@ function Loader:follow(figures)
   self.known = now
   if grown and same_past and self.context_total then
     self:append()
+    -- An agent is given something back just before it goes on.
+    self:find_given_back()
   elseif not same_past or now.active ~= before.active then
     self:reload()
     return

@@ -1,0 +1,139 @@
+-- A conversation that goes on in a new session of its agent, or of another one: the choice, the preview, the command that
+-- resumes it. The session of before stays as it is.
+local notices = require('ullage.notices')
+local session = require('ullage.session')
+local words = require('ullage.words')
+
+local M = {}
+
+---@class ullage.Continuing a way to continue
+---@field label string
+---@field params table of `continuing/preview`, without the session
+
+---Returns the ways in which a conversation can be continued.
+---@param choices ullage.ContinuingChoicesResult
+---@param focus string what the summary of a compaction must keep
+---@param entry? ullage.Entry the message under the cursor
+---@return ullage.Continuing[]
+function M.ways(choices, focus, entry)
+  local list = {}
+  local function add(label, params)
+    list[#list + 1] = { label = label, params = params }
+  end
+  for _, choice in ipairs(choices.agents) do
+    if choice.own then
+      add(('Compacted, in a new session of %s'):format(choice.agent), { agent = choice.word, focus = focus })
+      if choices.beforeCompaction then
+        local label = ('As it was before the compaction by %s'):format(choice.agent)
+        add(label, { agent = choice.word, beforeCompaction = true })
+      end
+      if entry then
+        local label = ('As it was after message %s'):format(words.number(entry.index))
+        add(label, { agent = choice.word, messageId = entry.message.id })
+      end
+    else
+      add(('In %s, as it is now'):format(choice.agent), { agent = choice.word, compacted = false })
+      add(('In %s, compacted'):format(choice.agent), { agent = choice.word, compacted = true, focus = focus })
+    end
+  end
+  return list
+end
+
+---Returns `31K of 200K (16 %), 92K before, compacts at 167K`, as far as it is known.
+---@param planned ullage.ContinuingResult
+local function figure(planned)
+  local of = planned.size
+    and (' of %s (%d %%)'):format(words.short(planned.size), words.percent(planned.used, planned.size))
+  local parts = { words.short(planned.used) .. (of or '') }
+  parts[#parts + 1] = planned.before and words.short(planned.before) .. ' before'
+  parts[#parts + 1] = planned.compactsAt and 'compacts at ' .. words.short(planned.compactsAt)
+  return table.concat(parts, ', ')
+end
+
+---Returns what a new session will be, as Markdown.
+---@param planned ullage.ContinuingResult
+---@return string[]
+function M.lines(planned)
+  local list = {
+    ('# A new session of %s'):format(planned.agent),
+    '',
+    figure(planned),
+    ('%s, %s left out'):format(words.count(planned.messages, 'message'), words.grouped(planned.leftOut)),
+  }
+  vim.list_extend(list, planned.notes)
+  return vim.list_extend(list, {
+    '',
+    'File:    ' .. vim.fn.fnamemodify(planned.path, ':~'),
+    'Folder:  ' .. vim.fn.fnamemodify(planned.cwd, ':~'),
+    'Command: ' .. table.concat(planned.command, ' '),
+    '',
+    'The conversation of before stays as it is.',
+  })
+end
+
+---Runs the command that resumes a session, in a terminal. If it cannot be run here, it is copied.
+---@param written ullage.ContinuingResult
+local function resume(written)
+  local is_here = vim.fn.executable(written.command[1]) == 1 and vim.fn.isdirectory(written.cwd) == 1
+  if is_here then
+    require('ullage.terminal').run(written.command, written.cwd)
+    return
+  end
+  local where = require('ullage.clipboard').copy(written.shell)
+  notices.say(('Written. %s cannot be run here; copied %s%s.'):format(written.agent, written.shell, where))
+end
+
+---@param planned ullage.ContinuingResult
+local function propose(planned)
+  local function accept(close)
+    session.request('continuing/write', { previewId = planned.previewId }, function(error, written)
+      if not notices.failed(error) then
+        close()
+        resume(written)
+      end
+    end)
+  end
+  require('ullage.proposal').show({
+    name = 'continue',
+    keys = 'writes and resumes it',
+    lines = M.lines(planned),
+    filetype = 'markdown',
+    accept = accept,
+  })
+end
+
+---Lets the user choose how to continue the active session, shows what that would be, and does it if the user accepts.
+---@param focus string what the summary of a compaction must keep
+---@param entry? ullage.Entry the message under the cursor
+function M.offer(focus, entry)
+  session.request('continuing/choices', {}, function(error, choices)
+    if notices.failed(error) then
+      return
+    end
+    local ways = M.ways(choices, focus, entry)
+    if #ways == 0 then
+      notices.say('No agent on this machine can continue this conversation.')
+      return
+    end
+    local options = {
+      prompt = 'Continue in a new session',
+      format_item = function(way)
+        return way.label
+      end,
+    }
+    -- The active session may be another one by the time that the user has chosen.
+    local id = session.active.id
+    require('ullage.commandline').select(ways, options, function(way)
+      if way then
+        local params = vim.tbl_extend('error', way.params, { sessionId = id })
+        session.request('continuing/preview', params, function(failure, planned)
+          if not notices.failed(failure) then
+            propose(planned)
+          end
+        end)
+      end
+    end)
+  end)
+end
+
+return M

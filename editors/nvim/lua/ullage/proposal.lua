@@ -1,0 +1,49 @@
+-- A change that is shown before it happens, in a buffer of its own: `:w` makes it, `q` leaves everything as it is.
+local notices = require('ullage.notices')
+
+local M = {}
+
+---@class ullage.Proposal
+---@field name string of the buffer, after `ullage://`
+---@field keys string what `:w` does, for the window's bar
+---@field lines string[]
+---@field filetype string
+---@field accept fun(close: fun()) makes the change, and calls `close` once that has worked
+
+---Shows a change. Another one of the same name is replaced.
+---@param proposal ullage.Proposal
+function M.show(proposal)
+  local name = 'ullage://' .. proposal.name
+  local old = vim.fn.bufnr('^' .. name .. '$')
+  if old ~= -1 then
+    vim.api.nvim_buf_delete(old, { force = true })
+  end
+  local buffer = vim.api.nvim_create_buf(true, false)
+  require('ullage.window').show(buffer)
+  vim.api.nvim_buf_set_name(buffer, name)
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, proposal.lines)
+  local options = { buftype = 'acwrite', bufhidden = 'wipe', swapfile = false, modified = false, modifiable = false }
+  for option, value in pairs(options) do
+    vim.bo[buffer][option] = value
+  end
+  vim.bo[buffer].filetype = proposal.filetype
+  vim.wo.wrap, vim.wo.linebreak, vim.wo.breakindent, vim.wo.spell = true, true, true, false
+  vim.wo.winbar = (' %%#UllageTitle#:w %s%%*  %%#UllageMuted#q discards%%*%%<'):format(proposal.keys)
+  local function close()
+    if vim.api.nvim_buf_is_valid(buffer) then
+      vim.api.nvim_buf_delete(buffer, { force = true })
+    end
+  end
+  vim.api.nvim_create_autocmd('BufWriteCmd', {
+    buffer = buffer,
+    callback = function()
+      proposal.accept(close)
+    end,
+  })
+  vim.keymap.set('n', 'q', function()
+    close()
+    notices.say('Nothing was changed.')
+  end, { buffer = buffer, nowait = true, desc = 'Ullage: leave everything as it is' })
+end
+
+return M

@@ -1,0 +1,18 @@
+-- Commands that run in a terminal of their own.
+local M = {}
+
+---Runs a command in a |terminal| and lets the user type there. It gets a tab page: agents need a wide screen.
+---@param command string[]
+---@param cwd string
+function M.run(command, cwd)
+  vim.cmd('tab split')
+  vim.api.nvim_win_set_buf(0, vim.api.nvim_create_buf(true, false))
+  if vim.fn.has('nvim-0.11') == 1 then
+    vim.fn.jobstart(command, { term = true, cwd = cwd })
+  else
+    vim.fn.termopen(command, { cwd = cwd })
+  end
+  vim.cmd.startinsert()
+end
+
+return M

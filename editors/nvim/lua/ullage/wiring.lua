@@ -1,0 +1,109 @@
+-- Ullage in the settings of agents: a change of them is shown as a difference before it is made.
+local client = require('ullage.client')
+local notices = require('ullage.notices')
+
+local M = {}
+
+---@param path string
+local function home(path)
+  return vim.fn.fnamemodify(path, ':~')
+end
+
+---Returns a change of agents' settings as the lines of a difference, empty if there is nothing to change.
+---@param result ullage.WiringResult
+---@return string[]
+function M.lines(result)
+  local list = {}
+  for _, agent in ipairs(result.agents) do
+    for _, file in ipairs(agent.files) do
+      list[#list + 1] = '--- ' .. (file.before and home(file.path) or '/dev/null')
+      list[#list + 1] = '+++ ' .. (file.after and home(file.path) or '/dev/null')
+      vim.list_extend(list, vim.split(file.difference, '\n', { plain = true }))
+    end
+    for _, note in ipairs(#agent.files > 0 and agent.notes or {}) do
+      list[#list + 1] = ('# %s: %s'):format(agent.agent, note)
+    end
+  end
+  return list
+end
+
+---Returns the names of agents: `Claude Code, Codex`.
+---@param agents ullage.WiredAgent[]
+local function names(agents)
+  return table.concat(
+    vim.tbl_map(function(agent)
+      return agent.agent
+    end, agents),
+    ', '
+  )
+end
+
+---Returns what a change that was made has changed, and what the user has to do now.
+---@param result ullage.WiringResult
+---@return string
+function M.done(result)
+  local parts = {}
+  for _, agent in ipairs(result.agents) do
+    if #agent.files > 0 then
+      local paths = vim.tbl_map(function(file)
+        return home(file.path)
+      end, agent.files)
+      parts[#parts + 1] = ('%s: changed %s.'):format(agent.agent, table.concat(paths, ' and '))
+      vim.list_extend(parts, agent.notes)
+    end
+  end
+  return table.concat(parts, ' ')
+end
+
+---@param result ullage.WiringResult
+---@param unchanged string what holds of the agents already
+local function nothing(result, unchanged)
+  local none = 'No agent that can run Ullage is on this machine.'
+  notices.say(#result.agents == 0 and none or ('%s: %s'):format(names(result.agents), unchanged))
+end
+
+---Shows what a method would change, and makes the change if the user accepts it.
+---@param method 'agents/wire'|'agents/unwire'
+---@param params table without the preview
+---@param unchanged string what is told if there is nothing to change
+function M.propose(method, params, unchanged)
+  local dry = vim.tbl_extend('error', params, { dryRun = true })
+  client.request(method, dry, function(error, result)
+    if notices.failed(error) then
+      return
+    end
+    local lines = M.lines(result)
+    if #lines == 0 then
+      nothing(result, unchanged)
+      return
+    end
+    local function accept(close)
+      local shown = vim.tbl_extend('error', params, { previewId = result.previewId })
+      client.request(method, shown, function(failure, made)
+        if not notices.failed(failure) then
+          close()
+          notices.say(M.done(made))
+        end
+      end)
+    end
+    require('ullage.proposal').show({
+      name = 'wiring',
+      keys = 'makes this change',
+      lines = lines,
+      filetype = 'diff',
+      accept = accept,
+    })
+  end)
+end
+
+---Returns the names in commands of the agents that a method would change, for completion.
+---@param method 'agents/wire'|'agents/unwire'
+---@return string[]
+function M.words(method)
+  local result = client.ask(method, { dryRun = true })
+  return vim.tbl_map(function(agent)
+    return agent.word
+  end, result and result.agents or {})
+end
+
+return M

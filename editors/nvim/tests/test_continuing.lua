@@ -1,0 +1,148 @@
+-- `:Ullage continue`: the choice, the preview, and the command that resumes the new session. The server's answers are
+-- the protocol's examples; the agent is a program of the test.
+local continuing = require('ullage.continuing')
+local editor = require('editor')
+local given_back = require('ullage.given_back')
+local eq, has = MiniTest.expect.equality, editor.has
+
+local child
+local T = editor.set()
+
+local function labels(choices, entry)
+  return vim.tbl_map(function(way)
+    return way.label
+  end, continuing.ways(choices, '', entry))
+end
+
+---Starts a child that has a conversation, and a server that answers with the examples. `command` resumes the session.
+local function start(command)
+  child = editor.start({ bare = true })
+  child.lua(
+    [[
+    local command, folder = ...
+    local function example(name)
+      return vim.json.decode(table.concat(vim.fn.readfile(folder .. name), '\n'))
+    end
+    _G.requests = {}
+    require('ullage').start = function() end
+    local session = require('ullage.session')
+    session.active = { id = 's_1', title = '' }
+    session.request = function(method, params, callback)
+      table.insert(_G.requests, { method, params })
+      local result = example(method:gsub('/', '.') .. '.result.json')
+      if result.command then
+        result.command, result.cwd = command, vim.fn.getcwd()
+      end
+      callback(nil, result)
+    end
+  ]],
+    { command, editor.ROOT .. '/protocol/examples/' }
+  )
+end
+
+---Returns the params of the last request for a method, or nil.
+local function asked(method)
+  local found
+  for _, request in ipairs(child.lua_get('_G.requests')) do
+    found = request[1] == method and request[2] or found
+  end
+  return found
+end
+
+T['what is offered depends on the conversation and on the cursor'] = function()
+  local own = { agent = 'Claude Code', word = 'claude-code', own = true }
+  local entry = { index = 40, message = { id = 'm41' } }
+  eq(labels({ agents = { own }, beforeCompaction = false }), { 'Compacted, in a new session of Claude Code' })
+  eq(labels({ agents = { own }, beforeCompaction = true }, entry), {
+    'Compacted, in a new session of Claude Code',
+    'As it was before the compaction by Claude Code',
+    'As it was after message #41',
+  })
+  local other = { agent = 'Codex', word = 'codex', own = false }
+  eq(
+    labels({ agents = { other }, beforeCompaction = true }, entry),
+    { 'In Codex, as it is now', 'In Codex, compacted' }
+  )
+  local ways = continuing.ways({ agents = { own, other }, beforeCompaction = true }, 'the errors', entry)
+  eq(ways[1].params, { agent = 'claude-code', focus = 'the errors' })
+  eq(ways[3].params, { agent = 'claude-code', messageId = 'm41' })
+  eq(ways[4].params, { agent = 'codex', compacted = false })
+end
+
+T['the figure is shown before anything is written, and q writes nothing'] = function()
+  start({ 'true' })
+  editor.answer(child, 2)
+  child.cmd('Ullage continue')
+  eq(child.lua_get('_G.asked[1].prompt'), 'Continue in a new session')
+  eq(asked('continuing/preview'), { sessionId = 's_1', agent = 'claude-code', beforeCompaction = true })
+  eq(vim.list_slice(editor.lines(child), 1, 4), {
+    '# A new session of Claude Code',
+    '',
+    '31K of 200K (16 %), 92K before, compacts at 167K',
+    '14 messages, 44 left out',
+  })
+  child.type_keys('q')
+  editor.wait_said(child, 'Nothing was changed.')
+  eq(asked('continuing/write'), nil)
+end
+
+T['accepted, it is written, and the command runs in a terminal in its folder'] = function()
+  start({ 'sh', '-c', 'echo resumed in $(pwd -P); sleep 600' })
+  editor.answer(child, 1)
+  child.cmd('Ullage continue the errors')
+  eq(asked('continuing/preview').focus, 'the errors')
+  child.cmd('write')
+  eq(asked('continuing/write'), { previewId = 'continued_1' })
+  local shown = "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):find('resumed in ', 1, true) ~= nil"
+  editor.wait(child, "vim.bo.buftype == 'terminal' and " .. shown)
+  has(vim.pesc(vim.uv.fs_realpath(child.fn.getcwd())):sub(1, 40), table.concat(editor.lines(child)))
+  eq(child.fn.bufnr('ullage://continue'), -1)
+end
+
+T['a command that is not on this machine is copied'] = function()
+  start({ 'no-such-agent-here', '--resume' })
+  editor.answer(child, 1)
+  child.cmd('Ullage continue')
+  child.cmd('write')
+  editor.wait_said(child, 'Written. Claude Code cannot be run here; copied cd /home/ada/weather && claude --resume')
+  has('^cd /home/ada/weather && claude %-%-resume', child.fn.getreg('"'))
+end
+
+T['a receipt counts what was given back, and how often'] = function()
+  local row = { at = os.time() * 1000, counts = { path = 11, constraint = 3 }, tokens = 1204, editId = 'e1' }
+  eq(given_back.line({ row }), 'Given back: 3 constraints, 11 files, 1,204 tokens, just now')
+  has('^Given back %(2 times%): 3 constraints', given_back.line({ row, row }))
+  local note = { at = 0, counts = {}, tokens = 12 }
+  eq(given_back.by_edit({ rows = { note, row } }), { e1 = { row } })
+end
+
+T['the receipt is in the row of the marker and in its first lines'] = function()
+  local items, rows, views =
+    require('ullage.context.items'), require('ullage.context.rows'), require('ullage.context.view')
+  local block = {
+    type = 'context_compaction',
+    compaction_number = 1,
+    timestamp = 0,
+    summary = 'Short.',
+    messages_archived = 4,
+    context_size_before = 9000,
+  }
+  local message = { id = 'm1', role = 'user', content = { block }, timestamp = 0 }
+  local builder = items.builder()
+  builder:add({ message = message, index = 4, tokens = 9, archived = false, pinned = false, inserted = true })
+  local marker = builder.items[1]
+  marker.edit_id, marker.lost = 'e1', 'Left out: 1 file'
+  marker.given_back = { { at = os.time() * 1000, counts = { path = 1 }, tokens = 31, editId = 'e1' } }
+  local view = views.new(vim.api.nvim_create_buf(false, true))
+  view:replace(rows.build(builder.items, { [marker.key] = true }, 80))
+  local lines = vim.api.nvim_buf_get_lines(view.buffer, 0, -1, false)
+  eq(lines, {
+    '◈ Compacted #1 · at 9K · 4 messages · 31 given back',
+    '    Left out: 1 file',
+    '    Given back: 1 file, 31 tokens, just now',
+    '    ',
+    '    Short.',
+  })
+end
+
+return T
