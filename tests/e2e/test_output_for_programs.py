@@ -12,11 +12,13 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator, validate
 
+from support.claude_log import ClaudeLog
 from support.command_line import SAMPLE, Ended, ullage_bytes
 from ullage.cli.output_schema import output_schema
 
 # What Windows gives a redirected output, and a system without any locale.
 LOCALES = ({"PYTHONIOENCODING": "cp1252"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+WRITTEN = "0a1b2c3d-4e5f-4071-8293-a4b5c6d7e8f9"
 WORD = "пример → 日本語 👩"
 
 
@@ -38,7 +40,21 @@ def stored(tmp_path_factory: pytest.TempPathFactory, transcript: Path) -> tuple[
     return store, imported["session_id"]
 
 
-def commands(transcript: Path, stored: tuple[Path, str]) -> dict[str, list[str]]:
+@pytest.fixture(scope="module")
+def compacted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A conversation that its agent has compacted. The summary lacks the user's rule."""
+    log = ClaudeLog(session=WRITTEN).ask(f"Never change src/push_event.py without a {WORD} migration.").answer(166_900)
+    path = tmp_path_factory.mktemp("agent") / f"{WRITTEN}.jsonl"
+    path.write_bytes(log.compact(167_100).ask("Go on.").answer(9_000).data)
+    return path
+
+
+@pytest.fixture(scope="module")
+def commands(transcript: Path, stored: tuple[Path, str], compacted: Path) -> dict[str, list[str]]:
+    return words_of(transcript, stored, compacted)
+
+
+def words_of(transcript: Path, stored: tuple[Path, str], compacted: Path) -> dict[str, list[str]]:
     store, session = str(stored[0]), stored[1]
     return {
         "here": ["--json", "--store", store],
@@ -50,11 +66,14 @@ def commands(transcript: Path, stored: tuple[Path, str]) -> dict[str, list[str]]
         "sessions": ["sessions", "--json", "--store", store],
         "search": ["search", "push_event", "--json", "--store", store],
         "search --show": ["search", "--show", "3", "--session", session, "--json", "--store", store],
+        "lost": ["lost", str(compacted), "--json"],
+        "brief": ["brief", str(compacted), "--json"],
+        "continue": ["continue", str(compacted), "--preview", "--json"],
         "doctor": ["doctor", "--json", "--store", store],
     }
 
 
-NAMES = list(commands(Path(), (Path(), "")))
+NAMES = list(words_of(Path(), (Path(), ""), Path()))
 
 
 def keys_of(value: Any, path: str = "") -> Iterator[str]:
@@ -70,10 +89,8 @@ def keys_of(value: Any, path: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_object_is_as_its_schema_says_and_in_snake_case(
-    name: str, transcript: Path, stored: tuple[Path, str]
-) -> None:
-    printed = json.loads(ullage_bytes(*commands(transcript, stored)[name]).out)
+def test_every_object_is_as_its_schema_says_and_in_snake_case(name: str, commands: dict[str, list[str]]) -> None:
+    printed = json.loads(ullage_bytes(*commands[name]).out)
     schema = output_schema()
     kinds = schema["commands"][name.removesuffix(" --show")]
     validate(printed, {"anyOf": kinds, "$defs": schema["$defs"]}, Draft202012Validator)
@@ -88,14 +105,12 @@ def test_the_schema_is_printed() -> None:
 
 @pytest.mark.parametrize("env", LOCALES, ids=str)
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "doctor"])
-def test_json_is_utf8_whatever_the_locale(
-    name: str, env: dict[str, str], transcript: Path, stored: tuple[Path, str]
-) -> None:
-    ended = ullage_bytes(*commands(transcript, stored)[name], env=env)
+def test_json_is_utf8_whatever_the_locale(name: str, env: dict[str, str], commands: dict[str, list[str]]) -> None:
+    ended = ullage_bytes(*commands[name], env=env)
     assert (ended.status, ended.err) == (0, b"")
     printed = ended.out.decode("utf-8")
     assert isinstance(json.loads(printed), dict)
-    if name not in ("history", "here"):
+    if name not in ("history", "here", "continue"):
         assert WORD[:6] in printed
 
 
@@ -107,11 +122,25 @@ def test_an_export_is_utf8_whatever_the_locale(env: dict[str, str], stored: tupl
 
 
 @pytest.mark.parametrize("env", LOCALES, ids=str)
-@pytest.mark.parametrize("name", ["context", "compact", "search", "messages", "sessions", "history", "search --show"])
-def test_text_is_printed_in_any_locale(
-    name: str, env: dict[str, str], transcript: Path, stored: tuple[Path, str]
-) -> None:
-    words = [word for word in commands(transcript, stored)[name] if word not in ("--json", "--messages")]
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "context",
+            "compact",
+            "search",
+            "messages",
+            "sessions",
+            "history",
+            "search --show",
+            "lost",
+            "brief",
+            "continue",
+        )
+    ],
+)
+def test_text_is_printed_in_any_locale(name: str, env: dict[str, str], commands: dict[str, list[str]]) -> None:
+    words = [word for word in commands[name] if word not in ("--json", "--messages")]
     ended = ullage_bytes(*words, env=env)
     assert (ended.status, ended.err) == (0, b"")
     assert ended.out
@@ -120,10 +149,8 @@ def test_text_is_printed_in_any_locale(
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 @pytest.mark.parametrize("name", ["context", "sessions"])
 @pytest.mark.parametrize("as_json", [True, False])
-def test_an_output_that_cannot_be_written_is_one_line(
-    name: str, as_json: bool, transcript: Path, stored: tuple[Path, str]
-) -> None:
-    words = [word for word in commands(transcript, stored)[name] if as_json or word not in ("--json", "--messages")]
+def test_an_output_that_cannot_be_written_is_one_line(name: str, as_json: bool, commands: dict[str, list[str]]) -> None:
+    words = [word for word in commands[name] if as_json or word not in ("--json", "--messages")]
     with Path("/dev/full").open("wb") as full:
         command = [sys.executable, "-m", "ullage", *words]
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=120, check=False)

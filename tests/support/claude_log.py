@@ -1,5 +1,6 @@
 """Made-up session logs of Claude Code, line by line, with usages, compactions and times as the real ones have them."""
 
+from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
@@ -75,8 +76,7 @@ class ClaudeLog:
         return self.data.decode()
 
     def _add(self, kind: str, message: Any, **more: Any) -> "ClaudeLog":
-        time = self.now // 1000
-        hours, minutes = time // 3600 % 24, time // 60 % 60
+        time = datetime.fromtimestamp(self.now // 1000, UTC)
         line = {
             "type": kind,
             "uuid": f"u{next(self._ids)}",
@@ -84,7 +84,7 @@ class ClaudeLog:
             "sessionId": self.session,
             "version": self.version,
             "cwd": self.cwd,
-            "timestamp": f"2025-11-22T{hours:02}:{minutes:02}:00.000Z",
+            "timestamp": f"{time:%Y-%m-%dT%H:%M:%S}.000Z",
         }
         if message is not None:
             line["message"] = message
