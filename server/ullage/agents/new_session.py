@@ -51,6 +51,7 @@ class SessionWriter(Struct, frozen=True, kw_only=True):
     - `command`: returns the command that resumes the session, when it is run in the session's folder.
     - `unknown`: returns why a conversation of this version of the agent can't be continued; "" if it can.
     - `is_own`: says whether the agent itself wrote a message that it writes again when a session is resumed.
+    - `keeps_reasoning`: whether a session of its own can contain the reasoning of the session that it is made from.
     """
 
     lines: Callable[[NewSession], Sequence[JsonObject]]
@@ -58,6 +59,7 @@ class SessionWriter(Struct, frozen=True, kw_only=True):
     command: Callable[[NewSession], tuple[str, ...]]
     unknown: Callable[[str], str]
     is_own: Callable[[Message], bool] = is_system
+    keeps_reasoning: bool = True
 
 
 def summary_text(marker: CompactionBlock) -> str:

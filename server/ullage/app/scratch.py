@@ -1,13 +1,24 @@
-"""Workspaces on temporary stores, for conversations that are only read."""
+"""Workspaces on temporary stores, for conversations that are only read, and such conversations of an agent."""
 
 import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ullage.agents.agent import Agent
+from ullage.agents.discovery import Wanted
+from ullage.agents.transcripts import read_document
 from ullage.app.compose import open_workspace
+from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.errors import UllageError
 from ullage.model.settings import ContextSettings, ModelSettings, Settings, SummarySettings
 from ullage.service.conversation.workspace import Workspace
+from ullage.system.transcript_files import read_transcript_file
+from ullage.watch.finder import find, this_machine
+
+# Conversations of an agent of which one shows what the agent adds to each request, and the most bytes of each, which
+# are read within a second.
+_EXAMPLES, _LARGEST = 5, 8 << 20
 
 
 @contextmanager
@@ -29,3 +40,13 @@ def reading_settings(model: str, window: int | None) -> Settings:
     models = {model: ModelSettings(window=window)} if window else {}
     context = ContextSettings(enabled=False, bring_back="off")
     return Settings(model=model, models=models, context=context, summary=SummarySettings(writer="offline"))
+
+
+def newest_of(agent: Agent, folder: str) -> Iterator[ImportedTranscript]:
+    """Yields the newest conversations of an agent on this machine, a few, those of a folder first. Files that are large
+    or can't be read are left out."""
+    wanted = Wanted(limit=_EXAMPLES, folder=folder)
+    for found in find(this_machine(folder), wanted, (agent,)).conversations:
+        if found.size <= _LARGEST:
+            with suppress(UllageError):
+                yield read_document(read_transcript_file(Path(found.path), found.run))

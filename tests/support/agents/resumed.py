@@ -54,7 +54,7 @@ def said(messages: Iterable[Any]) -> list[tuple[str, str]]:
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         for block in blocks:
             words = block.get("text") or json.dumps(block.get("input") or _result(block))
-            if not words.startswith(_OWN):
+            if message["role"] != "system" and not words.startswith(_OWN):
                 # Claude Code ends a summary with a newline.
                 found.append((message["role"], words.rstrip("\n")))
     return found

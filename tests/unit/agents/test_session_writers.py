@@ -6,7 +6,7 @@ import pytest
 
 from support.continued import asked_for, read_again, sent, session_of
 from support.transcripts import conversation_files, recorded
-from ullage.agents.table import agent_of_format
+from ullage.agents.table import AGENTS
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.edits import CompactionEdit
 from ullage.model.errors import UnreadableTranscript
@@ -14,6 +14,7 @@ from ullage.model.events import ContextEdited
 from ullage.transcript.fold import project
 
 FILES = [path for path in conversation_files() if "claude" in str(path) or "codex" in str(path)]
+WRITING = [agent for agent in AGENTS if agent.writer]
 
 
 def ends(read: ImportedTranscript) -> list[int]:
@@ -30,19 +31,18 @@ def ends(read: ImportedTranscript) -> list[int]:
 
 @pytest.mark.skipif(not FILES, reason="recorded conversations are not on this machine")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_a_new_session_is_read_as_the_view_that_was_asked_for(path: Path) -> None:
+def test_a_new_session_of_each_agent_is_read_as_the_view_that_was_asked_for(path: Path) -> None:
     try:
         read = recorded(path)
     except UnreadableTranscript:
         pytest.skip("there is no message in it")
-    agent = agent_of_format(read.format)
-    if agent is None or agent.writer is None:
-        pytest.skip(f"no sessions are written in the format {read.format}")
     for end in ends(read):
         view = project(read.events[:end])
-        if asked_for(agent, view):
-            session = session_of(view, title=read.title, version=read.version, model=read.model)
-            again = read_again(agent, session)
-            assert sent(agent, again) == asked_for(agent, view), end
-            assert again.cwd == session.cwd
-            assert again.title == read.title or not (read.title and again.title)
+        for agent in WRITING:
+            if asked_for(agent, view):
+                version = read.version if read.format in {known.name for known in agent.formats} else ""
+                session = session_of(view, title=read.title, version=version, model=read.model)
+                again = read_again(agent, session)
+                assert sent(agent, again) == asked_for(agent, view), (agent.name, end)
+                assert again.cwd == session.cwd
+                assert again.title == read.title or not (read.title and again.title)

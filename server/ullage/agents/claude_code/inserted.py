@@ -3,6 +3,8 @@
 It inserts reminders, its own commands and their output, and an IDE's selection.
 """
 
+import re
+
 from ullage.agents.agent import Inserted
 
 INSERTED = Inserted(
@@ -19,3 +21,15 @@ INSERTED = Inserted(
     reminder_tags=("system-reminder",),
     instruction_marks=("claudeMd",),
 )
+# What Claude Code lists before the first answer, and again in each session that has no record of the list: its model,
+# tools that it offers by name alone, its agents and its skills. Seen with 2.1.316.
+_NAMES = r"[A-Za-z]\w*(?:\n[A-Za-z]\w*)*"
+_LISTED = re.compile(
+    rf"\s*<system-reminder>\n(?:You are powered by the model |{_NAMES}\n</|- [\w:.-]+: )(?s:.*?)system-reminder>\s*"
+)
+
+
+def is_listed_again(text: str) -> bool:
+    """Returns whether Claude Code itself wrote a message with the user's role, and writes such a message in every new
+    session."""
+    return _LISTED.fullmatch(text) is not None

@@ -11,16 +11,25 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.agents.claude_code.inserted import INSERTED
+from ullage.agents.claude_code.inserted import INSERTED, is_listed_again
 from ullage.agents.claude_code.sessions import project_pattern
 from ullage.agents.machine import Machine
-from ullage.agents.new_session import NewSession, SessionWriter, as_said, is_later, moment, summary_text, uuid_of
+from ullage.agents.new_session import (
+    NewSession,
+    SessionWriter,
+    as_said,
+    is_later,
+    is_system,
+    moment,
+    summary_text,
+    uuid_of,
+)
 from ullage.formats.requests.anthropic import FORMAT, write_block
 from ullage.formats.requests.turns import Turn, pair_turns
 from ullage.model.blocks import ToolUseBlock, join_texts
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject
-from ullage.model.message import Role
+from ullage.model.message import Message, Role
 
 # The latest major version whose resumed sessions were tried.
 _LATEST = 2
@@ -77,7 +86,13 @@ def unknown(version: str) -> str:
     return f"only sessions up to its version {_LATEST} are known, this one is of {version}" * is_later(version, _LATEST)
 
 
-WRITER = SessionWriter(lines=lines, path=path, command=command, unknown=unknown)
+def is_own(message: Message) -> bool:
+    """Returns whether Claude Code itself wrote a message that it writes again when the session is resumed."""
+    is_prompt = message.role is Role.USER and message.compaction is None
+    return is_system(message) or (is_prompt and is_listed_again(join_texts(message.content)))
+
+
+WRITER = SessionWriter(lines=lines, path=path, command=command, unknown=unknown, is_own=is_own)
 
 
 def _lines(session: NewSession) -> Iterator[_Line]:
@@ -86,8 +101,8 @@ def _lines(session: NewSession) -> Iterator[_Line]:
         summary = {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
         message = {"role": "user", "content": summary_text(marked)}
         yield _Line(kind="user", message=message, beside=summary, time=session.messages[0].timestamp)
-    rest = map(as_said, session.messages[bool(marked) :])
-    for number, turn in enumerate(pair_turns([*rest], FORMAT).turns):
+    rest = [as_said(message) for message in session.messages[bool(marked) :] if not is_own(message)]
+    for number, turn in enumerate(pair_turns(rest, FORMAT).turns):
         if turn.role is Role.ASSISTANT:
             yield _answer(session, turn, number)
         elif turn.role is Role.USER and turn.content:

@@ -62,7 +62,7 @@ def is_own(message: Message) -> bool:
     return is_system(message) or (is_prompt and is_added_again(join_texts(message.content)))
 
 
-WRITER = SessionWriter(lines=lines, path=path, command=command, unknown=unknown, is_own=is_own)
+WRITER = SessionWriter(lines=lines, path=path, command=command, unknown=unknown, is_own=is_own, keeps_reasoning=False)
 
 
 def _lines(session: NewSession) -> Iterator[JsonObject]:

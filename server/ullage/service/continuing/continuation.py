@@ -1,15 +1,17 @@
 """A new session of an agent: a context as a file in the agent's own format, which the agent resumes."""
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import NewSession, SessionWriter, is_system, uuid_of
 from ullage.agents.table import AGENTS, agent_called, agent_of_format
+from ullage.model.blocks import ThinkingBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import Message, Role
 from ullage.service.conversation.conversation import Conversation
@@ -38,6 +40,15 @@ class Continuation(Struct, frozen=True, kw_only=True):
         return f"cd {shlex.quote(self.session.cwd)} && {shlex.join(self.command)}"
 
 
+class Known(Struct, frozen=True, kw_only=True):
+    """What is known of the agent that is to resume a session, in tokens: what it adds to each request (`hidden`), the
+    window (`size`) and where it compacts by itself, None if unknown."""
+
+    hidden: int = 0
+    size: int | None = None
+    compacts_at: int | None = None
+
+
 class Target(Struct, frozen=True, kw_only=True):
     """The agent that is to resume a conversation, and how its sessions are written. `is_own` says whether it is the
     conversation's own agent, and `version` which version of it wrote the conversation; "" if unknown."""
@@ -46,6 +57,11 @@ class Target(Struct, frozen=True, kw_only=True):
     writer: SessionWriter
     is_own: bool
     version: str = ""
+
+    @property
+    def keeps_reasoning(self) -> bool:
+        """Whether the new session has the conversation's reasoning. No agent can read another one's."""
+        return self.is_own and self.writer.keeps_reasoning
 
 
 def target_of(conversation: Conversation, word: str = "") -> Target:
@@ -70,26 +86,34 @@ def target_of(conversation: Conversation, word: str = "") -> Target:
     return Target(agent=agent, writer=agent.writer, is_own=is_own, version=version if is_own else "")
 
 
+def spoken(conversation: Conversation, target: Target) -> Sequence[tuple[Message, int]]:
+    """Returns the messages of the context with their tokens, as the new session has them.
+
+    Messages are left out that the conversation's own agent wrote and writes again by itself in a new session, such as
+    its system prompt. So is reasoning, if the agent that is to resume the session can't have it.
+    """
+    items = conversation.transcript.items
+    counted = zip((item.message for item in items), conversation.projection.tokens_of(items), strict=True)
+    origin = conversation.transcript.origin
+    agent = agent_of_format(origin.format) if origin else None
+    is_own = agent.writer.is_own if agent and agent.writer else is_system
+    kept = [(message, tokens) for message, tokens in counted if not is_own(message)]
+    return kept if target.keeps_reasoning else [*_without_reasoning(conversation, kept)]
+
+
 def plan_continuation(
-    conversation: Conversation, target: Target, machine: Machine, cwd: str, hidden: int = 0
+    conversation: Conversation, target: Target, machine: Machine, cwd: str, known: Known
 ) -> Continuation:
     """Returns a new session with the context of an imported conversation. Nothing is written.
 
-    `cwd` is the folder if the conversation names none. The paths of `machine` are used as they are. `hidden` is what
-    the agent adds to each request in addition to the messages that its files contain, in tokens. Another agent gets no
-    system prompt, and nothing that the conversation's own agent would write again. Raises `InvalidRequest` if the
-    context is empty.
+    `cwd` is the folder if the conversation names none. The paths of `machine` are used as they are. Raises
+    `InvalidRequest` if the context is empty.
     """
-    transcript, ports = conversation.transcript, conversation.workspace.ports
-    sizes = conversation.projection.tokens_of(transcript.items)
-    counted = [*zip((item.message for item in transcript.items), sizes, strict=True)]
-    if not target.is_own:
-        is_own = _is_own(conversation)
-        counted = [(message, size) for message, size in counted if not is_own(message)]
+    transcript, ports, counted = conversation.transcript, conversation.workspace.ports, spoken(conversation, target)
     messages = summary_first([message for message, _ in counted])
     if not any(not target.writer.is_own(message) for message in messages):
         raise InvalidRequest("the context is empty, so there is nothing to continue")
-    used = (conversation.used if target.is_own else sum(size for _, size in counted)) + hidden
+    used = known.hidden + sum(tokens for _, tokens in counted)
     session = NewSession(
         id=uuid_of(ports.ids.new("continued")),
         cwd=transcript.cwd or cwd,
@@ -99,7 +123,7 @@ def plan_continuation(
         model=conversation.model if target.is_own else "",
         title=transcript.title,
         used=used - _after_answer(counted),
-        window=conversation.budget.window if target.is_own and conversation.budget else None,
+        window=known.size,
     )
     return Continuation(
         agent=target.agent.name,
@@ -108,7 +132,7 @@ def plan_continuation(
         data=b"".join(msgspec.json.encode(line) + b"\n" for line in target.writer.lines(session)),
         command=target.writer.command(session),
         used=used,
-        hidden=hidden,
+        hidden=known.hidden,
     )
 
 
@@ -123,18 +147,24 @@ def summary_first(view: Sequence[Message]) -> tuple[Message, ...]:
     return (*view[at : at + 1], *view[:at], *view[at + 1 :])
 
 
+def _without_reasoning(
+    conversation: Conversation, counted: Sequence[tuple[Message, int]]
+) -> Iterator[tuple[Message, int]]:
+    measure = conversation.projection.counted_view().measure
+    for message, tokens in counted:
+        content = tuple(block for block in message.content if not isinstance(block, ThinkingBlock))
+        if len(content) == len(message.content):
+            yield message, tokens
+        elif content:
+            rest = replace(message, content=content)
+            yield rest, measure(rest)
+
+
 def _after_answer(counted: Sequence[tuple[Message, int]]) -> int:
     """Returns the tokens of the messages after the last answer."""
     answers = (at for at, (message, _) in enumerate(counted) if message.role is Role.ASSISTANT)
     last = max(answers, default=-1)
     return sum(size for _, size in counted[last + 1 :])
-
-
-def _is_own(conversation: Conversation) -> Callable[[Message], bool]:
-    """Returns what says whether the conversation's own agent would write a message again by itself."""
-    origin = conversation.transcript.origin
-    agent = agent_of_format(origin.format) if origin else None
-    return agent.writer.is_own if agent and agent.writer else is_system
 
 
 def _possible() -> str:

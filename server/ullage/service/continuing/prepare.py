@@ -1,18 +1,22 @@
 """A new session of an agent, prepared: chosen, compacted if wanted, and measured. Nothing is written yet."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.machine import Machine
+from ullage.agents.new_session import is_system
 from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.blocks import ThinkingBlock
 from ullage.service.compact.to_budget import fit_budget
-from ullage.service.continuing.continuation import Continuation, Target, plan_continuation, target_of
+from ullage.service.continuing.continuation import Continuation, Known, Target, plan_continuation, spoken, target_of
 from ullage.service.continuing.wanted import WantedContext, choose_context
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import import_without_reports
+from ullage.transcript.view import Item
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -35,51 +39,89 @@ class Prepared(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-async def prepare_continuation(
-    scratch: Workspace, transcript: ImportedTranscript, wanted: WantedContext, machine: Machine, cwd: str
+async def prepare_continuation(  # noqa: PLR0913 - the places of a new session
+    scratch: Workspace,
+    transcript: ImportedTranscript,
+    wanted: WantedContext,
+    machine: Machine,
+    cwd: str,
+    *,
+    examples: Iterable[ImportedTranscript] = (),
 ) -> Prepared:
-    """Returns the new session that is wanted of a conversation. It is imported into `scratch`, a workspace on a store
-    of its own. `cwd` is the folder if the conversation names none, and the paths of `machine` are used as they are.
+    """Returns the new session that is wanted of a conversation.
+
+    It is imported into `scratch`, a workspace on a store of its own. `cwd` is the folder if the conversation names
+    none, and the paths of `machine` are used as they are. `examples` are other conversations of the agent that is to
+    resume it, read one by one until one shows what that agent adds to each request; they are needed if it is not the
+    conversation's own agent.
 
     Raises `InvalidRequest` if the session can't be made, and `CannotFit` if the budget is too small.
     """
     chosen = choose_context(transcript.events, wanted)
-    conversation, hidden = await import_without_reports(scratch, replace(transcript, events=chosen.events))
+    conversation, unreported = await import_without_reports(scratch, replace(transcript, events=chosen.events))
     # An agent whose sessions can't be written is refused before anything is compacted.
     target = target_of(conversation, wanted.agent)
-    hidden = hidden if target.is_own else 0
-    whole = plan_continuation(conversation, target, machine, cwd, hidden)
+    messages = sum(tokens for _, tokens in spoken(conversation, target))
+    known = _shown(conversation, target, unreported) if target.is_own else await _learned(scratch, examples)
+    planned = whole = plan_continuation(conversation, target, machine, cwd, known)
     compacted, notes = wanted.is_compacted(is_own=target.is_own), [*chosen.notes]
-    if compacted and conversation.used <= wanted.budget:
+    if compacted and messages <= wanted.budget:
         compacted = False
         notes.append(
-            f"The messages count {conversation.used:,} tokens, within the budget of {wanted.budget:,}: "
-            "nothing was compacted."
+            f"The messages count {messages:,} tokens, within the budget of {wanted.budget:,}: nothing was compacted."
         )
-    planned = whole
     if compacted:
-        await fit_budget(conversation, wanted.budget, wanted.focus)
-        planned = plan_continuation(conversation, target, machine, cwd, hidden)
-    meta = usage_meta(conversation)
-    size = conversation.budget.window if target.is_own and conversation.budget else None
-    compacts_at = meta.threshold.tokens if target.is_own and meta.threshold else None
-    active = conversation.transcript.active
+        # System prompts always stay in the context, and the budget is that of the other messages.
+        await fit_budget(conversation, wanted.budget + _prompts(conversation), wanted.focus)
+        planned = plan_continuation(conversation, target, machine, cwd, known)
+    active = sum(message.compaction is None for message in planned.session.messages)
     return Prepared(
         continuation=planned,
         messages=active,
         left_out=chosen.total - active,
         used=planned.used,
-        hidden=hidden,
+        hidden=known.hidden,
         before=whole.used if compacted else None,
-        size=size,
-        compacts_at=compacts_at,
-        notes=(*notes, *_notes(target, planned, compacts_at)),
+        size=known.size,
+        compacts_at=known.compacts_at,
+        notes=(*notes, *_notes(target, planned, conversation.transcript.items, known)),
     )
 
 
-def _notes(target: Target, planned: Continuation, compacts_at: int | None) -> Iterator[str]:
-    agent = target.agent.name
-    if compacts_at is not None and planned.used >= compacts_at:
-        yield f"{agent} compacts at {compacts_at:,} tokens, so it may compact this session at once."
-    if not target.is_own:
-        yield f"What {agent} adds to every request is not in the figure."
+def _shown(conversation: Conversation, target: Target, unreported: int) -> Known:
+    """Returns what a conversation shows of its own agent."""
+    messages = sum(tokens for _, tokens in spoken(conversation, target))
+    threshold = usage_meta(conversation).threshold
+    return Known(
+        hidden=max(0, conversation.used + unreported - messages),
+        size=conversation.budget.window if conversation.budget else None,
+        compacts_at=threshold.tokens if threshold else None,
+    )
+
+
+async def _learned(scratch: Workspace, examples: Iterable[ImportedTranscript]) -> Known:
+    for example in examples:
+        conversation, unreported = await import_without_reports(scratch, example)
+        if unreported:
+            return _shown(conversation, target_of(conversation), unreported)
+    return Known()
+
+
+def _prompts(conversation: Conversation) -> int:
+    items = conversation.transcript.items
+    counted = zip(items, conversation.projection.tokens_of(items), strict=True)
+    return sum(tokens for item, tokens in counted if is_system(item.message))
+
+
+def _notes(target: Target, planned: Continuation, items: Sequence[Item], known: Known) -> Iterator[str]:
+    agent, limit = target.agent.name, known.compacts_at or known.size
+    if limit is not None and planned.used >= limit:
+        yield f"{agent} compacts at {limit:,} tokens, so it may compact this session at once."
+    reasons = any(isinstance(block, ThinkingBlock) for item in items for block in item.message.content)
+    # An agent that keeps its reasoning encrypted seldom says in its file whether there was any.
+    if not target.keeps_reasoning and (reasons or target.is_own):
+        yield "Reasoning is left out: only the account and the model that wrote it can read it."
+    if not target.is_own and known.hidden:
+        yield f"What {agent} adds to every request is taken from another conversation of it."
+    elif not target.is_own:
+        yield f"What {agent} adds to every request is not in the figure, because no conversation of it was found."

@@ -1,0 +1,149 @@
+"""The size of a new session that `ullage continue` says, and what the provider counts once the real agent has resumed
+it."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from support.agents.launch import Known
+from support.agents.model_server import ModelServer
+from support.agents.resumed import CLAUDE, CODEX, PROMPT, need, resume
+from support.claude_log import ClaudeLog
+from support.codex_files import counted as report
+from support.codex_files import said, session
+from support.command_line import ullage
+from support.foreign import to_lines
+from support.systems import needs_linux
+from support.wire.account import count_text
+
+# The model's answers count so many tokens.
+_ANSWER = 20
+# What surrounds a prompt and its answer.
+_AROUND = 10
+# A conversation of about 20,000 tokens.
+_TEXTS = tuple(
+    (Path(__file__).parents[1] / "support" / name).read_text(encoding="utf-8")
+    for name in (
+        "claude_log.py",
+        "codex_files.py",
+        "followed_rig.py",
+        "histories.py",
+        "log_trees.py",
+        "growing_files.py",
+    )
+)
+
+
+class Resuming(Struct, frozen=True, kw_only=True):
+    """An agent, its arguments before a first prompt and a further one, where its files are, and the arguments that
+    resume a session before its id."""
+
+    known: Known
+    first: tuple[str, ...]
+    again: tuple[str, ...]
+    files: str
+    resumes: tuple[str, ...]
+
+    def newest(self, home: Path) -> Path:
+        return max(home.glob(self.files), key=lambda file: file.stat().st_mtime_ns)
+
+
+AGENTS = [
+    pytest.param(
+        Resuming(
+            known=CLAUDE,
+            first=("-p",),
+            again=("-c", "-p"),
+            files="claude/projects/*/*.jsonl",
+            resumes=("-p", "--resume"),
+        ),
+        id="Claude Code",
+    ),
+    pytest.param(
+        Resuming(
+            known=CODEX,
+            first=("exec", "--skip-git-repo-check"),
+            again=("exec", "--skip-git-repo-check", "resume", "--last"),
+            files="codex/sessions/*/*/*/*.jsonl",
+            resumes=("exec", "--skip-git-repo-check", "resume"),
+        ),
+        id="Codex",
+    ),
+]
+
+
+def last_usage(path: Path) -> int:
+    """Returns the tokens of the last request with its answer, as the provider counted them."""
+    found = 0
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record: Any = json.loads(line)
+        usage = record.get("message", {}).get("usage")
+        if usage:
+            cached = usage.get("cache_read_input_tokens", 0) + usage.get("cache_creation_input_tokens", 0)
+            found = usage["input_tokens"] + cached + usage["output_tokens"]
+        info = record.get("payload", {}).get("info")
+        if info:
+            found = info["last_token_usage"]["total_tokens"]
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("choice", [("--from", "8"), ("--budget", "6k")], ids=" ".join)
+@pytest.mark.parametrize("agent", AGENTS)
+@needs_linux
+async def test_a_resumed_session_counts_what_was_shown(agent: Resuming, choice: Sequence[str], tmp_path: Path) -> None:
+    need(agent.known)
+    model = ModelServer()
+    model.summary_words = ()
+    async with model.serving():
+        launch = agent.known.launch(tmp_path, model.url)
+        for number, text in enumerate(_TEXTS):
+            arguments = agent.again if number else agent.first
+            await resume(launch, agent.known.program, *arguments, f"Look at this part.\n\n{text}")
+        original = agent.newest(tmp_path)
+        made = ullage("continue", original, *choice, "--json", env=dict(launch.environment)).json
+        await resume(launch, agent.known.program, *agent.resumes, made["session_id"], PROMPT)
+    assert agent.newest(tmp_path) == Path(made["path"])
+    counted = last_usage(Path(made["path"])) - count_text(PROMPT) - _ANSWER
+    assert abs(counted - made["used"]) <= 0.02 * made["used"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("agent", AGENTS)
+@needs_linux
+async def test_a_session_of_the_other_agent_counts_what_was_shown(agent: Resuming, tmp_path: Path) -> None:
+    need(agent.known)
+    words = {"claude-agent-acp": "claude-code", "codex-acp": "codex"}
+    model = ModelServer()
+    model.summary_words = ()
+    async with model.serving():
+        launch = agent.known.launch(tmp_path, model.url)
+        # What the agent adds to each request is known from a conversation of its own.
+        await resume(launch, agent.known.program, *agent.first, "What is in this folder?")
+        original = tmp_path / "original.jsonl"
+        original.write_bytes(other_conversation(agent.known, launch.cwd))
+        arguments = ("--in", words[agent.known.name], "--json")
+        made = ullage("continue", original, *arguments, env=dict(launch.environment)).json
+        await resume(launch, agent.known.program, *agent.resumes, made["session_id"], PROMPT)
+    counted = last_usage(Path(made["path"])) - count_text(PROMPT) - _ANSWER
+    assert 0 < made["hidden"] < made["used"]
+    assert abs(counted - made["used"]) <= 0.02 * made["used"]
+
+
+def other_conversation(known: Known, cwd: Path) -> bytes:
+    """Returns a conversation of the agent that `known` is not. It shows how that agent's model counts."""
+    if known is CODEX:
+        log, tokens = ClaudeLog(cwd=str(cwd), version="2.1.316"), 15_000
+        for text in _TEXTS:
+            tokens += count_text(text) + _AROUND
+            log.ask(text).answer(tokens, output=_ANSWER, text="Done.")
+        return log.data
+    lines, tokens = [session(id="7f0c2a51-7d1e-4c8b-9a41-6f1f2d3c4b5a", cwd=str(cwd), cli_version="0.166.0")], 15_000
+    for text in _TEXTS:
+        tokens += count_text(text) + _AROUND
+        lines += [said("user", text), said("assistant", "Done."), report(tokens)]
+    return to_lines(*lines)
