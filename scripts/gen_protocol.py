@@ -25,6 +25,8 @@ README = PROTOCOL / "README.md"
 VSCODE = ROOT / "editors" / "vscode"
 MANIFEST = VSCODE / "package.json"
 LOCK = VSCODE / "package-lock.json"
+# The entry of `ullage mcp` in the MCP registry.
+REGISTRY = ROOT / "server.json"
 NVIM = ROOT / "editors" / "nvim" / "lua" / "ullage"
 
 
@@ -103,6 +105,7 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
     MANIFEST: lambda: with_version(with_settings(MANIFEST), __version__),
     # npm writes the package's own version twice: at the top, and in the list of packages.
     LOCK: lambda: with_version(LOCK.read_text(), __version__, places=2),
+    REGISTRY: lambda: with_version(REGISTRY.read_text(), __version__, places=2),
     NVIM / "types.gen.lua": lua.types,
     NVIM / "generated.lua": lua.values,
 }

@@ -33,6 +33,7 @@ BENCHES = {name: name for name in _NAMED} | {
     "search-large": "search_large",
     "search-published": "search_published",
     "edits": "cheap_edits",
+    "mcp": "mcp_start",
 }
 
 

@@ -69,3 +69,19 @@ async def test_earlier_searches_and_their_results_are_not_found(tmp_path: Path, 
         log.call("mcp__web__search", "A needle in a haystack", q="needle amber").answer(40_000)
         file.write_bytes(log.data)
         assert "[calls mcp__web__search]" in (await client.call("search", query="needle", limit=20))[0]
+
+
+async def test_a_call_is_found_with_the_beginning_and_the_end_of_its_result(tmp_path: Path, project: Path) -> None:
+    log = ClaudeLog(cwd=str(project)).ask("How many casks are left?")
+    log.call("Bash", "17", command="count the casks | wc -l").answer(20_000)
+    log.call("Bash", "first cask\n" + "a cask\n" * 200 + "last cask, all full", command="list the casks").answer(20_000)
+    log.ask()
+    file = tmp_path / ".claude" / "projects" / "p" / f"{log.session}.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(log.data)
+    async with mcp_client(tmp_path, project) as client:
+        assert "[tool result] 17" in shown((await client.call("search", query="count wc"))[0])
+        (line,) = (line for line in shown((await client.call("search", query="list"))[0]) if "first cask" in line)
+        assert line.startswith("[tool result] first cask")
+        assert line.endswith("last cask, all full")
+        assert len(line) < 250

@@ -4,7 +4,8 @@ import subprocess
 
 from support.documents import ROOT
 
-VISIBLE = {"pyproject.toml", "uv.lock", "README.md", "LICENSE"} | {
+# The registry of MCP servers takes `server.json` from here.
+VISIBLE = {"pyproject.toml", "uv.lock", "README.md", "LICENSE", "server.json"} | {
     *("server", "tests", "editors", "protocol", "scripts", "docs"),
 }
 

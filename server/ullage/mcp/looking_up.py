@@ -1,7 +1,7 @@
 """The tools `search` and `open`: a model finds messages of its conversation, and reads them in pages."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import groupby, islice
 
 from msgspec import Struct
@@ -10,10 +10,10 @@ from ullage.agents.discovery import is_in
 from ullage.mcp.asked import Asked
 from ullage.mcp.references import Reference, read_reference, reference_of
 from ullage.mcp.result_size import MAX_RESULT
+from ullage.mcp.shown_passages import passage, results_of
 from ullage.mcp.tool_table import TOOLS
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound
-from ullage.redaction.clean import clean
 from ullage.redaction.quoting import RECORD, cut, quoted, size_of
 from ullage.service.archive.recall import message_lines
 from ullage.service.archive.search import find_entry, search
@@ -21,8 +21,8 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import Entry, read_entries
 from ullage.service.ports.store import SearchHit
 
-# Characters of a passage: before the place that matches, and altogether.
-_BEFORE, _PASSAGE = 160, 560
+# Characters of a passage, of the best hits and of the others: so most results have room for all that are asked for.
+_BEST_HITS, _BEST, _OTHERS = 3, 480, 240
 # Hits of all sessions among which those of one project are looked for.
 _LOOKED_AT = 200
 # Hits among which those are left out that are earlier calls of these tools: more than a conversation makes of a query.
@@ -32,7 +32,6 @@ _PAGE = MAX_RESULT - 400
 # What comes before a tool's name where the agent adds the name of the server (`mcp__ullage__search`).
 _SERVER = re.compile(r"\w*ullage\w*?[_.:/-]+", re.IGNORECASE)
 _FIELDS = {tool.name: frozenset(tool.arguments.__struct_fields__) for tool in TOOLS}
-_MATCH = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 
 
 class _Line(Struct, frozen=True):
@@ -45,8 +44,8 @@ class _Line(Struct, frozen=True):
 async def search_text(asked: Asked, query: str, limit: int, *, whole_project: bool) -> str:
     """Returns the passages that match `query` best, each with its reference: from the model's own conversation, or from
     all stored ones of its project. Raises `InvalidRequest` if the query has no word."""
-    found = await _project_hits(asked, query) if whole_project else await _own_hits(asked.own, query, limit)
-    hits = [*islice((hit for hit in found if not _is_echo(asked, hit)), limit)]
+    matches = await _project_hits(asked, query) if whole_project else await _own_hits(asked.own, query, limit)
+    hits = [*islice((hit for hit in matches if not _is_echo(asked, hit)), limit)]
     where = "the stored conversations of this project" if whole_project else "this conversation"
     if not hits:
         wider = "" if whole_project else ', or scope "project"'
@@ -56,12 +55,13 @@ async def search_text(asked: Asked, query: str, limit: int, *, whole_project: bo
     last = "A whole message: open with its reference."
     room = MAX_RESULT - sum(map(size_of, lines)) - size_of(last) - 100
     shown = 0
+    ids = {hit.message_id for hit in hits}
     for hit in hits:
-        passage = ["", *_passage(asked, hit)]
-        room -= sum(map(size_of, passage))
+        found = ["", *_found(asked, hit, ids, _BEST if shown < _BEST_HITS else _OTHERS)]
+        room -= sum(map(size_of, found))
         if room < 0:
             break
-        lines += passage
+        lines += found
         shown += 1
     left = f"{len(hits) - shown} more did not fit here. " if shown < len(hits) else ""
     return "\n".join([*lines, "", left + last])
@@ -120,28 +120,12 @@ def _is_ours(block: Block) -> bool:
             return False
 
 
-def _passage(asked: Asked, hit: SearchHit) -> Iterator[str]:
+def _found(asked: Asked, hit: SearchHit, shown: Container[str], length: int) -> Iterator[str]:
     conversation = _open(asked, hit.session_id)
     entry = find_entry(conversation, hit.message_id)
     yield f"{_head(entry, _shown_id(asked.own, hit.session_id))}:"
-    # The whole message is cleaned before the passage is cut: half a key is not known as a key.
-    text = clean("\n".join(message_lines(entry.message)))
-    start = max(0, _place(text, hit.snippet) - _BEFORE)
-    start = text.rfind("\n", 0, start) + 1 if text.rfind("\n", 0, start) >= start - _BEFORE else start
-    yield from quoted(text[start : start + _PASSAGE])
-
-
-def _place(text: str, snippet: str) -> int:
-    """Returns where in a message's text the passage of a search hit begins, 0 if it isn't found. The text may be
-    cleaned, so the words around the match need not be there."""
-    marked = _MATCH.search(snippet)
-    if marked is None:
-        return 0
-    before, after = snippet[: marked.start()].rpartition("\n")[2][-20:], snippet[marked.end() :].partition("\n")[0][:20]
-    for wanted in (f"{before}{marked[1]}{after.partition('**')[0]}", marked[1]):
-        if (place := text.lower().find(wanted.lower())) >= 0:
-            return place
-    return 0
+    yield from passage(entry, hit.snippet, length)
+    yield from results_of(conversation, entry, shown)
 
 
 def _session_of(asked: Asked, reference: Reference) -> Conversation:

@@ -28,7 +28,7 @@ class SearchInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Literal["session", "project"],
         Meta(description="This conversation (session), or all stored conversations about this folder (project)."),
     ] = "session"
-    limit: Annotated[int, Meta(ge=1, le=20, description="How many passages.")] = 5
+    limit: Annotated[int, Meta(ge=1, le=20, description="How many passages.")] = 8
 
 
 class OpenInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -86,7 +86,12 @@ def message_lines(message: Message) -> Iterator[str]:
     """Yields a message's content as lines of text: texts, tool calls with their input as JSON, and tool results. An
     image is only named, and thinking is left out."""
     for block in message.content:
-        yield from _block_text(block).splitlines()
+        yield from block_lines(block)
+
+
+def block_lines(block: Block) -> Sequence[str]:
+    """Returns a block as lines of text; see `message_lines`."""
+    return _block_text(block).splitlines()
 
 
 async def _answer(conversation: Conversation, wanted: RecallInput) -> str:
