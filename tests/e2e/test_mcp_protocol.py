@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.command_line import ullage
 from support.lsp_client import PATIENCE
 from support.mcp_client import HELLO, McpClient, mcp_client
 from support.mcp_talk import NEEDLE, shown, talk
@@ -167,3 +169,38 @@ async def test_the_official_client_takes_every_answer(judged: Any) -> None:
     assert set(PROTOCOL_VERSIONS) <= {*judged["agreed"]}
     # A client that first asks for a later protocol without a handshake continues with one.
     assert judged["negotiated"] == {"legacy": PROTOCOL_VERSIONS[0], "auto": PROTOCOL_VERSIONS[0]}
+
+
+def start(words: list[str]) -> tuple[list[str], set[str]]:
+    """Starts a server with these words, and ends it after two answers. Returns their ids, and what it has imported."""
+    code = "import sys; from ullage.cli.main import main; s = main(); print(*sys.modules, file=sys.stderr); sys.exit(s)"
+    asked = [{"id": 1, "method": "initialize", "params": HELLO}, {"id": 2, "method": "tools/list"}]
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        input=b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in asked),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return [json.loads(line)["id"] for line in ran.stdout.splitlines()], {*ran.stderr.decode().splitlines()[-1].split()}
+
+
+def test_a_start_imports_only_what_its_answers_need(tmp_path: Path) -> None:
+    store = str(tmp_path / "sessions.db")
+    answered, loaded = start(["mcp", "--store", store])
+    assert answered == [1, 2]
+    assert not loaded & {"argparse", "rich", "sqlite3", "tiktoken", "regex", "ullage.agents.table", "ullage.store"}
+    assert not (tmp_path / "sessions.db").exists()
+
+
+@pytest.mark.parametrize("form", [["mcp", "--store={}"], ["--store", "{}", "mcp"], ["mcp", "--no-pager"], ["mcp"]])
+def test_every_form_of_its_arguments_starts_it(form: list[str], tmp_path: Path) -> None:
+    assert start([word.format(tmp_path / "sessions.db") for word in form])[0] == [1, 2]
+
+
+def test_wrong_arguments_are_explained() -> None:
+    for words in (["--storre", "x"], ["--store"], ["x"], ["--session", "--store", "x"]):
+        ran = ullage("mcp", *words, stdin=b"")
+        assert (ran.status, ran.out) == (2, ""), words
+        assert "see ullage mcp --help" in ran.err

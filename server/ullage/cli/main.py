@@ -7,7 +7,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 # The exit statuses by which shells report a signal: 128 + SIGINT, 128 + SIGPIPE.
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
@@ -25,7 +25,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         # included, finds none and takes a fifth of a short command's time. `_run` ends this.
         gc.disable()
     words = sys.argv[1:] if argv is None else argv
-    light = {"statusline": _statusline, "hook": _hook}.get(words[0]) if words else None
+    light = {"statusline": _statusline, "hook": _hook, "mcp": _mcp}.get(words[0]) if words else None
     status = light(words[1:]) if light else None
     return _command(words) if status is None else status
 
@@ -45,14 +45,32 @@ def _hook(words: "Sequence[str]") -> int | None:
     return run(words)
 
 
+def _mcp(words: "Sequence[str]") -> int | None:
+    """Serves the Model Context Protocol. Returns None if the arguments are not just the store and the session. An agent
+    starts it in each session and waits for it; the parser of all commands takes as long as a third of the start."""
+    names, values = words[::2], words[1::2]
+    if not {*names} <= {"--store", "--session"} or len(names) != len(values) or any(v[:1] in ("", "-") for v in values):
+        return None
+    from ullage.cli.commands.mcp import serve  # noqa: PLC0415
+
+    given = dict(zip(names, values, strict=True))
+    return _reported(lambda: serve(given.get("--store"), given.get("--session", "")))
+
+
 def _command(words: "Sequence[str]") -> int:
     from ullage.cli.command_line import parse  # noqa: PLC0415
-    from ullage.model.errors import UllageError  # noqa: PLC0415
 
     args = parse(_with_environment(words))
     _never_fail_to_encode()
+    return _reported(lambda: _run(args))
+
+
+def _reported(run: "Callable[[], int]") -> int:
+    """Returns the exit status of a command, or that of its error, of which it prints a line."""
+    from ullage.model.errors import UllageError  # noqa: PLC0415
+
     try:
-        status = _run(args)
+        status = run()
         sys.stdout.flush()
     except UllageError as error:
         return _fail(str(error))

@@ -1,15 +1,26 @@
 """`ullage mcp`: serves the Model Context Protocol on standard input and output."""
 
 import gc
-from argparse import Namespace
+from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # 10 ms to import, which a start without the parser of all commands need not wait for.
+    from argparse import Namespace
 
 
-def run(args: Namespace) -> int:
+def run(args: "Namespace") -> int:
     """Serves one client until it is done. Returns the exit status."""
+    return serve(args.store, args.session or "")
+
+
+def serve(store: Path | str | None, session: str) -> int:
+    """Serves one client on a store's file, None for the usual one, until the client is done. `session` names the
+    conversation, "" for the starting agent's. Returns the exit status."""
     # As for the Language Server: collecting garbage during the start takes time and finds none.
     gc.disable()
     from ullage.app.serving_mcp import serve_mcp  # noqa: PLC0415
 
     gc.freeze()
     gc.enable()
-    return serve_mcp(args.store, args.session or "")
+    return serve_mcp(Path(store) if store else None, session)
