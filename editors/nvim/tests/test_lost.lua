@@ -50,6 +50,21 @@ T['the brief is put into the terminal of the agent, as a paste and without Enter
   editor.wait_said(child, 'Nothing is sent before you press Enter there.')
 end
 
+T['a search that takes longer is announced, and the line goes when the answer comes'] = function()
+  local child = editor.start({ bare = true })
+  child.lua([[
+    require('ullage.session').request = function(_, _, callback)
+      _G.answer = callback
+    end
+    require('ullage.lost').find(nil, function() _G.found = true end)
+  ]])
+  local line =
+    "vim.fn.join(vim.tbl_map(function(cell) return vim.fn.screenstring(vim.o.lines, cell) end, vim.fn.range(1, 40)), '')"
+  editor.wait(child, line .. ":find('Looking for what was left out', 1, true) ~= nil")
+  child.lua('_G.answer(nil, { readable = true, counts = {} })')
+  editor.wait(child, '_G.found and not ' .. line .. ":find('Looking', 1, true)")
+end
+
 T['without a terminal nothing is sent, and the user is told'] = function()
   local child = editor.start({ bare = true })
   child.lua("require('ullage.lost').send('one')")

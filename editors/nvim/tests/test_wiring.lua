@@ -42,6 +42,21 @@ T['a difference is shown before anything happens, and :w makes exactly that chan
   eq(child.fn.bufnr('ullage://wiring'), -1)
 end
 
+T['the first question of all offers it, and shows the change before it is made'] = function()
+  MiniTest.finally(function()
+    -- The answer is kept, and other cases have the same folder.
+    child.lua("vim.fn.delete(vim.fn.stdpath('state') .. '/ullage/follow')")
+  end)
+  editor.answer(child, 2)
+  child.cmd('Ullage agents')
+  has('^Follow them, and give back', child.lua_get('_G.asked[1].items[2]'))
+  editor.wait(child, "vim.api.nvim_buf_get_name(0):find('ullage://wiring', 1, true) ~= nil")
+  editor.line_with(child, '+  "hooks": {')
+  eq(settings(), SETTINGS)
+  child.type_keys('q')
+  editor.wait_said(child, 'Nothing was changed.')
+end
+
 T['q leaves everything as it is'] = function()
   preview('Ullage wire claude-code')
   child.type_keys('q')

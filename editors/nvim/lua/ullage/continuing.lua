@@ -126,7 +126,9 @@ function M.offer(focus, entry)
     require('ullage.commandline').select(ways, options, function(way)
       if way then
         local params = vim.tbl_extend('error', way.params, { sessionId = id })
+        local ends = require('ullage.waiting').begin('Preparing the new session…')
         session.request('continuing/preview', params, function(failure, planned)
+          ends()
           if not notices.failed(failure) then
             propose(planned)
           end

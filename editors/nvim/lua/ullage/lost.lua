@@ -66,7 +66,9 @@ function M.find(edit_id, use)
     use(kept)
     return
   end
+  local ends = require('ullage.waiting').begin('Looking for what was left out…')
   session.request('context/lost', { editId = edit_id }, function(error, result)
+    ends()
     if notices.failed(error) then
       return
     end

@@ -62,9 +62,12 @@ end
 
 ---@param error ullage.Error?
 ---@param answer boolean
-local function answered(error, answer)
+---@param wires? boolean the agents are to run Ullage, too
+local function answered(error, answer, wires)
   if notices.failed(error) then
     return
+  elseif wires then
+    require('ullage.wiring').propose('agents/wire', {}, 'runs Ullage already.')
   elseif answer then
     once_found(choose)
   else

@@ -86,15 +86,18 @@ function M.answer(answer, callback)
   end
 end
 
+local FOLLOW, NEVER = 'Follow them', 'Never'
+local WIRE = 'Follow them, and give back what their compactions leave out (you see the change first)'
+
 ---Asks whether to follow, and takes the answer. A list that is closed without a choice is no answer.
----@param callback fun(error: ullage.Error?, answer: boolean)
+---@param callback fun(error: ullage.Error?, answer: boolean, wires: boolean) `wires`: the agents are to run Ullage, too
 function M.ask(callback)
-  local choices = { 'Follow them', 'Not now', 'Never' }
+  local choices = { FOLLOW, WIRE, 'Not now', NEVER }
   local prompt = 'Follow the conversations of coding agents on this machine? Their files are only read.'
   require('ullage.commandline').select(choices, { prompt = prompt }, function(choice)
-    if choice == 'Follow them' or choice == 'Never' then
-      M.answer(choice == 'Follow them', function(error)
-        callback(error, choice == 'Follow them')
+    if choice == FOLLOW or choice == WIRE or choice == NEVER then
+      M.answer(choice ~= NEVER, function(error)
+        callback(error, choice ~= NEVER, choice == WIRE)
       end)
     end
   end)
