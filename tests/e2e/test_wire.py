@@ -61,7 +61,7 @@ def test_nothing_is_changed_without_a_yes(home: Home) -> None:
 
 def test_settings_that_are_not_there_are_made_and_removed_again(home: Home) -> None:
     home.done("wire")
-    assert set(home.value["hooks"]) == {"SessionStart", "SubagentStop"}
+    assert set(home.value["hooks"]) == {"PreCompact", "SessionStart", "SubagentStop", "UserPromptSubmit"}
     assert json.loads(home.state.read_text())["mcpServers"]["ullage"]["args"][-3:] == [
         "mcp",
         "--store",

@@ -9,7 +9,6 @@ SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
 SHORTEST = 40
 # Shorter modules that only one neighbour imports, each with the reason why it is a module.
 ALONE = {
-    "cli/hooks/giving_back.py": "imports the readers of transcripts, for which most hooks must not wait",
     "mcp/connection.py": "each door has its dialect there",
     "app/summary_prompts.py": "reads files, and `compose.py` only puts parts together",
 }

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ullage.agents.wiring import HookInFile, Wiring
 from ullage.app.wired_agents import all_known, path_here
 from ullage.cli.draw.text import ago
-from ullage.cli.hooks.kept import arrivals_path
+from ullage.cli.hooks.arrivals import arrivals_path
 from ullage.cli.provider_health import Check
 from ullage.model.errors import InputError
 from ullage.store.database import default_path
@@ -21,7 +21,7 @@ from ullage.wire.json_added import find_handlers
 
 
 class Arrival(Struct, frozen=True, kw_only=True):
-    """A hook that arrived, `at` a time in Unix milliseconds. `outcome` is `kept`, `given`, `nothing`,
+    """A hook that arrived, `at` a time in Unix milliseconds. `outcome` is `begun`, `kept`, `given`, `nothing`,
     `no summary`, `late` or `failed`."""
 
     at: int
@@ -33,10 +33,11 @@ class Arrival(Struct, frozen=True, kw_only=True):
 
 _WORDS = {
     "given": "gave back {characters:,} characters",
+    "begun": "began to read the conversation",
     "kept": "kept a summary",
     "nothing": "had nothing to give back",
-    "no summary": "was not given the summary before, so it gave nothing back",
-    "late": "was too slow, and gave nothing back",
+    "no summary": "was not given the summary before, so it looks again at the next prompt",
+    "late": "was too slow; the next prompt gives it back",
     "failed": "could not read the conversation",
 }
 

@@ -26,7 +26,7 @@ from ullage.summary.reading.digest import Digest, Source, read_messages
 from ullage.summary.reading.excerpts import shorten
 from ullage.summary.reading.text_reader import Reader
 from ullage.survive.fact import Kind, commands_in, error_fact, facts_in
-from ullage.survive.guiding_sentences import sentence_of, told_in
+from ullage.survive.guiding_sentences import Told, sentence_of, told_in
 
 # Worth of a loss in addition to that of its names, chosen by reading lists: no name says that a rule must be kept, that
 # a failure is still open, or that a file was changed.
@@ -37,32 +37,49 @@ _LONGEST = 400
 _CUT = "…"
 
 
-class _Known(Struct, frozen=True, kw_only=True):
-    """What was known before the compaction, and the agent's context after it. `weights` are those of the anchors."""
+class Before(Struct, frozen=True, kw_only=True):
+    """What was known before a compaction: `count` messages, read. `weights` are those of the anchors."""
 
-    messages: Sequence[Message]
+    count: int
+    told: tuple[Told, ...]
     digest: Digest
     weights: dict[str, float]
     ledger: ArtifactLedger
-    carried: Carried
     cwd: str
+
+
+class _Known(Struct, frozen=True, kw_only=True):
+    """What was known before the compaction, and the agent's context after it."""
+
+    before: Before
+    carried: Carried
+
+
+def read_before(messages: Sequence[Message], cwd: str = "") -> Before:
+    """Reads the messages before a compaction, for `lost_from`. This takes nearly all of the time, and needs no summary
+    yet. Paths under the folder `cwd` are written without it."""
+    digest = read_messages(messages, range(len(messages)), Reader())
+    mentions = count_mentions(digest.excerpts)
+    weights = weigh(mentions)
+    return Before(
+        count=len(messages),
+        told=tuple(told_in(messages)),
+        digest=digest,
+        weights=weights,
+        ledger=collect_from(digest, mentions, weights),
+        cwd=cwd.rstrip("/"),
+    )
 
 
 def find_lost(before: Sequence[Message], carried: Sequence[Message], cwd: str = "") -> tuple[Loss, ...]:
     """Returns what the messages `before` a compaction have and the context `carried` over it lacks, by kind and then by
     weight. Paths under the folder `cwd` are written without it."""
-    digest = read_messages(before, range(len(before)), Reader())
-    mentions = count_mentions(digest.excerpts)
-    weights = weigh(mentions)
-    ledger = collect_from(digest, mentions, weights)
-    known = _Known(
-        messages=before,
-        digest=digest,
-        weights=weights,
-        ledger=ledger,
-        carried=Carried(carried, [file.path for file in ledger.files]),
-        cwd=cwd.rstrip("/"),
-    )
+    return lost_from(read_before(before, cwd), carried)
+
+
+def lost_from(before: Before, carried: Sequence[Message]) -> tuple[Loss, ...]:
+    """Returns what the context `carried` over a compaction lacks of what was known before, as `find_lost` does."""
+    known = _Known(before=before, carried=Carried(carried, [file.path for file in before.ledger.files]))
     guiding = [*_constraints(known), *_decisions(known)]
     worked = [*_errors(known), *_files(known), *_commands(known)]
     told = {loss.text for loss in guiding}
@@ -75,19 +92,19 @@ def find_lost(before: Sequence[Message], carried: Sequence[Message], cwd: str = 
 def _constraints(known: _Known) -> Iterator[Loss]:
     """Yields the user's constraints: from what was typed, and from very long requests, in which they are easily
     missed."""
-    typed = [told for told in told_in(known.messages) if told.sentence.kind is Kind.CONSTRAINT]
+    typed = [told for told in known.before.told if told.sentence.kind is Kind.CONSTRAINT]
     for told in typed:
         if not known.carried.says(told.sentence):
             yield _loss(known, Kind.CONSTRAINT, told.text, told.index, _RULE + _recency(known, told.index))
     met = {told.index for told in typed}
-    for item in constraints_of(known.digest):
+    for item in constraints_of(known.before.digest):
         heads_a_list = item.text.endswith(":")
         if not (heads_a_list or item.index in met or known.carried.says(sentence_of(Kind.CONSTRAINT, item.text))):
             yield _loss(known, Kind.CONSTRAINT, item.text, item.index, 1.0 + _recency(known, item.index))
 
 
 def _decisions(known: _Known) -> Iterator[Loss]:
-    for told in told_in(known.messages):
+    for told in known.before.told:
         if told.sentence.kind is Kind.DECISION and not known.carried.says(told.sentence):
             text = telling(clean(told.text))
             if text:
@@ -96,7 +113,7 @@ def _decisions(known: _Known) -> Iterator[Loss]:
 
 def _errors(known: _Known) -> Iterator[Loss]:
     """Yields failures whose most informative line the agent's context lacks."""
-    for line, item in told_failures(known.digest):
+    for line, item in told_failures(known.before.digest):
         fact = error_fact(line)
         if fact is None or known.carried.holds([fact]) or known.carried.says(sentence_of(Kind.ERROR, line)):
             continue
@@ -105,10 +122,10 @@ def _errors(known: _Known) -> Iterator[Loss]:
 
 
 def _files(known: _Known) -> Iterator[Loss]:
-    for file in known.ledger.files:
+    for file in known.before.ledger.files:
         if not known.carried.holds_file(file.path):
             changed = file.action is not FileAction.READ
-            path = file.path.removeprefix(f"{known.cwd}/") if known.cwd else file.path
+            path = file.path.removeprefix(f"{known.before.cwd}/") if known.before.cwd else file.path
             worth = _CHANGED * changed + _recency(known, file.last_index) / 2 + _heaviest(known, file.path)
             yield Loss(
                 kind=Kind.PATH,
@@ -127,7 +144,7 @@ def _done(file: FileArtifact) -> str:
 def _commands(known: _Known) -> Iterator[Loss]:
     """Yields the commands that did not fail and that the agent's context lacks. Failed ones are among the errors. One
     that was too long to be listed whole can't be run again."""
-    for ran in known.ledger.commands:
+    for ran in known.before.ledger.commands:
         facts = [] if _CUT in ran.command else [*commands_in(ran.command)]
         if facts and ran.outcome is not Outcome.FAILED and not known.carried.holds(facts):
             worth = _WORKED * (ran.outcome is Outcome.PASSED) + _recency(known, ran.last_index)
@@ -144,8 +161,8 @@ def _numbers(known: _Known) -> Iterator[Loss]:
     """Yields the sentences of the user and the agent that have a number which the agent's context lacks, the newest
     for each number."""
     met = set[str]()
-    said = [(piece.index, piece.text) for piece in known.digest.excerpts if piece.source is Source.AGENT]
-    said += [(request.index, request.text) for request in known.digest.requests]
+    said = [(piece.index, piece.text) for piece in known.before.digest.excerpts if piece.source is Source.AGENT]
+    said += [(request.index, request.text) for request in known.before.digest.requests]
     for index, whole in sorted(said, key=lambda each: -each[0]):
         for sentence in (part for line in whole.splitlines() for part in sentences(line)):
             found = {fact.text for fact in facts_in(sentence) if fact.kind is Kind.NUMBER} - met
@@ -158,7 +175,7 @@ def _numbers(known: _Known) -> Iterator[Loss]:
 def _names(known: _Known) -> Iterator[Loss]:
     """Yields the text around each name that the agent wrote and its context lacks."""
     by_context: dict[str, list[tuple[str, int]]] = {}
-    for found in known.ledger.identifiers:
+    for found in known.before.ledger.identifiers:
         if not known.carried.holds_name(found.name):
             by_context.setdefault(found.context or found.name, []).append((found.name, found.last_index))
     for context, found in by_context.items():
@@ -171,7 +188,7 @@ def _loss(known: _Known, kind: Kind, text: str, index: int, worth: float) -> Los
     """Returns the loss of a text. Its weight is `worth` and the weights of the names that it alone has."""
     line = _one_line(text)
     names = tuple(name for name in dict.fromkeys(find_anchors(line)) if not known.carried.holds_name(name))
-    weight = worth + sum(known.weights.get(name, 0.0) for name in names)
+    weight = worth + sum(known.before.weights.get(name, 0.0) for name in names)
     return Loss(kind=kind, text=line, index=index, names=names, weight=weight)
 
 
@@ -182,9 +199,9 @@ def _one_line(text: str) -> str:
 
 
 def _heaviest(known: _Known, path: str) -> float:
-    return max((known.weights.get(name, 0.0) for name in find_anchors(path)), default=0.0)
+    return max((known.before.weights.get(name, 0.0) for name in find_anchors(path)), default=0.0)
 
 
 def _recency(known: _Known, index: int) -> float:
     """Returns how late a message is, from 0 to 1: a later word corrects an earlier one."""
-    return index / max(1, len(known.messages) - 1)
+    return index / max(1, known.before.count - 1)

@@ -23,9 +23,11 @@ WIRING = Wiring(
         SettingsFile(
             path=settings_pattern,
             hooks=(
+                HookPlace(event="PreCompact", timeout=_TIMEOUT),
                 # What was given back is lost when the session is resumed, so it is given again then.
                 HookPlace(event="SessionStart", matcher="compact|resume", timeout=_TIMEOUT),
                 HookPlace(event="SubagentStop", timeout=_TIMEOUT),
+                HookPlace(event="UserPromptSubmit", timeout=_TIMEOUT),
             ),
             status_line=True,
         ),

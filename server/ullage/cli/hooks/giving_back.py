@@ -1,34 +1,122 @@
 """What a hook gives back: the brief of what a compaction left out, from the agent's own file."""
 
+import stat
+from contextlib import suppress
 from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 from ullage.agents.table import agent_of_word
 from ullage.agents.transcripts import read_document
-from ullage.lost.brief import LONGEST, write_brief
-from ullage.lost.handed_over import losses_of_file, losses_of_summary
+from ullage.agents.wiring import Wiring
+from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.lost.brief import LONGEST, characters, write_brief
+from ullage.lost.finding import Before, lost_from, read_before
+from ullage.lost.handed_over import messages_of, records_of, summary_message
+from ullage.lost.last_compaction import last_compaction
 from ullage.lost.left_out import count_kinds
+from ullage.lost.loss import Loss
+from ullage.model.errors import InvalidRequest, UllageError
 from ullage.system.single_files import parse_file
+from ullage.tokens.counter_choice import get_counter
+
+# A file that has grown by less than this share since it was read is not read again while an agent waits.
+_GROWN = 0.02
+# Milliseconds by which an agent's clock in its file may be before the time at which its hook arrived.
+_SOONER = 60_000
 
 
-def is_summary_known(agent: str, summary: str) -> bool:
-    """Says whether the summary of a compaction that has just ended is known: it was kept, or the agent's file has it
-    by now."""
-    known = agent_of_word(agent)
-    return bool(summary or (known and known.wiring and known.wiring.summary_in_file))
+class LeftBrief(Struct, frozen=True, kw_only=True):
+    """A brief that the worker leaves for a hook. `outcome` is `given`, `nothing`, `no summary` or `failed`; only with
+    the first one there is a `text`. `counts` is how many losses of each kind the text has."""
+
+    outcome: str
+    text: str = ""
+    characters: int = 0
+    tokens: int = 0
+    counts: dict[str, int] = {}
 
 
-def brief_of(agent: str, path: str, summary: str) -> tuple[str, dict[str, int]]:
-    """Returns the brief for the conversation in a file, and how many losses of each kind are in it. It is empty if
-    nothing was left out.
+class BriefWriter:
+    """Writes briefs for one conversation, whose file it reads ahead."""
 
-    `summary` is the one of a compaction that the file does not have yet; if it is empty, the last compaction in the
-    file is meant. Raises `UllageError` or `OSError` if the file can't be read.
-    """
-    known = agent_of_word(agent)
-    if known is None or known.wiring is None:
-        return "", {}
-    transcript = read_document(parse_file(Path(path)))
-    kept = known.wiring.summary_in(summary)
-    losses = losses_of_summary(transcript, kept) if kept else losses_of_file(transcript)
-    brief = write_brief(losses, LONGEST)
-    return brief.text, count_kinds(brief.given)
+    def __init__(self, agent: str, path: str) -> None:
+        self._agent, self._path = agent, path
+        self._conversation: _Conversation | None = None
+        with suppress(UllageError, OSError):
+            self._conversation = _Conversation(agent, path)
+
+    def answer(self, summary: str, since: int) -> bytes:
+        """Returns, as JSON, the brief for a summary. If the summary is empty, the one in the file is meant, of a
+        compaction at the time `since` in Unix milliseconds."""
+        try:
+            found = self._conversation = self._conversation or _Conversation(self._agent, self._path)
+            brief = found.brief_of_summary(summary) if summary else found.brief_of_file(since)
+        except (UllageError, OSError):
+            brief = LeftBrief(outcome="failed")
+        return msgspec.json.encode(brief)
+
+
+class _Conversation:
+    """The conversation in an agent's file, read ahead so that only its summary is missing."""
+
+    def __init__(self, agent: str, path: str) -> None:
+        """Reads the file. Raises `UllageError` or `OSError` if it can't be read."""
+        known = agent_of_word(agent)
+        if known is None or known.wiring is None:
+            raise InvalidRequest(f"{agent}: Ullage can't be added to an agent of this name")
+        self._wiring: Wiring = known.wiring
+        self._path = path
+        self._transcript, self._size = self._read()
+        self._before = self._read_before()
+        # Its vocabulary takes longer to load than a brief to write.
+        self._counter = get_counter(self._transcript.model)
+        self._counter.count(self._path)
+
+    def brief_of_summary(self, summary: str) -> LeftBrief:
+        """Returns the brief for a summary of all messages, which the file does not have yet. Which messages the agent
+        keeps in addition is not known yet, so these count as left out."""
+        if self._has_grown():
+            self._transcript, self._size = self._read()
+            self._before = self._read_before()
+        return self._brief(lost_from(self._before, [summary_message(self._wiring.summary_in(summary))]))
+
+    def brief_of_file(self, since: int) -> LeftBrief:
+        """Returns the brief for the last compaction in the file. It must be later than the time `since`, in Unix
+        milliseconds, unless the agent writes its file before it runs its hooks."""
+        self._transcript, self._size = self._read()
+        compaction = last_compaction(records_of(self._transcript))
+        if compaction is None or not (self._wiring.summary_in_file or compaction.timestamp >= since - _SOONER):
+            return LeftBrief(outcome="no summary")
+        if not compaction.is_readable:
+            return LeftBrief(outcome="nothing")
+        if len(compaction.before) != self._before.count:
+            self._before = read_before(compaction.before, self._transcript.cwd)
+        return self._brief(lost_from(self._before, compaction.carried))
+
+    def _brief(self, losses: tuple[Loss, ...]) -> LeftBrief:
+        brief = write_brief(losses, LONGEST)
+        if not brief.text:
+            return LeftBrief(outcome="nothing")
+        return LeftBrief(
+            outcome="given",
+            # A file may have half of a pair of surrogates, which JSON in UTF-8 can't.
+            text=brief.text.encode("utf-8", "replace").decode(),
+            characters=characters(brief.text),
+            tokens=self._counter.count(brief.text),
+            counts=count_kinds(brief.given),
+        )
+
+    def _read_before(self) -> Before:
+        return read_before(messages_of(self._transcript), self._transcript.cwd)
+
+    def _read(self) -> tuple[ImportedTranscript, int]:
+        path = Path(self._path)
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidRequest(f"{self._path} is not a file")
+        return read_document(parse_file(path)), found.st_size
+
+    def _has_grown(self) -> bool:
+        return Path(self._path).stat().st_size > self._size * (1 + _GROWN)

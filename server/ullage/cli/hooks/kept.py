@@ -1,88 +1,144 @@
-"""The files next to the store that hooks write: summaries that wait for their session's next hook, and a line for each
-hook that arrived, for `ullage doctor`."""
+"""The files next to the store that the hooks of one session and their worker share.
+
+`ID.summary` is the summary of a compaction that waits for the worker, or empty if the worker is to look in the agent's
+own file; `ID.taken` the one that the worker writes a brief for; `ID.worker` the worker's process; `ID.pending` a brief
+that is not given yet, `ID.brief` one that was; `ID.owed` the time of a compaction whose summary was not handed over.
+"""
 
 import os
 import time
 
-from ullage.cli.statusline.files import is_safe
+from ullage.cli.statusline.line_figure import as_object
+from ullage.cli.statusline.plain_json import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from typing import Any
 
 # Seconds. An agent asks for the next hook at once; an older summary is that of a compaction that was given up.
 _FRESH = 600
-# Bytes of the list of arrivals after which its older half is dropped: some hundred lines.
-_LONGEST = 100_000
+# Seconds. A session that rests longer is hardly resumed; agents remove its file by then.
+_KEPT = 30 * 86_400
 
 
-def arrivals_path(store: str) -> str:
-    """Returns the path of the list of hooks that arrived, for the store at `store`."""
-    return f"{store}.hooks.jsonl"
+class Kept:
+    """The files of a session, for the store at `store`. The session's id is one that a file can be named after."""
 
+    def __init__(self, store: str, session: str) -> None:
+        self._folder = f"{store}.hooks"
+        self._base = f"{self._folder}/{session}"
 
-def keep_summary(store: str, session_id: str, summary: str) -> None:
-    """Keeps a summary for the session's next hook. Raises `OSError`."""
-    if not is_safe(session_id):
-        return
-    folder = f"{store}.hooks"
-    os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103
-    for entry in os.scandir(folder):
-        if entry.stat().st_mtime < time.time() - _FRESH:
-            os.unlink(entry.path)  # noqa: PTH108
-    path = _summary_path(store, session_id)
-    own = f"{path}.{os.getpid()}"
-    with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(summary.encode("utf-8", "replace"))
-    os.replace(own, path)  # noqa: PTH105
+    def ask(self, summary: str) -> None:
+        """Keeps a summary for the worker, and drops the brief of the compaction before. If it is empty, the worker
+        looks in the agent's file. Raises `OSError`."""
+        self._write("summary", summary.encode("utf-8", "replace"))
+        for kind in ("pending", "brief", *(["owed"] if summary else [])):
+            self._remove(kind)
 
+    def take_summary(self) -> str | None:
+        """Returns the summary that waits. Returns None if there is none, or only that of a compaction long ago."""
+        try:
+            os.replace(f"{self._base}.summary", f"{self._base}.taken")  # noqa: PTH105
+        except OSError:
+            return None
+        return self._read("taken").decode("utf-8", "replace") if self._is_fresh("taken") else None
 
-def take_summary(store: str, session_id: str) -> str:
-    """Returns the summary that was kept for a session, and removes it. Returns "" if there is none, or only that of a
-    compaction long ago."""
-    if not is_safe(session_id):
-        return ""
-    path = _summary_path(store, session_id)
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123
-            fresh = os.fstat(file.fileno()).st_mtime >= time.time() - _FRESH
-            summary = file.read().decode("utf-8", "replace")
-        os.unlink(path)  # noqa: PTH108
-    except OSError:
-        return ""
-    return summary if fresh else ""
+    def is_asked(self) -> bool:
+        """Returns whether a summary waits for the worker."""
+        return self._is_fresh("summary")
 
+    def is_unanswered(self) -> bool:
+        """Returns whether a summary waits for the worker, or the worker writes its brief."""
+        return self._is_fresh("summary") or self._is_fresh("taken")
 
-def note_arrival(store: str, texts: "Mapping[str, str]", characters: int, given: "Mapping[str, int]") -> None:
-    """Adds a line to the list of hooks that arrived: the time, these texts, the number of characters of the answer, and
-    how many losses of each kind it has. All texts are plain words, so that they need no escapes in JSON. Raises
-    `OSError`."""
-    path = arrivals_path(store)
-    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120
-    told = "".join(f',"{name}":"{text}"' for name, text in texts.items())
-    counts = ",".join(f'"{kind}":{count}' for kind, count in given.items())
-    at = time.time_ns() // 1_000_000
-    line = f'{{"at":{at}{told},"characters":{characters},"given":{{{counts}}}}}\n'
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(descriptor, "r+b") as file:
-        file.write(line.encode())
-        if file.tell() > _LONGEST:
-            file.seek(-_LONGEST // 2, os.SEEK_END)
-            newer = file.read().partition(b"\n")[2]
-            file.truncate(0)
-            file.write(newer)
+    def leave(self, brief: bytes) -> None:
+        """Keeps the brief for the summary that was taken, a JSON object, until a hook gives it. Raises `OSError`."""
+        self._write("pending", brief)
+        self._remove("taken")
 
+    def has_brief(self) -> bool:
+        """Returns whether a brief waits to be given."""
+        return os.path.exists(f"{self._base}.pending")  # noqa: PTH110
 
-def was_given(store: str, session_id: str) -> bool:
-    """Returns whether something was given back to a session, as far as the list goes back."""
-    try:
-        with open(arrivals_path(store), "rb") as file:  # noqa: PTH123
-            lines = file.read().splitlines()
-    except OSError:
-        return False
-    marks = (f'"session":"{session_id}"'.encode(), b'"outcome":"given"')
-    return any(all(mark in line for mark in marks) for line in lines)
+    def claim(self) -> "dict[str, Any] | None":
+        """Returns the brief that waits, once: the next caller gets None. It is kept for when the session is
+        resumed."""
+        try:
+            os.replace(f"{self._base}.pending", f"{self._base}.brief")  # noqa: PTH105
+        except OSError:
+            return None
+        return self.given()
 
+    def given(self) -> "dict[str, Any] | None":
+        """Returns the brief that was given last, or None if the newest compaction has none."""
+        data = self._read("brief")
+        try:
+            return as_object(parse(data)) if data else None
+        except (ValueError, RecursionError):
+            return None
 
-def _summary_path(store: str, session_id: str) -> str:
-    return f"{store}.hooks/{session_id}.summary"
+    def owe(self) -> None:
+        """Notes that a compaction's summary is not known yet. Raises `OSError`."""
+        self._write("owed", str(time.time_ns() // 1_000_000).encode())
+
+    def owed(self) -> int:
+        """Returns the time of the compaction whose summary was not known, in Unix milliseconds, or 0."""
+        text = self._read("owed")
+        return int(text) if text.isdigit() else 0
+
+    def settle(self) -> None:
+        """Removes the note of `owe`."""
+        self._remove("owed")
+
+    def drop_summary(self) -> None:
+        """Removes a summary that waits, of a compaction that was given up."""
+        self._remove("summary")
+
+    def set_worker(self, process_id: int) -> None:
+        """Names the process that is the session's worker from now on. Raises `OSError`."""
+        self._write("worker", str(process_id).encode())
+
+    def worker(self) -> int:
+        """Returns the id of the worker's process, or 0 if none was started lately. It may have ended."""
+        text = self._read("worker") if self._is_fresh("worker") else b""
+        return int(text) if text.isdigit() else 0
+
+    def end_worker(self) -> None:
+        """Notes that this process, if it is the session's worker, is so no longer."""
+        if self.worker() == os.getpid():
+            self._remove("worker")
+
+    def _is_fresh(self, kind: str) -> bool:
+        try:
+            return os.stat(f"{self._base}.{kind}").st_mtime >= time.time() - _FRESH  # noqa: PTH116
+        except OSError:
+            return False
+
+    def _write(self, kind: str, data: bytes) -> None:
+        path = f"{self._base}.{kind}"
+        if not os.path.isdir(self._folder):  # noqa: PTH112
+            os.makedirs(self._folder, 0o700, exist_ok=True)  # noqa: PTH103
+        if not os.path.exists(path):  # noqa: PTH110
+            self._remove_old()
+        own = f"{path}.{os.getpid()}"
+        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(data)
+        os.replace(own, path)  # noqa: PTH105
+
+    def _read(self, kind: str) -> bytes:
+        try:
+            with open(f"{self._base}.{kind}", "rb") as file:  # noqa: PTH123
+                return file.read()
+        except OSError:
+            return b""
+
+    def _remove(self, kind: str) -> None:
+        try:  # noqa: SIM105  (`contextlib` takes 5 ms to import)
+            os.unlink(f"{self._base}.{kind}")  # noqa: PTH108
+        except OSError:
+            pass
+
+    def _remove_old(self) -> None:
+        for entry in os.scandir(self._folder):
+            if entry.stat().st_mtime < time.time() - _KEPT:
+                os.unlink(entry.path)  # noqa: PTH108

@@ -5,18 +5,26 @@ import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
-from ullage.cli.hooks.kept import keep_summary, note_arrival, take_summary, was_given
-from ullage.cli.statusline.files import default_store, is_safe
+from ullage.cli.hooks.arrivals import note_arrival
+from ullage.cli.hooks.given import note_receipt
+from ullage.cli.hooks.kept import Kept
+from ullage.cli.hooks.printed import print_answer
+from ullage.cli.hooks.worker import start_worker
+from ullage.cli.statusline.files import default_store, is_safe, runs
 from ullage.cli.statusline.line_figure import as_object
 from ullage.cli.statusline.plain_json import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 # Seconds. A user waits for an agent's hook; what needs longer is left out.
 LIMIT = 2.0
+# Seconds of them in which a brief is waited for. The rest is for printing it on a busy machine.
+_WAITS = 1.5
+# Seconds between two looks whether the brief is there.
+_STEP = 0.005
 # Characters of the longest summary that is kept.
 _LONGEST = 1_000_000
 
@@ -42,7 +50,10 @@ class _Hook:
     def __init__(self, agent: str, store: str) -> None:
         self._agent = agent
         self._store = store
-        self._session = self._event = ""
+        self._session = self._path = self._event = self._source = ""
+        self._worker = 0
+        self._began = time.monotonic()
+        self._kept = Kept(store, "")
         # Held by what ends the hook first: the answer, or the time limit.
         self._ending = allocate_lock()
 
@@ -54,66 +65,126 @@ class _Hook:
             os._exit(0)
 
     def answer(self) -> None:
-        """Reads what the agent says, and prints the answer if there is one."""
+        """Reads what the agent says, and does what its event needs."""
         said = as_object(parse(sys.stdin.buffer.read()))
-        self._session = session if isinstance(session := said.get("session_id"), str) and is_safe(session) else ""
-        event, source = said.get("hook_event_name"), said.get("source")
-        if event == "SubagentStop":
-            self._keep(said)
-        elif event == "SessionStart" and source in ("compact", "resume"):
-            self._event = f"SessionStart {source}"
-            self._give_back(said, after_compaction=source == "compact")
+        event, source = _text(said, "hook_event_name"), _text(said, "source")
+        handler = self._handlers.get(event if event != "SessionStart" else f"{event} {source}")
+        if handler is None:
+            return
+        self._event = event
+        self._source = source if event == "SessionStart" else ""
+        self._session, self._path = _text(said, "session_id"), _text(said, "transcript_path")
+        if not is_safe(self._session):
+            self._session = ""
+            self.note("failed")
+            return
+        self._kept = Kept(self._store, self._session)
+        handler(said)
 
-    def note(self, outcome: str, text: str = "", given: "dict[str, int] | None" = None) -> None:
-        """Writes the line of this hook, and prints the answer, unless the time is over."""
+    def note(self, outcome: str) -> None:
+        """Writes the line of this hook, unless the time is over."""
         if self._ending.acquire(blocking=False):
-            _print(text)
-            self._write_note(outcome, len(text.encode("utf-16-le")) // 2, given)
+            self._write_note(outcome)
+
+    @property
+    def _handlers(self) -> "dict[str, Callable[[dict[str, Any]], None]]":
+        return {
+            "PreCompact": self._begin,
+            "SubagentStop": self._keep,
+            "SessionStart compact": self._give_after_compaction,
+            "SessionStart resume": self._give_again,
+            "UserPromptSubmit": self._give_late,
+        }
+
+    def _begin(self, _: "dict[str, Any]") -> None:
+        """Has the transcript read while the agent writes its summary."""
+        self._kept.drop_summary()
+        self._start_worker()
+        self.note("begun")
 
     def _keep(self, said: "dict[str, Any]") -> None:
         """Keeps the summary of a compaction. It is handed over as the last words of a sub-agent without a type, before
         the session starts again; no file has it then."""
         summary = said.get("last_assistant_message")
-        if self._session and said.get("agent_type") == "" and isinstance(summary, str) and 0 < len(summary) <= _LONGEST:
-            self._event = "SubagentStop"
-            keep_summary(self._store, self._session, summary)
+        if said.get("agent_type") == "" and isinstance(summary, str) and 0 < len(summary) <= _LONGEST:
+            self._kept.ask(summary)
+            if not self._worker_runs():
+                self._start_worker()
             self.note("kept")
 
-    def _give_back(self, said: "dict[str, Any]", *, after_compaction: bool) -> None:
-        summary, path = take_summary(self._store, self._session), said.get("transcript_path")
-        if not isinstance(path, str) or not self._session:
-            self.note("failed")
-        elif after_compaction or was_given(self._store, self._session):
-            # Imports the readers of transcripts.
-            from ullage.cli.hooks.giving_back import brief_of, is_summary_known  # noqa: PLC0415
+    def _give_after_compaction(self, _: "dict[str, Any]") -> None:
+        """Gives the brief as soon as the worker has it. Without a summary that was handed over, the agent's file may
+        have one already; else the next prompt asks again."""
+        if not (self._kept.has_brief() or self._kept.is_unanswered()):
+            self._kept.owe()
+            self._kept.ask("")
+        self._wait()
+        self._give(self._kept.claim, "compact")
 
-            if after_compaction and not is_summary_known(self._agent, summary):
-                self.note("no summary")
-                return
-            text, given = brief_of(self._agent, path, summary if after_compaction else "")
-            self.note("given" if text else "nothing", text, given)
+    def _give_again(self, _: "dict[str, Any]") -> None:
+        """Gives what was given before: an agent forgets it when its session is resumed."""
+        if self._kept.has_brief() or self._kept.given():
+            self._give(lambda: self._kept.claim() or self._kept.given(), "resume")
+
+    def _give_late(self, _: "dict[str, Any]") -> None:
+        """Gives, with a prompt, what could not be given when the session started again."""
+        owed = self._kept.owed()
+        if owed and not (self._kept.has_brief() or self._kept.is_unanswered()):
+            self._kept.ask("")
+        if self._kept.has_brief() or self._kept.is_unanswered():
+            self._wait()
+            self._give(self._kept.claim, "prompt")
+            if owed and not self._kept.is_unanswered():
+                self._kept.settle()
+
+    def _wait(self) -> None:
+        """Waits for the worker's brief, as long as there is time and a worker."""
+        if not (self._kept.has_brief() or self._worker_runs()):
+            self._start_worker()
+        until = self._began + _WAITS
+        while not self._kept.has_brief() and time.monotonic() < until and self._worker_runs():
+            time.sleep(_STEP)
+
+    def _give(self, take: "Callable[[], dict[str, Any] | None]", why: str) -> None:
+        """Prints a brief, if there is one and the time is not over, and writes down what was given."""
+        if not self._ending.acquire(blocking=False):
+            return
+        brief = take()
+        if brief is None:
+            self._write_note("late" if self._kept.is_unanswered() else "failed")
+            return
+        text, counts = _text(brief, "text"), as_object(brief.get("counts"))
+        numbers = {name: int(brief.get(name) or 0) for name in ("characters", "tokens")}
+        if text:
+            print_answer(self._event, text)
+        self._write_note(_text(brief, "outcome"), numbers["characters"], counts)
+        if text:
+            told = {"agent": self._agent, "session": self._session, "transcript": self._path, "why": why, "text": text}
+            note_receipt(self._store, told, numbers, counts)
+
+    def _start_worker(self) -> None:
+        self._worker = start_worker(self._agent, self._store, self._session, self._path)
+        self._kept.set_worker(self._worker)
+
+    def _worker_runs(self) -> bool:
+        worker = self._kept.worker()
+        if worker and worker == self._worker and sys.platform != "win32":
+            # An ended child is still there until its parent has asked for it.
+            return os.waitpid(worker, os.WNOHANG)[0] == 0
+        return runs(worker)
 
     def _write_note(self, outcome: str, characters: int = 0, given: "dict[str, int] | None" = None) -> None:
+        event = f"{self._event} {self._source}".strip()
         try:
-            texts = {"agent": self._agent, "session": self._session, "event": self._event, "outcome": outcome}
+            texts = {"agent": self._agent, "session": self._session, "event": event, "outcome": outcome}
             note_arrival(self._store, texts, characters, given or {})
         except OSError:
             pass
 
 
-def _print(text: str) -> None:
-    """Prints the answer to a `SessionStart` hook, if it isn't empty: an object with the text to add."""
-    if not text:
-        return
-    import json  # noqa: PLC0415
-
-    answer = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
-    try:
-        sys.stdout.buffer.write(json.dumps(answer).encode())
-        sys.stdout.buffer.flush()
-    except OSError:
-        # The agent no longer waits for it. Python would try again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _text(value: "dict[str, Any]", name: str) -> str:
+    found = value.get(name)
+    return found if isinstance(found, str) else ""
 
 
 def _parse(words: "Sequence[str]") -> "tuple[str, str] | None":

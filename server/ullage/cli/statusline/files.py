@@ -47,7 +47,7 @@ def read_live(store: str) -> "tuple[list[dict[str, Any]], bool]":
     live = _read_object(f"{store}.live.json")
     if live.get("version") != 1:
         return [], False
-    return [as_object(row) for row in as_list(live.get("sessions"))], _runs(live.get("follower"))
+    return [as_object(row) for row in as_list(live.get("sessions"))], runs(live.get("follower"))
 
 
 def keep(store: str, session_id: str, said: bytes) -> None:
@@ -109,7 +109,7 @@ def _read_object(path: str) -> "dict[str, Any]":
         return {}
 
 
-def _runs(process_id: object) -> bool:
+def runs(process_id: object) -> bool:
     """Returns whether there is such a process. On Windows, where asking could end the process, returns True."""
     if type(process_id) is not int or process_id <= 0:
         return False
