@@ -2,7 +2,9 @@
 request has what the summary left out, and Ullage's tools."""
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -10,15 +12,18 @@ from msgspec.structs import replace
 from support.agents.launch import Launch, prepare_of
 from support.agents.model_server import ModelServer
 from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
-from support.command_line import ullage
+from support.command_line import Ran, ullage
 from support.systems import needs_linux
 from ullage.lost.brief import HEAD, LONGEST
+from ullage.system.receipts import Receipts
 
 RULE = "Never change src/shop/legacy.py without a migration."
 # With settings of the test's own.
 _KNOWN = replace(SEATED[0].known, prepare=prepare_of("claude-agent-acp"))
 # In this model's window, with this setting, Claude Code 2.1 compacts at 167,000 tokens.
 _MODEL, _WINDOW, _COMPACTS_AT = "claude-opus-4-6", 200_000, 167_000
+# Compactions of which none may go without its hooks.
+_MANY = 50
 _ARGUMENTS = ("--model", _MODEL, "-p")
 CLAUDE = OneShot(
     known=_KNOWN, first=_ARGUMENTS, again=("-c", *_ARGUMENTS), figure=lambda _: 0, compacts_at=_COMPACTS_AT
@@ -33,39 +38,80 @@ def variables(launch: Launch) -> dict[str, str]:
     return {name: launch.environment[name] for name in ("HOME", "CLAUDE_CONFIG_DIR")}
 
 
+class Wired:
+    """The real agent with a model on the loopback, with what `ullage wire` adds."""
+
+    def __init__(self, folder: Path, model: ModelServer) -> None:
+        if not _KNOWN.program.exists():
+            pytest.skip("Claude Code is not installed; scripts/rigs/agents.sh gets it")
+        self.folder, self.model, self.store = folder, model, folder / "store.db"
+        model.summary_words = SUMMARY_WORDS
+        chosen = {"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(_WINDOW)}}
+        settings(folder).parent.mkdir(exist_ok=True)
+        settings(folder).write_text(json.dumps(chosen, indent=2))
+        self.before = settings(folder).read_bytes()
+        assert self.run("wire", "claude-code", "--yes").status == 0
+
+    def run(self, command: str, *arguments: str) -> Ran:
+        """Runs a command of Ullage's with the agent's environment."""
+        ran = ullage(command, *arguments, "--store", self.store, env=variables(_KNOWN.launch(self.folder, "")))
+        assert ran.err == ""
+        return ran
+
+    async def ask(self, prompt: str, *, again: bool = True) -> str:
+        """Returns the last request that has the prompt."""
+        known = len(self.model.asked)
+        await CLAUDE.ask(self.folder, self.model.url, prompt, again=again)
+        return [request for request in self.model.asked[known:] if prompt in request][-1]
+
+    @property
+    def rows(self) -> list[Any]:
+        """The hooks that arrived."""
+        return [json.loads(line) for line in (self.folder / "store.db.hooks.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.long
+@needs_linux
+async def test_all_hooks_of_many_compactions_arrive_and_each_brief_is_in_the_next_request(tmp_path: Path) -> None:
+    model = ModelServer()
+    async with model.serving():
+        wired = Wired(tmp_path, model)
+        # Each answer fills the context, so each prompt after the first is compacted before it is asked.
+        model.inflated = _COMPACTS_AT
+        await wired.ask(f"Rename the table in every part. {RULE}", again=False)
+        given = 0
+        for number in range(_MANY):
+            request = await wired.ask(f"Which port has part {number}?")
+            given += f"> #1 {RULE}" in request.replace("\\n", "\n").splitlines()
+        outcomes = Counter((row["event"], row["outcome"]) for row in wired.rows)
+        assert given == _MANY, outcomes
+        assert outcomes[("PreCompact", "begun")] == _MANY
+        assert outcomes[("SessionStart compact", "given")] == _MANY, outcomes
+        # Each run of the agent but the first two resumes a session that something was given to.
+        assert outcomes[("SessionStart resume", "given")] == _MANY - 1, outcomes
+        (file,) = (tmp_path / "store.db.given").iterdir()
+        whys = Counter(receipt.why for receipt in Receipts(wired.store)(file.stem))
+        assert whys == {"compact": _MANY, "resume": _MANY - 1}
+
+
 @pytest.mark.long
 @needs_linux
 async def test_after_a_compaction_and_after_a_resume_the_next_request_has_what_was_left_out(tmp_path: Path) -> None:
-    if not _KNOWN.program.exists():
-        pytest.skip("Claude Code is not installed; scripts/rigs/agents.sh gets it")
-    store, model = tmp_path / "store.db", ModelServer()
+    model = ModelServer()
     async with model.serving():
-        model.until_summary, model.summary_words = True, SUMMARY_WORDS
-        launch = _KNOWN.launch(tmp_path, model.url)
-        chosen = {"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(_WINDOW)}}
-        settings(tmp_path).parent.mkdir(exist_ok=True)
-        settings(tmp_path).write_text(json.dumps(chosen, indent=2))
-        before = settings(tmp_path).read_bytes()
-        wired = ullage("wire", "claude-code", "--yes", "--store", store, env=variables(launch))
-        assert (wired.status, wired.err) == (0, "")
-
-        async def ask(prompt: str, *, again: bool = True) -> str:
-            """Returns the last request that has the prompt."""
-            known = len(model.asked)
-            await CLAUDE.ask(tmp_path, model.url, prompt, again=again)
-            return [request for request in model.asked[known:] if prompt in request][-1]
-
-        await ask(f"Rename the table in every part. {RULE}", again=False)
+        model.until_summary = True
+        wired = Wired(tmp_path, model)
+        await wired.ask(f"Rename the table in every part. {RULE}", again=False)
         model.inflated = _COMPACTS_AT
-        assert HEAD[:40] not in await ask("Which port is it?")
-        compacted = await ask("And the one beside it?")
+        assert HEAD[:40] not in await wired.ask("Which port is it?")
+        compacted = await wired.ask("And the one beside it?")
         assert f"> #1 {RULE}" in compacted.replace("\\n", "\n").splitlines()
-        resumed = await ask("And the third?")
+        resumed = await wired.ask("And the third?")
         assert f"> #1 {RULE}" in resumed.replace("\\n", "\n").splitlines()
         assert resumed.count(RULE) == 1
         # A first request does not wait long for the tools.
         assert any("mcp__ullage__search" in request for request in model.asked)
-    rows = [json.loads(line) for line in (tmp_path / "store.db.hooks.jsonl").read_text().splitlines()]
+    rows = wired.rows
     assert rows[0]["outcome"] == "begun"
     # 2.1.316 asks for a summary a second time if it has no tags.
     assert {row["outcome"] for row in rows[1:-2]} == {"kept"}
@@ -74,10 +120,9 @@ async def test_after_a_compaction_and_after_a_resume_the_next_request_has_what_w
         ("SessionStart resume", "given"),
     ]
     assert all(row["characters"] <= LONGEST for row in rows)
-    told = ullage("doctor", "--json", "--store", store, env=variables(launch)).json
-    (hooks,) = [check for check in told["checks"] if check["what"] == "hooks"]
+    (hooks,) = [check for check in wired.run("doctor", "--json").json["checks"] if check["what"] == "hooks"]
     assert "gave back" in hooks["found"]
-    assert ullage("unwire", "--yes", "--store", store, env=variables(launch)).status == 0
-    assert settings(tmp_path).read_bytes() == before
+    assert wired.run("unwire", "--yes").status == 0
+    assert settings(tmp_path).read_bytes() == wired.before
     # Claude Code has changed this file since.
     assert "mcpServers" not in json.loads((settings(tmp_path).parent / ".claude.json").read_text())

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from support.command_line import PATIENCE
+from support.command_line import PATIENCE, Ran, ullage
 from support.hook_place import AGENT, ID, RULE, SUMMARY, Place, answer, hook_place, is_silent, log
 from ullage.agents.table import agent_of_word
 from ullage.app.own_command import OwnCommand, added_to
@@ -156,6 +156,33 @@ def test_input_that_does_not_end_is_given_up_without_a_word(place: Place) -> Non
         assert process.stdout.read() + process.stderr.read() == b""
     assert time.monotonic() - begin > 2
     assert place.arrivals[-1]["outcome"] == "late"
+
+
+def test_the_agent_is_told_its_fill_once_after_a_turn_and_again_after_a_compaction(place: Place) -> None:
+    figure = place.kept("figure")
+    filled = log().answer(150_000)
+
+    def prompted_after(data: bytes, *options: str) -> Ran:
+        place.transcript.write_bytes(data)
+        assert is_silent(place.hook(*options, hook_event_name="Stop"))
+        until = time.monotonic() + PATIENCE
+        while "--fill-notes" in options and not figure.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        return place.hook(*options, hook_event_name="UserPromptSubmit", prompt="Go on.")
+
+    # Off by default.
+    assert is_silent(prompted_after(filled.data))
+    assert not figure.exists()
+    note = answer(prompted_after(filled.data, "--fill-notes"))
+    said = ullage("context", place.transcript, "--json", "--store", place.store).json
+    assert note["hookEventName"] == "UserPromptSubmit"
+    assert note["additionalContext"].startswith(f"Context: {said['used']:,} of {said['window']:,} tokens")
+    assert is_silent(prompted_after(filled.data, "--fill-notes"))
+    (receipt,) = place.receipts
+    assert (receipt.why, receipt.text, receipt.counts) == ("fill", note["additionalContext"], {})
+    place.given_back()
+    assert not figure.exists()
+    assert answer(prompted_after(filled.data, "--fill-notes")) == note
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the words of POSIX' shell")

@@ -17,7 +17,7 @@ from support.command_line import PATIENCE
 from support.hook_place import AGENT, ID, RULE, SUMMARY, TRIES, Place, answer, hook_place, is_silent, log
 from support.systems import needs_linux
 from ullage.agents.table import agent_of_word
-from ullage.app.own_command import added_by
+from ullage.app.own_command import OwnCommand, added_to
 
 
 @pytest.fixture
@@ -137,7 +137,8 @@ def test_a_half_installed_ullage_says_nothing_and_leaves_no_process(place: Place
     agent = agent_of_word(AGENT)
     assert agent is not None
     assert agent.wiring is not None
-    words = added_by(agent.wiring, place.store, [sys.executable, "-m", "ullage"], None).hooks[0].command
+    own = OwnCommand(words=(sys.executable, "-m", "ullage"), store=place.store, fill_notes=True)
+    words = added_to(agent.wiring.files[0], AGENT, own, None).hooks[0].command
     for said in (
         {"hook_event_name": "PreCompact"},
         {"hook_event_name": "SubagentStop", "agent_type": "", "last_assistant_message": SUMMARY},

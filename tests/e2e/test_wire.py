@@ -87,6 +87,20 @@ def test_the_mcp_server_is_left_out_or_taken_out_on_demand_and_one_of_the_users_
     assert home.state.read_text() == own
 
 
+def test_notes_of_the_fill_are_added_only_if_they_are_asked_for(home: Home) -> None:
+    def commands() -> set[str]:
+        return {group["hooks"][0]["command"] for groups in home.value["hooks"].values() for group in groups}
+
+    home.done("wire", "--fill-notes")
+    assert "Stop" in home.value["hooks"]
+    assert all(" --fill-notes" in command for command in commands())
+    home.done("wire")
+    assert "Stop" not in home.value["hooks"]
+    assert not any(" --fill-notes" in command for command in commands())
+    home.done("unwire")
+    assert not home.path.exists()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")
 def test_a_link_stays_a_link_and_the_mode_stays(home: Home) -> None:
     real = home.folder / "dotfiles.json"

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -41,12 +42,12 @@ class Place:
         self.transcript = folder / f"{ID}.jsonl"
         self.transcript.write_bytes(log().data)
 
-    def hook(self, **said: Any) -> Ran:
+    def hook(self, *options: str, **said: Any) -> Ran:
         known = {"session_id": ID, "transcript_path": str(self.transcript)}
-        return self.run(msgspec.json.encode({**known, **said}))
+        return self.run(msgspec.json.encode({**known, **said}), *options)
 
-    def run(self, stdin: bytes) -> Ran:
-        return ullage("hook", AGENT, "--store", self.store, stdin=stdin)
+    def run(self, stdin: bytes, *options: str) -> Ran:
+        return ullage("hook", AGENT, "--store", self.store, *options, stdin=stdin)
 
     def begun(self) -> Ran:
         return self.hook(hook_event_name="PreCompact", trigger="auto")
@@ -99,7 +100,9 @@ def hook_place(folder: Path) -> Generator[Place]:
     yield made
     if made.worker:
         with suppress(OSError):
-            os.kill(made.worker, signal.SIGTERM)
+            # The process may have ended, and its id may be another's by now.
+            if sys.platform != "linux" or b"hooks.worker" in Path(f"/proc/{made.worker}/cmdline").read_bytes():
+                os.kill(made.worker, signal.SIGTERM)
 
 
 def answer(ran: Ran) -> Any:

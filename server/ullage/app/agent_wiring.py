@@ -35,10 +35,10 @@ class PlannedChange(AgentChange, frozen=True, kw_only=True):
 
 class AgentWiring:
     """The wiring of agents to a session store; see `WiresAgents`. `store` is the store's file if it is not the user's
-    usual one."""
+    usual one. With `fill_notes`, agents are told how full their context is."""
 
-    def __init__(self, store: Path | None) -> None:
-        self._own = OwnCommand(words=own_words(), store=store)
+    def __init__(self, store: Path | None, *, fill_notes: bool = False) -> None:
+        self._own = OwnCommand(words=own_words(), store=store, fill_notes=fill_notes)
         self._receipts = store or default_path()
 
     def add(self, words: Sequence[str], *, status_line: bool, mcp_server: bool = True) -> Sequence[PlannedChange]:

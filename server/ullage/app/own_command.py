@@ -26,10 +26,12 @@ def own_words() -> tuple[str, ...]:
 
 
 class OwnCommand(Struct, frozen=True, kw_only=True):
-    """How an agent starts Ullage: the words of the program, and the session store's file if it is not the usual one."""
+    """How an agent starts Ullage: the words of the program, the session store's file if it is not the usual one, and
+    whether its hooks tell the agent how full its context is."""
 
     words: tuple[str, ...]
     store: Path | None = None
+    fill_notes: bool = False
 
     def arguments(self, *command: str) -> tuple[str, ...]:
         """Returns the arguments of a command of Ullage's."""
@@ -39,7 +41,8 @@ class OwnCommand(Struct, frozen=True, kw_only=True):
 def added_to(file: SettingsFile, word: str, own: OwnCommand, line: str | None) -> Added:
     """Returns what is added to a settings file of the agent that commands call `word`. `line` is the command of the
     status line until now; None leaves the status line alone."""
-    command = _silent(own.words, own.arguments("hook", word))
+    notes = ("--fill-notes",) if own.fill_notes else ()
+    command = _silent(own.words, own.arguments("hook", word, *notes))
     program, *first = own.words
     arguments = (*first, *own.arguments("mcp"))
     server = McpServer(name=_SERVER, command=program, arguments=arguments, variables=file.mcp_variables)
@@ -48,6 +51,7 @@ def added_to(file: SettingsFile, word: str, own: OwnCommand, line: str | None) -
         hooks=tuple(
             HookEntry(event=place.event, matcher=place.matcher, command=command, timeout=place.timeout)
             for place in file.hooks
+            if own.fill_notes or not place.for_notes
         ),
         status_line=_chained(own, line) if file.status_line and line is not None else "",
         mcp=server if file.mcp_server else None,

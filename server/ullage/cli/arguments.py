@@ -262,6 +262,11 @@ def _brief(parser: ArgumentParser) -> None:
 
 def _hook(parser: ArgumentParser) -> None:
     parser.add_argument("agent", metavar="AGENT", help="the agent that runs the hook, as `ullage wire` names it")
+    _fill_notes(parser, "tell the agent's model with a prompt how full its context is, once at each mark")
+
+
+def _fill_notes(parser: ArgumentParser, help: str) -> None:  # noqa: A002
+    parser.add_argument("--fill-notes", action="store_true", help=help)
 
 
 def _unwire(parser: ArgumentParser) -> None:
@@ -273,6 +278,9 @@ def _wire(parser: ArgumentParser) -> None:
     _unwire(parser)
     line = "set the status line, too; the line of the command of before comes after Ullage's"
     parser.add_argument("--statusline", action="store_true", help=line)
+    _fill_notes(
+        parser, "have Claude Code's model told how full its context is: at 70 %%, at 85 %%, and two calls before"
+    )
     server = "do not add the MCP server, with which an agent searches its own history"
     parser.add_argument("--no-mcp", dest="mcp", action="store_false", help=server)
 

@@ -183,6 +183,7 @@ class WireOptions(UnwireOptions, frozen=True, kw_only=True):
     """The arguments of `ullage wire`."""
 
     statusline: bool
+    fill_notes: bool
     mcp: bool
 
 

@@ -9,7 +9,7 @@ from ullage.agents.wiring import HookPlace, SettingsFile, Wiring
 
 # The model's thoughts before the summary, which its next request does not have.
 _ANALYSIS = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
-# Seconds: above `ullage hook`'s own limit of 2, for a machine that is too busy to keep it.
+# Seconds: above `ullage hook`'s own limit of 4, for a machine that is too busy to keep it.
 _TIMEOUT = 5
 
 
@@ -28,6 +28,7 @@ WIRING = Wiring(
                 HookPlace(event="SessionStart", matcher="compact|resume", timeout=_TIMEOUT),
                 HookPlace(event="SubagentStop", timeout=_TIMEOUT),
                 HookPlace(event="UserPromptSubmit", timeout=_TIMEOUT),
+                HookPlace(event="Stop", timeout=_TIMEOUT, for_notes=True),
             ),
             status_line=True,
         ),

@@ -8,4 +8,5 @@ from ullage.cli.hooks.run_hook import run as run_words
 
 def run(args: Namespace) -> int:
     """Answers the hook. Returns 0."""
-    return run_words([args.agent, *(["--store", str(args.store)] if args.store else [])]) or 0
+    store = ["--store", str(args.store)] if args.store else []
+    return run_words([args.agent, *store, *(["--fill-notes"] if args.fill_notes else [])]) or 0

@@ -14,7 +14,7 @@ def run(args: Namespace) -> int:
     """Shows what would be added, asks unless `--yes` is given, and adds it. Returns 1 if the user declines, otherwise
     0. Raises `InputError` if no agent is there, settings can't be changed, or there is no terminal to ask on."""
     options, screen = read_options(args, WireOptions), Screen.of(args)
-    wiring, declined = AgentWiring(options.store), False
+    wiring, declined = AgentWiring(options.store, fill_notes=options.fill_notes), False
     changes = wiring.add(options.agents, status_line=options.statusline, mcp_server=options.mcp)
     if not changes:
         raise InputError(f"no agent is here that Ullage can be added to; known: {', '.join(known_words())}")

@@ -2,7 +2,8 @@
 
 `ID.summary` is the summary of a compaction that waits for the worker, or empty if the worker is to look in the agent's
 own file; `ID.taken` the one that the worker writes a brief for; `ID.worker` the worker's process; `ID.pending` a brief
-that is not given yet, `ID.brief` one that was; `ID.owed` the time of a compaction whose summary was not handed over.
+that is not given yet, `ID.brief` one that was; `ID.owed` the time of a compaction whose summary was not handed over;
+`ID.figure` how full the context is, and `ID.fill` what the agent was told of that.
 """
 
 import os
@@ -71,11 +72,7 @@ class Kept:
 
     def given(self) -> "dict[str, Any] | None":
         """Returns the brief that was given last, or None if the newest compaction has none."""
-        data = self._read("brief")
-        try:
-            return as_object(parse(data)) if data else None
-        except (ValueError, RecursionError):
-            return None
+        return self._object("brief")
 
     def owe(self) -> None:
         """Notes that a compaction's summary is not known yet. Raises `OSError`."""
@@ -93,6 +90,27 @@ class Kept:
     def drop_summary(self) -> None:
         """Removes a summary that waits, of a compaction that was given up."""
         self._remove("summary")
+
+    def note_figure(self, figure: bytes) -> None:
+        """Keeps the figure that was counted after the last turn, a JSON object. Raises `OSError`."""
+        self._write("figure", figure)
+
+    def figure(self) -> "dict[str, Any] | None":
+        """Returns the figure that was counted last since the last compaction."""
+        return self._object("figure")
+
+    def note_fill(self, told: str) -> None:
+        """Keeps which notes of its fill the agent was told, a JSON object. Raises `OSError`."""
+        self._write("fill", told.encode())
+
+    def fill(self) -> "dict[str, Any] | None":
+        """Returns which notes were told since the last compaction."""
+        return self._object("fill")
+
+    def empty(self) -> None:
+        """Forgets the figure and the notes: the context was compacted."""
+        self._remove("figure")
+        self._remove("fill")
 
     def set_worker(self, process_id: int) -> None:
         """Names the process that is the session's worker from now on. Raises `OSError`."""
@@ -124,6 +142,13 @@ class Kept:
         with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(data)
         os.replace(own, path)  # noqa: PTH105
+
+    def _object(self, kind: str) -> "dict[str, Any] | None":
+        data = self._read(kind)
+        try:
+            return as_object(parse(data)) if data else None
+        except (ValueError, RecursionError):
+            return None
 
     def _read(self, kind: str) -> bytes:
         try:

@@ -6,10 +6,11 @@ import time
 from _thread import allocate_lock, start_new_thread
 
 from ullage.cli.hooks.arrivals import note_arrival
+from ullage.cli.hooks.fill import Fill, current_figure, follows
 from ullage.cli.hooks.given import note_receipt
 from ullage.cli.hooks.kept import Kept
 from ullage.cli.hooks.printed import print_answer
-from ullage.cli.hooks.worker import start_worker
+from ullage.cli.hooks.starting import start_counting, start_worker
 from ullage.cli.statusline.files import default_store, is_safe, runs
 from ullage.cli.statusline.line_figure import as_object
 from ullage.cli.statusline.plain_json import parse
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-# Seconds. A user waits for an agent's hook; what needs longer is left out.
-LIMIT = 2.0
-# Seconds of them in which a brief is waited for. The rest is for printing it on a busy machine.
-_WAITS = 1.5
+# Seconds. A user waits for an agent's hook; what needs longer is left out. Agents are told 5 seconds, of which a busy
+# machine may take one to start this process.
+LIMIT = 4.0
+# Seconds of them in which a brief is waited for. After a compaction, the model has just taken longer for its summary
+# and may continue for long before a prompt comes. A prompt's brief may as well come with the next one.
+_WAITS, _WAITS_WITH_A_PROMPT = 3.0, 1.0
 # Seconds between two looks whether the brief is there.
 _STEP = 0.005
+# Characters of a token in plain English, about: a note is one line.
+_CHARACTERS = 4
 # Characters of the longest summary that is kept.
 _LONGEST = 1_000_000
 
@@ -35,7 +40,8 @@ def run(words: "Sequence[str]") -> int | None:
     options = _parse(words)
     if options is None:
         return None
-    hook = _Hook(*options)
+    agent, store, notes_fill = options
+    hook = _Hook(agent, store, notes_fill=notes_fill)
     start_new_thread(hook.end_late, ())
     try:
         hook.answer()
@@ -47,9 +53,10 @@ def run(words: "Sequence[str]") -> int | None:
 class _Hook:
     """One hook of an agent, until it is answered or too late."""
 
-    def __init__(self, agent: str, store: str) -> None:
+    def __init__(self, agent: str, store: str, *, notes_fill: bool) -> None:
         self._agent = agent
         self._store = store
+        self._notes_fill = notes_fill
         self._session = self._path = self._event = self._source = ""
         self._worker = 0
         self._began = time.monotonic()
@@ -93,7 +100,8 @@ class _Hook:
             "SubagentStop": self._keep,
             "SessionStart compact": self._give_after_compaction,
             "SessionStart resume": self._give_again,
-            "UserPromptSubmit": self._give_late,
+            "UserPromptSubmit": self._answer_prompt,
+            "Stop": self._count,
         }
 
     def _begin(self, _: "dict[str, Any]") -> None:
@@ -115,10 +123,11 @@ class _Hook:
     def _give_after_compaction(self, _: "dict[str, Any]") -> None:
         """Gives the brief as soon as the worker has it. Without a summary that was handed over, the agent's file may
         have one already; else the next prompt asks again."""
+        self._kept.empty()
         if not (self._kept.has_brief() or self._kept.is_unanswered()):
             self._kept.owe()
             self._kept.ask("")
-        self._wait()
+        self._wait(_WAITS)
         self._give(self._kept.claim, "compact")
 
     def _give_again(self, _: "dict[str, Any]") -> None:
@@ -126,22 +135,45 @@ class _Hook:
         if self._kept.has_brief() or self._kept.given():
             self._give(lambda: self._kept.claim() or self._kept.given(), "resume")
 
-    def _give_late(self, _: "dict[str, Any]") -> None:
+    def _answer_prompt(self, _: "dict[str, Any]") -> None:
+        self._give_late()
+        if self._notes_fill and self._ending.acquire(blocking=False):
+            self._note_fill()
+
+    def _note_fill(self) -> None:
+        """Gives a note of how full the context is, if one is due. With a prompt that has a brief there is no room."""
+        figure = current_figure(self._store, self._session, self._kept.figure())
+        fill = Fill(self._kept.fill())
+        told, note = fill.told, fill.note(figure) if figure else ""
+        if fill.told != told:
+            self._kept.note_fill(fill.told)
+        if note:
+            print_answer(self._event, note)
+            self._write_note("note", len(note))
+            self._write_receipt("fill", note, {"characters": len(note), "tokens": len(note) // _CHARACTERS}, {})
+
+    def _count(self, _: "dict[str, Any]") -> None:
+        """Has the context counted for the note with the next prompt."""
+        if self._notes_fill and not follows(self._store, self._session):
+            start_counting(self._store, self._session, self._path)
+
+    def _give_late(self) -> None:
         """Gives, with a prompt, what could not be given when the session started again."""
         owed = self._kept.owed()
         if owed and not (self._kept.has_brief() or self._kept.is_unanswered()):
             self._kept.ask("")
         if self._kept.has_brief() or self._kept.is_unanswered():
-            self._wait()
+            self._wait(_WAITS_WITH_A_PROMPT)
             self._give(self._kept.claim, "prompt")
             if owed and not self._kept.is_unanswered():
                 self._kept.settle()
 
-    def _wait(self) -> None:
-        """Waits for the worker's brief, as long as there is time and a worker."""
+    def _wait(self, seconds: float) -> None:
+        """Waits for the worker's brief, as long as there is a worker and at most until this hook has taken so many
+        seconds."""
         if not (self._kept.has_brief() or self._worker_runs()):
             self._start_worker()
-        until = self._began + _WAITS
+        until = self._began + seconds
         while not self._kept.has_brief() and time.monotonic() < until and self._worker_runs():
             time.sleep(_STEP)
 
@@ -159,8 +191,11 @@ class _Hook:
             print_answer(self._event, text)
         self._write_note(_text(brief, "outcome"), numbers["characters"], counts)
         if text:
-            told = {"agent": self._agent, "session": self._session, "transcript": self._path, "why": why, "text": text}
-            note_receipt(self._store, told, numbers, counts)
+            self._write_receipt(why, text, numbers, counts)
+
+    def _write_receipt(self, why: str, text: str, numbers: "dict[str, int]", counts: "dict[str, int]") -> None:
+        told = {"agent": self._agent, "session": self._session, "transcript": self._path, "why": why, "text": text}
+        note_receipt(self._store, told, numbers, counts)
 
     def _start_worker(self) -> None:
         self._worker = start_worker(self._agent, self._store, self._session, self._path)
@@ -187,19 +222,22 @@ def _text(value: "dict[str, Any]", name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _parse(words: "Sequence[str]") -> "tuple[str, str] | None":
-    """Returns the agent's word and the store, or None if the arguments are not valid or ask for help."""
-    agent, store = "", ""
+def _parse(words: "Sequence[str]") -> "tuple[str, str, bool] | None":
+    """Returns the agent's word, the store, and whether there are notes of the fill. Returns None if the arguments are
+    not valid or ask for help."""
+    agent, store, notes_fill = "", "", False
     left = iter(words)
     for word in left:
         if word == "--store":
             store = next(left, "")
         elif word.startswith("--store="):
             store = word.removeprefix("--store=")
+        elif word == "--fill-notes":
+            notes_fill = True
         elif word.startswith("-") or agent:
             return None
         else:
             agent = word
     # A line of the list of arrivals has the word as it is.
     known = agent.replace("-", "").isalnum() and agent.isascii()
-    return (agent, store or default_store()) if known else None
+    return (agent, store or default_store(), notes_fill) if known else None

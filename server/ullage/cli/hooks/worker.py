@@ -2,21 +2,18 @@
 
 It is a process of its own, started by the first hook of a compaction, because its imports and the reading of a long
 transcript take longer than a hook may. It ends when its brief was given, when its agent ends, and at the latest after
-its time. Every hook imports this module, to start it.
+its time.
 """
 
 import os
+import signal
 import sys
 import time
 from _thread import start_new_thread
+from collections.abc import Sequence
 
 from ullage.cli.hooks.kept import Kept
 from ullage.cli.statusline.files import runs
-from ullage.system.process_tree import ancestors
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Seconds. A model writes the summary of a long conversation in a few minutes.
 _LIFE = 300
@@ -28,38 +25,9 @@ _STEP = 0.01
 _WATCH = 0.5
 # Seconds after a hook's end in which the shell that ran it ends, too.
 _SETTLES = 2
-# `-P`: the folder in which the agent runs may have a module of any name.
-_PROGRAM = ("-P", "-m", "ullage.cli.hooks.worker")
 
 
-def start_worker(agent: str, store: str, session: str, path: str) -> int:
-    """Starts the worker of a session of an agent, whose file is at `path`. Returns its process's id. It shares no open
-    file with this process, so nothing waits for its end. Raises `OSError`."""
-    starters = map(str, ancestors(os.getpid())) if sys.platform == "linux" else ()
-    command = [sys.executable, *_PROGRAM, agent, store, session, path, *starters]
-    if sys.platform != "win32":
-        nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
-        try:
-            return os.posix_spawn(command[0], command, os.environ, file_actions=nothing, setsid=True)
-        except NotImplementedError:
-            # A system without POSIX_SPAWN_SETSID, such as macOS.
-            pass
-    import subprocess  # noqa: PLC0415
-
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=sys.platform != "win32",
-        creationflags=subprocess.DETACHED_PROCESS if sys.platform == "win32" else 0,
-    )
-    # It outlives this process; nothing is to be said of that at exit.
-    process.returncode = 0
-    return process.pid
-
-
-def main(words: "Sequence[str]") -> None:
+def main(words: Sequence[str]) -> None:
     """Works for one compaction: `words` are the agent's word, the store, the session, the agent's file, and the ids of
     the processes that started the worker, the hook's own first."""
     agent, store, session, path, *starters = words
@@ -67,8 +35,6 @@ def main(words: "Sequence[str]") -> None:
     # The hook that started it may not have come to it.
     kept.set_worker(os.getpid())
     if sys.platform != "win32":
-        import signal  # noqa: PLC0415
-
         # Ends the process even while a long call holds the interpreter.
         signal.alarm(_LIFE + 2 * _LINGER)
     start_new_thread(_end_in_time, (kept, _Agent([int(word) for word in starters])))
@@ -111,7 +77,7 @@ class _Agent:
     hook's process, its parent, and so on; on systems that do not show them there are none, and nothing is known of the
     agent."""
 
-    def __init__(self, starters: "Sequence[int]") -> None:
+    def __init__(self, starters: Sequence[int]) -> None:
         self._starters = starters
         self._hook_ran = time.monotonic()
         self._agent = 0

@@ -1,0 +1,54 @@
+"""Counts a session after a turn, as `ullage context` does, for the note with the next prompt.
+
+It is a process of its own, which the agent does not wait for. Sessions that another process follows need none.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from _thread import start_new_thread
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ullage.api.values import usage_result
+from ullage.cli.hooks.kept import Kept
+from ullage.cli.reported_figures import figures_of
+from ullage.cli.session_source import open_source
+from ullage.cli.typed_arguments import ReadingOptions
+
+# Seconds, far more than the longest transcripts take on a busy machine.
+_LIFE = 60
+
+
+def main(words: Sequence[str]) -> None:
+    """Counts the session in a file: `words` are the store, the session and the file's path. Raises `UllageError` or
+    `OSError` if the file can't be read or the figure can't be kept."""
+    store, session, path = words
+    start_new_thread(_end_in_time, ())
+    asyncio.run(_count(Path(store), path, Kept(store, session)))
+
+
+async def _count(store: Path, path: str, kept: Kept) -> None:
+    """Keeps the figure with the names that it has in a row of the live file."""
+    async with open_source(ReadingOptions(store=store, target=path)) as source:
+        figure = figures_of(usage_result(source.conversation))
+    row = {
+        "used": figure.used,
+        "used_source": figure.source,
+        "window": figure.window,
+        "compacts_at": figure.compacts_at,
+        "calls_left": (figure.calls_left.low, figure.calls_left.high) if figure.calls_left else None,
+    }
+    kept.note_figure(msgspec.json.encode(row))
+
+
+def _end_in_time() -> None:
+    time.sleep(_LIFE)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
