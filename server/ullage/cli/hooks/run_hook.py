@@ -28,6 +28,8 @@ LIMIT = 4.0
 _WAITS, _WAITS_WITH_A_PROMPT = 3.0, 1.0
 # Seconds between two looks whether the brief is there.
 _STEP = 0.005
+# Outcomes after which nothing is owed.
+_SETTLED = ("given", "nothing")
 # Characters of a token in plain English, about: a note is one line.
 _CHARACTERS = 4
 # Characters of the longest summary that is kept.
@@ -128,7 +130,8 @@ class _Hook:
             self._kept.owe()
             self._kept.ask("")
         self._wait(_WAITS)
-        self._give(self._kept.claim, "compact")
+        if self._give(self._kept.claim, "compact") in _SETTLED:
+            self._kept.settle()
 
     def _give_again(self, _: "dict[str, Any]") -> None:
         """Gives what was given before: an agent forgets it when its session is resumed."""
@@ -177,21 +180,24 @@ class _Hook:
         while not self._kept.has_brief() and time.monotonic() < until and self._worker_runs():
             time.sleep(_STEP)
 
-    def _give(self, take: "Callable[[], dict[str, Any] | None]", why: str) -> None:
-        """Prints a brief, if there is one and the time is not over, and writes down what was given."""
+    def _give(self, take: "Callable[[], dict[str, Any] | None]", why: str) -> str:
+        """Prints a brief, if there is one and the time is not over, and writes down what was given. Returns the
+        outcome; "" if the time is over."""
         if not self._ending.acquire(blocking=False):
-            return
+            return ""
         brief = take()
         if brief is None:
-            self._write_note("late" if self._kept.is_unanswered() else "failed")
-            return
+            outcome = "late" if self._kept.is_unanswered() else "failed"
+            self._write_note(outcome)
+            return outcome
         text, counts = _text(brief, "text"), as_object(brief.get("counts"))
         numbers = {name: int(brief.get(name) or 0) for name in ("characters", "tokens")}
         if text:
             print_answer(self._event, text)
-        self._write_note(_text(brief, "outcome"), numbers["characters"], counts)
+        self._write_note(outcome := _text(brief, "outcome"), numbers["characters"], counts)
         if text:
             self._write_receipt(why, text, numbers, counts)
+        return outcome
 
     def _write_receipt(self, why: str, text: str, numbers: "dict[str, int]", counts: "dict[str, int]") -> None:
         told = {"agent": self._agent, "session": self._session, "transcript": self._path, "why": why, "text": text}
