@@ -35,7 +35,7 @@ class PlannedChange(AgentChange, frozen=True, kw_only=True):
 
 class AgentWiring:
     """The wiring of agents to a session store; see `WiresAgents`. `store` is the store's file if it is not the user's
-    usual one. With `fill_notes`, agents are told how full their context is."""
+    usual one. With `fill_notes`, agents get notes of how full their context is."""
 
     def __init__(self, store: Path | None, *, fill_notes: bool = False) -> None:
         self._own = OwnCommand(words=own_words(), store=store, fill_notes=fill_notes)

@@ -27,7 +27,7 @@ def own_words() -> tuple[str, ...]:
 
 class OwnCommand(Struct, frozen=True, kw_only=True):
     """How an agent starts Ullage: the words of the program, the session store's file if it is not the usual one, and
-    whether its hooks tell the agent how full its context is."""
+    whether its hooks give the agent notes of how full its context is."""
 
     words: tuple[str, ...]
     store: Path | None = None

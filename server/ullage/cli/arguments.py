@@ -262,7 +262,7 @@ def _brief(parser: ArgumentParser) -> None:
 
 def _hook(parser: ArgumentParser) -> None:
     parser.add_argument("agent", metavar="AGENT", help="the agent that runs the hook, as `ullage wire` names it")
-    _fill_notes(parser, "tell the agent's model with a prompt how full its context is, once at each mark")
+    _fill_notes(parser, "give the agent's model a note of how full its context is, once at each mark")
 
 
 def _fill_notes(parser: ArgumentParser, help: str) -> None:  # noqa: A002
@@ -278,9 +278,7 @@ def _wire(parser: ArgumentParser) -> None:
     _unwire(parser)
     line = "set the status line, too; the line of the command of before comes after Ullage's"
     parser.add_argument("--statusline", action="store_true", help=line)
-    _fill_notes(
-        parser, "have Claude Code's model told how full its context is: at 70 %%, at 85 %%, and two calls before"
-    )
+    _fill_notes(parser, "give the agent's model notes of how full its context is: at 70 %%, 85 %% and two calls left")
     server = "do not add the MCP server, with which an agent searches its own history"
     parser.add_argument("--no-mcp", dest="mcp", action="store_false", help=server)
 

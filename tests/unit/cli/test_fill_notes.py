@@ -23,7 +23,7 @@ class Told:
     def __call__(self, now: Figure) -> str:
         fill = Fill(json.loads(self._kept) if self._kept else None)
         note = fill.note(now)
-        self._kept = fill.told
+        self._kept = fill.given
         return note
 
 

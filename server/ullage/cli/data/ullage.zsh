@@ -291,7 +291,7 @@ _shtab_ullage_history_defaults_added=0
 
 _shtab_ullage_hook_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--fill-notes[tell the agent\'s model with a prompt how full its context is, once at each mark]"
+  "--fill-notes[give the agent\'s model a note of how full its context is, once at each mark]"
   "--store[the session store\'s file\; \`doctor\` names the usual one]:PATH:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
@@ -525,7 +525,7 @@ _shtab_ullage_wire_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-y,--yes}"[do not ask]"
   "--statusline[set the status line, too\; the line of the command of before comes after Ullage\'s]"
-  "--fill-notes[have Claude Code\'s model told how full its context is\: at 70 \%, at 85 \%, and two calls before]"
+  "--fill-notes[give the agent\'s model notes of how full its context is\: at 70 \%, 85 \% and two calls left]"
   "--no-mcp[do not add the MCP server, with which an agent searches its own history]"
   "--store[the session store\'s file\; \`doctor\` names the usual one]:PATH:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"

@@ -33,7 +33,7 @@ def _followed(store: str, session: str) -> "dict[str, Any] | None":
 
 
 class Fill:
-    """The notes of a fill: what was told since the last compaction. `value` is what `told` returned last."""
+    """The notes of a fill: those that were given since the last compaction. `value` is what `given` returned last."""
 
     def __init__(self, value: "dict[str, Any] | None") -> None:
         self._used = int(as_object(value).get("used") or 0)
@@ -55,8 +55,8 @@ class Fill:
         return _sentence(figure, figure.used, figure.window)
 
     @property
-    def told(self) -> str:
-        """What was told, as JSON."""
+    def given(self) -> str:
+        """The marks whose notes were given, as JSON."""
         marks = ",".join(f'"{mark}"' for mark in sorted(self._marks))
         return f'{{"used":{self._used},"marks":[{marks}]}}'
 

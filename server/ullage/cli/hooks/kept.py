@@ -3,7 +3,7 @@
 `ID.summary` is the summary of a compaction that waits for the worker, or empty if the worker is to look in the agent's
 own file; `ID.taken` the one that the worker writes a brief for; `ID.worker` the worker's process; `ID.pending` a brief
 that is not given yet, `ID.brief` one that was; `ID.owed` the time of a compaction whose summary was not handed over;
-`ID.figure` how full the context is, and `ID.fill` what the agent was told of that.
+`ID.figure` how full the context is, and `ID.fill` which notes of that were given.
 """
 
 import os
@@ -99,12 +99,12 @@ class Kept:
         """Returns the figure that was counted last since the last compaction."""
         return self._object("figure")
 
-    def note_fill(self, told: str) -> None:
-        """Keeps which notes of its fill the agent was told, a JSON object. Raises `OSError`."""
-        self._write("fill", told.encode())
+    def note_fill(self, given: str) -> None:
+        """Keeps which notes of its fill the agent was given, a JSON object. Raises `OSError`."""
+        self._write("fill", given.encode())
 
     def fill(self) -> "dict[str, Any] | None":
-        """Returns which notes were told since the last compaction."""
+        """Returns which notes were given since the last compaction."""
         return self._object("fill")
 
     def empty(self) -> None:

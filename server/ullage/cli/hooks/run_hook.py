@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-# Seconds. A user waits for an agent's hook; what needs longer is left out. Agents are told 5 seconds, of which a busy
+# Seconds. A user waits for an agent's hook; what needs longer is left out. Agents wait for 5 seconds, of which a busy
 # machine may take one to start this process.
 LIMIT = 4.0
 # Seconds of them in which a brief is waited for. After a compaction, the model has just taken longer for its summary
@@ -147,9 +147,9 @@ class _Hook:
         """Gives a note of how full the context is, if one is due. With a prompt that has a brief there is no room."""
         figure = current_figure(self._store, self._session, self._kept.figure())
         fill = Fill(self._kept.fill())
-        told, note = fill.told, fill.note(figure) if figure else ""
-        if fill.told != told:
-            self._kept.note_fill(fill.told)
+        before, note = fill.given, fill.note(figure) if figure else ""
+        if fill.given != before:
+            self._kept.note_fill(fill.given)
         if note:
             print_answer(self._event, note)
             self._write_note("note", len(note))
