@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ullage.model.blocks import join_texts
 from ullage.model.edits import CompactionEdit
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import ContextEdited, EditReverted, Event, MessageAppended, first_messages
+from ullage.model.message import Role
 from ullage.transcript.cut_points import cut_points
 
 # Tokens of messages in a compacted session, without what the agent adds. A tenth of the smallest usual window, and five
@@ -72,8 +74,20 @@ def _before_compaction(events: Sequence[Event]) -> Sequence[Event]:
         event = events[at]
         edit = event.edit if isinstance(event, ContextEdited) else None
         if isinstance(edit, CompactionEdit) and edit.by_agent and not reverted.get(edit.id):
-            return events[:at]
+            return events[: _summary_at(events, at, edit)]
     raise InvalidRequest("the agent has compacted nothing that is still compacted, so there is nothing to go back to")
+
+
+def _summary_at(events: Sequence[Event], at: int, edit: CompactionEdit) -> int:
+    """Returns the index of the model's answer with the summary, which some agents record before the compaction at
+    `at`. Returns `at` if there is none."""
+    marker = edit.marker.compaction
+    for before in reversed(range(at)):
+        event = events[before]
+        if isinstance(event, MessageAppended):
+            said = join_texts(event.message.content).strip() if event.message.role is Role.ASSISTANT else ""
+            return before if said and marker and marker.summary.strip().endswith(said) else at
+    return at
 
 
 def _whole_up_to(events: Sequence[Event], number: int) -> int:
