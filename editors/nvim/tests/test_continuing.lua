@@ -137,7 +137,7 @@ T['the receipt is in the row of the marker and in its first lines'] = function()
   view:replace(rows.build(builder.items, { [marker.key] = true }, 80))
   local lines = vim.api.nvim_buf_get_lines(view.buffer, 0, -1, false)
   eq(lines, {
-    '◈ Compacted #1 · at 9K · 4 messages · 31 given back',
+    '◈ Compacted #1 · at 9K · 4 messages · 31 tokens given back',
     '    Left out: 1 file',
     '    Given back: 1 file, 31 tokens, just now',
     '    ',

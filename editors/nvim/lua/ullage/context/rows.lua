@@ -112,7 +112,7 @@ function PIECES.marker(item)
     sizes(block) or false,
     (block.messages_archived or 0) > 0 and words.count(block.messages_archived, 'message') or false,
     item.trigger or false,
-    item.given_back and ('%s given back'):format(words.short(item.given_back[#item.given_back].tokens)) or false,
+    item.given_back and ('%s tokens given back'):format(words.short(item.given_back[#item.given_back].tokens)) or false,
   }
   local known = vim.tbl_filter(function(fact)
     return fact
