@@ -1,6 +1,7 @@
 """The real Claude Code with a model on the loopback, and what `ullage wire` adds: after a compaction, the next
 request has what the summary left out, and Ullage's tools."""
 
+import asyncio
 import json
 from collections import Counter
 from pathlib import Path
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from support.agents.launch import Launch, prepare_of
 from support.agents.model_server import ModelServer
 from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
-from support.command_line import Ran, ullage
+from support.command_line import PATIENCE, Ran, ullage
 from support.systems import needs_linux
 from ullage.lost.brief import HEAD, LONGEST
 from ullage.system.receipts import Receipts
@@ -41,7 +42,7 @@ def variables(launch: Launch) -> dict[str, str]:
 class Wired:
     """The real agent with a model on the loopback, with what `ullage wire` adds."""
 
-    def __init__(self, folder: Path, model: ModelServer) -> None:
+    def __init__(self, folder: Path, model: ModelServer, *options: str) -> None:
         if not _KNOWN.program.exists():
             pytest.skip("Claude Code is not installed; scripts/rigs/agents.sh gets it")
         self.folder, self.model, self.store = folder, model, folder / "store.db"
@@ -50,7 +51,7 @@ class Wired:
         settings(folder).parent.mkdir(exist_ok=True)
         settings(folder).write_text(json.dumps(chosen, indent=2))
         self.before = settings(folder).read_bytes()
-        assert self.run("wire", "claude-code", "--yes").status == 0
+        assert self.run("wire", "claude-code", "--yes", *options).status == 0
 
     def run(self, command: str, *arguments: str) -> Ran:
         """Runs a command of Ullage's with the agent's environment."""
@@ -92,6 +93,26 @@ async def test_all_hooks_of_many_compactions_arrive_and_each_brief_is_in_the_nex
         (file,) = (tmp_path / "store.db.given").iterdir()
         whys = Counter(receipt.why for receipt in Receipts(wired.store)(file.stem))
         assert whys == {"compact": _MANY, "resume": _MANY - 1}
+
+
+@pytest.mark.long
+@needs_linux
+async def test_the_model_is_given_one_note_of_its_fill(tmp_path: Path) -> None:
+    model = ModelServer()
+    async with model.serving():
+        wired = Wired(tmp_path, model, "--fill-notes")
+        # With what the agent itself adds to each request, between the first mark and the second.
+        model.inflated = 130_000
+        await wired.ask("Rename the table in every part.", again=False)
+        async with asyncio.timeout(PATIENCE):
+            while not [*(tmp_path / "store.db.hooks").glob("*.figure")]:
+                await asyncio.sleep(0.1)
+        noted = await wired.ask("Which port is it?")
+        assert noted.count("of 200,000 tokens (7") == 1
+        again = await wired.ask("And the one beside it?")
+        # The first one stays in the conversation.
+        assert again.count("of 200,000 tokens (") <= 1
+    assert [row["outcome"] for row in wired.rows] == ["note"]
 
 
 @pytest.mark.long

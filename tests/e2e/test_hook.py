@@ -14,6 +14,7 @@ import pytest
 
 from support.command_line import PATIENCE, Ran, ullage
 from support.hook_place import AGENT, ID, RULE, SUMMARY, Place, answer, hook_place, is_silent, log
+from support.program import language_server
 from ullage.agents.table import agent_of_word
 from ullage.app.own_command import OwnCommand, added_to
 from ullage.lost.brief import HEAD, LONGEST, characters
@@ -236,3 +237,15 @@ def test_nothing_heavy_is_imported_for_a_hook(place: Place, said: dict[str, str]
     )
     assert heavy & set(loaded) <= set(bare.stdout.decode().split())
     assert place.arrivals[-1]["outcome"] == outcome
+
+
+async def test_editors_are_shown_what_was_given(place: Place) -> None:
+    text = place.given_back()["additionalContext"]
+    place.transcript.write_bytes(log().compact(90_000, summary="Read src/shop/part1.py; go on.").data)
+    async with language_server(place.store) as client:
+        imported = await client.request("ullage/session/import", {"path": str(place.transcript)})
+        session = {"sessionId": imported["session"]["sessionId"]}
+        (row,) = (await client.request("ullage/context/givenBack", session))["rows"]
+        assert (row["text"], row["counts"]["constraint"]) == (text, 1)
+        assert row["editId"]
+        assert await client.shutdown() == 0
