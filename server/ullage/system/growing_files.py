@@ -24,7 +24,7 @@ _COMPARED = 4_096
 # files that are followed with it do not wait for it. A piece ends with a whole line, so it may be longer.
 _PIECE = 1 << 20
 # Bytes that are read of it at first, if its figures are wanted soon. Most prompts and their first answers have fewer.
-_FIRST = 64 << 10
+_FIRST = 32 << 10
 # Bytes of a file's beginning that show whether it is compressed or an archive.
 _MAGIC = 512
 # Bytes of a large file's first line, in which an agent may say which conversation it is. Codex also writes its

@@ -45,6 +45,9 @@ _TRY_AGAIN = 1.0
 _LISTED = 50
 # Seconds without a change after which a file is no longer looked at by itself.
 _QUIET = 900.0
+# Files of which a piece is read in one round, if their sessions have only a part of them. Many that are read in turns
+# would be in memory together, and none would be whole before all are.
+_BEHIND = 2
 
 
 class _Followed:
@@ -57,6 +60,10 @@ class _Followed:
         self.is_settled = False
         # Whether the file was read to its end once.
         self.is_read = False
+        # Whether the session has only a part of the file, and the next look reads more of it.
+        self.is_behind = False
+        # Whether its reading may have to be kept for the next process.
+        self.is_unkept = False
         # Of the file when its end was looked at, while the session has only a part of it.
         self.seen_size = -1
         # How far the file had been read when that was noted for the next process.
@@ -99,6 +106,8 @@ class AgentFollower:
         # Parents of sub-agents, by the agent and its own id, and whether the store has them.
         self._stored: dict[tuple[str, str], bool] = {}
         self._shown_at = -_SHOW_EVERY
+        # Set when every file that was found at first was looked at.
+        self._shown = asyncio.Event()
         self._read = ReadFilesKept(ports.read)
         # The rows that the listener knows.
         self._known: dict[str, FollowedRow] = {}
@@ -116,11 +125,16 @@ class AgentFollower:
         try:
             async with asyncio.TaskGroup() as group:
                 if self._keeper:
-                    group.create_task(self._keeper.run())
+                    group.create_task(self._keep(self._keeper))
                 group.create_task(self._follow())
         finally:
             self._read.write()
             self._ports.lease.give_up()
+
+    async def _keep(self, keeper: Keeper) -> None:
+        # Compressing takes a processor, and a user waits for the figures.
+        await self._shown.wait()
+        await keeper.run()
 
     async def _follow(self) -> None:
         loop = asyncio.get_running_loop()
@@ -130,6 +144,7 @@ class AgentFollower:
                 await self.search()
                 next_search = now + search_pause(loop.time() - now)
             await self._look_at_due()
+            self._shown.set()
             self._show(loop.time())
             self._read.write_sometimes(loop.time())
             due = min((followed.due for followed in self._followed.values()), default=next_search)
@@ -138,15 +153,27 @@ class AgentFollower:
 
     async def _look_at_due(self) -> None:
         """Looks at the files that are due: at all of users' conversations, but of sub-agents' that are not read to
-        their end yet at one. There may be hundreds of those, and a user waits for the others."""
-        loop, has_read = asyncio.get_running_loop(), False
+        their end yet at one. There may be hundreds of those, and a user waits for the others. Of the files that are
+        read in pieces, the first few are read on."""
+        loop, has_read, behind = asyncio.get_running_loop(), False, 0
         for found, followed in list(self._followed.items()):
             if followed.due > loop.time() or self._resume(found, followed):
                 continue
-            if has_read and found.is_side and not followed.is_read:
+            if (has_read and found.is_side and not followed.is_read) or (followed.is_behind and behind >= _BEHIND):
                 continue
             has_read |= found.is_side and not followed.is_read
+            behind += followed.is_behind
             await self._look(found, followed)
+        if not behind:
+            await self._keep_one()
+
+    async def _keep_one(self) -> None:
+        """Keeps the reading of one file for the next process. Called when no user waits for another file."""
+        for followed in self._followed.values():
+            if followed.is_unkept:
+                followed.is_unkept = False
+                await followed.file.keep()
+                return
 
     def _is_stored(self, agent: str, origin_id: str) -> bool:
         key = agent, origin_id
@@ -236,12 +263,13 @@ class AgentFollower:
                 followed.changed, followed.is_settled = loop.time() - min(quiet, _SETTLED), False
             changed = seen.changed
             followed.is_read |= not seen.more
+            followed.is_behind = seen.more
             if not seen.more:
                 changed |= await self._settle(followed, loop.time())
         except (InputError, StoreError) as error:
             log.info("%s is not followed now: %s", found.path, error)
             # What could not be stored is stored later, even if the file stays as it is.
-            followed.is_settled = False
+            followed.is_settled = followed.is_behind = False
             followed.wait(loop.time())
             return
         now = loop.time()
@@ -264,15 +292,15 @@ class AgentFollower:
             del self._followed[found]
             self._live.drop(found)
             return
-        await self._note(found, followed)
+        self._note(found, followed)
         followed.wait(now)
 
-    async def _note(self, found: FoundFile, followed: _Followed) -> None:
+    def _note(self, found: FoundFile, followed: _Followed) -> None:
         """Notes that a file was read to its end, once it is quiet."""
         if followed.is_settled and followed.noted is not followed.file.mark and (read := followed.file.as_read()):
             followed.noted = followed.file.mark
             self._read.note(found, read)
-            await followed.file.keep()
+            followed.is_unkept = True
 
     def _resume(self, found: FoundFile, followed: _Followed) -> bool:
         """Shows a conversation whose file has not changed since an earlier process read it. Returns whether that is

@@ -12,7 +12,7 @@ from collections.abc import Sequence, Set
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.transcripts import detect_format
+from ullage.agents.transcripts import detect_format, format_named
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.format import OpenReading, open_reading
 from ullage.formats.transcripts.imported import ImportedTranscript
@@ -37,7 +37,7 @@ from ullage.service.ports.read_files import ReadFile
 
 # Bytes at the end of a large file in which its figures are looked for, one after the other: mostly the last answer
 # is within as many, unless long results of tools follow it.
-_ENDS = (128 << 10, 1 << 20)
+_ENDS = (32 << 10, 128 << 10, 1 << 20)
 
 
 class Seen(Struct, frozen=True, kw_only=True):
@@ -208,7 +208,7 @@ class FollowedFile:
     async def _project_end(self, document: Document) -> Conversation | None:
         """Returns the conversation with the figures that the end of the file says, or None if it doesn't say them."""
         try:
-            known = detect_format(document)
+            known = format_named(self._open.format) if self._open else detect_format(document)
             # The end of a file with several conversations need not be of the one that is followed.
             if known.begins_another:
                 return None
