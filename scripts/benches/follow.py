@@ -20,6 +20,8 @@ from support.session_log import JsonObject, boundary, summary
 
 _QUIET = 1_000
 _RECORDS = 200
+# How many of them have changed in the last hour where the idle follower looks at many, and the seconds since then.
+_LATELY, _AGE = 300, 600.0
 # Conversations that grow at once, and the turns that each of them gets, one after the other.
 _AT_ONCE, _TURNS = 200, 5
 # Bytes of a large conversation's file.
@@ -34,7 +36,7 @@ _LARGE_PATIENCE = 600.0
 
 def run(_: Sequence[Path]) -> Report:
     """Runs the bench. The paths are not used: it follows files that it makes."""
-    parts = [_measure(measure) for measure in (_one, _many, _large, *_OTHERS)]
+    parts = [_measure(measure) for measure in (_one, _idle, _many, _large, *_OTHERS)]
     return Report(
         bench="follow",
         rows=[row for rows, _ in parts for row in rows],
@@ -170,15 +172,35 @@ def _compaction(number: int) -> list[JsonObject]:
     ]
 
 
-def _make_home(home: Path) -> Path:
-    """Makes the conversations. Returns the file of the one that continues."""
-    folder = home / ".claude" / "projects"
-    day_before = time.time() - 86_400
+def _idle(home: Path) -> _Part:
+    """Measures what an idle follower costs if many conversations of the last hour are among those that it knows."""
+    _make_quiet(home, _LATELY)
+    with watch(home) as (process, rows):
+        known = set[str]()
+        while len(known) < _LATELY:
+            known.add(rows.get(timeout=PATIENCE)[1]["path"])
+        # Until all are in the archive.
+        time.sleep(4 * _REST)
+        share = _processor_share(process.pid)
+    what = f"idle with {_LATELY} conversations of the last hour and {_QUIET - _LATELY} older ones"
+    return [{"what": what, "processor_percent": 100 * share}], [at_most(f"{what}: share of a processor", share, 0.005)]
+
+
+def _make_quiet(home: Path, lately: int) -> None:
+    """Makes conversations that do not continue: so many of the last hour, the others of the day before."""
+    folder, now = home / ".claude" / "projects", time.time()
     for number in range(_QUIET):
         path = folder / f"-home-user-project{number % 50}" / f"{number:08d}-0000-0000-0000-000000000000.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(to_bytes(turn(0)))
-        os.utime(path, (day_before, day_before))
+        path.write_bytes(to_bytes(turn(0, name=path.stem)))
+        changed = now - (_AGE if number < lately else 86_400)
+        os.utime(path, (changed, changed))
+
+
+def _make_home(home: Path) -> Path:
+    """Makes the conversations. Returns the file of the one that continues."""
+    _make_quiet(home, 0)
+    folder = home / ".claude" / "projects"
     log = folder / "-home-user-live" / "99999999-0000-0000-0000-000000000000.jsonl"
     log.parent.mkdir()
     log.write_bytes(to_bytes(turn(0)))

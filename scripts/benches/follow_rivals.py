@@ -142,7 +142,10 @@ def _status_lines(home: Path, log: Path, rival: Sequence[str]) -> _Part:
         "version": "2.1.0",
         "cost": {"total_cost_usd": 1.0, "total_duration_ms": 1, "total_api_duration_ms": 1},
     }
-    statusline = [sys.executable, "-m", "ullage", "statusline", "--store", str(home / "store.db")]
+    # Agents' settings name the installed program, if there is one. `-m` imports more modules than the line needs.
+    installed = Path(sys.executable).with_name("ullage")
+    words = [str(installed)] if installed.is_file() else [sys.executable, "-m", "ullage"]
+    statusline = [*words, "statusline", "--store", str(home / "store.db")]
     data, ours, theirs = json.dumps(given).encode(), list[_Cost](), list[_Cost]()
     for _ in range(_LINES):
         ours.append(_run(home, statusline, data))

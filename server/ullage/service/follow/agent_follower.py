@@ -27,10 +27,13 @@ log = logging.getLogger(__name__)
 # there are many the searches are further apart: they may take this share of a processor. They are never further apart
 # than the last number, because a search is also slow where the machine is busy, and what begins must be seen.
 _SEARCH_EVERY, _SEARCH_SHARE, _SEARCH_AT_LATEST = 2.0, 0.0025, 15.0
-# Seconds between two looks at a file that has changed in the last minute, and at any other. A user who watches an
-# agent's figure sees a delay of more than a quarter of a second.
-_LOOK_EVERY, _LOOK_SELDOM = 0.1, 1.0
-_RECENT = 60.0
+# Seconds between two looks at a file that has changed in the last minute. A user who watches an agent's figure sees a
+# delay of more than a quarter of a second.
+_LOOK_EVERY, _RECENT = 0.1, 60.0
+# Seconds between two looks at any other file: this part of the time since its last change, within these bounds. There
+# may be hundreds of files of the last hour, and who comes back to one after a while has to type first. All looks are at
+# the same moments, so that the process sleeps in between.
+_LOOK_AFTER, _LOOK_SELDOM, _LOOK_AT_LATEST = 1 / 300, 1.0, 3.0
 # Seconds without a change after which what the file ends with is taken as complete. Claude Code 2.1.197 was seen to
 # write the calls of one answer half a second apart. The end of a turn is written, so only calls wait for this.
 _SETTLED = 2.0
@@ -72,7 +75,17 @@ class _Followed:
         self.is_ahead = False
 
     def wait(self, now: float) -> None:
-        self.due = now + (_LOOK_EVERY if now - self.changed < _RECENT else _LOOK_SELDOM)
+        """Sets the time of the next look, after one at the time `now`."""
+        quiet = now - self.changed
+        if quiet < _RECENT:
+            self.due = now + _LOOK_EVERY
+            return
+        pause = min(max(_LOOK_SELDOM, _LOOK_AFTER * quiet), _LOOK_AT_LATEST)
+        self.due = ((now + pause) // _LOOK_SELDOM) * _LOOK_SELDOM
+
+    def is_over(self, now: float, since: float) -> bool:
+        """Returns whether the file has not changed for so long that it is no longer looked at by itself."""
+        return now - self.changed > max(_QUIET, since)
 
 
 def search_pause(took: float) -> float:
@@ -157,7 +170,11 @@ class AgentFollower:
         read in pieces, the first few are read on."""
         loop, has_read, behind = asyncio.get_running_loop(), False, 0
         for found, followed in list(self._followed.items()):
-            if followed.due > loop.time() or self._resume(found, followed):
+            if (
+                followed.due > (now := loop.time())
+                or self._stays(found, followed, now)
+                or self._resume(found, followed)
+            ):
                 continue
             if (has_read and found.is_side and not followed.is_read) or (followed.is_behind and behind >= _BEHIND):
                 continue
@@ -166,6 +183,16 @@ class AgentFollower:
             await self._look(found, followed)
         if not behind:
             await self._keep_one()
+
+    def _stays(self, found: FoundFile, followed: _Followed, now: float) -> bool:
+        """Returns whether a file that was read, and of which nothing is held back, is as it was: then it is looked at
+        later."""
+        if not followed.is_settled or followed.is_ahead or followed.noted is not (mark := followed.file.mark):
+            return False
+        if mark is None or followed.is_over(now, self._since) or self._ports.files.has_changed(found.path, mark):
+            return False
+        followed.wait(now)
+        return True
 
     async def _keep_one(self) -> None:
         """Keeps the reading of one file for the next process. Called when no user waits for another file."""
@@ -226,7 +253,7 @@ class AgentFollower:
         now = asyncio.get_running_loop().time()
         for found in await asyncio.to_thread(self._ports.find, self._since):
             # Before a file has its first record, it may not show that it is a sub-agent's.
-            if not {found, replace(found, is_side=not found.is_side)} & self._followed.keys():
+            if not any(one in self._followed for one in (found, replace(found, is_side=not found.is_side))):
                 self._followed[found] = _Followed(self._open(found), now)
         for found, followed in self._followed.items():
             conversation = followed.file.conversation
@@ -255,12 +282,12 @@ class AgentFollower:
     async def _look(self, found: FoundFile, followed: _Followed) -> None:
         loop = asyncio.get_running_loop()
         before = followed.file.mark
+        # What was complete long before it was found need not wait.
+        quiet = min(self._ports.files.quiet_for(found.path), _QUIET) if before is None else 0.0
         try:
             seen = await followed.file.look()
             if seen.changed:
-                # What was complete long before it was found need not wait.
-                quiet = self._ports.files.quiet_for(found.path) if before is None else 0.0
-                followed.changed, followed.is_settled = loop.time() - min(quiet, _SETTLED), False
+                followed.changed, followed.is_settled = loop.time() - quiet, False
             changed = seen.changed
             followed.is_read |= not seen.more
             followed.is_behind = seen.more
@@ -276,7 +303,7 @@ class AgentFollower:
         conversation = followed.file.conversation
         # A sub-agent's file is kept with its parent's, or in a pass over all files.
         if self._keeper and conversation and not found.is_side and followed.file.mark != before:
-            self._keeper.changed(found, conversation.rules.agent, conversation.id)
+            self._keeper.changed(found, conversation.rules.agent, conversation.id, quiet)
         if seen.more:
             await self._look_ahead(found, followed)
             followed.due = now
@@ -288,7 +315,7 @@ class AgentFollower:
             if before is not None or followed.is_settled or not await self._look_ahead(found, followed):
                 followed.is_ahead = False
                 self._tell(self._live.take(found, followed.file.conversation, self._now()))
-        if seen.missing or now - followed.changed > max(_QUIET, self._since):
+        if seen.missing or followed.is_over(now, self._since):
             del self._followed[found]
             self._live.drop(found)
             return
@@ -317,12 +344,13 @@ class AgentFollower:
         conversation = followed.file.conversation
         assert conversation is not None
         now = asyncio.get_running_loop().time()
-        followed.changed, followed.is_settled = now - self._ports.files.quiet_for(found.path), True
+        quiet = self._ports.files.quiet_for(found.path)
+        followed.changed, followed.is_settled = now - quiet, True
         followed.is_read = True
         followed.noted = followed.file.mark
         self._read.note(found, known)
         if self._keeper and not found.is_side:
-            self._keeper.changed(found, conversation.rules.agent, conversation.id)
+            self._keeper.changed(found, conversation.rules.agent, conversation.id, quiet)
         self._learn_window(found, conversation)
         self._tell(self._live.take(found, conversation, self._now()))
         followed.wait(now)

@@ -39,6 +39,9 @@ from ullage.service.ports.read_files import ReadFile
 # is within as many, unless long results of tools follow it.
 _ENDS = (32 << 10, 128 << 10, 1 << 20)
 
+# Bytes by which a file has grown that are read in less time than it takes to have a thread read them.
+_AT_ONCE = 32 << 10
+
 
 class Seen(Struct, frozen=True, kw_only=True):
     """What a look at a followed file has found. `changed` says that its session has become longer or is another one;
@@ -137,9 +140,11 @@ class FollowedFile:
         return replace(seen, changed=True) if is_taken_up else seen
 
     async def _look(self) -> Seen:
-        growth = await asyncio.to_thread(
-            self._files.read_on, self._found.path, self._mark, self._found.origin_id, pieces=self._pieces
-        )
+        path, mark, origin_id = self._found.path, self._mark, self._found.origin_id
+        if mark is not None and mark.offset >= 0 and self._files.size(path) <= mark.offset + _AT_ONCE:
+            growth = self._files.read_on(path, mark, origin_id, pieces=self._pieces)
+        else:
+            growth = await asyncio.to_thread(self._files.read_on, path, mark, origin_id, pieces=self._pieces)
         match growth:
             case None:
                 return Seen()

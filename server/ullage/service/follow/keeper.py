@@ -20,8 +20,10 @@ log = logging.getLogger(__name__)
 # Seconds without a change after which a file is taken as quiet: neither a line nor the whole is being written.
 _QUIET = 1.0
 # Seconds between two looks at a conversation in the first minute of quiet, and later, and seconds after which it is
-# left to the next pass. Its sub-agents may continue while its own file is quiet.
+# left to the next pass. Its sub-agents may continue while its own file is quiet, but the longer it is, the less so: a
+# look is put off by this part of the time.
 _OFTEN, _SELDOM, _RECENT, _OVER = 5.0, 20.0, 60.0, 900.0
+_PUT_OFF = 0.1
 # Seconds without a change after which what is kept of a file is compressed.
 _PACKED = 10.0
 # Seconds between two passes over all files.
@@ -57,16 +59,16 @@ class Keeper:
         self._awake = asyncio.Event()
         self._has_failed = False
 
-    def changed(self, found: FoundFile, agent: str, session_id: str) -> None:
-        """Notes that the file of a followed conversation has changed: that of this agent, in this session. Returns at
-        once."""
+    def changed(self, found: FoundFile, agent: str, session_id: str, quiet: float = 0.0) -> None:
+        """Notes that the file of a followed conversation has changed, `quiet` seconds ago: that of this agent, in this
+        session. Returns at once."""
         if found.run is not None:
             return
         now, path = asyncio.get_running_loop().time(), kept_path(str(found.path), found.origin_id)
         if not path:
             return
         source = Source(path=path, agent=agent, origin_id=origin_in(PurePath(path).as_posix()))
-        self._changed[path] = _Changed(source=source, due=now, changed=now, session_id=session_id)
+        self._changed[path] = _Changed(source=source, due=now, changed=now - quiet, session_id=session_id)
         self._awake.set()
 
     async def run(self) -> None:
@@ -109,7 +111,9 @@ class Keeper:
         loop = asyncio.get_running_loop()
         since = loop.time() - one.changed
         is_quiet = since >= _QUIET
-        one.due = loop.time() + (_QUIET if not is_quiet else _OFTEN if since < _RECENT else _SELDOM)
+        one.due = loop.time() + (
+            _QUIET if not is_quiet else _OFTEN if since < _RECENT else max(_SELDOM, _PUT_OFF * since)
+        )
         kept = await self._guarded(copier, one.source, is_quiet=is_quiet, pack=False)
         if kept and one.session_id:
             await self._linked(copier, one.source.path, one.session_id)
