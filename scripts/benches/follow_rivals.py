@@ -114,7 +114,10 @@ def _follow(home: Path, logs: Sequence[Path]) -> tuple[_Cost, _Cost]:
     """Follows the files into a new store. Returns the seconds, and those of a processor, until all were shown, and
     until all were read."""
     for file in home.glob("store.db*"):
-        file.unlink()
+        if file.is_dir():
+            shutil.rmtree(file)
+        else:
+            file.unlink()
     for log in logs:
         os.utime(log)
     shown, whole = set[str](), set[str]()
