@@ -256,6 +256,9 @@ class FollowedFile:
             return False
         known = detect_format(document)
         self._open = reading or open_reading(known, document)
+        if self._open and not self._open.builder.messages:
+            # A fork may begin with a summary: its session is made when the first message is there.
+            return False
         try:
             transcript = self._open.builder.finish() if self._open else known.read(document)
         except UnreadableTranscript:
