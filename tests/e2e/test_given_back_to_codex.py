@@ -1,7 +1,8 @@
 """The real Codex with a model on the loopback, and what `ullage wire` adds: Codex runs the hook once the user has
-trusted it, and after a compaction the next request has what the summary left out, and Ullage's tools."""
+trusted it, and after a compaction the next request has what the summary left out."""
 
 import json
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.panes import HAS_TMUX, panes
 from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
-from support.command_line import Ran, ullage
+from support.command_line import PATIENCE, Ran, ullage
 from support.systems import needs_linux
 from ullage.lost.brief import HEAD, LONGEST
 
@@ -63,6 +64,14 @@ class Home:
         await CODEX.ask(self.folder, self._model.url, prompt, again=again)
         return [request for request in self._model.asked[known:] if prompt in request][-1]
 
+    def servers(self) -> str:
+        """What Codex lists as its MCP servers."""
+        command = [*self.launch.command, "mcp", "list"]
+        ran = subprocess.run(
+            command, env=self.launch.environment, capture_output=True, text=True, check=True, timeout=PATIENCE
+        )
+        return ran.stdout
+
     async def trust(self) -> None:
         """Answers Codex's question about new hooks."""
         command = (*self.launch.command, *SEAT.arguments)
@@ -104,7 +113,9 @@ async def test_after_its_hook_is_trusted_codex_gets_what_its_summary_left_out(tm
         assert ("no hook has arrived yet" in found, remedy) == (True, "")
 
         model.words = f" {DECISION}"
-        assert '"mcp__ullage"' in await home.ask("Which port is it?", again=False)
+        # A request does not wait long for a server's tools.
+        assert "ullage" in home.servers()
+        await home.ask("Which port is it?", again=False)
         model.words = ""
         model.inflated = SEAT.compacts_at
         assert HEAD[:40] not in await home.ask("And the one beside it?")
@@ -118,7 +129,7 @@ async def test_after_its_hook_is_trusted_codex_gets_what_its_summary_left_out(tm
         assert "And the third?" in texts[place + 1]
         (text,) = [part["text"] for part in compacted["input"][place]["content"]]
         assert text.startswith(HEAD)
-        assert home.arrivals() == [("SessionStart compact", "given", len(text))]
+        assert home.arrivals() == [("PreCompact", "begun", 0), ("SessionStart compact", "given", len(text))]
         assert len(text) <= LONGEST
         # The agent's own file keeps it.
         assert (await home.ask("And the fourth?")).count(DECISION) == 1

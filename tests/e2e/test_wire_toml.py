@@ -53,7 +53,9 @@ def test_what_is_added_stands_beside_what_is_there_and_is_taken_out_byte_for_byt
     assert server["args"][-3:] == ["mcp", "--store", str(home.store)]
     assert server["env_vars"] == ["CODEX_HOME", "XDG_DATA_HOME"]
     # The user's own hook keeps its number, under which Codex knows that it is trusted.
-    first, ours = json.loads(home.hooks.read_text())["hooks"]["SessionStart"]
+    hooks = json.loads(home.hooks.read_text())["hooks"]
+    assert set(hooks) == {"PreCompact", "SessionStart", "UserPromptSubmit"}
+    first, ours = hooks["SessionStart"]
     assert (first["hooks"][0]["command"], ours["matcher"]) == ("date", "compact")
     assert "already there" in home.done("wire")
     assert "config.toml is as it was before" in home.done("unwire")
@@ -78,7 +80,11 @@ def test_doctor_says_that_codex_asks_first_and_whether_the_user_has_allowed_it(h
     assert "not allowed yet" in check.found
     assert "Trust all and continue" in check.remedy
     with home.config.open("a") as file:
-        file.write(f'[hooks.state."{home.hooks}:session_start:1:0"]\ntrusted_hash = "sha256:00"\n')
+        for place in ("pre_compact:0:0", "session_start:1:0", "user_prompt_submit:0:0"):
+            (check,) = [check for check in wiring_checks(home.store) if "Codex" in check.found]
+            assert "not allowed yet" in check.found
+            file.write(f'[hooks.state."{home.hooks}:{place}"]\ntrusted_hash = "sha256:00"\n')
+            file.flush()
     (check,) = [check for check in wiring_checks(home.store) if "Codex" in check.found]
     assert "no hook has arrived yet" in check.found
     assert check.remedy == ""

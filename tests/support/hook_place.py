@@ -37,17 +37,18 @@ TRIES = 20
 class Place:
     """A store and a transcript, and hooks that an agent runs for it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, agent: str = AGENT, transcript: bytes = b"") -> None:
         self.store = folder / "sessions.db"
         self.transcript = folder / f"{ID}.jsonl"
-        self.transcript.write_bytes(log().data)
+        self.transcript.write_bytes(transcript or log().data)
+        self._agent = agent
 
     def hook(self, *options: str, **said: Any) -> Ran:
         known = {"session_id": ID, "transcript_path": str(self.transcript)}
         return self.run(msgspec.json.encode({**known, **said}), *options)
 
     def run(self, stdin: bytes, *options: str) -> Ran:
-        return ullage("hook", AGENT, "--store", self.store, *options, stdin=stdin)
+        return ullage("hook", self._agent, "--store", self.store, *options, stdin=stdin)
 
     def begun(self) -> Ran:
         return self.hook(hook_event_name="PreCompact", trigger="auto")
@@ -94,9 +95,9 @@ class Place:
 
 
 @contextmanager
-def hook_place(folder: Path) -> Generator[Place]:
-    """Makes a place, and at the end of the block ends its worker."""
-    made = Place(folder)
+def hook_place(folder: Path, agent: str = AGENT, transcript: bytes = b"") -> Generator[Place]:
+    """Makes a place, and at the end of the block ends its worker. The transcript is that of `log` if none is given."""
+    made = Place(folder, agent, transcript)
     yield made
     if made.worker:
         with suppress(OSError):

@@ -13,12 +13,14 @@ Syntax = Literal["json", "toml"]
 
 class HookPlace(Struct, frozen=True, kw_only=True):
     """A hook that is added: the agent's event, and the matcher that says when it runs; "" if always. The agent ends it
-    after `timeout` seconds. `for_notes` says that only notes of the context's fill need it."""
+    after `timeout`, in seconds or as the agent counts it. `arguments` are those of `ullage hook` after the agent's
+    word. `for_notes` says that only notes of the context's fill need it."""
 
     event: str
     matcher: str = ""
     timeout: int
     for_notes: bool = False
+    arguments: tuple[str, ...] = ()
 
 
 class SettingsFile(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ullage.agents.wiring import SettingsFile
+from ullage.agents.wiring import HookPlace, SettingsFile
 from ullage.wire.entries import Added, HookEntry, McpServer
 
 # The name of the MCP server in agents' settings.
@@ -41,21 +41,21 @@ class OwnCommand(Struct, frozen=True, kw_only=True):
 def added_to(file: SettingsFile, word: str, own: OwnCommand, line: str | None) -> Added:
     """Returns what is added to a settings file of the agent that commands call `word`. `line` is the command of the
     status line until now; None leaves the status line alone."""
-    notes = ("--fill-notes",) if own.fill_notes else ()
-    command = _silent(own.words, own.arguments("hook", word, *notes))
     program, *first = own.words
     arguments = (*first, *own.arguments("mcp"))
     server = McpServer(name=_SERVER, command=program, arguments=arguments, variables=file.mcp_variables)
     return Added(
         syntax=file.syntax,
-        hooks=tuple(
-            HookEntry(event=place.event, matcher=place.matcher, command=command, timeout=place.timeout)
-            for place in file.hooks
-            if own.fill_notes or not place.for_notes
-        ),
+        hooks=tuple(_hook(place, word, own) for place in file.hooks if own.fill_notes or not place.for_notes),
         status_line=_chained(own, line) if file.status_line and line is not None else "",
         mcp=server if file.mcp_server else None,
     )
+
+
+def _hook(place: HookPlace, word: str, own: OwnCommand) -> HookEntry:
+    notes = ("--fill-notes",) if own.fill_notes else ()
+    command = _silent(own.words, own.arguments("hook", word, *place.arguments, *notes))
+    return HookEntry(event=place.event, matcher=place.matcher, command=command, timeout=place.timeout)
 
 
 def _silent(words: Sequence[str], arguments: Sequence[str]) -> str:

@@ -262,6 +262,8 @@ def _brief(parser: ArgumentParser) -> None:
 
 def _hook(parser: ArgumentParser) -> None:
     parser.add_argument("agent", metavar="AGENT", help="the agent that runs the hook, as `ullage wire` names it")
+    mark = "what the summaries in the agent's file begin with, for an agent that runs no hook after a compaction"
+    parser.add_argument("--mark", metavar="TEXT", help=mark)
     _fill_notes(parser, "give the agent's model a note of how full its context is, once at each mark")
 
 

@@ -6,7 +6,8 @@ from ullage.agents.wiring import Syntax
 
 
 class HookEntry(Struct, frozen=True, kw_only=True):
-    """A hook of Ullage's: the event, the matcher ("" for always), the command, and its most seconds."""
+    """A hook of Ullage's: the event, the matcher ("" for always), the command, and its most time as the agent
+    counts it."""
 
     event: str
     matcher: str

@@ -41,6 +41,7 @@ class ModelServer:
         self.asked: list[str] = []
         # What it says in its answers, besides their number.
         self.words = ""
+        self.summary = SUMMARY
         self.scripted: dict[str, Part] = {}
         self.inflated = 0
         self.until_summary = False
@@ -96,7 +97,7 @@ class ModelServer:
         part = self._scripted(json.dumps(items[-2:]), json.dumps(tools)) if tools and not wanted else None
         if part is not None:
             return Reply(parts=(part,))
-        return say(SUMMARY if wanted else f"This is answer {len(self.asked)}.{self.words}")
+        return say(self.summary if wanted else f"This is answer {len(self.asked)}.{self.words}")
 
     def _scripted(self, recent: str, tools: str) -> Part | None:
         fits = (

@@ -13,9 +13,12 @@ from ullage.agents.machine import Machine
 from ullage.agents.wiring import Approval, HookInFile, HookPlace, SettingsFile, Wiring
 from ullage.model.json_values import as_object
 
-# Seconds: above `ullage hook`'s own limit of 2, for a machine that is too busy to keep it.
+# Where sessions are: Codex starts MCP servers with a few other variables.
+WITHHELD = ("CODEX_HOME", "XDG_DATA_HOME")
+# Seconds: above `ullage hook`'s own limit of 4, for a machine that is too busy to keep it.
 _TIMEOUT = 5
-_EVENTS = {"SessionStart": "session_start"}
+# The events in the keys of what the user trusts.
+_EVENTS = {"PreCompact": "pre_compact", "SessionStart": "session_start", "UserPromptSubmit": "user_prompt_submit"}
 
 
 def _folder(machine: Machine) -> str:
@@ -49,14 +52,17 @@ WIRING = Wiring(
     files=(
         SettingsFile(
             path=_hooks_path,
-            hooks=(HookPlace(event="SessionStart", matcher="compact", timeout=_TIMEOUT),),
+            hooks=(
+                HookPlace(event="PreCompact", timeout=_TIMEOUT),
+                HookPlace(event="SessionStart", matcher="compact", timeout=_TIMEOUT),
+                HookPlace(event="UserPromptSubmit", timeout=_TIMEOUT),
+            ),
         ),
         SettingsFile(
             path=_config_path,
             syntax="toml",
             mcp_server=True,
-            # Where sessions are: Codex starts a server with few variables.
-            mcp_variables=("CODEX_HOME", "XDG_DATA_HOME"),
+            mcp_variables=WITHHELD,
         ),
     ),
     approval=Approval(

@@ -6,6 +6,7 @@ from ullage.agents.gemini_cli.compaction_settings import SETTINGS
 from ullage.agents.gemini_cli.reader import FORMAT
 from ullage.agents.gemini_cli.retention import RETENTION
 from ullage.agents.gemini_cli.sessions import fact_files, facts_of, is_sub_agent, patterns, title_of
+from ullage.agents.gemini_cli.wiring import WIRING
 from ullage.agents.own_context import OwnContext, share
 
 AGENT = Agent(
@@ -21,4 +22,5 @@ AGENT = Agent(
     own_settings=SETTINGS,
     acp=ACP,
     inserted=Inserted(tags=("session_context", "hook_context")),
+    wiring=WIRING,
 )

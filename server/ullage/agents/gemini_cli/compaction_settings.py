@@ -4,9 +4,14 @@ from ullage.agents.machine import Machine
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number
 
 
+def settings_path(machine: Machine) -> str:
+    """Returns the path of the file with the user's settings."""
+    return f"{machine.folder('GEMINI_CLI_HOME', '')}/.gemini/settings.json"
+
+
 def _files(machine: Machine) -> tuple[str, ...]:
     project = (f"{machine.cwd}/.gemini/settings.json",) if machine.cwd else ()
-    return (f"{machine.folder('GEMINI_CLI_HOME', '')}/.gemini/settings.json", *project)
+    return (settings_path(machine), *project)
 
 
 def _read(texts: Texts) -> Given:

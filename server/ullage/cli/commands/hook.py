@@ -8,5 +8,6 @@ from ullage.cli.hooks.run_hook import run as run_words
 
 def run(args: Namespace) -> int:
     """Answers the hook. Returns 0."""
-    store = ["--store", str(args.store)] if args.store else []
-    return run_words([args.agent, *store, *(["--fill-notes"] if args.fill_notes else [])]) or 0
+    chosen = (("--store", args.store), ("--mark", args.mark))
+    words = [text for name, value in chosen if value for text in (name, str(value))]
+    return run_words([args.agent, *words, *(["--fill-notes"] if args.fill_notes else [])]) or 0

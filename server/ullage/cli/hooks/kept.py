@@ -3,7 +3,8 @@
 `ID.summary` is the summary of a compaction that waits for the worker, or empty if the worker is to look in the agent's
 own file; `ID.taken` the one that the worker writes a brief for; `ID.worker` the worker's process; `ID.pending` a brief
 that is not given yet, `ID.brief` one that was; `ID.owed` the time of a compaction whose summary was not handed over;
-`ID.figure` how full the context is, and `ID.fill` which notes of that were given.
+`ID.figure` how full the context is, and `ID.fill` which notes of that were given;
+`ID.mark` the beginning of the last summary in the agent's file.
 """
 
 import os
@@ -86,6 +87,14 @@ class Kept:
     def settle(self) -> None:
         """Removes the note of `owe`."""
         self._remove("owed")
+
+    def set_mark(self, mark: bytes) -> bool:
+        """Keeps what distinguishes the last compaction from others, and returns whether it is another one than before.
+        Raises `OSError`."""
+        if self._read("mark") == mark:
+            return False
+        self._write("mark", mark)
+        return True
 
     def drop_summary(self) -> None:
         """Removes a summary that waits, of a compaction that was given up."""

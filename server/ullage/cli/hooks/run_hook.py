@@ -9,6 +9,7 @@ from ullage.cli.hooks.arrivals import note_arrival
 from ullage.cli.hooks.fill import Fill, current_figure, follows
 from ullage.cli.hooks.given import note_receipt
 from ullage.cli.hooks.kept import Kept
+from ullage.cli.hooks.marks import has_new_mark
 from ullage.cli.hooks.printed import print_answer
 from ullage.cli.hooks.starting import start_counting, start_worker
 from ullage.cli.statusline.files import default_store, is_safe, runs
@@ -42,8 +43,8 @@ def run(words: "Sequence[str]") -> int | None:
     options = _parse(words)
     if options is None:
         return None
-    agent, store, notes_fill = options
-    hook = _Hook(agent, store, notes_fill=notes_fill)
+    *values, notes_fill = options
+    hook = _Hook(*values, notes_fill=notes_fill)
     start_new_thread(hook.end_late, ())
     try:
         hook.answer()
@@ -55,8 +56,9 @@ def run(words: "Sequence[str]") -> int | None:
 class _Hook:
     """One hook of an agent, until it is answered or too late."""
 
-    def __init__(self, agent: str, store: str, *, notes_fill: bool) -> None:
+    def __init__(self, agent: str, store: str, mark: str, *, notes_fill: bool) -> None:
         self._agent = agent
+        self._mark = mark
         self._store = store
         self._notes_fill = notes_fill
         self._session = self._path = self._event = self._source = ""
@@ -104,6 +106,7 @@ class _Hook:
             "SessionStart resume": self._give_again,
             "UserPromptSubmit": self._answer_prompt,
             "Stop": self._count,
+            "BeforeAgent": self._give_after_mark,
         }
 
     def _begin(self, _: "dict[str, Any]") -> None:
@@ -171,6 +174,12 @@ class _Hook:
             if owed and not self._kept.is_unanswered():
                 self._kept.settle()
 
+    def _give_after_mark(self, _: "dict[str, Any]") -> None:
+        """Gives, with a prompt, the brief of a compaction that the agent's file has, but no hook reported."""
+        if self._mark and has_new_mark(self._kept, self._path, self._mark):
+            self._kept.owe()
+        self._give_late()
+
     def _wait(self, seconds: float) -> None:
         """Waits for the worker's brief, as long as there is a worker and at most until this hook has taken so many
         seconds."""
@@ -228,16 +237,16 @@ def _text(value: "dict[str, Any]", name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _parse(words: "Sequence[str]") -> "tuple[str, str, bool] | None":
-    """Returns the agent's word, the store, and whether there are notes of the fill. Returns None if the arguments are
-    not valid or ask for help."""
-    agent, store, notes_fill = "", "", False
+def _parse(words: "Sequence[str]") -> "tuple[str, str, str, bool] | None":
+    """Returns the agent's word, the store, the mark, and whether there are notes of the fill. Returns None if the
+    arguments are not valid or ask for help."""
+    agent, notes_fill = "", False
+    chosen = {"--store": "", "--mark": ""}
     left = iter(words)
     for word in left:
-        if word == "--store":
-            store = next(left, "")
-        elif word.startswith("--store="):
-            store = word.removeprefix("--store=")
+        name, equals, value = word.partition("=")
+        if name in chosen:
+            chosen[name] = value if equals else next(left, "")
         elif word == "--fill-notes":
             notes_fill = True
         elif word.startswith("-") or agent:
@@ -246,4 +255,4 @@ def _parse(words: "Sequence[str]") -> "tuple[str, str, bool] | None":
             agent = word
     # A line of the list of arrivals has the word as it is.
     known = agent.replace("-", "").isalnum() and agent.isascii()
-    return (agent, store or default_store(), notes_fill) if known else None
+    return (agent, chosen["--store"] or default_store(), chosen["--mark"], notes_fill) if known else None

@@ -1,0 +1,85 @@
+"""The real Gemini CLI with a model on the loopback, and what `ullage wire` adds: the prompt after a compression has
+what the summary left out, once, and what Ullage's MCP server says."""
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from support.agents.model_server import SUMMARY, ModelServer
+from support.agents.runs import ONE_SHOTS
+from support.command_line import ullage
+from support.hook_place import TRIES
+from support.systems import needs_linux
+from ullage.lost.brief import HEAD
+
+DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."
+# Tokens of this share of the window: more than a new conversation has, and less than the long answer.
+_SHARE, _WORDS = 0.012, 6_000
+(_SHOT,) = [shot for shot in ONE_SHOTS if shot.known.name == "gemini"]
+
+
+def _prepare(home: Path, url: str) -> Mapping[str, str]:
+    """Configures Gemini CLI once: what was added to its settings since stays."""
+    path = settings(home)
+    known = path.read_bytes() if path.exists() else None
+    variables = _SHOT.known.prepare(home, url)
+    chosen = json.loads(path.read_text())
+    chosen["model"]["compressionThreshold"] = _SHARE
+    path.write_bytes(json.dumps(chosen, indent=4).encode() if known is None else known)
+    return variables
+
+
+GEMINI = replace(_SHOT, known=replace(_SHOT.known, prepare=_prepare))
+
+
+def settings(home: Path) -> Path:
+    return home / ".gemini" / "settings.json"
+
+
+@pytest.mark.long
+@needs_linux
+async def test_the_prompt_after_a_compression_has_what_the_summary_left_out_once(tmp_path: Path) -> None:
+    if not GEMINI.known.program.exists():
+        pytest.skip("Gemini CLI is not installed; scripts/rigs/agents.sh gets it")
+    store, model = tmp_path / "store.db", ModelServer()
+    model.summary, model.summary_words = f"<state_snapshot>{SUMMARY}</state_snapshot>", ("<state_snapshot>",)
+    async with model.serving():
+        launch = GEMINI.known.launch(tmp_path, model.url)
+        before = settings(tmp_path).read_bytes()
+        variables = {"HOME": launch.environment["HOME"], "GEMINI_CLI_HOME": ""}
+        assert ullage("wire", "gemini-cli", "--yes", "--store", store, env=variables).status == 0
+
+        async def ask(prompt: str, *, again: bool = True) -> str:
+            """Returns the last request that has the prompt."""
+            known = len(model.asked)
+            await GEMINI.ask(tmp_path, model.url, prompt, again=again)
+            return [request for request in model.asked[known:] if prompt in request][-1]
+
+        # Repeated words end an answer as a loop.
+        long = " ".join(sha256(str(number).encode()).hexdigest()[:9] for number in range(_WORDS))
+        model.words = f" {DECISION} {long}"
+        await ask("Which port is it?", again=False)
+        model.words = ""
+        compressed = await ask("And the one beside it?")
+        assert SUMMARY in compressed
+        assert DECISION not in compressed
+        # On a busy machine the brief comes with a later prompt.
+        given = ""
+        for number in range(TRIES):
+            given = await ask(f"And number {number}?")
+            if HEAD[:40] in given:
+                break
+        # Gemini CLI escapes what could be taken for its own tags.
+        assert f"&gt; #3 {DECISION}" in given.replace("\\n", "\n").splitlines()
+        assert (await ask("And the last one?")).count(DECISION) == 1
+        # Without a terminal it has no tools that it would ask the user about, but the words of the server about them.
+        assert any("tool server 'ullage'" in request for request in model.asked)
+    rows = [json.loads(line) for line in (tmp_path / "store.db.hooks.jsonl").read_text().splitlines()]
+    assert [row["outcome"] for row in rows if row["outcome"] != "late"] == ["given"]
+    assert {row["event"] for row in rows} == {"BeforeAgent"}
+    assert ullage("unwire", "--yes", "--store", store, env=variables).status == 0
+    assert settings(tmp_path).read_bytes() == before

@@ -1,0 +1,55 @@
+"""A compaction is seen in an agent's file: its last summary is another one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ullage.cli.hooks.kept import Kept
+from ullage.cli.hooks.marks import has_new_mark
+
+MARK = "<state_snapshot>"
+
+
+class Log:
+    """An agent's file, and what is kept of it for a session."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "session.jsonl"
+        self.path.write_text("")
+        self._store = str(folder / "sessions.db")
+
+    def add(self, text: str, **facts: object) -> None:
+        with self.path.open("a") as file:
+            file.write(json.dumps({"content": [{"text": text}], **facts}, ensure_ascii=False) + "\n")
+
+    @property
+    def is_new(self) -> bool:
+        return has_new_mark(Kept(self._store, "s1"), str(self.path), MARK)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    return Log(tmp_path)
+
+
+def test_a_file_without_a_summary_has_no_mark(log: Log) -> None:
+    assert not log.is_new
+    log.add(f"What does {MARK} mean?")
+    assert not log.is_new
+
+
+@pytest.mark.parametrize("text", ["a", 'with "quotes" and \\', "x" * 5_000, "Überschuss\n" * 40, '\\"' * 1_500])
+def test_a_summary_is_new_once_also_when_the_agent_writes_it_again(log: Log, text: str) -> None:
+    log.add(f"{MARK}{text}", id=1)
+    assert log.is_new
+    assert not log.is_new
+    log.add("another message", id=2)
+    log.add(f"{MARK}{text}", id=3, timestamp="later")
+    assert not log.is_new
+
+
+def test_another_summary_is_new(log: Log) -> None:
+    for text in ("the port", "the port and the host", "the port"):
+        log.add(f"{MARK}{text}")
+        assert log.is_new
