@@ -1,5 +1,5 @@
 """Generates parts of `editors/vscode/package.json` and its lock file: `contributes.configuration`, the settings that a
-folder may only set if it is trusted, and the version."""
+folder may only set if it is trusted, the commands that name an agent, and the version."""
 
 import json
 import re
@@ -8,9 +8,12 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any, cast
 
+from generators.names import writable_agents
 from ullage.api.schema import settings_schema
 
 _SPACE = "ullage."
+# The beginning of the names of the commands that are generated.
+_MADE = "ullage.agent."
 # The settings that any folder may set, because they change only what is shown. All others are restricted.
 _DISPLAY = frozenset({"quiet", "trace.server"})
 # Settings of the extension that the server does not get.
@@ -60,6 +63,33 @@ def with_settings(manifest: Path) -> str:
     settings = configuration()
     text = _with_value(text, "configuration", settings, manifest)
     return _with_value(text, "restrictedConfigurations", restricted(settings), manifest)
+
+
+def with_commands(text: str) -> str:
+    """Returns a manifest's text with the commands that name an agent: those that make a new session of it."""
+    made = agent_commands()
+    commands = [{"command": name, "title": title, "category": "Ullage"} for name, title, _ in made]
+    shown = [{"command": name, "when": when} for name, _, when in made]
+    for key, new in (("commands", commands), ("commandPalette", shown)):
+        start, end, _ = _region(text, key, Path("package.json"))
+        kept = [one for one in json.loads(text[start:end]) if not one["command"].startswith(_MADE)]
+        text = _with_value(text, key, [*kept, *new], Path("package.json"))
+    return text
+
+
+def agent_commands() -> list[tuple[str, str, str]]:
+    """Returns for each command that names an agent its name, its title, and when the palette shows it: two where the
+    conversation is the agent's, and one where it is another agent's."""
+    made = list[tuple[str, str, str]]()
+    for word, agent in writable_agents():
+        own, other = f"ullage.agent == '{agent}'", f"ullage.agent && ullage.agent != '{agent}'"
+        possessive = f"{agent}'" if agent.endswith("s") else f"{agent}'s"
+        made += [
+            (f"{_MADE}compacted.{word}", f"Compact into a New Session of {agent}…", own),
+            (f"{_MADE}before.{word}", f"Undo {possessive} Compaction…", own),
+            (f"{_MADE}other.{word}", f"Continue in {agent}…", other),
+        ]
+    return made
 
 
 def with_version(text: str, version: str, places: int = 1) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import inspect as kinds
 
 from generators import wire
-from generators.names import constant
+from generators.names import constant, writable_agents
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 from ullage.api.codes import CODES
@@ -56,6 +56,7 @@ def typescript() -> str:
         _method_names(),
         _settings(),
         _agent_folders(),
+        _writable_agents(),
         _maxima(),
         _errors(),
     ]
@@ -188,6 +189,15 @@ def _agent_folders() -> str:
         lines += f"  {system}: [\n{''.join(f'    {json.dumps(place)},' + chr(10) for place in sorted(found))}  ],\n"
     doc = _comment("The folders in which agents keep conversations, by `process.platform`.")
     return f"{doc}export const agentFolders: Readonly<Record<string, readonly string[]>> = {{\n{lines}}};\n"
+
+
+def _writable_agents() -> str:
+    """Returns the agents whose sessions can be written, for the commands that make one."""
+    lines = "".join(
+        f"  {{ word: {json.dumps(word)}, agent: {json.dumps(name)} }},\n" for word, name in writable_agents()
+    )
+    doc = _comment("The agents whose sessions can be written. `word` is the agent's name in commands.")
+    return f"{doc}export const writableAgents: readonly {{ readonly word: string; readonly agent: string }}[] = [\n{lines}];\n"
 
 
 def _maxima() -> str:

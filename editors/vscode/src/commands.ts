@@ -5,11 +5,14 @@ import * as agents from './commands/agents';
 import * as archive from './commands/archive';
 import * as chat from './commands/chat';
 import * as compaction from './commands/compaction';
+import * as continuing from './commands/continuing';
 import { guarded, type Command } from './commands/guard';
 import * as messages from './commands/messages';
 import * as server from './commands/server';
 import * as sessions from './commands/sessions';
 import * as transfer from './commands/transfer';
+import * as wiring from './commands/wiring';
+import { writableAgents } from './protocol.gen';
 import type { Ullage } from './ullage';
 
 const COMMANDS: Readonly<Record<string, Command>> = {
@@ -26,6 +29,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'ullage.searchArchive': archive.search,
   'ullage.showAgents': agents.showAll,
   'ullage.openFollowSetting': agents.openSetting,
+  'ullage.continueSession': continuing.continueSession,
+  'ullage.wire': wiring.wire,
+  'ullage.unwire': wiring.unwire,
   'ullage.showContext': sessions.showContext,
   'ullage.ask': chat.ask,
   'ullage.stopAnswer': chat.stop,
@@ -48,8 +54,17 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'ullage.copyDiagnostics': server.copyDiagnostics,
 };
 
+/** Returns the commands that name an agent, which are generated into the manifest. */
+function agentCommands(): readonly (readonly [string, Command])[] {
+  return writableAgents.flatMap(({ word }): readonly (readonly [string, Command])[] => [
+    [`ullage.agent.compacted.${word}`, continuing.compactInto],
+    [`ullage.agent.before.${word}`, continuing.undoOwn],
+    [`ullage.agent.other.${word}`, continuing.continueIn(word)],
+  ]);
+}
+
 export function registerCommands(ullage: Ullage): vscode.Disposable {
-  const entries = Object.entries(COMMANDS);
+  const entries = [...Object.entries(COMMANDS), ...agentCommands()];
   return vscode.Disposable.from(
     ...entries.map(([id, command]) => vscode.commands.registerCommand(id, guarded(ullage, command))),
   );

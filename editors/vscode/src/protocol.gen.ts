@@ -1746,7 +1746,7 @@ export const ContextHistory: Method<SessionParams, HistoryResult> = { name: "ull
 export const ContextLost: Method<LostParams, LostResult> = { name: "ullage/context/lost" };
 
 /** Lists what hooks gave back to the agent of a conversation. */
-export const ContextGivenback: Method<SessionParams, GivenBackResult> = { name: "ullage/context/givenBack" };
+export const ContextGivenBack: Method<SessionParams, GivenBackResult> = { name: "ullage/context/givenBack" };
 
 /** Asks the user whether a tool call may be made. Sent by the server. */
 export const SessionRequestPermission: Method<RequestPermissionParams, RequestPermissionResult> = { name: "ullage/session/request_permission" };
@@ -1791,7 +1791,7 @@ export const methodNames: readonly string[] = [
   ContextSearch,
   ContextHistory,
   ContextLost,
-  ContextGivenback,
+  ContextGivenBack,
 ].map(({ name }) => name);
 
 /** The names of all settings, with dots between the names of nested members. */
@@ -2026,6 +2026,11 @@ export const agentFolders: Readonly<Record<string, readonly string[]>> = {
     "~/AppData/Roaming/cursor/chats",
   ],
 };
+
+/** The agents whose sessions can be written. `word` is the agent's name in commands. */
+export const writableAgents: readonly { readonly word: string; readonly agent: string }[] = [
+  { word: "claude-code", agent: "Claude Code" },
+];
 
 /** The largest number that the server accepts, by the type of the params and the name of the member. */
 export const maxima = {

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 
 import { Chat } from './chat';
 import { Connection } from './connection';
+import { Differences } from './differences';
 import { errorText } from './errors';
 import { Following } from './following/following';
 import { LiveFile } from './following/liveFile';
@@ -27,6 +28,7 @@ export class Ullage implements vscode.Disposable {
   /** Fires when messages were pinned or unpinned. The server sends no update for that. */
   readonly pinsChanged = new vscode.EventEmitter<void>();
   readonly messages = new MessageDocuments();
+  readonly differences = new Differences();
   readonly connection: Connection;
   readonly sessions: Sessions;
   readonly following: Following;
@@ -76,6 +78,7 @@ export class Ullage implements vscode.Disposable {
       this.notices,
       this.connection.onDidChangeHealth((health) => { this.#onHealth(health); }),
       this.sessions.onDidChangeSession((id) => { setContext('hasSession', id !== undefined); }),
+      ...[this.sessions.onDidChangeSession, this.sessions.onDidChangeUsage, this.following.onDidChange].map((changed) => changed(() => { this.#showAgent(); })),
       this.sessions.onDidChangeCompaction((run) => { setContext('compacting', run !== undefined); }),
       this.chat.onDidChange(() => { setContext('answering', this.chat.running(this.sessions.activeSessionId ?? '')); }),
       this.permissions.onDidAsk((question) => { this.run(this.#showQuestion(question)); }),
@@ -88,6 +91,7 @@ export class Ullage implements vscode.Disposable {
       this.preview,
       this.pinsChanged,
       this.messages,
+      this.differences,
       this.log,
     );
   }
@@ -112,6 +116,18 @@ export class Ullage implements vscode.Disposable {
     const session = await sessions.request(SessionLoad, { sessionId: subject.sessionId });
     // The user may have chosen one meanwhile.
     if (!this.#hasChosen()) await sessions.activate(session, false);
+  }
+
+  /** The session that commands on an agent's conversation are about: the active one, else the one that the status bar shows. */
+  get subjectId(): string | undefined {
+    return this.sessions.activeSessionId ?? this.following.shown.subject?.sessionId;
+  }
+
+  /** Says whose conversation it is that commands are about, so that the palette names the agent. */
+  #showAgent(): void {
+    const { sessions, following } = this;
+    const own = sessions.usage?.sessionId === sessions.activeSessionId ? sessions.usage?.meta.agent : undefined;
+    setContext('agent', own ?? following.row(this.subjectId)?.agent ?? '');
   }
 
   #hasChosen(): boolean {
@@ -185,6 +201,6 @@ function folders(): readonly string[] {
 }
 
 /** Sets a context key for the `when` clauses of the manifest. */
-function setContext(name: string, value: boolean): void {
+function setContext(name: string, value: boolean | string): void {
   void vscode.commands.executeCommand('setContext', `ullage.${name}`, value);
 }

@@ -9,11 +9,14 @@ import { choose, type Shown } from './rows';
 /** Whether the user was asked on this machine. */
 const ASKED = 'ullage.askedToFollow';
 const FOLLOW = 'Follow them';
+/** The same, and then the change of the agents' settings is shown, about which the user is asked again. */
+const FOLLOW_AND_WIRE = 'Follow, and give back…';
 /** Milliseconds between two looks for a first conversation. A look lists a dozen folders. */
 const LOOK_AGAIN = 3_000;
 const QUESTION =
   'Coding agents have conversations on this machine. Show here how full they are, and warn before one is compacted? ' +
-  'Ullage reads the agents’ files on this machine and changes none of them. The setting ullage.followAgents takes this back.';
+  'Ullage reads the agents’ files on this machine and changes none of them. The setting ullage.followAgents takes this back. ' +
+  'It can also have agents run it when they compact, to give back what their summary leaves out: you see that change of their settings first.';
 
 /** The functions of the connection that are used here. */
 export interface FollowingDoor {
@@ -104,10 +107,11 @@ export class Following implements vscode.Disposable {
   /** Asks the user. Closing the question is a no for this machine; the list of agents offers it again. */
   async ask(): Promise<void> {
     await this.#parts.memory.update(ASKED, true);
-    const answer = await vscode.window.showInformationMessage(QUESTION, FOLLOW, 'No');
+    const answer = await vscode.window.showInformationMessage(QUESTION, FOLLOW, FOLLOW_AND_WIRE, 'No');
     if (answer === undefined) return;
-    await vscode.workspace.getConfiguration('ullage').update('followAgents', answer === FOLLOW ? 'on' : 'off', vscode.ConfigurationTarget.Global);
+    await vscode.workspace.getConfiguration('ullage').update('followAgents', answer === 'No' ? 'off' : 'on', vscode.ConfigurationTarget.Global);
     await this.configure();
+    if (answer === FOLLOW_AND_WIRE) await vscode.commands.executeCommand('ullage.wire');
   }
 
   /** Follows the setting after it was changed. */

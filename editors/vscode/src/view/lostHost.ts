@@ -3,9 +3,9 @@ import type * as vscode from 'vscode';
 
 import { errorText } from '../errors';
 import { pasteInto } from '../following/pasting';
-import { ContextLost } from '../protocol.gen';
+import { ContextGivenBack, ContextLost } from '../protocol.gen';
 import type { SessionModel } from '../session';
-import type { HostMessage, Lost } from './messages';
+import type { Given, HostMessage, Lost } from './messages';
 
 /** The most entries of a kind: more than a user reads, and few enough for a page that is drawn at once. */
 const LIMIT = 50;
@@ -47,13 +47,21 @@ export class LostHost {
 
   async #find(sessionId: string, editId: string): Promise<Lost> {
     try {
-      const { readable, counts, entries, brief } = await this.#options.model.request(ContextLost, { sessionId, editId, limit: LIMIT });
+      const [{ readable, counts, entries, brief }, given] = await Promise.all([
+        this.#options.model.request(ContextLost, { sessionId, editId, limit: LIMIT }),
+        this.#given(sessionId, editId),
+      ]);
       const terminal = brief === '' ? undefined : await this.#options.terminals.of(sessionId);
       this.#briefs.set(`${sessionId} ${editId}`, brief);
       const listed = entries.map(({ kind, text, detail, index }) => ({ kind, text, detail, index }));
-      return { editId, error: '', readable, counts, entries: listed, brief, terminal: terminal?.name ?? null };
+      return { editId, error: '', readable, counts, entries: listed, brief, terminal: terminal?.name ?? null, given };
     } catch (error) {
-      return { editId, error: errorText(error), readable: true, counts: {}, entries: [], brief: '', terminal: null };
+      return { editId, error: errorText(error), readable: true, counts: {}, entries: [], brief: '', terminal: null, given: [] };
     }
+  }
+
+  async #given(sessionId: string, editId: string): Promise<Given[]> {
+    const { rows } = await this.#options.model.request(ContextGivenBack, { sessionId });
+    return rows.filter((row) => row.editId === editId).map(({ at, why, counts, tokens, text }) => ({ at, why, counts, tokens, text }));
   }
 }

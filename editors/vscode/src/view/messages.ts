@@ -100,6 +100,9 @@ const question = object({
 /** A conversation that another program keeps in its own files. `run` is its number in a file that holds several. `here` means that it is about the open folder. */
 const found = object({ path: string, run: nullable(count), title: string, program: string, folder: string, changedAt: number, here: boolean });
 
+/** What a hook gave the agent back, and what that cost. */
+const given = object({ at: number, why: string, counts: record(count), tokens: count, text: string });
+
 /** What a compaction left out. `error` says why it is not known, or is empty. `readable` is false if the summary is encrypted. */
 const lost = object({
   editId: string,
@@ -112,6 +115,8 @@ const lost = object({
   brief: string,
   /** The terminal in which the agent runs, or null if none is known. */
   terminal: nullable(string),
+  /** What hooks gave back to the agent after this compaction, the oldest first. */
+  given: list(given),
 });
 
 const hit = object({ messageId: string, index: count, role: string, snippet: string });
@@ -215,6 +220,7 @@ export type Question = Guarded<typeof question>;
 export type Found = Guarded<typeof found>;
 export type Call = Guarded<typeof call>;
 export type Lost = Guarded<typeof lost>;
+export type Given = Guarded<typeof given>;
 export type Hit = Guarded<typeof hit>;
 export type PageMessageOf<T extends PageMessage['type']> = Extract<PageMessage, { type: T }>;
 export type HostMessageOf<T extends HostMessage['type']> = Extract<HostMessage, { type: T }>;

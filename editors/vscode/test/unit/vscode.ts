@@ -8,15 +8,24 @@ export const { Disposable, EventEmitter, Uri, MarkdownString, ThemeColor } = moc
 export const { languages, workspace } = mock;
 export const StatusBarAlignment = { Left: 1, Right: 2 };
 export const commands = { executeCommand: vi.fn(() => Promise.resolve()) };
+export const ProgressLocation = { Notification: 15, Window: 10 };
+export const QuickPickItemKind = { Separator: -1, Default: 0 };
+export const env = { clipboard: { writeText: vi.fn(() => Promise.resolve()) } };
+/** A progress notification that nobody cancels. */
+const progress = (_: unknown, work: (report: unknown, token: unknown) => unknown): unknown => work({ report: vi.fn() }, { isCancellationRequested: false });
 export const ConfigurationTarget = { Global: 1, Workspace: 2, WorkspaceFolder: 3 };
 export const window = {
+  createQuickPick: vi.fn(),
   createStatusBarItem: vi.fn(),
+  createTerminal: vi.fn(),
   onDidChangeActiveTerminal: vi.fn(),
   onDidCloseTerminal: vi.fn(),
+  setStatusBarMessage: vi.fn(),
   showErrorMessage: vi.fn(),
   showInformationMessage: vi.fn(),
   showQuickPick: vi.fn(),
   showWarningMessage: vi.fn(),
+  withProgress: vi.fn(progress),
 };
 export { CancellationTokenSource } from 'vscode-jsonrpc/node';
 export class CancellationError extends Error {}

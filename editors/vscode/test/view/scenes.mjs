@@ -96,6 +96,18 @@ export const SCENES = {
       await page.locator('.lost > summary').scrollIntoViewIfNeeded();
     },
   },
+  given: {
+    viewport: SLIM,
+    stub: { count: 60, archived: 46 },
+    act: async (page) => {
+      await page.evaluate(() => window.stub.post({ type: 'usage', usage: { ...window.stub.usage(150_000), agent: 'Claude Code', managedBy: 'agent', followed: true } }));
+      await page.locator('.session.followed').waitFor();
+      await page.locator('.marker .marker-head').scrollIntoViewIfNeeded();
+      await page.locator('.marker .marker-head').click();
+      await page.locator('.given > summary').click();
+      await page.locator('.given > summary').scrollIntoViewIfNeeded();
+    },
+  },
   failed: {
     viewport: NARROW,
     stub: { count: 20, canPrompt: true },

@@ -69,6 +69,10 @@ export function installStub({ count, archived = 0, window: size = 200_000, used 
       { kind: 'command', text: 'uv run alembic upgrade head', detail: 'passed', index: 22 },
       ...wide,
     ],
+    given: [{
+      at: Date.now() - 120_000, why: 'compact', counts: { constraint: 3, path: 11, error: 1 }, tokens: 1_204,
+      text: 'What the summary of the last compaction leaves out:\n\nSaid by the user:\n> #7 Never change the public API of src/auth, and do not touch the generated files.\n> #12 All times are in UTC.',
+    }],
   } });
   let state;
   window.acquireVsCodeApi = () => ({

@@ -13,7 +13,7 @@ import { example, usage } from '../../../test/unit/samples';
 import { item, marker } from '../../../test/unit/view/items';
 
 const golden = example('context.lost.result.json') as LostResult;
-const known: Lost = { editId: 'e1', error: '', readable: true, counts: golden.counts, entries: golden.entries, brief: golden.brief, terminal: 'zsh' };
+const known: Lost = { editId: 'e1', error: '', readable: true, counts: golden.counts, entries: golden.entries, brief: golden.brief, terminal: 'zsh', given: [] };
 const items = [item('m0'), item('m1', { archived: true }), item('m2', { archived: true }), item('e1-marker', { marker }), item('m9')];
 let root: HTMLElement;
 let sent: PageMessage[];
@@ -114,6 +114,22 @@ test('without a terminal there is no way to send', () => {
   open({ ...known, terminal: null });
   expect(find('.copy-lost').textContent).toBe('Copy');
   expect(root.querySelector('.send-lost')).toBeNull();
+});
+
+const receipt = { at: 1_000, why: 'compact', counts: { constraint: 3, path: 11 }, tokens: 1_204, text: 'Said by the user:\n> #3 <b>Never</b> round.' };
+
+test('what a hook gave back is a line at the marker with its cost, and unfolds to the text', () => {
+  open({ ...known, given: [receipt, { ...receipt, why: 'resume', counts: { path: 1 }, tokens: 40 }] });
+  const [first, second] = words('.given > summary');
+  expect(first).toMatch(/^Given back: 3 constraints, 11 files, 1,204 tokens right after the compaction, /);
+  expect(second).toMatch(/^Given back: 1 file, 40 tokens when the session was resumed, /);
+  expect(words('.given-text')[0]).toBe(receipt.text);
+  expect(root.querySelector('.given b')).toBeNull();
+});
+
+test('what was given back is shown where nothing is listed as left out, too', () => {
+  open({ ...known, ...nothing, given: [receipt] });
+  expect(words('.given > summary')).toHaveLength(1);
 });
 
 const nothing = { counts: {}, entries: [], brief: '', terminal: null };

@@ -1,6 +1,6 @@
 /** The words for what a compaction left out. Pure. */
 import { full } from '../../figures';
-import type { Lost } from '../messages';
+import type { Given, Lost } from '../messages';
 
 const TITLES: Readonly<Record<string, string>> = {
   constraint: 'Constraints',
@@ -24,6 +24,23 @@ export function lostWords({ error, readable, counts }: Pick<Lost, 'error' | 'rea
   const kinds = Object.entries(counts).map(([kind, count]) => counted(kind, count));
   return kinds.length === 0 ? 'Left out: nothing that was looked for.' : `Left out: ${kinds.join(', ')}`;
 }
+
+/** Returns `Given back: 3 constraints, 11 files, 1,204 tokens`. */
+export function givenWords({ counts, tokens }: Pick<Given, 'counts' | 'tokens'>): string {
+  const kinds = Object.entries(counts).map(([kind, count]) => counted(kind, count));
+  return `Given back: ${[...kinds, `${full(tokens)} tokens`].join(', ')}`;
+}
+
+/** Returns when it was given back, apart from the time. */
+export function givenWhen(why: string): string {
+  return MOMENTS[why] ?? why;
+}
+
+const MOMENTS: Readonly<Record<string, string>> = {
+  compact: 'right after the compaction',
+  resume: 'when the session was resumed',
+  prompt: 'with the next prompt',
+};
 
 function counted(kind: string, count: number): string {
   const noun = kindTitle(kind).toLowerCase();

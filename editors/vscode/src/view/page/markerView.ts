@@ -3,6 +3,7 @@ import { full, messages } from '../../figures';
 import type { Marker } from '../messages';
 import { age } from './ages';
 import { button, type Child, h } from './dom';
+import { drawGiven } from './givenView';
 import { icon } from './icons';
 import { drawLost } from './lostView';
 import type { MarkerRow } from './rows';
@@ -40,6 +41,7 @@ function drawBody(row: MarkerRow, context: RowContext): HTMLElement {
     {},
     h('div.figures', {}, figures(marker)),
     drawLost(row, context),
+    ...drawGiven(row, context),
     h('div.prose.summary', {}, ...drawSummary(row, context)),
     ...drawLedger(row, context),
     context.asking === row.key ? drawQuestion(row, context) : drawActions(row, context),

@@ -3,12 +3,13 @@ import { expect, test } from 'vitest';
 import type * as vscode from 'vscode';
 
 import { asPaste } from '../../../src/following/pasting';
-import type { LostResult } from '../../../src/protocol.gen';
+import { ContextGivenBack, type GivenBackResult, type LostResult, type Method } from '../../../src/protocol.gen';
 import { LostHost } from '../../../src/view/lostHost';
 import type { HostMessage } from '../../../src/view/messages';
 import { example } from '../samples';
 
 const golden = example('context.lost.result.json') as LostResult;
+const given = example('context.givenBack.result.json') as GivenBackResult;
 
 /** A terminal that keeps what is typed into it. */
 class Typed {
@@ -22,7 +23,7 @@ function hosted(answer: () => Promise<LostResult>, terminals: readonly (Typed | 
   const posted: HostMessage[] = [];
   const left = [...terminals];
   const host = new LostHost({
-    model: { request: (() => answer()) as never },
+    model: { request: ((method: Method<unknown, unknown>) => (method === ContextGivenBack ? Promise.resolve(given) : answer())) as never },
     terminals: { of: () => Promise.resolve(left.shift() as vscode.Terminal | undefined) },
     post: (message) => posted.push(message),
   });
@@ -66,4 +67,13 @@ test('a failure is shown at the marker', async () => {
 test('a paste has no line feed and nothing that ends it early', () => {
   expect(asPaste('one\r\ntwo\nthree')).toBe('\u001b[200~one\rtwo\rthree\u001b[201~');
   expect(asPaste('a\u001b[201~\rb\u009b201~c\u0003')).toBe('\u001b[200~a[201~b201~c\u001b[201~');
+});
+
+test('what hooks gave back comes with the compaction that it was given after, and with no other', async () => {
+  const { host, posted } = hosted(() => Promise.resolve(golden), []);
+  const [row] = given.rows;
+  await host.show('s_5', row?.editId ?? '');
+  await host.show('s_5', 'e_1');
+  const rows = posted.map((message) => (message.type === 'lost' ? message.lost.given : undefined));
+  expect(rows).toEqual([[{ at: row?.at, why: 'compact', counts: { constraint: 1 }, tokens: 31, text: row?.text }], []]);
 });

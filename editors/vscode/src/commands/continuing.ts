@@ -1,0 +1,138 @@
+/** Commands that continue a conversation in a new session of an agent. Each shows how full that will be before it is written. */
+import * as vscode from 'vscode';
+
+import { commandLine, figureOf, waysOf, type Way } from '../continuingText';
+import { errorKind, errorText, isCancelled } from '../errors';
+import { asLabel } from '../labels';
+import { ContinuingChoices, ContinuingPreview, ContinuingWrite, type ContinuingPreviewParams, type ContinuingResult } from '../protocol.gen';
+import type { Ullage } from '../ullage';
+import { activeSession, withProgress, type Command } from './guard';
+import { pickMessage } from './messages';
+
+/** Shows all ways to continue the conversation, each with its figure. */
+export const continueSession: Command = async (ullage) => {
+  const sessionId = subject(ullage);
+  const choices = await ullage.sessions.request(ContinuingChoices, { sessionId });
+  if (choices.agents.length === 0) throw new Error('No agent is known in which this conversation could be continued.');
+  const chosen = await pickWay(ullage, sessionId, waysOf(choices));
+  if (!chosen) return;
+  if (chosen.preview) await resume(ullage, chosen.preview);
+  else await continueAfter(ullage, sessionId);
+};
+
+export const compactInto: Command = (ullage) => previewAndResume(ullage, { sessionId: subject(ullage) });
+
+export const undoOwn: Command = (ullage) => previewAndResume(ullage, { sessionId: subject(ullage), beforeCompaction: true });
+
+/** Returns the command that continues the conversation in another agent: whole if that leaves room there, else compacted. */
+export function continueIn(agent: string): Command {
+  return async (ullage) => {
+    const sessionId = subject(ullage);
+    const whole = await plan(ullage, { sessionId, agent, compacted: false });
+    const limit = whole.compactsAt ?? whole.size;
+    const fits = limit === null || whole.used < limit;
+    await resume(ullage, fits ? whole : await plan(ullage, { sessionId, agent, compacted: true }));
+  };
+}
+
+function subject(ullage: Ullage): string {
+  return ullage.subjectId ?? activeSession(ullage);
+}
+
+async function continueAfter(ullage: Ullage, sessionId: string): Promise<void> {
+  const message = await pickMessage(ullage, sessionId, 'Continue as it was after this message');
+  if (message) await previewAndResume(ullage, { sessionId, messageId: message.messageId });
+}
+
+async function previewAndResume(ullage: Ullage, params: ContinuingPreviewParams): Promise<void> {
+  await resume(ullage, await plan(ullage, params));
+}
+
+function plan(ullage: Ullage, params: ContinuingPreviewParams): Thenable<ContinuingResult> {
+  return withProgress('Planning a new session', (_, token) => ullage.sessions.request(ContinuingPreview, params, token));
+}
+
+interface WayItem extends vscode.QuickPickItem {
+  readonly way: Way;
+  readonly preview?: ContinuingResult;
+}
+
+/** Lets the user choose a way. The figures come one after the other; a way that is not possible says why, and can't be chosen. */
+async function pickWay(ullage: Ullage, sessionId: string, ways: readonly Way[]): Promise<WayItem | undefined> {
+  const pick = vscode.window.createQuickPick<WayItem>();
+  const source = new vscode.CancellationTokenSource();
+  pick.title = 'Continue in a New Session';
+  pick.placeholder = 'Nothing is written yet, and this conversation stays as it is';
+  pick.ignoreFocusOut = true;
+  pick.items = ways.map((way) => ({ way, label: way.label, detail: way.params ? 'Counting…' : 'Choose the message next' }));
+  try {
+    return await new Promise((resolve) => {
+      pick.onDidAccept(() => {
+        const [item] = pick.activeItems;
+        if (item && (item.preview ?? !item.way.params)) resolve(item);
+      });
+      pick.onDidHide(() => { resolve(undefined); });
+      pick.show();
+      void fillIn(ullage, sessionId, pick, source.token);
+    });
+  } finally {
+    source.cancel();
+    pick.dispose();
+  }
+}
+
+async function fillIn(ullage: Ullage, sessionId: string, pick: vscode.QuickPick<WayItem>, token: vscode.CancellationToken): Promise<void> {
+  pick.busy = true;
+  for (const [at, { way }] of pick.items.entries()) {
+    if (!way.params) continue;
+    const known = await ullage.sessions.request(ContinuingPreview, { sessionId, ...way.params }, token).then(
+      (preview) => ({ preview, detail: [figureOf(preview), ...preview.notes].join(' · ') }),
+      (error: unknown) => (isCancelled(error) ? undefined : { detail: `$(circle-slash) ${asLabel(errorText(error))}` }),
+    );
+    // The user has chosen, or gone.
+    if (!known || token.isCancellationRequested) return;
+    const [active] = pick.activeItems;
+    pick.items = pick.items.map((item, place) => (place === at ? { ...item, ...known } : item));
+    // New items move the highlight to the first one.
+    const again = pick.items.find((item) => item.way === active?.way);
+    if (again) pick.activeItems = [again];
+  }
+  pick.busy = false;
+}
+
+interface Step extends vscode.QuickPickItem {
+  readonly act: (written: ContinuingResult) => Promise<void>;
+}
+
+/** Shows the figure of a new session. If the user agrees, writes it and resumes it in a terminal. */
+async function resume(ullage: Ullage, preview: ContinuingResult): Promise<void> {
+  const steps: readonly Step[] = [
+    { label: `$(terminal) Write it, and resume it in a terminal`, detail: asLabel(preview.shell), act: resumeInTerminal },
+    { label: '$(copy) Write it, and copy the command', detail: asLabel(preview.path), act: copyCommand },
+  ];
+  const chosen = await vscode.window.showQuickPick(steps, {
+    title: `${preview.agent}: ${figureOf(preview)}`,
+    placeHolder: preview.notes.join(' ') || 'A new session. This conversation stays as it is.',
+    ignoreFocusOut: true,
+  });
+  if (!chosen) return;
+  try {
+    await chosen.act(await ullage.sessions.request(ContinuingWrite, { previewId: preview.previewId }));
+  } catch (error) {
+    if (errorKind(error) !== 'PreviewExpired') throw error;
+    throw new Error(`${errorText(error)} Choose the command again.`, { cause: error });
+  }
+}
+
+function resumeInTerminal({ agent, cwd, command }: ContinuingResult): Promise<void> {
+  const terminal = vscode.window.createTerminal({ name: agent, cwd });
+  terminal.show(false);
+  // The user's shell knows where the agent's program is; VS Code may not.
+  terminal.sendText(commandLine(command, process.platform === 'win32'));
+  return Promise.resolve();
+}
+
+async function copyCommand({ shell }: ContinuingResult): Promise<void> {
+  await vscode.env.clipboard.writeText(shell);
+  vscode.window.setStatusBarMessage(`Copied: ${shell}`, 4_000);
+}

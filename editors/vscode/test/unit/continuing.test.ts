@@ -1,0 +1,138 @@
+/** New sessions of agents: the words about them, and that nothing is written before the user agrees. */
+import { beforeEach, expect, test, vi } from 'vitest';
+
+import { compactInto, continueIn, continueSession, undoOwn } from '../../src/commands/continuing';
+import { commandLine, figureOf, waysOf } from '../../src/continuingText';
+import { ContinuingChoices, ContinuingPreview, ContinuingWrite, type ContinuingChoicesResult, type ContinuingResult, type Method } from '../../src/protocol.gen';
+import type { Ullage } from '../../src/ullage';
+import { example } from './samples';
+import { env, window } from './vscode';
+
+const preview = example('continuing.preview.result.json') as ContinuingResult;
+const choices = example('continuing.choices.result.json') as ContinuingChoicesResult;
+const terminal = { show: vi.fn(), sendText: vi.fn() };
+
+beforeEach(() => {
+  vi.clearAllMocks();
+  window.createTerminal.mockReturnValue(terminal);
+});
+
+type Request = readonly [name: string, params: unknown];
+
+/** Answers requests, and lists them. A preview is what `planned` returns for its params. */
+function opened(planned: (params: Record<string, unknown>) => ContinuingResult = () => preview): { readonly ullage: Ullage; readonly requests: Request[] } {
+  const requests: Request[] = [];
+  const answer = (method: Method<unknown, unknown>, params: Record<string, unknown>): unknown => {
+    requests.push([method.name, params]);
+    if (method === ContinuingChoices) return choices;
+    return method === ContinuingPreview ? planned(params) : { ...preview, written: true };
+  };
+  const request = (method: Method<unknown, unknown>, params: Record<string, unknown>): Promise<unknown> => Promise.resolve().then(() => answer(method, params));
+  return { ullage: { subjectId: 's_5', sessions: { request } } as unknown as Ullage, requests };
+}
+
+const names = (requests: readonly Request[]): string[] => requests.map(([name]) => name);
+
+test('the figure says how full the new session is, of what, and what it leaves out', () => {
+  expect(figureOf(preview)).toBe('31,240 of 200,000 tokens (16%), 92,160 before · 14 messages, 44 left out');
+  expect(figureOf({ ...preview, size: null, before: null, leftOut: 0, messages: 1 })).toBe('31,240 tokens · 1 message');
+});
+
+test('the ways in the own agent come first, and an undo only where the agent has compacted', () => {
+  const labels = (found: ContinuingChoicesResult): string[] => waysOf(found).map(({ label }) => label.replace(/\$\([\w-]+\) /, ''));
+  expect(labels(choices)).toEqual([
+    'Claude Code: compacted by Ullage',
+    'Claude Code: as it was before its compaction',
+    'Claude Code: as it was after a message…',
+    'Codex: the whole context',
+    'Codex: compacted by Ullage',
+  ]);
+  expect(labels({ ...choices, beforeCompaction: false })).not.toContain('Claude Code: as it was before its compaction');
+});
+
+test('a word that a shell would divide is quoted', () => {
+  expect(commandLine(['claude', '--resume', '7b1f-0c'], false)).toBe('claude --resume 7b1f-0c');
+  expect(commandLine(['a b', "it's", '$(x)'], false)).toBe(`'a b' 'it'\\''s' '$(x)'`);
+  expect(commandLine(['a b', 'c'], true)).toBe('"a b" c');
+});
+
+test('the figure is shown before anything is written, and a user who goes back writes nothing', async () => {
+  const { ullage, requests } = opened();
+  window.showQuickPick.mockResolvedValueOnce(undefined);
+  await compactInto(ullage);
+  expect(window.showQuickPick.mock.calls[0]?.[1]).toMatchObject({ title: `Claude Code: ${figureOf(preview)}` });
+  expect(requests).toEqual([[ContinuingPreview.name, { sessionId: 's_5' }]]);
+  expect(window.createTerminal).not.toHaveBeenCalled();
+});
+
+test('with the user’s yes exactly the preview is written, and resumed in a terminal in its folder', async () => {
+  const { ullage, requests } = opened();
+  window.showQuickPick.mockImplementationOnce((items: readonly unknown[]) => Promise.resolve(items[0]));
+  await undoOwn(ullage);
+  expect(requests).toEqual([
+    [ContinuingPreview.name, { sessionId: 's_5', beforeCompaction: true }],
+    [ContinuingWrite.name, { previewId: preview.previewId }],
+  ]);
+  expect(window.createTerminal).toHaveBeenCalledWith({ name: 'Claude Code', cwd: preview.cwd });
+  expect(terminal.sendText).toHaveBeenCalledWith(preview.command.join(' '));
+});
+
+test('the command can be copied in place of being run', async () => {
+  const { ullage } = opened();
+  window.showQuickPick.mockImplementationOnce((items: readonly unknown[]) => Promise.resolve(items[1]));
+  await compactInto(ullage);
+  expect(env.clipboard.writeText).toHaveBeenCalledWith(preview.shell);
+  expect(window.createTerminal).not.toHaveBeenCalled();
+});
+
+test.each([
+  ['whole, where it fits', 90_000, [false]],
+  ['compacted, where the other agent would compact it at once', 170_000, [false, true]],
+])('another agent gets the conversation %s', async (_, used, compacted) => {
+  const { ullage, requests } = opened((params) => (params['compacted'] === true ? preview : { ...preview, used }));
+  await continueIn('codex')(ullage);
+  expect(requests.map(([, params]) => params)).toEqual(compacted.map((each) => ({ sessionId: 's_5', agent: 'codex', compacted: each })));
+});
+
+/** A picker whose user chooses an item once its figure has come. */
+class ChoosingPick {
+  readonly show = vi.fn();
+  readonly dispose = vi.fn();
+  readonly shown: string[][] = [];
+  activeItems: readonly unknown[] = [];
+  busy = false;
+  #items: readonly { label: string; detail?: string }[] = [];
+  #accept: () => void = () => undefined;
+  get items(): readonly { label: string; detail?: string }[] {
+    return this.#items;
+  }
+  set items(items: readonly { label: string; detail?: string }[]) {
+    this.#items = items;
+    this.shown.push(items.map(({ detail = '' }) => detail));
+  }
+  onDidHide(): void { /* the user stays */ }
+  onDidAccept(accept: () => void): void { this.#accept = accept; }
+  choose(at: number): void {
+    this.activeItems = [this.#items[at]];
+    this.#accept();
+  }
+}
+
+test('the picker shows a figure for each way, and why a way is not possible', async () => {
+  const pick = new ChoosingPick();
+  window.createQuickPick.mockReturnValue(pick);
+  const { ullage, requests } = opened((params) => {
+    if (params['agent'] === 'codex') throw new Error('no new session can be made');
+    return preview;
+  });
+  const done = continueSession(ullage);
+  await vi.waitFor(() => { expect(pick.items.at(-1)?.detail).toContain('no new session can be made'); });
+  expect(pick.shown[0]).toEqual(['Counting…', 'Counting…', 'Choose the message next', 'Counting…', 'Counting…']);
+  expect(pick.items[1]?.detail).toBe(figureOf(preview));
+  pick.choose(3);
+  expect(window.showQuickPick).not.toHaveBeenCalled();
+  pick.choose(1);
+  await done;
+  expect(window.showQuickPick).toHaveBeenCalledTimes(1);
+  expect(names(requests)).not.toContain(ContinuingWrite.name);
+});

@@ -1,0 +1,100 @@
+/** Ullage in agents' settings: the user sees the change first, and exactly that change is made. */
+import { beforeEach, expect, test, vi } from 'vitest';
+import { ResponseError } from 'vscode-languageclient/node';
+
+import { unwire, wire } from '../../src/commands/wiring';
+import { AgentsUnwire, AgentsWire, type Method, type WiringResult } from '../../src/protocol.gen';
+import type { Ullage } from '../../src/ullage';
+import { example } from './samples';
+import { window } from './vscode';
+
+const previewed = example('agents.wire.preview.result.json') as WiringResult;
+const made = example('agents.wire.result.json') as WiringResult;
+const expired = new ResponseError(1105, 'the settings have changed', { kind: 'PreviewExpired' });
+
+beforeEach(() => { vi.resetAllMocks(); });
+
+interface Opened {
+  readonly ullage: Ullage;
+  readonly requests: unknown[];
+  readonly shown: string[];
+  readonly closed: string[];
+}
+
+/** Answers previews with `preview`; of the changes the first fail with `failures`. */
+function opened(preview: WiringResult, failures: readonly Error[] = []): Opened {
+  const left = [...failures];
+  const [requests, shown, closed]: [unknown[], string[], string[]] = [[], [], []];
+  const request = (method: Method<unknown, unknown>, params: { dryRun?: boolean }): Promise<WiringResult> => {
+    requests.push([method.name, params]);
+    if (params.dryRun) return Promise.resolve(preview);
+    const failure = left.shift();
+    return failure ? Promise.reject(failure) : Promise.resolve(made);
+  };
+  const show = (title: string): Promise<() => Promise<void>> => {
+    shown.push(title);
+    return Promise.resolve(() => Promise.resolve(closed.push(title)).then());
+  };
+  return { ullage: { sessions: { request }, differences: { show } } as unknown as Ullage, requests, shown, closed };
+}
+
+const said = (): unknown => window.showInformationMessage.mock.calls.at(-1)?.[0];
+
+test('the difference is shown, and nothing is changed without a yes', async () => {
+  const { ullage, requests, shown, closed } = opened(previewed);
+  await wire(ullage);
+  expect(shown).toEqual(['Claude Code: settings.json (/home/ada/.claude/settings.json)']);
+  expect(closed).toEqual(shown);
+  expect(requests).toEqual([[AgentsWire.name, { dryRun: true }], [AgentsWire.name, { agent: 'claude-code', dryRun: true }]]);
+});
+
+test('with a yes the previewed change is made, and the user is told when it takes effect', async () => {
+  window.showInformationMessage.mockResolvedValueOnce('Add');
+  const { ullage, requests } = opened(previewed);
+  await wire(ullage);
+  expect(requests.at(-1)).toEqual([AgentsWire.name, { agent: 'claude-code', previewId: previewed.previewId }]);
+  expect(said()).toBe('Added to Claude Code. It takes effect in its next session.');
+});
+
+test('settings that change while the user reads are shown again', async () => {
+  window.showInformationMessage.mockResolvedValueOnce('Add').mockResolvedValueOnce('Add');
+  const { ullage, shown } = opened(previewed, [expired]);
+  await wire(ullage);
+  expect(shown).toHaveLength(2);
+  expect(said()).toMatch(/^Added to/);
+});
+
+test('another failure is passed on, and the difference is closed', async () => {
+  window.showInformationMessage.mockResolvedValueOnce('Add');
+  const { ullage, shown, closed } = opened(previewed, [new Error('cannot write')]);
+  await expect(wire(ullage)).rejects.toThrow('cannot write');
+  expect(closed).toEqual(shown);
+});
+
+test('of several agents the user chooses', async () => {
+  const [agent] = previewed.agents;
+  if (!agent) throw new Error('the example has no agent');
+  const { ullage, requests } = opened({ ...previewed, agents: [agent, { ...agent, agent: 'Codex', word: 'codex' }] });
+  window.showQuickPick.mockImplementationOnce((items: readonly unknown[]) => Promise.resolve(items.slice(1)));
+  await wire(ullage);
+  expect(requests.at(-1)).toEqual([AgentsWire.name, { agent: 'codex', dryRun: true }]);
+});
+
+test.each([
+  ['no agent is there', wire, { ...previewed, agents: [] }, /^No agent is on this machine/],
+  ['it is there already', wire, { ...previewed, agents: previewed.agents.map((agent) => ({ ...agent, files: [] })) }, /^Claude Code has it already/],
+  ['nothing is to be taken out', unwire, previewed, /^Ullage is in no agent’s settings/],
+])('where %s nothing is asked', async (_, command, preview, words) => {
+  const { ullage, shown } = opened(preview);
+  await command(ullage);
+  expect(said()).toMatch(words);
+  expect(shown).toEqual([]);
+});
+
+test('what was added is taken out again after the same question', async () => {
+  window.showInformationMessage.mockResolvedValueOnce('Take Out');
+  const wired = { ...previewed, agents: previewed.agents.map((agent) => ({ ...agent, wired: true })) };
+  const { ullage, requests } = opened(wired);
+  await unwire(ullage);
+  expect(requests.at(-1)).toEqual([AgentsUnwire.name, { agent: 'claude-code', previewId: previewed.previewId }]);
+});
