@@ -1,6 +1,6 @@
 """Spells the names of methods for each language, and names the agents that commands are made for."""
 
-from ullage.agents.table import AGENTS
+from ullage.agents.table import AGENTS, word_of
 
 
 def constant(method: str) -> str:
@@ -11,4 +11,4 @@ def constant(method: str) -> str:
 
 def writable_agents() -> list[tuple[str, str]]:
     """Returns the word in commands and the name of each agent whose sessions can be written."""
-    return [(agent.wiring.word, agent.name) for agent in AGENTS if agent.writer and agent.wiring]
+    return [(word_of(agent), agent.name) for agent in AGENTS if agent.writer]

@@ -197,7 +197,8 @@ def _writable_agents() -> str:
         f"  {{ word: {json.dumps(word)}, agent: {json.dumps(name)} }},\n" for word, name in writable_agents()
     )
     doc = _comment("The agents whose sessions can be written. `word` is the agent's name in commands.")
-    return f"{doc}export const writableAgents: readonly {{ readonly word: string; readonly agent: string }}[] = [\n{lines}];\n"
+    kind = "readonly { readonly word: string; readonly agent: string }[]"
+    return f"{doc}export const writableAgents: {kind} = [\n{lines}];\n"
 
 
 def _maxima() -> str:

@@ -2030,6 +2030,7 @@ export const agentFolders: Readonly<Record<string, readonly string[]>> = {
 /** The agents whose sessions can be written. `word` is the agent's name in commands. */
 export const writableAgents: readonly { readonly word: string; readonly agent: string }[] = [
   { word: "claude-code", agent: "Claude Code" },
+  { word: "codex", agent: "Codex" },
 ];
 
 /** The largest number that the server accepts, by the type of the params and the name of the member. */

@@ -15,8 +15,8 @@ const FOLLOW_AND_WIRE = 'Follow, and give back…';
 const LOOK_AGAIN = 3_000;
 const QUESTION =
   'Coding agents have conversations on this machine. Show here how full they are, and warn before one is compacted? ' +
-  'Ullage reads the agents’ files on this machine and changes none of them. The setting ullage.followAgents takes this back. ' +
-  'It can also have agents run it when they compact, to give back what their summary leaves out: you see that change of their settings first.';
+  'Ullage only reads the agents’ files. The setting ullage.followAgents takes this back. ' +
+  '“Give back” also shows you a change of the agents’ settings: they then get back what their compactions leave out.';
 
 /** The functions of the connection that are used here. */
 export interface FollowingDoor {

@@ -1,0 +1,140 @@
+"""Makes new sessions of agents from the conversations of a workspace, for its doors."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ullage.agents.agent import Agent
+from ullage.agents.table import AGENTS, agent_of_format, word_of
+from ullage.app.scratch import reading_settings, throwaway_workspace
+from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
+from ullage.model.events import Event, MessageAppended
+from ullage.model.settings import Settings
+from ullage.policy.evidence import Compacted
+from ullage.service.continuing.continuation import write_continuation
+from ullage.service.continuing.prepare import Prepared, prepare_continuation
+from ullage.service.continuing.wanted import BUDGET, WantedContext, choose_context
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.imports import copied_session
+from ullage.service.ports.continuing import Choices, PlannedSession, WantedSession, WritableAgent
+from ullage.system.created_files import LocalNewFiles
+from ullage.watch.finder import machine_of_paths
+
+# Planned sessions that are kept until they are written: more than a picker offers at once. Each has its file's content.
+_MOST = 12
+
+
+class SessionContinuing:
+    """New sessions of agents, from the conversations of a workspace; see `ContinuesSessions`."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._planned: OrderedDict[str, Prepared] = OrderedDict()
+
+    async def choices(self, session_id: str) -> Choices:
+        """Returns how a conversation can be continued; see `ContinuesSessions.choices`."""
+        conversation = self._workspace.open(session_id)
+        own = _agent_of(conversation)
+        agents = [agent for agent in AGENTS if agent.writer]
+        found = [WritableAgent(agent=agent.name, word=word_of(agent), is_own=agent is own) for agent in agents]
+        return Choices(
+            agents=tuple(sorted(found, key=lambda one: not one.is_own)),
+            before_compaction=_can_go_back(self._read(conversation).events),
+        )
+
+    async def plan(self, wanted: WantedSession) -> PlannedSession:
+        """Returns a new session; see `ContinuesSessions.plan`."""
+        conversation = self._workspace.open(wanted.session_id)
+        transcript, origin = self._read(conversation), conversation.transcript.origin
+        context = _context(wanted, transcript.events)
+        settings = replace(reading_settings(transcript.model, None), models=self._workspace.settings.models)
+        learned = (origin.format, self._workspace.compactions(origin.format)) if origin else None
+        # In a thread with a loop of its own: a long conversation takes seconds, and other requests don't wait for it.
+        prepared = await asyncio.to_thread(_prepare, transcript, context, settings, learned)
+        planned = _planned(prepared)
+        self._planned[planned.id] = prepared
+        while len(self._planned) > _MOST:
+            self._planned.popitem(last=False)
+        return planned
+
+    async def write(self, planned_id: str) -> PlannedSession:
+        """Writes a planned session; see `ContinuesSessions.write`."""
+        prepared = self._planned.get(planned_id)
+        if prepared is None:
+            raise PreviewExpired("this new session is written already, or was planned too long ago; preview it again")
+        await asyncio.to_thread(write_continuation, LocalNewFiles(), prepared.continuation)
+        self._planned.pop(planned_id, None)
+        return _planned(prepared)
+
+    def _read(self, conversation: Conversation) -> ImportedTranscript:
+        return copied_session(conversation, self._workspace.ports.store.read(conversation.id))
+
+
+def _prepare(
+    transcript: ImportedTranscript,
+    wanted: WantedContext,
+    settings: Settings,
+    learned: tuple[str, Sequence[Compacted]] | None,
+) -> Prepared:
+    with throwaway_workspace(settings) as scratch:
+        if learned is not None:
+            scratch.keep_compactions(*learned)
+        return asyncio.run(prepare_continuation(scratch, transcript, wanted, machine_of_paths(), str(Path.cwd())))
+
+
+def _context(wanted: WantedSession, events: Sequence[Event]) -> WantedContext:
+    return WantedContext(
+        agent=wanted.agent,
+        before_compaction=wanted.before_compaction,
+        from_message=_number_of(wanted.message_id, events) if wanted.message_id is not None else None,
+        compacted=wanted.compacted,
+        budget=wanted.budget or BUDGET,
+        focus=wanted.focus,
+    )
+
+
+def _number_of(message_id: str, events: Sequence[Event]) -> int:
+    """Returns the number of a message, counted from 1."""
+    ids = [event.message.id for event in events if isinstance(event, MessageAppended)]
+    if message_id not in ids:
+        raise MessageNotFound(f"no message {message_id!r} in this session")
+    return ids.index(message_id) + 1
+
+
+def _can_go_back(events: Sequence[Event]) -> bool:
+    try:
+        choose_context(events, WantedContext(before_compaction=True))
+    except InvalidRequest:
+        return False
+    return True
+
+
+def _agent_of(conversation: Conversation) -> Agent | None:
+    origin = conversation.transcript.origin
+    return agent_of_format(origin.format) if origin else None
+
+
+def _planned(prepared: Prepared) -> PlannedSession:
+    made = prepared.continuation
+    return PlannedSession(
+        id=made.session.id,
+        agent=made.agent,
+        agent_session_id=made.session.id,
+        path=made.path,
+        cwd=made.session.cwd,
+        command=made.command,
+        shell=made.shell_command,
+        messages=prepared.messages,
+        left_out=prepared.left_out,
+        used=prepared.used,
+        hidden=prepared.hidden,
+        before=prepared.before,
+        size=prepared.size,
+        compacts_at=prepared.compacts_at,
+        notes=prepared.notes,
+    )
