@@ -7,6 +7,8 @@ const ID = '11111111-2222-3333-4444-555555555555';
 export class ClaudeFile {
   readonly file: string;
   #lines = 0;
+  /** The record that the next one follows. */
+  #last: string | null = null;
 
   /** Makes the folder of the file, but not the file. `home` is what `CLAUDE_CONFIG_DIR` names. */
   constructor(home: string) {
@@ -16,21 +18,23 @@ export class ClaudeFile {
 
   /** Adds a prompt and an answer, after which the context has `tokens` tokens. `cwd` is the folder that the agent works in. */
   say(cwd: string, prompt: string, tokens: number): void {
-    const [before, asked, answered] = [this.#lines, (this.#lines += 1), (this.#lines += 1)];
+    const [before, asked, answered] = [this.#last, (this.#lines += 1), (this.#lines += 1)];
     const usage = { input_tokens: tokens - 10, output_tokens: 10 };
     const answer = { id: `msg_u${answered}`, role: 'assistant', model: 'claude-opus-4-6', stop_reason: 'end_turn', usage, content: [{ type: 'text', text: 'Done.' }] };
     this.#append(
-      { ...facts(cwd), type: 'user', uuid: `u${asked}`, parentUuid: before > 0 ? `u${before}` : null, message: { role: 'user', content: prompt } },
+      { ...facts(cwd), type: 'user', uuid: `u${asked}`, parentUuid: before, message: { role: 'user', content: prompt } },
       { ...facts(cwd), type: 'assistant', uuid: `u${answered}`, parentUuid: `u${asked}`, message: answer },
     );
+    this.#last = `u${answered}`;
   }
 
   /** Adds a compaction by the agent itself, at `tokens` tokens, with its summary. */
   compact(cwd: string, tokens: number, summary: string): void {
     this.#append(
-      { ...facts(cwd), type: 'system', subtype: 'compact_boundary', uuid: 'b1', parentUuid: null, logicalParentUuid: `u${this.#lines}`, content: 'Conversation compacted', compactMetadata: { trigger: 'auto', preTokens: tokens } },
+      { ...facts(cwd), type: 'system', subtype: 'compact_boundary', uuid: 'b1', parentUuid: null, logicalParentUuid: this.#last, content: 'Conversation compacted', compactMetadata: { trigger: 'auto', preTokens: tokens } },
       { ...facts(cwd), type: 'user', uuid: 'b2', parentUuid: 'b1', isCompactSummary: true, message: { role: 'user', content: summary } },
     );
+    this.#last = 'b2';
   }
 
   #append(...records: readonly object[]): void {
