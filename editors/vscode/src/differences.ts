@@ -7,6 +7,13 @@ import type { FileDifference } from './protocol.gen';
 
 const SCHEME = 'ullage-difference';
 
+/** A file before and after, as documents. */
+interface Sides {
+  readonly file: vscode.Uri;
+  readonly before: vscode.Uri;
+  readonly after: vscode.Uri;
+}
+
 export class Differences implements vscode.Disposable {
   readonly #texts = new Map<string, string>();
   readonly #registration: vscode.Disposable;
@@ -18,26 +25,35 @@ export class Differences implements vscode.Disposable {
     });
   }
 
-  /** Shows a change, and returns a function that closes it. A file that is not there is empty. */
-  async show(title: string, { path: file, before, after }: FileDifference): Promise<() => Promise<void>> {
-    this.#shown += 1;
-    // The name at the end decides the language.
-    const [left, right] = ['before', 'after'].map((side) => vscode.Uri.from({ scheme: SCHEME, path: `/${this.#shown}/${side}/${path.basename(file)}` })) as [vscode.Uri, vscode.Uri];
-    this.#texts.set(left.toString(), before ?? '');
-    this.#texts.set(right.toString(), after ?? '');
-    await vscode.commands.executeCommand('vscode.diff', left, right, title, { preview: false });
+  /** Shows the changes of files, all in one editor, and returns a function that closes it. A file that is not there is empty. */
+  async show(name: string, files: readonly FileDifference[]): Promise<() => Promise<void>> {
+    const sides = files.map((file) => this.#sidesOf(file));
+    const [first, ...others] = sides;
+    const title = `${name}: ${files.map((file) => path.basename(file.path)).join(', ')}`;
+    if (first && others.length === 0) await vscode.commands.executeCommand('vscode.diff', first.before, first.after, `${title} (${first.file.fsPath})`, { preview: false });
+    else if (first) await vscode.commands.executeCommand('vscode.changes', title, sides.map(({ file, before, after }) => [file, before, after]));
     return async () => {
-      await vscode.window.tabGroups.close(tabsOf(right));
-      for (const uri of [left, right]) this.#texts.delete(uri.toString());
+      await vscode.window.tabGroups.close(tabsOf(title));
+      for (const { before, after } of sides) for (const uri of [before, after]) this.#texts.delete(uri.toString());
     };
   }
 
   dispose(): void {
     this.#registration.dispose();
   }
+
+  #sidesOf(file: FileDifference): Sides {
+    this.#shown += 1;
+    // The name at the end decides the language.
+    const uriOf = (side: string): vscode.Uri => vscode.Uri.from({ scheme: SCHEME, path: `/${this.#shown}/${side}/${path.basename(file.path)}` });
+    const sides = { file: vscode.Uri.file(file.path), before: uriOf('before'), after: uriOf('after') };
+    this.#texts.set(sides.before.toString(), file.before ?? '');
+    this.#texts.set(sides.after.toString(), file.after ?? '');
+    return sides;
+  }
 }
 
-function tabsOf(uri: vscode.Uri): readonly vscode.Tab[] {
-  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  return tabs.filter(({ input }) => input instanceof vscode.TabInputTextDiff && input.modified.toString() === uri.toString());
+/** Returns the tabs with this title. An editor of several files adds their number to it. */
+function tabsOf(title: string): readonly vscode.Tab[] {
+  return vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter(({ label }) => label === title || label.startsWith(`${title} (`));
 }

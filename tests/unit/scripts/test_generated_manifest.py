@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from generators.manifest import configuration, restricted, with_settings, with_version
+from generators.manifest import agent_commands, configuration, restricted, with_commands, with_settings, with_version
+from generators.names import writable_agents
 from ullage.api.schema import settings_schema
 
 COMMITTED = Path(__file__).resolve().parents[3] / "editors" / "vscode" / "package.json"
@@ -49,6 +50,24 @@ def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
 def test_a_manifest_without_one_clear_place_is_refused(regions: int, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=rf"it has {regions}"):
         written(tmp_path, '{\n  "x": 1,\n' + '  "configuration": {},\n' * regions + '  "y": 2\n}\n')
+
+
+def test_the_commands_that_name_an_agent_replace_those_of_before_and_no_others() -> None:
+    own, old = {"command": "ullage.ask", "title": "Ask"}, {"command": "ullage.agent.other.gone", "title": "Gone"}
+    manifest = {"commands": [own, old], "menus": {"commandPalette": [{"command": "ullage.ask", "when": "x"}]}}
+    once = with_commands(json.dumps(manifest, indent=2))
+    made = json.loads(once)
+    names = [name for name, _, _ in agent_commands()]
+    assert [one["command"] for one in made["commands"]] == ["ullage.ask", *names]
+    assert [one["command"] for one in made["menus"]["commandPalette"]] == ["ullage.ask", *names]
+    assert with_commands(once) == once
+
+
+def test_each_agent_whose_sessions_can_be_written_has_its_commands_in_the_manifest() -> None:
+    commands = {one["title"] for one in json.loads(COMMITTED.read_text())["contributes"]["commands"]}
+    for _, agent in writable_agents():
+        titles = {title for _, title, _ in agent_commands() if agent in title}
+        assert {f"Compact into a New Session of {agent}…", f"Continue in {agent}…"} <= titles <= commands
 
 
 def test_only_the_first_versions_are_the_package_s_own() -> None:

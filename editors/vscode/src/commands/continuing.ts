@@ -107,7 +107,7 @@ interface Step extends vscode.QuickPickItem {
 /** Shows the figure of a new session. If the user agrees, writes it and resumes it in a terminal. */
 async function resume(ullage: Ullage, preview: ContinuingResult): Promise<void> {
   const steps: readonly Step[] = [
-    { label: `$(terminal) Write it, and resume it in a terminal`, detail: asLabel(preview.shell), act: resumeInTerminal },
+    { label: '$(terminal) Write it, and resume it in a terminal', detail: asLabel(`${preview.command.join(' ')} in ${preview.cwd}`), act: resumeInTerminal },
     { label: '$(copy) Write it, and copy the command', detail: asLabel(preview.path), act: copyCommand },
   ];
   const chosen = await vscode.window.showQuickPick(steps, {

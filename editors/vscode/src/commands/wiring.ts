@@ -1,6 +1,4 @@
 /** Commands that add Ullage to agents' settings and take it out again, after the user has seen the change. */
-import * as path from 'node:path';
-
 import * as vscode from 'vscode';
 
 import { errorKind } from '../errors';
@@ -98,11 +96,10 @@ async function change(ullage: Ullage, direction: Direction, word: string): Promi
 }
 
 async function agrees(ullage: Ullage, direction: Direction, { agent, files }: WiredAgent): Promise<boolean> {
-  const closings: (() => Promise<void>)[] = [];
+  const close = await ullage.differences.show(agent, files);
   try {
-    for (const file of files) closings.push(await ullage.differences.show(`${agent}: ${path.basename(file.path)} (${file.path})`, file));
     return (await vscode.window.showInformationMessage(direction.question(agent), direction.yes, 'Cancel')) === direction.yes;
   } finally {
-    for (const close of closings) await close();
+    await close();
   }
 }

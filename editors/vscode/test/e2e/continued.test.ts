@@ -30,9 +30,13 @@ before(async () => {
     ULLAGE_SERVER: given('ULLAGE_PROGRAM'),
     CLAUDE_CONFIG_DIR: config,
     CODEX_HOME: path.join(home, 'codex'),
-    PATH: `${programs}:${process.env['PATH'] ?? ''}`,
   };
-  const settings = { ...READABLE, 'ullage.followAgents': 'on', 'terminal.integrated.defaultProfile.linux': 'bash' };
+  const settings = {
+    ...READABLE,
+    'ullage.followAgents': 'on',
+    'terminal.integrated.env.linux': { PATH: `${programs}:${process.env['PATH'] ?? ''}` },
+    'terminal.integrated.defaultProfile.linux': 'bash',
+  };
   vscode = await Workbench.open('continued', { environment, settings });
 });
 continues(() => vscode, () => { rmSync(home, { recursive: true, force: true }); });

@@ -1,5 +1,5 @@
 /** Ullage added to an agent's settings from the first question on, and taken out again. Each test continues from the one before. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { before, test } from 'node:test';
@@ -16,6 +16,8 @@ const SETTINGS = '{\n   "model": "opus"}';
 const home = mkdtempSync(path.join(tmpdir(), 'ullage-wired-'));
 const config = path.join(home, 'claude');
 const settings = path.join(config, 'settings.json');
+/** The file with the agent's MCP servers, which is not there yet. */
+const servers = path.join(config, '.claude.json');
 const claude = new ClaudeFile(config);
 let vscode: Workbench;
 
@@ -34,8 +36,10 @@ test('the first question offers it, and shows the change before it is made', asy
   await asked.getByRole('button', { name: 'Follow, and give back…' }).click();
   await vscode.toast(/Add this to Claude Code’s settings\?/);
   await vscode.page.locator('.monaco-diff-editor', { hasText: 'SessionStart' }).first().waitFor();
+  await vscode.page.locator('.monaco-diff-editor', { hasText: 'mcpServers' }).first().waitFor();
   await vscode.shot('difference');
   assert.equal(readFileSync(settings, 'utf8'), SETTINGS);
+  assert.ok(!existsSync(servers));
 });
 
 test('a yes adds the hooks and closes the difference', async () => {
@@ -43,6 +47,7 @@ test('a yes adds the hooks and closes the difference', async () => {
   await vscode.toast(/Added to Claude Code\. It takes effect in its next session/);
   const hooks = (JSON.parse(readFileSync(settings, 'utf8')) as { hooks: Record<string, unknown> }).hooks;
   assert.ok('SessionStart' in hooks);
+  assert.match(readFileSync(servers, 'utf8'), /"mcp"/);
   await until('the difference to be closed', async () => (await vscode.page.locator('.monaco-diff-editor').count()) === 0);
   await vscode.shot('added');
 });
@@ -51,6 +56,7 @@ test('Unwire restores the settings byte for byte', async () => {
   await vscode.clearToasts();
   await vscode.run('Give Nothing Back to Agents (Unwire…)');
   await vscode.act(/Take this out of Claude Code’s settings\?/, 'Take Out');
-  await vscode.toast(/Taken out of Claude Code\. The file is as it was before/);
+  await vscode.toast(/Taken out of Claude Code\. .*settings\.json is as it was before/);
   assert.equal(readFileSync(settings, 'utf8'), SETTINGS);
+  assert.ok(!existsSync(servers));
 });

@@ -3,7 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { ResponseError } from 'vscode-languageclient/node';
 
 import { unwire, wire } from '../../src/commands/wiring';
-import { AgentsUnwire, AgentsWire, type Method, type WiringResult } from '../../src/protocol.gen';
+import { AgentsUnwire, AgentsWire, type FileDifference, type Method, type WiringResult } from '../../src/protocol.gen';
 import type { Ullage } from '../../src/ullage';
 import { example } from './samples';
 import { window } from './vscode';
@@ -31,7 +31,8 @@ function opened(preview: WiringResult, failures: readonly Error[] = []): Opened 
     const failure = left.shift();
     return failure ? Promise.reject(failure) : Promise.resolve(made);
   };
-  const show = (title: string): Promise<() => Promise<void>> => {
+  const show = (name: string, files: readonly FileDifference[]): Promise<() => Promise<void>> => {
+    const title = [name, ...files.map((file) => file.path)].join(' ');
     shown.push(title);
     return Promise.resolve(() => Promise.resolve(closed.push(title)).then());
   };
@@ -43,7 +44,7 @@ const said = (): unknown => window.showInformationMessage.mock.calls.at(-1)?.[0]
 test('the difference is shown, and nothing is changed without a yes', async () => {
   const { ullage, requests, shown, closed } = opened(previewed);
   await wire(ullage);
-  expect(shown).toEqual(['Claude Code: settings.json (/home/ada/.claude/settings.json)']);
+  expect(shown).toEqual(['Claude Code /home/ada/.claude/settings.json']);
   expect(closed).toEqual(shown);
   expect(requests).toEqual([[AgentsWire.name, { dryRun: true }], [AgentsWire.name, { agent: 'claude-code', dryRun: true }]]);
 });
