@@ -44,9 +44,10 @@ export class Differences implements vscode.Disposable {
 
   #sidesOf(file: FileDifference): Sides {
     this.#shown += 1;
-    // The name at the end decides the language.
-    const uriOf = (side: string): vscode.Uri => vscode.Uri.from({ scheme: SCHEME, path: `/${this.#shown}/${side}/${path.basename(file.path)}` });
-    const sides = { file: vscode.Uri.file(file.path), before: uriOf('before'), after: uriOf('after') };
+    // Both sides have the file's own path: editors show it, and take its language from it.
+    const own = vscode.Uri.file(file.path);
+    const uriOf = (side: string): vscode.Uri => own.with({ scheme: SCHEME, query: `${this.#shown}-${side}` });
+    const sides = { file: own, before: uriOf('before'), after: uriOf('after') };
     this.#texts.set(sides.before.toString(), file.before ?? '');
     this.#texts.set(sides.after.toString(), file.after ?? '');
     return sides;
