@@ -18,6 +18,7 @@ def test_check_names_every_file_that_has_drifted_and_writing_mends_it(tmp_path: 
     others = shutil.ignore_patterns("node_modules", "test-results")
     for folder in ("protocol", "scripts", "editors"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=others)
+    shutil.copy(ROOT / "server.json", tmp_path)
     assert run(tmp_path, "--check").returncode == 0
     (tmp_path / "protocol" / "schema.json").unlink()
     (tmp_path / "editors" / "vscode" / "src" / "protocol.gen.ts").unlink()
