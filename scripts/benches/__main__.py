@@ -17,6 +17,7 @@ _NAMED = (
     "accuracy",
     "append",
     "archive",
+    "brief",
     "editors",
     "follow",
     "live",

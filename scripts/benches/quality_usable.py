@@ -25,6 +25,7 @@ class Units:
     """Texts in which anchors are looked up one by one (see `Text`)."""
 
     def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
         self._texts = [Text(text) for text in texts]
 
     def holds(self, name: str) -> bool:

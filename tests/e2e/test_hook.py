@@ -33,8 +33,9 @@ def test_what_the_summary_leaves_out_is_given_back_and_noted(place: Place) -> No
     assert text.startswith(HEAD)
     # What the model only thought before the summary is lost.
     assert f"> #1 {RULE}" in text.splitlines()
-    assert "part0.py" in text
-    assert "part1.py" not in text
+    # A file that the summary names in short is given with its whole path.
+    assert "src/shop/part0.py" in text
+    assert "src/shop/part1.py" in text
     begun, kept, given = place.arrivals[0], place.arrivals[1], place.arrivals[-1]
     assert (begun["outcome"], kept["outcome"], given["outcome"], given["session"]) == ("begun", "kept", "given", ID)
     assert given["characters"] == characters(text) <= LONGEST

@@ -69,7 +69,7 @@ def test_a_brief_has_the_same_quoted_within_its_characters(path: Path) -> None:
     ran = ullage("brief", path)
     assert (ran.status, ran.err) == (0, "")
     assert f"> #1 {RULE}" in ran.out.splitlines()
-    assert "> #7 src/shop/part2.py" in ran.out or "src/shop/part2.py (read)" in ran.out
+    assert "/home/me/shop/src/shop/part1.py (#5), /home/me/shop/src/shop/part2.py (#8)" in ran.out
     short = ullage("brief", path, "--chars", "600", "--json").json
     assert 0 < short["characters"] == len(short["text"]) <= 600
     assert short["left"]

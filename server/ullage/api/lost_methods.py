@@ -80,7 +80,7 @@ def _result(found: LeftOut, params: LostParams) -> LostResult:
         readable=compaction.is_readable,
         counts=found.counts,
         entries=tuple(map(_entry, rows)),
-        brief=write_brief(found.losses, params.brief_size).text,
+        brief=write_brief(found.for_brief, params.brief_size).text,
     )
 
 

@@ -1,40 +1,26 @@
 """The complement brief: what a compaction left out, in as much room as an agent has for it.
 
-Everything that comes from the conversation is quoted line by line, with the number of its message. The same losses and
-room give the same brief.
+The losses that weigh most for their length are chosen. The same losses and room give the same brief.
 """
 
 import heapq
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from ullage.lost.loss import ORDER, Loss, noun_of
-from ullage.model.message import number_of
-from ullage.redaction.quoting import QUOTE, RECORD
+from ullage.lost.loss import ORDER, Loss
+from ullage.lost.quotation import heading_of, told_rest, write_loss, write_losses
+from ullage.redaction.quoting import RECORD
+from ullage.survive.fact import Kind
 
 # The most characters that Claude Code takes from a hook; other agents take as much.
 LONGEST = 10_000
 HEAD = f"What the summary of the last compaction leaves out. {RECORD} #N is the message that a line comes from."
-_HEADINGS = dict(
-    zip(
-        ORDER,
-        (
-            "The user's own words on what must be and what must not be",
-            "What failed, and what became of it",
-            "What was decided or found",
-            "Files, with what was last done to them",
-            "Commands that ran",
-            "Figures",
-            "Names, with the text around them",
-        ),
-        strict=True,
-    )
-)
 # Shares of the room that the first kinds may take before all others compete for the rest: rules and failures are worth
 # more than they seem by their names, and may still not fill the brief.
 _SHARES = (0.3, 0.2)
+# What the text of a loss of names is worth besides its names, in names.
+_WITHOUT_NAMES = 0.05
 # If so many losses in a row have no room, hardly any will.
 _PATIENCE = 60
 
@@ -53,17 +39,28 @@ def characters(text: str) -> int:
 
 def write_brief(losses: Sequence[Loss], room: int, size: Callable[[str], int] = characters) -> Brief:
     """Returns a brief of the losses that weigh most for their length, of at most `room` by `size`."""
-    chosen = _Chosen(room - size(HEAD) - size(_rest(losses)), size)
+    if all(loss.in_short for loss in losses):
+        return Brief(text="", given=())
+    chosen = _Chosen(room - size(HEAD) - size(told_rest(losses)), size)
     for kind, share in zip(ORDER, _SHARES, strict=False):
         chosen.fill([loss for loss in losses if loss.kind is kind], int(room * share))
     chosen.fill(losses, room)
-    given = chosen.losses
-    while given:
-        text = _text(given, [loss for loss in losses if loss not in given])
-        # The size of a whole may differ from the sum of its parts' sizes.
-        if size(text) <= room:
-            return Brief(text=text, given=tuple(given))
-        given.pop()
+    # The size of a whole differs from the sum of its parts' sizes: what was reserved in excess is filled as well.
+    text = _text(losses, chosen)
+    if chosen.losses and size(text) <= room:
+        kept = len(chosen.losses)
+        chosen.gain(room - size(text))
+        chosen.fill(losses, room)
+        fuller = _text(losses, chosen)
+        while len(chosen.losses) > kept and size(fuller) > room:
+            chosen.losses.pop()
+            fuller = _text(losses, chosen)
+        return Brief(text=fuller, given=tuple(chosen.losses))
+    while chosen.losses:
+        chosen.losses.pop()
+        text = _text(losses, chosen)
+        if chosen.losses and size(text) <= room:
+            return Brief(text=text, given=tuple(chosen.losses))
     return Brief(text="", given=())
 
 
@@ -75,7 +72,11 @@ class _Chosen:
         self._room = room
         self._size = size
         self._names = set[str]()
-        self._kinds = set[object]()
+        self._headings = set[str]()
+
+    def gain(self, room: int) -> None:
+        """Sets how much room there is."""
+        self._room = room
 
     def fill(self, losses: Sequence[Loss], share: int) -> None:
         """Adds the losses that weigh most for their length, which may take `share` of the room."""
@@ -92,41 +93,26 @@ class _Chosen:
                 misses = 0 if self._add(losses[place], floor) else misses + 1
 
     def _add(self, loss: Loss, floor: int) -> bool:
-        cost = self._size(f"{_line(loss)}\n")
-        cost += 0 if loss.kind in self._kinds else self._size(f"\n\n{_HEADINGS[loss.kind]}:\n")
+        heading = heading_of(loss)
+        cost = self._size(write_loss(loss))
+        cost += 0 if heading in self._headings else self._size(f"\n\n{heading}:\n")
         if self._room - cost < floor:
             return False
         self._room -= cost
         self.losses.append(loss)
         self._names.update(loss.names)
-        self._kinds.add(loss.kind)
+        self._headings.add(heading)
         return True
 
     def _density(self, loss: Loss) -> float:
-        """Returns a loss's weight per character, less by the share of its names that are there already."""
+        """Returns a loss's weight per character, less by the share of its names that are there already. A loss of names
+        has hardly a weight without them."""
         missing = sum(name not in self._names for name in loss.names)
-        return loss.weight * (1 + missing) / (1 + len(loss.names)) / len(_line(loss))
+        else_worth = _WITHOUT_NAMES if loss.kind is Kind.NAME else 1
+        return loss.weight * (else_worth + missing) / (else_worth + len(loss.names)) / len(write_loss(loss))
 
 
-def _text(given: Sequence[Loss], others: Sequence[Loss]) -> str:
-    return "\n\n".join(part for part in (HEAD, *_sections(given), _rest(others)) if part)
-
-
-def _sections(given: Sequence[Loss]) -> Iterator[str]:
-    """Yields the text of each kind, in the order of the conversation."""
-    for kind in ORDER:
-        losses = sorted((loss for loss in given if loss.kind is kind), key=lambda loss: (loss.index, loss.text))
-        if losses:
-            yield "\n".join([f"{_HEADINGS[kind]}:", *map(_line, losses)])
-
-
-def _line(loss: Loss) -> str:
-    detail = f" ({loss.detail})" if loss.detail else ""
-    return f"{QUOTE}#{number_of(loss.index)} {loss.text}{detail}"
-
-
-def _rest(others: Iterable[Loss]) -> str:
-    """Returns a line with what has no room here; empty if there is nothing."""
-    counts = Counter(loss.kind for loss in others)
-    told = ", ".join(noun_of(kind, counts[kind]) for kind in ORDER if counts[kind])
-    return f"Not given here: {told}." if told else ""
+def _text(losses: Sequence[Loss], chosen: _Chosen) -> str:
+    given = chosen.losses
+    rest = told_rest([loss for loss in losses if loss not in given])
+    return "\n\n".join(part for part in (HEAD, *write_losses(given), rest) if part)

@@ -14,11 +14,17 @@ from ullage.survive.fact import Kind
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """A compaction, and what it left out, by kind and then by weight. Nothing is known of a compaction whose summary is
-    not readable, so there are no losses then."""
+    """A compaction, and what it left out, by kind and then by weight. `in_short` are files that the agent's context
+    names in short. Nothing is known of a compaction whose summary is not readable, so there are no losses then."""
 
     compaction: LastCompaction
     losses: tuple[Loss, ...]
+    in_short: tuple[Loss, ...] = ()
+
+    @property
+    def for_brief(self) -> tuple[Loss, ...]:
+        """What a brief is chosen from."""
+        return (*self.losses, *self.in_short)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -32,11 +38,16 @@ def left_out(records: Sequence[Record], cwd: str = "", edit_id: str | None = Non
     compaction = last_compaction(records, edit_id)
     if compaction is None:
         return None
-    losses = find_lost(compaction.before, compaction.carried, cwd) if compaction.is_readable else ()
-    return LeftOut(compaction=compaction, losses=losses)
+    found = find_lost(compaction.before, compaction.carried, cwd) if compaction.is_readable else ()
+    return LeftOut(
+        compaction=compaction,
+        losses=tuple(loss for loss in found if not loss.in_short),
+        in_short=tuple(loss for loss in found if loss.in_short),
+    )
 
 
 def count_kinds(losses: Sequence[Loss]) -> dict[str, int]:
-    """Returns how many losses there are of each kind, in the order in which the kinds come."""
-    counts = Counter[Kind](loss.kind for loss in losses)
+    """Returns how many losses there are of each kind, in the order in which the kinds come, without files that are
+    named in short."""
+    counts = Counter[Kind](loss.kind for loss in losses if not loss.in_short)
     return {kind.value: count for kind, count in counts.items()}

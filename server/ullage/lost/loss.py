@@ -19,6 +19,10 @@ class Loss(Struct, frozen=True, kw_only=True):
     - `detail`: what else is known of it, for example what was done to a file; may be empty.
     - `index`: the message that it was in, the last one if there are several.
     - `names`: the names in it that the agent's context does not have.
+    - `path`: the whole path, if it is a file; else empty.
+    - `in_short`: whether it is a file that the agent's context does name, but not by its whole path. It is not lost; a
+      brief has it because the agent's tools want whole paths.
+    - `lines`: the lines of code or output, if it is a passage; `text` is then where they were seen.
     - `weight`: how likely it is needed; comparable only between losses.
     """
 
@@ -27,6 +31,9 @@ class Loss(Struct, frozen=True, kw_only=True):
     detail: str = ""
     index: int
     names: tuple[str, ...] = ()
+    path: str = ""
+    in_short: bool = False
+    lines: tuple[str, ...] = ()
     weight: float
 
 

@@ -3,8 +3,7 @@
 import asyncio
 
 from ullage.lost.brief import LONGEST, characters, write_brief
-from ullage.lost.left_out import left_out
-from ullage.lost.loss import Loss
+from ullage.lost.left_out import LeftOut, left_out
 from ullage.mcp.result_size import MAX_RESULT
 from ullage.model.errors import UllageError
 from ullage.redaction.quoting import size_of
@@ -24,7 +23,7 @@ async def lost_text(own: Conversation, kind: str | None) -> str:
     """Returns what the last compaction left out, as much as a result may hold of what is needed most: of one kind, or
     of all. Says so if nothing was left out, or if that is not known."""
     try:
-        losses = await _losses(own)
+        losses = (await _found(own)).losses
     except Unknown as error:
         return str(error)
     wanted = None if kind is None else Kind.PATH if kind == FILE else Kind(kind)
@@ -39,13 +38,13 @@ async def lost_text(own: Conversation, kind: str | None) -> str:
 async def brief_text(own: Conversation) -> str:
     """Returns the brief that is given back to an agent after its compaction, or why there is none."""
     try:
-        losses = await _losses(own)
+        losses = (await _found(own)).for_brief
     except Unknown as error:
         return str(error)
     return write_brief(losses, LONGEST, characters).text or "The summary of the last compaction leaves out nothing."
 
 
-async def _losses(own: Conversation) -> tuple[Loss, ...]:
+async def _found(own: Conversation) -> LeftOut:
     """Returns what the last compaction left out. Raises `Unknown`."""
     records = own.workspace.ports.store.read(own.id)
     # In a thread, because reading a long conversation for the first time takes a second.
@@ -56,7 +55,7 @@ async def _losses(own: Conversation) -> tuple[Loss, ...]:
         raise Unknown(
             "The summary of the last compaction is encrypted, so what it leaves out is not known. Use search."
         )
-    return found.losses
+    return found
 
 
 def _bytes(text: str) -> int:

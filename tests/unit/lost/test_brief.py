@@ -5,6 +5,7 @@ import pytest
 from support.build import assistant, user
 from ullage.lost.brief import HEAD, characters, write_brief
 from ullage.lost.finding import find_lost
+from ullage.lost.left_out import count_kinds
 from ullage.lost.loss import Loss
 from ullage.survive.fact import Kind
 
@@ -75,6 +76,45 @@ def test_what_had_no_room_is_counted() -> None:
 def test_without_losses_or_room_there_is_no_brief() -> None:
     assert write_brief([], 10_000).text == ""
     assert write_brief(MANY, 100).text == ""
+
+
+def test_files_to_which_the_same_was_done_share_a_line_with_their_whole_paths() -> None:
+    files = [
+        Loss(kind=Kind.PATH, text=f"{n}.py", path=f"/shop/{n}.py", detail=done, index=n, weight=1.0)
+        for n, done in enumerate(("read", "modified, touched 2 times", "read"))
+    ]
+    lines = write_brief(files, 10_000).text.splitlines()
+    assert lines[-2:] == ["> read: /shop/0.py (#1), /shop/2.py (#3)", "> modified: /shop/1.py (#2)"]
+
+
+def test_what_was_said_in_one_message_shares_a_line() -> None:
+    said = [loss(4, text="It uses a_b"), loss(5, text="Then c_d."), loss(4, text="That is e_f.")]
+    assert write_brief(said, 10_000).text.splitlines()[-2:] == ["> #5 It uses a_b; That is e_f.", "> #6 Then c_d."]
+
+
+def test_a_passage_is_quoted_line_by_line_with_its_place() -> None:
+    passage = Loss(
+        kind=Kind.NAME, text="src/a.py:7-8", lines=("def a_b():", "    return 1"), names=("a_b",), index=2, weight=1.0
+    )
+    assert write_brief([passage], 10_000).text.splitlines()[-5:] == [
+        "> #3 src/a.py:7-8",
+        "> ```",
+        "> def a_b():",
+        ">     return 1",
+        "> ```",
+    ]
+
+
+def test_a_file_that_is_named_in_short_is_given_in_full_and_is_no_reason_for_a_brief() -> None:
+    short = Loss(kind=Kind.NAME, text="a.py", path="/shop/a.py", in_short=True, detail="read", index=0, weight=0.5)
+    assert write_brief([short], 10_000).text == ""
+    brief = write_brief([loss(1), short], 10_000)
+    assert "> read: /shop/a.py (#1)" in brief.text
+    assert count_kinds(brief.given) == {"name": 1}
+
+
+def test_nearly_all_of_the_room_is_used() -> None:
+    assert characters(write_brief(MANY, 10_000).text) > 9_800
 
 
 @pytest.mark.parametrize("said", HOSTILE)

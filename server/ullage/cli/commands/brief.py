@@ -23,7 +23,7 @@ def run(args: Namespace) -> int:
 async def _run(options: BriefOptions) -> None:
     with working("Reading"):
         async with open_source(options) as source:
-            losses = left_out(source).losses
+            losses = left_out(source).for_brief
             name = source.name
     brief = write_brief(losses, options.chars)
     if losses and not brief.given:

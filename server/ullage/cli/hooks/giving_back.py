@@ -12,8 +12,9 @@ from ullage.agents.transcripts import read_document
 from ullage.agents.wiring import Wiring
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.lost.brief import LONGEST, characters, write_brief
-from ullage.lost.finding import Before, lost_from, read_before
+from ullage.lost.finding import lost_from
 from ullage.lost.handed_over import messages_of, records_of, summary_message
+from ullage.lost.knowledge import Before, read_before
 from ullage.lost.last_compaction import last_compaction
 from ullage.lost.left_out import count_kinds
 from ullage.lost.loss import Loss
