@@ -3,8 +3,6 @@
 import os
 import sys
 
-from ullage.system.process_tree import ancestors
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,14 +11,23 @@ if TYPE_CHECKING:
 def start_worker(agent: str, store: str, session: str, path: str) -> int:
     """Starts the worker of a session of an agent, whose file is at `path`. Returns its process's id. Raises
     `OSError`."""
-    starters = map(str, ancestors(os.getpid())) if sys.platform == "linux" else ()
-    return _start("worker", (agent, store, session, path, *starters))
+    return _start("worker", (agent, store, session, path, *_starters()))
 
 
 def start_counting(store: str, session: str, path: str) -> int:
     """Starts counting the session in the file at `path`, for a note of its fill. Returns the process's id. Raises
     `OSError`."""
     return _start("counting", (store, session, path))
+
+
+def _starters() -> "list[str]":
+    """Returns the ids of the processes that started this one, for the worker to end with them; [] where asking for them
+    takes a process of its own."""
+    if sys.platform != "linux":
+        return []
+    from ullage.system.process_tree import ancestors  # noqa: PLC0415
+
+    return [*map(str, ancestors(os.getpid()))]
 
 
 def _start(module: str, words: "Iterable[str]") -> int:
