@@ -1,5 +1,6 @@
 """What hooks gave back is read from the lines that they wrote."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,15 @@ def test_a_long_list_keeps_its_newer_half(tmp_path: Path) -> None:
     texts = [receipt.text.partition(" ")[0] for receipt in Receipts(tmp_path / "store.db")("s-1")]
     assert 25 < len(texts) < 60
     assert texts == [str(number) for number in range(70 - len(texts), 70)]
+
+
+def test_the_oldest_receipts_go_and_only_the_user_may_read_the_others(tmp_path: Path) -> None:
+    for number in range(90):
+        given(tmp_path / "store.db", f"{number} {'word ' * 2_000}")
+    (file,) = (tmp_path / "store.db.given").iterdir()
+    assert file.stat().st_size <= 600_000
+    kept = [int(receipt.text.partition(" ")[0]) for receipt in Receipts(tmp_path / "store.db")("s-1")]
+    assert kept == [*range(kept[0], 90)]
+    assert kept[0] > 0
+    if sys.platform != "win32":
+        assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)

@@ -33,6 +33,8 @@ def append_line(path: str, line: bytes, longest: int) -> None:
     dropped. Raises `OSError`."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "r+b") as file:
+        # The system appends wherever this is; Python counts from here.
+        file.seek(0, os.SEEK_END)
         file.write(line)
         if file.tell() > longest:
             file.seek(-longest // 2, os.SEEK_END)

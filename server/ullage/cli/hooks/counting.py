@@ -7,7 +7,7 @@ import asyncio
 import os
 import sys
 import time
-from _thread import start_new_thread
+from _thread import interrupt_main, start_new_thread
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,8 +19,9 @@ from ullage.cli.reported_figures import figures_of
 from ullage.cli.session_source import open_source
 from ullage.cli.typed_arguments import ReadingOptions
 
-# Seconds, far more than the longest transcripts take on a busy machine.
-_LIFE = 60
+# Seconds, far more than the longest transcripts take on a busy machine; and those in which it may still end by itself
+# after that, so that its temporary store is deleted.
+_LIFE, _LAST = 60, 10
 
 
 def main(words: Sequence[str]) -> None:
@@ -47,6 +48,8 @@ async def _count(store: Path, path: str, kept: Kept) -> None:
 
 def _end_in_time() -> None:
     time.sleep(_LIFE)
+    interrupt_main()
+    time.sleep(_LAST)
     os._exit(0)
 
 

@@ -5,6 +5,7 @@ import time
 
 from ullage.cli.hooks.arrivals import append_line
 from ullage.cli.hooks.printed import quoted
+from ullage.cli.statusline.files import remove_old
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,22 +20,23 @@ _KEPT = 90 * 86_400
 def note_receipt(
     store: str, texts: "Mapping[str, str]", numbers: "Mapping[str, int]", counts: "Mapping[str, int]"
 ) -> None:
-    """Adds a receipt to those of the session that `texts` names. `counts` is how many losses of each kind were given.
-    Raises `OSError`."""
+    """Adds a receipt, a line of JSON, to those of a session.
+
+    - `texts`: `session`, an id that a file can be named after; `agent`; `transcript`, the path of the agent's file;
+      `why` and `text`.
+    - `numbers`: `characters` and `tokens`.
+    - `counts`: how many losses of each kind are in the text.
+
+    All but the first three are as in `GivenBack`. Raises `OSError`.
+    """
     folder = f"{store}.given"
     path = f"{folder}/{texts['session']}.jsonl"
     if not os.path.isdir(folder):  # noqa: PTH112
         os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103
     if not os.path.exists(path):  # noqa: PTH110
-        _remove_old(folder)
+        remove_old(folder, _KEPT)
     at = time.time_ns() // 1_000_000
     told = [f"{quoted(name)}:{quoted(text)}" for name, text in texts.items()]
     told += [f"{quoted(name)}:{number}" for name, number in numbers.items()]
     by_kind = ",".join(f"{quoted(kind)}:{count}" for kind, count in counts.items())
     append_line(path, f'{{"at":{at},{",".join(told)},"counts":{{{by_kind}}}}}\n'.encode(), _LONGEST)
-
-
-def _remove_old(folder: str) -> None:
-    for entry in os.scandir(folder):
-        if entry.stat().st_mtime < time.time() - _KEPT:
-            os.unlink(entry.path)  # noqa: PTH108

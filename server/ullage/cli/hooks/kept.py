@@ -10,6 +10,7 @@ that is not given yet, `ID.brief` one that was; `ID.owed` the time of a compacti
 import os
 import time
 
+from ullage.cli.statusline.files import remove, remove_old, write_whole
 from ullage.cli.statusline.line_figure import as_object
 from ullage.cli.statusline.plain_json import parse
 
@@ -116,7 +117,7 @@ class Kept:
         """Returns which notes were given since the last compaction."""
         return self._object("fill")
 
-    def empty(self) -> None:
+    def forget_fill(self) -> None:
         """Forgets the figure and the notes: the context was compacted."""
         self._remove("figure")
         self._remove("fill")
@@ -146,11 +147,8 @@ class Kept:
         if not os.path.isdir(self._folder):  # noqa: PTH112
             os.makedirs(self._folder, 0o700, exist_ok=True)  # noqa: PTH103
         if not os.path.exists(path):  # noqa: PTH110
-            self._remove_old()
-        own = f"{path}.{os.getpid()}"
-        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(data)
-        os.replace(own, path)  # noqa: PTH105
+            remove_old(self._folder, _KEPT)
+        write_whole(path, data)
 
     def _object(self, kind: str) -> "dict[str, Any] | None":
         data = self._read(kind)
@@ -167,12 +165,4 @@ class Kept:
             return b""
 
     def _remove(self, kind: str) -> None:
-        try:  # noqa: SIM105  (`contextlib` takes 5 ms to import)
-            os.unlink(f"{self._base}.{kind}")  # noqa: PTH108
-        except OSError:
-            pass
-
-    def _remove_old(self) -> None:
-        for entry in os.scandir(self._folder):
-            if entry.stat().st_mtime < time.time() - _KEPT:
-                os.unlink(entry.path)  # noqa: PTH108
+        remove(f"{self._base}.{kind}")

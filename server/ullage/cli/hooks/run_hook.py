@@ -128,7 +128,7 @@ class _Hook:
     def _give_after_compaction(self, _: "dict[str, Any]") -> None:
         """Gives the brief as soon as the worker has it. Without a summary that was handed over, the agent's file may
         have one already; else the next prompt asks again."""
-        self._kept.empty()
+        self._kept.forget_fill()
         if not (self._kept.has_brief() or self._kept.is_unanswered()):
             self._kept.owe()
             self._kept.ask("")

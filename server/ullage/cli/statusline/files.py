@@ -57,17 +57,14 @@ def keep(store: str, session_id: str, said: bytes) -> None:
         return
     folder = told_folder(store)
     path = f"{folder}/{session_id}.json"
-    own = f"{path}.{os.getpid()}"
     try:
         if not os.path.isdir(folder):  # noqa: PTH112
             os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103
         if not os.path.exists(path):  # noqa: PTH110
-            _remove_old(folder)
-        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(said)
-        os.replace(own, path)  # noqa: PTH105
+            remove_old(folder, _KEPT_SECONDS)
+        write_whole(path, said)
     except OSError:
-        _remove(own)
+        pass
 
 
 def is_safe(session_id: str) -> bool:
@@ -88,13 +85,32 @@ def read_told(store: str) -> "Iterator[tuple[float, dict[str, Any]]]":
             yield at, _read_object(path)
 
 
-def _remove_old(folder: str) -> None:
+def write_whole(path: str, data: bytes) -> None:
+    """Writes a file that only the user may read, as a whole or not at all. Raises `OSError`."""
+    own = f"{path}.{os.getpid()}"
+    try:
+        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(data)
+        os.replace(own, path)  # noqa: PTH105
+    except OSError:
+        remove(own)
+        raise
+
+
+def remove_old(folder: str, seconds: float) -> None:
+    """Removes the files of a folder that were last written more than so many seconds ago. Another process may do the
+    same at the same time. Raises `OSError` if the folder can't be read."""
     for entry in os.scandir(folder):
-        if entry.stat().st_mtime < time.time() - _KEPT_SECONDS:
-            _remove(entry.path)
+        try:
+            is_old = entry.stat().st_mtime < time.time() - seconds
+        except FileNotFoundError:
+            continue
+        if is_old:
+            remove(entry.path)
 
 
-def _remove(path: str) -> None:
+def remove(path: str) -> None:
+    """Removes a file if it is there and can be removed."""
     try:  # noqa: SIM105  (`contextlib` takes 5 ms to import)
         os.unlink(path)  # noqa: PTH108
     except OSError:
