@@ -214,3 +214,13 @@ async def test_the_oldest_readings_go_when_there_are_many(tmp_path: Path) -> Non
     rig.folder.write(large)
     assert sum(file.stat().st_size for file in rig.kept) <= 64 << 20
     assert rig.folder.read(FoundFile(path=Path("/large"))) == large
+
+
+async def test_a_reading_that_has_no_room_by_itself_takes_no_other_ones_place(tmp_path: Path) -> None:
+    rig = Restarted(tmp_path)
+    await rig.begin()
+    known = rig.folder.read(FoundFile(path=rig.path))
+    assert known is not None
+    rig.folder.write(msgspec.structs.replace(known, path="/large", state=bytes(65 << 20)))
+    assert rig.folder.read(FoundFile(path=Path("/large"))) is None
+    assert rig.folder.read(FoundFile(path=rig.path)) == known

@@ -43,15 +43,17 @@ class ReadingsFolder:
         return one if kept.by == __version__ and (one.path, one.origin_id) == (path, origin_id) else None
 
     def write(self, reading: KeptReading) -> None:
-        """Keeps a reading, as `KeptReadings.write` describes. Raises `StoreUnavailable`."""
+        """Keeps a reading, as `KeptReadings.write` describes; one that has no room by itself is not kept. Raises
+        `StoreUnavailable`."""
         data = msgspec.msgpack.encode(_Kept(by=__version__, reading=reading))
+        if len(data) > _LARGEST:
+            return
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             self._make_room(len(data))
         except OSError as error:
             raise StoreUnavailable(f"cannot write {self._folder}: {error.strerror or error}") from error
-        if len(data) <= _LARGEST:
-            replace_file(self._file_of(reading.path, reading.origin_id), data)
+        replace_file(self._file_of(reading.path, reading.origin_id), data)
 
     def _make_room(self, size: int) -> None:
         """Removes the oldest readings as long as there are too many for another one of `size` bytes."""
