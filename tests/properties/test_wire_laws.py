@@ -94,3 +94,17 @@ def test_what_is_not_settings_is_refused_or_read_and_never_a_crash(text: str) ->
     except InputError:
         return
     assert isinstance(_value(after), dict)
+
+
+@pytest.mark.parametrize("emptied", ["", "\n", "\ufeff\r\n"])
+def test_nothing_is_left_to_take_out_of_settings_that_the_user_has_emptied(tmp_path: Path, emptied: str) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text('{"a": 1}', encoding="utf-8")
+    change, wired = plan_adding(path, ADDED, None)
+    apply(change)
+    assert wired is not None
+    path.write_bytes(emptied.encode())
+    assert plan_removing(wired).is_empty
+    again, _ = plan_adding(path, ADDED, wired)
+    apply(again)
+    assert old_line(path.read_text(encoding="utf-8")) == ADDED.status_line

@@ -154,7 +154,7 @@ def _replace(path: Path, data: bytes, mode: int) -> None:
             os.fsync(file.fileno())
         Path(name).chmod(mode)
         Path(name).replace(path)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             Path(name).unlink()
         raise

@@ -9,7 +9,7 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import as_list, as_object
 from ullage.wire.entries import Added, HookEntry, McpServer
 from ullage.wire.json_edits import add_child, remove_child, replace_value
-from ullage.wire.json_text import Node, read_text
+from ullage.wire.json_text import Node, is_blank, read_text
 
 _HOOKS, _LINE, _SERVERS = "hooks", "statusLine", "mcpServers"
 _EMPTY = "{}\n"
@@ -26,7 +26,7 @@ class Place(Struct, frozen=True, kw_only=True):
 def add(text: str, added: Added) -> str:
     """Returns the settings with what is added. An empty text becomes settings of its own. Raises `InvalidRequest` if
     this can't be added to the text."""
-    text = text if text.strip("\ufeff \t\r\n") else text + _EMPTY
+    text = text + _EMPTY if is_blank(text) else text
     for hook in added.hooks:
         text = _add_hook(text, hook)
     if added.status_line:
@@ -36,8 +36,11 @@ def add(text: str, added: Added) -> str:
 
 def take_out(text: str, added: Added, before: str) -> str:
     """Returns the settings without what was added to `before`, whatever else has changed since. Objects and lists that
-    are empty then stay only if `before` had them. Raises `InvalidRequest` if the text is not JSON."""
-    old = as_object(read_text(before).value if before.strip("\ufeff \t\r\n") else None)
+    are empty then stay only if `before` had them. An empty text has nothing in it to take out. Raises `InvalidRequest`
+    if the text is not JSON."""
+    if is_blank(text):
+        return text
+    old = _value(before)
     commands = [hook.command for hook in added.hooks]
     while (place := next(_places(read_text(text), commands), None)) is not None:
         text = _remove_handler(text, place, old)
@@ -48,8 +51,7 @@ def take_out(text: str, added: Added, before: str) -> str:
 
 def old_line(text: str) -> str:
     """Returns the command of the status line in settings; "" if there is none."""
-    root = read_text(text) if text.strip("\ufeff \t\r\n") else None
-    command = as_object(as_object(root.value if root else {}).get(_LINE)).get("command")
+    command = as_object(_value(text).get(_LINE)).get("command")
     return command if isinstance(command, str) else ""
 
 
@@ -148,6 +150,11 @@ def _remove_handler(text: str, place: Place, old: dict[str, Any]) -> str:
     if len(hooks.children) > 1 or _HOOKS in old:
         return remove_child(text, hooks, hooks.keys.index(place.event))
     return remove_child(text, root, root.keys.index(_HOOKS))
+
+
+def _value(text: str) -> dict[str, Any]:
+    """Returns the settings in a text, which may be empty."""
+    return {} if is_blank(text) else as_object(read_text(text).value)
 
 
 def _root(text: str) -> Node:

@@ -55,6 +55,11 @@ def read_text(text: str) -> Node:
     return node
 
 
+def is_blank(text: str) -> bool:
+    """Returns whether a text has nothing but white space, or a byte order mark: settings that were never written."""
+    return not text.strip("\ufeff \t\r\n")
+
+
 def skip_space(text: str, at: int) -> int:
     """Returns the place of the next character that is neither white space nor in a comment."""
     return _skip(text, at)

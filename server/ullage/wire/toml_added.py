@@ -8,6 +8,7 @@ from typing import Any
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import as_object
 from ullage.wire.entries import Added, McpServer
+from ullage.wire.json_text import is_blank
 from ullage.wire.toml_text import Table, parse, tables
 
 _SERVERS = "mcp_servers"
@@ -20,7 +21,7 @@ def add(text: str, added: Added) -> str:
     if added.mcp is None or added.mcp.name in as_object(before.get(_SERVERS)):
         return text
     newline = "\r\n" if "\r\n" in text else "\n"
-    gap = "" if not text.strip("\ufeff \t\r\n") else newline if text.endswith("\n") else 2 * newline
+    gap = "" if is_blank(text) else newline if text.endswith("\n") else 2 * newline
     after = f"{text}{gap}{newline.join(_lines(added.mcp))}{newline}"
     expected = deepcopy(before)
     try:
