@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from support.claude_log import ClaudeLog
+from support.codex_files import said, session
+from support.foreign import to_lines
 from support.lsp_client import LspClient, RpcFailure, start_server
 from support.program import OUR_CLIENT, serve_command
 
@@ -122,3 +124,18 @@ async def test_what_is_not_possible_is_refused_with_the_reason(tmp_path: Path) -
         both = await editor.refusal("preview", beforeCompaction=True, messageId="m")
         assert both.data["kind"] == "InvalidRequest"
         assert editor.files == []
+
+
+async def test_what_another_agent_adds_to_every_request_is_taken_from_a_conversation_of_it(tmp_path: Path) -> None:
+    text = to_lines(
+        session(id="7f0c2a51-7d1e-4c8b-9a41-6f1f2d3c4b5a", cwd="/home/me/shop"), said("user", OPEN)
+    ).decode()
+    async with opened(tmp_path, text) as editor:
+        alone = await editor.ask("preview", agent="claude-code")
+        assert alone["hidden"] == 0
+        other = tmp_path / "claude" / "projects" / "-home-me-shop" / "shop.jsonl"
+        other.parent.mkdir(parents=True)
+        other.write_text(shop(), encoding="utf-8")
+        shown = await editor.ask("preview", agent="claude-code")
+        assert shown["hidden"] > 0
+        assert shown["used"] == alone["used"] + shown["hidden"]

@@ -5,8 +5,8 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ullage.agents.agent import Agent
 from ullage.agents.discovery import Wanted
+from ullage.agents.table import agent_called
 from ullage.agents.transcripts import read_document
 from ullage.app.compose import open_workspace
 from ullage.formats.transcripts.imported import ImportedTranscript
@@ -42,9 +42,12 @@ def reading_settings(model: str, window: int | None) -> Settings:
     return Settings(model=model, models=models, context=context, summary=SummarySettings(writer="offline"))
 
 
-def newest_of(agent: Agent, folder: str) -> Iterator[ImportedTranscript]:
-    """Yields the newest conversations of an agent on this machine, a few, those of a folder first. Files that are large
-    or can't be read are left out."""
+def examples_of(word: str, folder: str) -> Iterator[ImportedTranscript]:
+    """Yields the newest conversations on this machine of the agent that commands call `word`, a few, those of a folder
+    first. Files that are large or can't be read are left out; if `word` means no agent, there are none."""
+    agent = agent_called(word) if word else None
+    if agent is None:
+        return
     wanted = Wanted(limit=_EXAMPLES, folder=folder)
     for found in find(this_machine(folder), wanted, (agent,)).conversations:
         if found.size <= _LARGEST:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent
 from ullage.agents.table import AGENTS, agent_of_format, word_of
-from ullage.app.scratch import reading_settings, throwaway_workspace
+from ullage.app.scratch import examples_of, reading_settings, throwaway_workspace
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import Event, MessageAppended
@@ -84,7 +84,11 @@ def _prepare(
     with throwaway_workspace(settings) as scratch:
         if learned is not None:
             scratch.keep_compactions(*learned)
-        return asyncio.run(prepare_continuation(scratch, transcript, wanted, machine_of_paths(), str(Path.cwd())))
+        cwd = str(Path.cwd())
+        examples = examples_of(wanted.agent, transcript.cwd or cwd)
+        return asyncio.run(
+            prepare_continuation(scratch, transcript, wanted, machine_of_paths(), cwd, examples=examples)
+        )
 
 
 def _context(wanted: WantedSession, events: Sequence[Event]) -> WantedContext:

@@ -5,8 +5,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from ullage.agents.table import agent_called
-from ullage.app.scratch import newest_of
+from ullage.app.scratch import examples_of
 from ullage.cli.continue_report import ContinueReport
 from ullage.cli.draw.text import percent, plain, plural
 from ullage.cli.output import Screen, print_json, working
@@ -28,8 +27,7 @@ def run(args: Namespace) -> int:
         source = read_source(options)
         with throwaway_copy(source.transcript, options) as scratch:
             wanted, machine, cwd = _wanted(options), machine_of_paths(), str(Path.cwd())
-            agent = agent_called(wanted.agent) if wanted.agent else None
-            examples = newest_of(agent, source.transcript.cwd or cwd) if agent else ()
+            examples = examples_of(wanted.agent, source.transcript.cwd or cwd)
             prepared = asyncio.run(
                 prepare_continuation(scratch, source.transcript, wanted, machine, cwd, examples=examples)
             )
