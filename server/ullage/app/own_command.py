@@ -37,13 +37,16 @@ class OwnCommand(Struct, frozen=True, kw_only=True):
         """Returns the arguments of a command of Ullage's."""
         return (*command, "--store", str(self.store.absolute())) if self.store else command
 
+    def line(self, *command: str) -> tuple[str, ...]:
+        """Returns the program and all its arguments that run a command of Ullage's."""
+        return (*self.words, *self.arguments(*command))
+
 
 def added_to(file: SettingsFile, word: str, own: OwnCommand, line: str | None) -> Added:
     """Returns what is added to a settings file of the agent that commands call `word`. `line` is the command of the
     status line until now; None leaves the status line alone."""
-    program, *first = own.words
-    arguments = (*first, *own.arguments("mcp"))
-    server = McpServer(name=_SERVER, command=program, arguments=arguments, variables=file.mcp_variables)
+    program, *arguments = own.line("mcp")
+    server = McpServer(name=_SERVER, command=program, arguments=tuple(arguments), variables=file.mcp_variables)
     return Added(
         syntax=file.syntax,
         hooks=tuple(_hook(place, word, own) for place in file.hooks if own.fill_notes or not place.for_notes),
@@ -54,20 +57,18 @@ def added_to(file: SettingsFile, word: str, own: OwnCommand, line: str | None) -
 
 def _hook(place: HookPlace, word: str, own: OwnCommand) -> HookEntry:
     notes = ("--fill-notes",) if own.fill_notes else ()
-    command = _silent(own.words, own.arguments("hook", word, *place.arguments, *notes))
+    command = _silent(own.line("hook", word, *place.arguments, *notes))
     return HookEntry(event=place.event, matcher=place.matcher, command=command, timeout=place.timeout)
 
 
-def _silent(words: Sequence[str], arguments: Sequence[str]) -> str:
+def _silent(line: Sequence[str]) -> str:
     """Returns a shell's command that prints no error and never fails."""
-    program, whole = shlex.quote(words[0]), shlex.join([*words, *arguments])
-    return f"[ -x {program} ] && {whole} 2>/dev/null || true"
+    return f"[ -x {shlex.quote(line[0])} ] && {shlex.join(line)} 2>/dev/null || true"
 
 
 def _chained(own: OwnCommand, line: str) -> str:
     """Returns a shell's command for a status line that also runs the one of before, by itself if Ullage is gone."""
-    arguments = own.arguments("statusline")
     if not line:
-        return _silent(own.words, arguments)
-    whole = shlex.join([*own.words, *arguments, "--", line])
+        return _silent(own.line("statusline"))
+    whole = shlex.join([*own.line("statusline"), "--", line])
     return f"[ -x {shlex.quote(own.words[0])} ] && {whole} 2>/dev/null || eval {shlex.quote(line)}"

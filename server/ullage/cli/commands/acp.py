@@ -43,15 +43,15 @@ def _serve_proxy(args: Namespace, settings: Settings) -> int:
 def _server(store: Path | None) -> JsonObject:
     """Returns Ullage's MCP server as a client of the Agent Client Protocol offers it."""
     from ullage.agents.table import AGENTS  # noqa: PLC0415
-    from ullage.app.own_command import own_words  # noqa: PLC0415
+    from ullage.app.own_command import OwnCommand, own_words  # noqa: PLC0415
+    from ullage.proxy.offered_server import NAME  # noqa: PLC0415
 
-    command, *words = own_words()
-    chosen = ("--store", str(store.absolute())) if store else ()
+    command, *arguments = OwnCommand(words=own_words(), store=store).line("mcp")
     needed = sorted({name for agent in AGENTS for name in agent.withheld_variables} & os.environ.keys())
     return {
-        "name": "ullage",
+        "name": NAME,
         "command": command,
-        "args": [*words, "mcp", *chosen],
+        "args": arguments,
         "env": [{"name": name, "value": os.environ[name]} for name in needed],
     }
 
