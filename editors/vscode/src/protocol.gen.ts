@@ -341,9 +341,9 @@ export interface ContinuingChoicesResult {
 /**
  * Previews a new session that the agent named `agent` in commands resumes; without it the conversation's own agent. Its
  * context is the conversation's as it was before the agent's own last compaction (`beforeCompaction`), as it was after
- * the message `messageId`, or the present one. `compacted` says whether Ullage compacts it; without it that is done if
- * neither of the first two is asked for. `budget` is the most tokens of a compacted context, without what the agent
- * adds, and `focus` says what its summary must keep.
+ * the message `messageId`, or the present one. `compacted` says whether Ullage compacts it; without it that is done for
+ * the conversation's own agent, if neither of the first two is asked for. `budget` is the most tokens of a compacted
+ * context, without what the agent adds, and `focus` says what its summary must keep.
  */
 export interface ContinuingPreviewParams {
   readonly sessionId: string;
@@ -1700,10 +1700,10 @@ export const FollowingStop: Method<FollowingParams, FollowingResult> = { name: "
 /** Lists the followed conversations, the last changed first. */
 export const FollowingList: Method<FollowingParams, FollowingResult> = { name: "ullage/following/list" };
 
-/** Adds Ullage's hooks to agents' settings, or previews it. */
+/** Adds Ullage's hooks and MCP server to agents' settings, or previews it. */
 export const AgentsWire: Method<WireParams, WiringResult> = { name: "ullage/agents/wire" };
 
-/** Takes Ullage's hooks out of agents' settings, or previews it. */
+/** Takes Ullage's hooks and MCP server out of agents' settings, or previews it. */
 export const AgentsUnwire: Method<UnwireParams, WiringResult> = { name: "ullage/agents/unwire" };
 
 /** Returns how a conversation can be continued as a new session of an agent. */

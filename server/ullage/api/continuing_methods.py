@@ -33,8 +33,8 @@ class ContinuingPreviewParams(Struct, frozen=True, kw_only=True, rename="camel",
 
     Its context is the conversation's as it was before the agent's own last compaction (`beforeCompaction`), as it was
     after the message `messageId`, or the present one. `compacted` says whether Ullage compacts it; without it that is
-    done if neither of the first two is asked for. `budget` is the most tokens of a compacted context, without what the
-    agent adds, and `focus` says what its summary must keep.
+    done for the conversation's own agent, if neither of the first two is asked for. `budget` is the most tokens of a
+    compacted context, without what the agent adds, and `focus` says what its summary must keep.
     """
 
     session_id: str

@@ -142,14 +142,14 @@ METHODS: tuple[AnyMethod, ...] = (
         params=wiring.WireParams,
         result=wiring.WiringResult,
         handler=wiring.wire,
-        doc="Adds Ullage's hooks to agents' settings, or previews it.",
+        doc="Adds Ullage's hooks and MCP server to agents' settings, or previews it.",
     ),
     Method(
         name="agents/unwire",
         params=wiring.UnwireParams,
         result=wiring.WiringResult,
         handler=wiring.unwire,
-        doc="Takes Ullage's hooks out of agents' settings, or previews it.",
+        doc="Takes Ullage's hooks and MCP server out of agents' settings, or previews it.",
     ),
     Method(
         name="continuing/choices",

@@ -49,7 +49,7 @@ def write_brief(losses: Sequence[Loss], room: int, size: Callable[[str], int] = 
     text = _text(losses, chosen)
     if chosen.losses and size(text) <= room:
         kept = len(chosen.losses)
-        chosen.gain(room - size(text))
+        chosen.set_room(room - size(text))
         chosen.fill(losses, room)
         fuller = _text(losses, chosen)
         while len(chosen.losses) > kept and size(fuller) > room:
@@ -74,7 +74,7 @@ class _Chosen:
         self._names = set[str]()
         self._headings = set[str]()
 
-    def gain(self, room: int) -> None:
+    def set_room(self, room: int) -> None:
         """Sets how much room there is."""
         self._room = room
 

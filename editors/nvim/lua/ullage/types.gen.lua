@@ -197,7 +197,7 @@
 ---@field agents ullage.AgentChoice[]
 ---@field beforeCompaction boolean
 
---- Previews a new session that the agent named `agent` in commands resumes; without it the conversation's own agent. Its context is the conversation's as it was before the agent's own last compaction (`beforeCompaction`), as it was after the message `messageId`, or the present one. `compacted` says whether Ullage compacts it; without it that is done if neither of the first two is asked for. `budget` is the most tokens of a compacted context, without what the agent adds, and `focus` says what its summary must keep.
+--- Previews a new session that the agent named `agent` in commands resumes; without it the conversation's own agent. Its context is the conversation's as it was before the agent's own last compaction (`beforeCompaction`), as it was after the message `messageId`, or the present one. `compacted` says whether Ullage compacts it; without it that is done for the conversation's own agent, if neither of the first two is asked for. `budget` is the most tokens of a compacted context, without what the agent adds, and `focus` says what its summary must keep.
 ---@class (exact) ullage.ContinuingPreviewParams
 ---@field sessionId string
 ---@field agent? string

@@ -13,11 +13,11 @@ from ullage.agents.machine import Machine
 from ullage.agents.wiring import Approval, HookInFile, HookPlace, SettingsFile, Wiring
 from ullage.model.json_values import as_object
 
-# Where sessions are: Codex starts MCP servers with a few other variables.
+# Variables that say where sessions are. Codex gives an MCP server only a few others, unless its entry names them.
 WITHHELD = ("CODEX_HOME", "XDG_DATA_HOME")
 # Seconds: above `ullage hook`'s own limit of 4, for a machine that is too busy to keep it.
 _TIMEOUT = 5
-# The events in the keys of what the user trusts.
+# The names of events in the keys under which Codex keeps what the user trusts.
 _EVENTS = {"PreCompact": "pre_compact", "SessionStart": "session_start", "UserPromptSubmit": "user_prompt_submit"}
 
 

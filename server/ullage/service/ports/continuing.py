@@ -10,9 +10,9 @@ class WantedSession(Struct, frozen=True, kw_only=True):
 
     `agent` is the agent's name in commands, "" for the conversation's own. The context is the conversation's as it was
     before the agent's own last compaction (`before_compaction`), as it was after the message `message_id`, or the
-    present one. `compacted` has Ullage compact it; None means that it does if neither of the first two is asked for.
-    `budget` is the most tokens of a compacted context, None for the usual ones. `focus` says what its summary must
-    keep.
+    present one. `compacted` has Ullage compact it; None means that it does for the conversation's own agent, if neither
+    of the first two is asked for. `budget` is the most tokens of a compacted context without what the agent adds, None
+    for the usual ones. `focus` says what its summary must keep.
     """
 
     session_id: str

@@ -31,8 +31,8 @@ class AgentChange(Struct, frozen=True, kw_only=True):
 
 
 class WiresAgents(Protocol):
-    """Adds Ullage to agents of this machine. Both methods return one change for each agent. `words` name the agents;
-    without words all those on this machine are meant, of which there may be none."""
+    """Adds Ullage to agents of this machine. `add` and `take_out` return one change for each agent. `words` name the
+    agents; without words all those on this machine are meant, of which there may be none."""
 
     def add(self, words: Sequence[str], *, status_line: bool) -> Sequence[AgentChange]:
         """Returns what adds Ullage to agents; nothing is written. With `status_line` it also becomes their status line.
