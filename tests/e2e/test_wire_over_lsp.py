@@ -1,13 +1,20 @@
 """The real server adds Ullage to an agent's settings for an editor, after a preview, and takes it out again."""
 
+import asyncio
+import json
+import os
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
-from support.lsp_client import LspClient, RpcFailure, start_server
+from support.lsp_client import ROOT, LspClient, RpcFailure, start_server
 from support.program import OUR_CLIENT, serve_command
+from ullage.cli.wiring_health import read_arrivals
 
 AGENT = "claude-code"
 # A comment, a byte order mark and line ends that no JSON writer would keep.
@@ -23,12 +30,17 @@ class Home:
         self.path.parent.mkdir()
         self.path.write_bytes(SETTINGS)
 
-    @asynccontextmanager
-    async def server(self) -> AsyncGenerator[LspClient]:
-        """Runs a server of the user who has this home."""
+    @property
+    def variables(self) -> dict[str, str]:
         home = str(self.folder)
-        env = {"HOME": home, "USERPROFILE": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
-        async with start_server(serve_command(self.folder / "store.db"), env) as client:
+        return {"HOME": home, "USERPROFILE": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
+
+    @asynccontextmanager
+    async def server(self, program: Path | None = None) -> AsyncGenerator[LspClient]:
+        """Runs a server of the user who has this home, by its program if that is given."""
+        usual = serve_command(self.folder / "store.db")
+        command = [str(program), *usual[usual.index("lsp") :]] if program else usual
+        async with start_server(command, self.variables) as client:
             await client.initialize(OUR_CLIENT)
             yield client
 
@@ -78,3 +90,38 @@ async def test_a_machine_without_agents_has_nothing_to_change(home: Home) -> Non
             with pytest.raises(RpcFailure) as failure:
                 await client.request("ullage/agents/wire", params)
             assert failure.value.data["kind"] == "InvalidRequest"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a program and a link of POSIX")
+async def test_what_was_added_goes_on_working_when_a_link_to_the_program_leads_elsewhere(home: Home) -> None:
+    link = home.folder / "current"
+    program = link / "bin" / "ullage"
+    _install(home.folder / "server-old", link)
+    async with home.server(program) as client:
+        await client.request("ullage/agents/wire", {"agent": AGENT})
+    _install(home.folder / "server-new", link)
+    rmtree(home.folder / "server-old")
+
+    settings = home.path.read_text(encoding="utf-8-sig").replace("// mine", "")
+    (entry,) = json.loads(settings)["hooks"]["SessionStart"]
+    command = entry["hooks"][0]["command"]
+    assert str(program) in command
+    event = json.dumps({"hook_event_name": "SessionStart", "source": "compact", "session_id": "none", "cwd": "/"})
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "server"), **home.variables}
+    await asyncio.to_thread(
+        subprocess.run, ["/bin/sh", "-c", command], input=event.encode(), env=env, timeout=120, check=True
+    )
+    assert [arrival.event for arrival in read_arrivals(home.folder / "store.db")] == ["SessionStart compact"]
+    async with home.server(program) as client:
+        again = await client.request("ullage/agents/wire", {"agent": AGENT, "dryRun": True})
+        assert [(one["wired"], one["files"]) for one in again["agents"]] == [(True, [])]
+
+
+def _install(folder: Path, link: Path) -> None:
+    """Makes an environment with the program, as an editor's extension does, and has the link lead there."""
+    program = folder / "bin" / "ullage"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!{sys.executable}\nimport sys\nfrom ullage.cli.main import main\n\nsys.exit(main())\n")
+    program.chmod(0o755)
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder, target_is_directory=True)

@@ -42,7 +42,25 @@ export class PrivateEnvironment {
 
   /** The server's program: of the environment for this wheel or, until that is complete, of the newest other one. */
   get program(): string {
-    return this.isReady ? programIn(this.#folder) : programIn(this.#others()[0] ?? this.#folder);
+    return programIn(this.#used);
+  }
+
+  /**
+   * Returns the server's program at a path that stays the same over updates: through a link, which leads to the environment
+   * that `program` is of from now on. Agents' settings name the server as it was started, and an update removes the
+   * environment of before. Returns `program` if there is no environment yet, or no link can be made.
+   */
+  linkedProgram(): string {
+    const used = this.#used;
+    const link = path.join(this.#storage, LINK);
+    if (!fs.existsSync(programIn(used))) return programIn(used);
+    try {
+      if (!leadsTo(link, used)) relink(link, used);
+      return programIn(link);
+    } catch (error) {
+      this.#log.info(`No link to ${used}: ${String(error)}`);
+      return programIn(used);
+    }
   }
 
   /** Whether the environment for this very wheel is complete. */
@@ -89,10 +107,16 @@ export class PrivateEnvironment {
     await Promise.all(this.#others().map((folder) => fs.promises.rm(folder, { recursive: true, force: true })));
   }
 
+  /** The environment for this wheel or, until that is complete, the newest other one. */
+  get #used(): string {
+    return this.isReady ? this.#folder : (this.#others()[0] ?? this.#folder);
+  }
+
   /** Returns the complete environments for other wheels, newest first. */
   #others(): readonly string[] {
     if (!fs.existsSync(this.#storage)) return [];
-    const folders = fs.readdirSync(this.#storage).map((name) => path.join(this.#storage, name));
+    const names = fs.readdirSync(this.#storage).filter((name) => !name.startsWith(LINK));
+    const folders = names.map((name) => path.join(this.#storage, name));
     const made = folders
       .filter((folder) => folder !== this.#folder && fs.existsSync(path.join(folder, READY)))
       .map((folder) => ({ folder, at: fs.statSync(path.join(folder, READY)).mtimeMs }));
@@ -141,6 +165,30 @@ const BIN = process.platform === 'win32' ? 'Scripts' : 'bin';
 /** Files that mark an environment in which the server runs, and one that has the packages for asking models, too. */
 const READY = 'ready';
 const COMPLETE = 'complete';
+
+/** The name of the link to the environment in use. No environment's name begins with it. */
+const LINK = 'current';
+
+function leadsTo(link: string, folder: string): boolean {
+  return fs.existsSync(link) && fs.realpathSync(link) === fs.realpathSync(folder);
+}
+
+/** Makes a link to a folder, in place of the one of before. Throws an Error. */
+function relink(link: string, folder: string): void {
+  // Several windows may do this at once: each makes a link of its own, and the last one stays.
+  const made = `${link}-${process.pid}`;
+  removeLink(made);
+  // Windows allows every user a junction, but not every user a symbolic link. Elsewhere the kind is ignored.
+  fs.symlinkSync(folder, made, 'junction');
+  // Windows renames no folder, which a junction is, to a name that is taken.
+  if (process.platform === 'win32') removeLink(link);
+  fs.renameSync(made, link);
+}
+
+/** Removes a link, if it is there, and nothing that it leads to. */
+function removeLink(link: string): void {
+  if (fs.lstatSync(link, { throwIfNoEntry: false })) fs.unlinkSync(link);
+}
 
 function programIn(folder: string): string {
   return path.join(folder, BIN, process.platform === 'win32' ? 'ullage.exe' : 'ullage');

@@ -43,7 +43,7 @@ export class ServerLocator {
       setting: vscode.workspace.getConfiguration('ullage').get<string>('server.path', ''),
       environment: process.env,
       pythonFolders: active ? [path.dirname(active)] : [],
-      privateServer: this.#environment.program,
+      privateServer: this.#environment.linkedProgram(),
       windows: process.platform === 'win32',
       trusted,
       isProgram,

@@ -1,5 +1,5 @@
 /** The private environment, with a Python that is a shell script: what it makes, keeps and says, not what pip fetches. */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import * as path from 'node:path';
 
@@ -63,6 +63,40 @@ test('a wheel of the same name with another content gets an environment of its o
   await second.removeOthers();
   expect(existsSync(program)).toBe(false);
   expect(existsSync(second.program)).toBe(true);
+});
+
+test('the linked program keeps its path over an update, and is the one of the environment in use', async () => {
+  const first = extension('one');
+  expect(first.linkedProgram()).toBe(first.program);
+  await make(first);
+  const [linked, { program }] = [first.linkedProgram(), first];
+  expect(linked).not.toBe(program);
+  expect(realpathSync(linked)).toBe(realpathSync(program));
+
+  const second = extension('two');
+  process.env['PIP_SAYS'] = 'ERROR: no network';
+  await expect(make(second)).rejects.toThrow();
+  expect(second.linkedProgram()).toBe(linked);
+  expect(realpathSync(linked)).toBe(realpathSync(program));
+
+  delete process.env['PIP_SAYS'];
+  await make(second);
+  expect(second.linkedProgram()).toBe(linked);
+  await second.removeOthers();
+  expect(existsSync(program)).toBe(false);
+  expect(realpathSync(linked)).toBe(realpathSync(second.program));
+  expect(second.isOutdated).toBe(false);
+});
+
+test('a link to an environment that is gone is made anew, and where none can be made the environment is used itself', async () => {
+  const environment = extension('one');
+  await make(environment);
+  const link = path.join(folder, 'storage', 'current');
+  symlinkSync(path.join(folder, 'storage', 'server-gone'), link);
+  expect(realpathSync(environment.linkedProgram())).toBe(realpathSync(environment.program));
+  unlinkSync(link);
+  mkdirSync(path.join(link, 'taken'), { recursive: true });
+  expect(environment.linkedProgram()).toBe(environment.program);
 });
 
 test('an update that fails leaves the earlier environment in use, and says why in words', async () => {
