@@ -141,6 +141,16 @@ def test_settings_that_cannot_be_changed_are_named_and_left(home: Home, text: st
     assert home.path.read_text() == text
 
 
+def test_settings_of_one_agent_that_cannot_be_changed_are_told_after_the_others_have_been(home: Home) -> None:
+    broken = home.folder / ".codex" / "hooks.json"
+    broken.parent.mkdir()
+    broken.write_text("{")
+    ran = home.run("wire", "--yes")
+    assert (ran.status, "Added to Claude Code" in ran.out) == (2, True)
+    assert f"Codex: {broken}" in ran.err
+    assert "SessionStart" in home.value["hooks"]
+
+
 def test_an_agent_that_is_not_known_or_not_here_is_named(home: Home) -> None:
     assert "known: claude-code" in home.run("wire", "wordstar", "--yes").err
     home.path.parent.rmdir()

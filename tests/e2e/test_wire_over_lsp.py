@@ -81,6 +81,49 @@ async def test_a_change_that_is_no_longer_the_one_of_the_preview_is_not_made(hom
         assert home.path.read_text() == '{"model": "sonnet"}'
 
 
+async def test_options_stay_as_they_are_until_they_are_given(home: Home) -> None:
+    async with home.server() as client:
+
+        async def options(**params: bool) -> dict[str, bool]:
+            """Adds Ullage, and returns the options that the agent then has."""
+            made = await client.request("ullage/agents/wire", {"agent": AGENT, **params})
+            (agent,) = made["agents"]
+            text = home.path.read_text(encoding="utf-8-sig")
+            assert ("--fill-notes" in text, '"statusLine"' in text) == tuple(
+                option["on"] for option in sorted(agent["options"], key=lambda option: option["name"])
+            )
+            return {option["name"]: option["on"] for option in agent["options"]}
+
+        assert await options() == {"statusLine": False, "fillNotes": False}
+        assert await options(fillNotes=True) == {"statusLine": False, "fillNotes": True}
+        assert await options(statusLine=True) == {"statusLine": True, "fillNotes": True}
+        assert await options() == {"statusLine": True, "fillNotes": True}
+        assert await options(statusLine=False, fillNotes=False) == {"statusLine": False, "fillNotes": False}
+        await client.request("ullage/agents/unwire", {})
+        assert home.path.read_bytes() == SETTINGS
+
+
+async def test_an_agent_whose_settings_are_broken_says_so_and_does_not_keep_the_others_from_theirs(home: Home) -> None:
+    broken = home.folder / ".codex" / "hooks.json"
+    broken.parent.mkdir()
+    async with home.server() as client:
+        for method, wired in (("wire", False), ("unwire", True)):
+            broken.write_text("{")
+            preview = await client.request(f"ullage/agents/{method}", {"dryRun": True})
+            agents = {agent["word"]: agent for agent in preview["agents"]}
+            codex, claude = agents["codex"], agents[AGENT]
+            assert (codex["failed"], codex["files"], codex["wired"]) == (True, [], wired)
+            assert f"{broken}: " in codex["notes"][0]
+            assert (claude["failed"], claude["wired"]) == (False, wired)
+            await client.request(f"ullage/agents/{method}", {"previewId": preview["previewId"]})
+            assert (home.path.read_bytes() == SETTINGS) == wired
+            assert broken.read_text() == "{"
+            with pytest.raises(RpcFailure, match=r"hooks\.json"):
+                await client.request(f"ullage/agents/{method}", {"agent": "codex"})
+            broken.unlink()
+            await client.request("ullage/agents/wire", {})
+
+
 async def test_a_machine_without_agents_has_nothing_to_change(home: Home) -> None:
     home.path.unlink()
     home.path.parent.rmdir()

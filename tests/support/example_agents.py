@@ -3,6 +3,8 @@ theirs, and what their hooks gave back."""
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from support.coding_session import first_turn, thinking_turn
 from support.example_following import FOLLOWED
 from support.example_messages import Examples
@@ -11,7 +13,7 @@ from support.workspace import LARGE_MODEL, START, TestClient
 from ullage.model.events import ConversationImported
 from ullage.service.ports.continuing import Choices, PlannedSession, WantedSession, WritableAgent
 from ullage.service.ports.given_back import GivenBack
-from ullage.service.ports.wiring import AgentChange, FileChange
+from ullage.service.ports.wiring import AgentChange, FileChange, OptionState
 
 _AGENT, _WORD = FOLLOWED[0].agent, "claude-code"
 _SETTINGS = "/home/ada/.claude/settings.json"
@@ -47,9 +49,14 @@ class KnownWiring:
     def __init__(self) -> None:
         self.settings = _BEFORE
 
-    def add(self, words: Sequence[str], *, status_line: bool) -> Sequence[AgentChange]:
+    def add(self, words: Sequence[str], *, status_line: bool | None, fill_notes: bool | None) -> Sequence[AgentChange]:
         """Returns what adds a hook to the agent's settings. The status line is left alone."""
-        return [self._change(_AFTER, "It takes effect in its next session.")]
+        options = (
+            OptionState(name="statusLine", is_on=bool(status_line)),
+            OptionState(name="fillNotes", is_on=bool(fill_notes)),
+        )
+        change = self._change(_AFTER, "It takes effect in its next session.")
+        return [replace(change, options=options)]
 
     def take_out(self, words: Sequence[str]) -> Sequence[AgentChange]:
         """Returns what takes the hook out."""
@@ -116,8 +123,8 @@ async def change_agents(examples: Examples, client: TestClient, session_id: str)
     """Adds Ullage to an agent and takes it out again, continues a conversation in a new session, and lists what a hook
     gave back."""
     client.workspace.wiring, client.workspace.continuing = KnownWiring(), KnownContinuing()
-    preview = await examples.call(client, "agents/wire", "preview", agent=_WORD, dryRun=True)
-    await examples.call(client, "agents/wire", agent=_WORD, previewId=preview["previewId"])
+    preview = await examples.call(client, "agents/wire", "preview", agent=_WORD, fillNotes=True, dryRun=True)
+    await examples.call(client, "agents/wire", agent=_WORD, fillNotes=True, previewId=preview["previewId"])
     await examples.call(client, "agents/unwire")
     await examples.call(client, "continuing/choices", sessionId=session_id)
     planned = await examples.call(client, "continuing/preview", sessionId=session_id)

@@ -102,6 +102,7 @@ T['agents are completed'] = function()
   editor.wait(child, "vim.api.nvim_buf_get_name(0):find('ullage://wiring', 1, true) ~= nil")
   eq(child.fn.getcompletion('Ullage unwire cl', 'cmdline'), { 'claude-code' })
   eq(child.fn.getcompletion('Ullage wire st', 'cmdline'), { 'statusline' })
+  eq(child.fn.getcompletion('Ullage wire no', 'cmdline'), { 'nofillnotes', 'nostatusline' })
 end
 
 return T

@@ -1608,22 +1608,25 @@ export type WindowSource = "settings" | "agent" | "log" | "rule" | "catalog";
 
 /**
  * Adds Ullage to the agent `agent`, or without it to all agents on this machine. `agent` is a name as in commands, such
- * as `claude-code`. With `statusLine` it also becomes the agent's status line. `dryRun` previews the change. With
- * `previewId`, exactly the change of that preview is made, or nothing.
+ * as `claude-code`. With `statusLine` it also becomes the agent's status line, and with `fillNotes` the agent's model
+ * gets notes of how full the context is. Without them both stay as they are; false takes them out. `dryRun` previews
+ * the change. With `previewId`, exactly the change of that preview is made, or nothing.
  */
 export interface WireParams {
   readonly agent?: string;
   /** @default false */
   readonly dryRun?: boolean;
   readonly previewId?: string;
-  /** @default false */
   readonly statusLine?: boolean;
+  readonly fillNotes?: boolean;
 }
 
 /**
  * An agent whose settings change. `word` is its name in commands and `path` the file with its settings. `wired` says
  * whether Ullage was added to it before this change. `files` are the changes; there are none if everything is as wanted
- * already. `notes` are sentences about what the user has to know or do.
+ * already. `notes` are sentences about what the user has to know or do. `failed` says that settings of this agent,
+ * which was not named in the params, can't be changed; its note says why. `options` are what else the agent can get;
+ * taking out has none.
  */
 export interface WiredAgent {
   readonly agent: string;
@@ -1632,6 +1635,14 @@ export interface WiredAgent {
   readonly wired: boolean;
   readonly files: readonly FileDifference[];
   readonly notes: readonly string[];
+  readonly failed: boolean;
+  readonly options: readonly WiringOption[];
+}
+
+/** A param of `agents/wire` that an agent knows, and whether the agent has it after the change (`on`). */
+export interface WiringOption {
+  readonly name: "fillNotes" | "statusLine";
+  readonly on: boolean;
 }
 
 /**

@@ -4,6 +4,7 @@ import asyncio
 import difflib
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -25,10 +26,19 @@ class UnwireParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 class WireParams(UnwireParams, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Adds Ullage to the agent `agent`, or without it to all agents on this machine. `agent` is a name as in commands,
-    such as `claude-code`. With `statusLine` it also becomes the agent's status line. `dryRun` previews the change. With
-    `previewId`, exactly the change of that preview is made, or nothing."""
+    such as `claude-code`. With `statusLine` it also becomes the agent's status line, and with `fillNotes` the agent's
+    model gets notes of how full the context is. Without them both stay as they are; false takes them out. `dryRun`
+    previews the change. With `previewId`, exactly the change of that preview is made, or nothing."""
 
-    status_line: bool = False
+    status_line: bool | None = None
+    fill_notes: bool | None = None
+
+
+class WiringOption(Struct, frozen=True, kw_only=True):
+    """A param of `agents/wire` that an agent knows, and whether the agent has it after the change (`on`)."""
+
+    name: Literal["statusLine", "fillNotes"]
+    on: bool
 
 
 class FileDifference(Struct, frozen=True, kw_only=True):
@@ -44,7 +54,9 @@ class FileDifference(Struct, frozen=True, kw_only=True):
 class WiredAgent(Struct, frozen=True, kw_only=True):
     """An agent whose settings change. `word` is its name in commands and `path` the file with its settings. `wired`
     says whether Ullage was added to it before this change. `files` are the changes; there are none if everything is as
-    wanted already. `notes` are sentences about what the user has to know or do."""
+    wanted already. `notes` are sentences about what the user has to know or do. `failed` says that settings of this
+    agent, which was not named in the params, can't be changed; its note says why. `options` are what else the agent can
+    get; taking out has none."""
 
     agent: str
     word: str
@@ -52,6 +64,8 @@ class WiredAgent(Struct, frozen=True, kw_only=True):
     wired: bool
     files: tuple[FileDifference, ...]
     notes: tuple[str, ...]
+    failed: bool
+    options: tuple[WiringOption, ...]
 
 
 class WiringResult(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -65,7 +79,9 @@ class WiringResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 async def wire(workspace: Workspace, params: WireParams) -> WiringResult:
     wiring = _wiring(workspace)
-    changes = await asyncio.to_thread(wiring.add, _words(params), status_line=params.status_line)
+    changes = await asyncio.to_thread(
+        wiring.add, _words(params), status_line=params.status_line, fill_notes=params.fill_notes
+    )
     return await _settle(wiring, changes, params)
 
 
@@ -92,7 +108,7 @@ async def _settle(wiring: WiresAgents, changes: Sequence[AgentChange], params: U
 
 def _make(wiring: WiresAgents, changes: Iterable[AgentChange]) -> None:
     for change in changes:
-        if change.files or change.is_wired:
+        if not change.failed and (change.files or change.is_wired):
             wiring.make(change)
 
 
@@ -109,6 +125,8 @@ def _agent(change: AgentChange) -> WiredAgent:
         wired=change.is_wired,
         files=tuple(map(_file, change.files)),
         notes=change.notes,
+        failed=change.failed,
+        options=tuple(WiringOption(name=option.name, on=option.is_on) for option in change.options),
     )
 
 

@@ -1,16 +1,17 @@
 """Adds Ullage to the settings of agents on this machine and takes it out again, as `ullage wire` and the editors do."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.agent import Agent
 from ullage.agents.wiring import SettingsFile, Wiring
-from ullage.app.own_command import OwnCommand, added_to, own_words
+from ullage.app.own_command import OwnCommand, added_to, gives_fill_notes, own_words
 from ullage.app.wired_agents import all_known, called, is_here, on_this_machine, path_here
 from ullage.model.errors import InvalidRequest
-from ullage.service.ports.wiring import AgentChange, FileChange
+from ullage.service.ports.wiring import AgentChange, FileChange, OptionState
 from ullage.store.database import default_path
 from ullage.system.wired_files import (
     Change,
@@ -21,6 +22,7 @@ from ullage.system.wired_files import (
     plan_adding,
     plan_removing,
     read_receipt,
+    receipt_path,
     settings_without,
 )
 from ullage.wire.entries import Added
@@ -33,27 +35,55 @@ class PlannedChange(AgentChange, frozen=True, kw_only=True):
     receipt: Receipt | None
 
 
+class _Wanted(Struct, frozen=True, kw_only=True):
+    """What agents are to get: the status line, notes of the context's fill, and the MCP server. None leaves it as it
+    is."""
+
+    line: bool | None
+    notes: bool | None
+    mcp: bool
+
+    def of(self, known: Receipt | None) -> "_Wanted":
+        """Returns what an agent with this receipt is to get, without None."""
+        added = [file.added for file in known.files] if known else []
+        line = any(one.status_line for one in added) if self.line is None else self.line
+        notes = any(map(gives_fill_notes, added)) if self.notes is None else self.notes
+        return replace(self, line=line, notes=notes)
+
+
 class AgentWiring:
     """The wiring of agents to a session store; see `WiresAgents`. `store` is the store's file if it is not the user's
-    usual one. With `fill_notes`, agents get notes of how full their context is."""
+    usual one."""
 
-    def __init__(self, store: Path | None, *, fill_notes: bool = False) -> None:
-        self._own = OwnCommand(words=own_words(), store=store, fill_notes=fill_notes)
+    def __init__(self, store: Path | None) -> None:
+        self._own = OwnCommand(words=own_words(), store=store)
         self._receipts = store or default_path()
 
-    def add(self, words: Sequence[str], *, status_line: bool, mcp_server: bool = True) -> Sequence[PlannedChange]:
+    def add(
+        self, words: Sequence[str], *, status_line: bool | None, fill_notes: bool | None, mcp_server: bool = True
+    ) -> Sequence[PlannedChange]:
         """Returns what adds Ullage to agents; see `WiresAgents.add`. Without `mcp_server` its MCP server is not added,
         or is taken out again."""
-        named = called(words) if words else on_this_machine()
-        return [self._adding(agent, wiring, line=status_line, mcp=mcp_server) for agent, wiring in named]
+        wanted = _Wanted(line=status_line, notes=fill_notes, mcp=mcp_server)
+
+        def plan(agent: Agent, wiring: Wiring) -> PlannedChange:
+            return self._adding(agent, wiring, wanted)
+
+        if words:
+            return [plan(agent, wiring) for agent, wiring in called(words)]
+        return [self._each(agent, wiring, plan) for agent, wiring in on_this_machine()]
 
     def take_out(self, words: Sequence[str]) -> Sequence[PlannedChange]:
         """Returns what takes Ullage out of agents; see `WiresAgents.take_out`. An agent that it was not added to has no
         change."""
-        return [self._taking_out(agent, wiring) for agent, wiring in (called(words) if words else all_known())]
+        if words:
+            return [self._taking_out(agent, wiring) for agent, wiring in called(words)]
+        return [self._each(agent, wiring, self._taking_out) for agent, wiring in all_known()]
 
     def make(self, change: AgentChange) -> None:
         """Makes a change that `add` or `take_out` has returned; see `WiresAgents.make`."""
+        if change.failed:
+            raise InvalidRequest(" ".join(change.notes))
         receipt = change.receipt if isinstance(change, PlannedChange) else None
         # The receipt first: what was added can always be taken out.
         if receipt is not None:
@@ -63,15 +93,18 @@ class AgentWiring:
         if receipt is None:
             keep_receipt(self._receipts, change.word, None)
 
-    def _adding(self, agent: Agent, wiring: Wiring, *, line: bool, mcp: bool) -> PlannedChange:
+    def _adding(self, agent: Agent, wiring: Wiring, asked: _Wanted) -> PlannedChange:
         known = read_receipt(self._receipts, wiring.word)
+        wanted = asked.of(known)
         path = path_here(wiring.files[0].path)
         if not is_here(wiring):
             raise InvalidRequest(f"{agent.name}: there is no folder {path.parent}; start {agent.name} once")
-        files = {path_here(file.path): replace(file, mcp_server=file.mcp_server and mcp) for file in wiring.files}
+        files = {
+            path_here(file.path): replace(file, mcp_server=file.mcp_server and wanted.mcp) for file in wiring.files
+        }
         wired = {path: known.file(path) if known else None for path in files}
         planned = [
-            plan_adding(path, self._added(path, file, wiring.word, wired[path], line=line), wired[path])
+            plan_adding(path, self._added(path, file, wiring.word, wired[path], wanted), wired[path])
             for path, file in files.items()
         ]
         # Files of another folder, which the agent had for its settings before, stay in the receipt.
@@ -84,14 +117,31 @@ class AgentWiring:
             files=tuple(_files(change for change, _ in planned)),
             is_wired=any(wired.values()),
             notes=tuple(_notes(agent.name, wiring)),
+            options=tuple(_options(wiring, wanted)),
             receipt=Receipt(agent=agent.name, files=(*done, *elsewhere)),
         )
 
-    def _added(self, path: Path, file: SettingsFile, word: str, wired: WiredFile | None, *, line: bool) -> Added:
+    def _each(self, agent: Agent, wiring: Wiring, plan: Callable[[Agent, Wiring], PlannedChange]) -> PlannedChange:
+        """Returns the change of one of several agents. If its settings can't be changed, it has failed."""
+        try:
+            return plan(agent, wiring)
+        except InvalidRequest as error:
+            return PlannedChange(
+                agent=agent.name,
+                word=wiring.word,
+                path=str(path_here(wiring.files[0].path)),
+                files=(),
+                is_wired=receipt_path(self._receipts, wiring.word).exists(),
+                notes=(str(error),),
+                failed=True,
+                receipt=None,
+            )
+
+    def _added(self, path: Path, file: SettingsFile, word: str, wired: WiredFile | None, wanted: _Wanted) -> Added:
         old = None
-        if line and file.status_line:
+        if wanted.line and file.status_line:
             old = old_line((settings_without(path, wired) or b"").decode(errors="replace"))
-        return added_to(file, word, self._own, old)
+        return added_to(file, word, replace(self._own, fill_notes=bool(wanted.notes)), old)
 
     def _taking_out(self, agent: Agent, wiring: Wiring) -> PlannedChange:
         receipt = read_receipt(self._receipts, wiring.word)
@@ -105,6 +155,13 @@ class AgentWiring:
             notes=tuple(f"{file.path} is as it was before." for file, change in planned if change.after == file.before),
             receipt=None,
         )
+
+
+def _options(wiring: Wiring, wanted: _Wanted) -> Iterator[OptionState]:
+    if any(file.status_line for file in wiring.files):
+        yield OptionState(name="statusLine", is_on=bool(wanted.line))
+    if any(place.for_notes for file in wiring.files for place in file.hooks):
+        yield OptionState(name="fillNotes", is_on=bool(wanted.notes))
 
 
 def _files(changes: Iterable[Change]) -> Iterator[FileChange]:

@@ -14,6 +14,7 @@ from ullage.wire.entries import Added, HookEntry, McpServer
 
 # The name of the MCP server in agents' settings.
 _SERVER = "ullage"
+_FILL_NOTES = "--fill-notes"
 
 
 def own_words() -> tuple[str, ...]:
@@ -55,8 +56,13 @@ def added_to(file: SettingsFile, word: str, own: OwnCommand, line: str | None) -
     )
 
 
+def gives_fill_notes(added: Added) -> bool:
+    """Says whether hooks that were added give notes of the context's fill."""
+    return any(_FILL_NOTES in hook.command.split() for hook in added.hooks)
+
+
 def _hook(place: HookPlace, word: str, own: OwnCommand) -> HookEntry:
-    notes = ("--fill-notes",) if own.fill_notes else ()
+    notes = (_FILL_NOTES,) if own.fill_notes else ()
     command = _silent(own.line("hook", word, *place.arguments, *notes))
     return HookEntry(event=place.event, matcher=place.matcher, command=command, timeout=place.timeout)
 

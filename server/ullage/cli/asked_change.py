@@ -2,14 +2,14 @@
 
 import difflib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
 from ullage.cli.draw.text import clean
 from ullage.cli.output import Screen
 from ullage.model.errors import InputError
-from ullage.service.ports.wiring import FileChange
+from ullage.service.ports.wiring import AgentChange, FileChange
 
 _STYLES = {"+": "green", "-": "red"}
 
@@ -30,6 +30,18 @@ def agreed(question: str) -> bool:
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def possible(changes: Sequence[AgentChange]) -> Sequence[AgentChange]:
+    """Returns the changes that can be made. `raise_failed` is for the others, at the end."""
+    return [change for change in changes if not change.failed]
+
+
+def raise_failed(changes: Sequence[AgentChange]) -> None:
+    """Raises `InputError` if the settings of an agent can't be changed; the message says why, for each."""
+    failed = [f"{change.agent}: {' '.join(change.notes)}" for change in changes if change.failed]
+    if failed:
+        raise InputError("; ".join(failed))
 
 
 def _lines(data: bytes | None) -> list[str]:

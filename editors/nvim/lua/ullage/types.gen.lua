@@ -1021,14 +1021,15 @@
 --- How a window is known. `settings`: the user's settings name it. `agent`: the agent that has the conversation says so. `log`: the conversation itself proves it, by its agent's compactions or by a reported prompt. `rule`: the agent gives this window to its models unless its user chose another; this conversation does not say. `catalog`: the list of models.
 ---@alias ullage.WindowSource "settings"|"agent"|"log"|"rule"|"catalog"
 
---- Adds Ullage to the agent `agent`, or without it to all agents on this machine. `agent` is a name as in commands, such as `claude-code`. With `statusLine` it also becomes the agent's status line. `dryRun` previews the change. With `previewId`, exactly the change of that preview is made, or nothing.
+--- Adds Ullage to the agent `agent`, or without it to all agents on this machine. `agent` is a name as in commands, such as `claude-code`. With `statusLine` it also becomes the agent's status line, and with `fillNotes` the agent's model gets notes of how full the context is. Without them both stay as they are; false takes them out. `dryRun` previews the change. With `previewId`, exactly the change of that preview is made, or nothing.
 ---@class (exact) ullage.WireParams
 ---@field agent? string
 ---@field dryRun? boolean Default false.
 ---@field previewId? string
----@field statusLine? boolean Default false.
+---@field statusLine? boolean
+---@field fillNotes? boolean
 
---- An agent whose settings change. `word` is its name in commands and `path` the file with its settings. `wired` says whether Ullage was added to it before this change. `files` are the changes; there are none if everything is as wanted already. `notes` are sentences about what the user has to know or do.
+--- An agent whose settings change. `word` is its name in commands and `path` the file with its settings. `wired` says whether Ullage was added to it before this change. `files` are the changes; there are none if everything is as wanted already. `notes` are sentences about what the user has to know or do. `failed` says that settings of this agent, which was not named in the params, can't be changed; its note says why. `options` are what else the agent can get; taking out has none.
 ---@class (exact) ullage.WiredAgent
 ---@field agent string
 ---@field word string
@@ -1036,6 +1037,13 @@
 ---@field wired boolean
 ---@field files ullage.FileDifference[]
 ---@field notes string[]
+---@field failed boolean
+---@field options ullage.WiringOption[]
+
+--- A param of `agents/wire` that an agent knows, and whether the agent has it after the change (`on`).
+---@class (exact) ullage.WiringOption
+---@field name "fillNotes"|"statusLine"
+---@field on boolean
 
 --- A change of agents' settings. `done` is false for a preview, which has a `previewId`. Without an agent in the params, `agents` is empty if none is on this machine.
 ---@class (exact) ullage.WiringResult

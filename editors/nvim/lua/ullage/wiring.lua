@@ -9,7 +9,8 @@ local function home(path)
   return vim.fn.fnamemodify(path, ':~')
 end
 
----Returns a change of agents' settings as the lines of a difference, empty if there is nothing to change.
+---Returns a change of agents' settings as the lines of a difference, empty if there is nothing to change. Notes of agents
+---whose settings can't be changed are among them.
 ---@param result ullage.WiringResult
 ---@return string[]
 function M.lines(result)
@@ -20,7 +21,7 @@ function M.lines(result)
       list[#list + 1] = '+++ ' .. (file.after and home(file.path) or '/dev/null')
       vim.list_extend(list, vim.split(file.difference, '\n', { plain = true }))
     end
-    for _, note in ipairs(#agent.files > 0 and agent.notes or {}) do
+    for _, note in ipairs((#agent.files > 0 or agent.failed) and agent.notes or {}) do
       list[#list + 1] = ('# %s: %s'):format(agent.agent, note)
     end
   end
@@ -58,8 +59,27 @@ end
 ---@param result ullage.WiringResult
 ---@param unchanged string what holds of the agents already
 local function nothing(result, unchanged)
+  local parts, same = {}, {}
+  for _, agent in ipairs(result.agents) do
+    if agent.failed then
+      parts[#parts + 1] = ('%s: %s'):format(agent.agent, table.concat(agent.notes, ' '))
+    else
+      same[#same + 1] = agent
+    end
+  end
+  if #same > 0 then
+    table.insert(parts, 1, ('%s: %s'):format(names(same), unchanged))
+  end
   local none = 'No agent that can run Ullage is on this machine.'
-  notices.say(#result.agents == 0 and none or ('%s: %s'):format(names(result.agents), unchanged))
+  notices.say(#parts == 0 and none or table.concat(parts, ' '))
+end
+
+---Says whether a file would change.
+---@param result ullage.WiringResult
+local function changes(result)
+  return vim.iter(result.agents):any(function(agent)
+    return #agent.files > 0
+  end)
 end
 
 ---Shows what a method would change, and makes the change if the user accepts it.
@@ -72,8 +92,7 @@ function M.propose(method, params, unchanged)
     if notices.failed(error) then
       return
     end
-    local lines = M.lines(result)
-    if #lines == 0 then
+    if not changes(result) then
       nothing(result, unchanged)
       return
     end
@@ -89,7 +108,7 @@ function M.propose(method, params, unchanged)
     require('ullage.proposal').show({
       name = 'wiring',
       keys = 'makes this change',
-      lines = lines,
+      lines = M.lines(result),
       filetype = 'diff',
       accept = accept,
     })

@@ -3,13 +3,13 @@ import * as vscode from 'vscode';
 
 import { errorKind } from '../errors';
 import { asLabel } from '../labels';
-import { AgentsUnwire, AgentsWire, type Method, type UnwireParams, type WiredAgent, type WiringResult } from '../protocol.gen';
+import { AgentsUnwire, AgentsWire, type Method, type WiredAgent, type WireParams, type WiringOption, type WiringResult } from '../protocol.gen';
 import type { Ullage } from '../ullage';
 import type { Command } from './guard';
 
 /** What differs between adding and taking out. */
 interface Direction {
-  readonly method: Method<UnwireParams, WiringResult>;
+  readonly method: Method<WireParams, WiringResult>;
   readonly title: string;
   readonly question: (agent: string) => string;
   readonly yes: string;
@@ -17,6 +17,16 @@ interface Direction {
   /** What is said of an agent with nothing to change. */
   readonly same: (agent: string) => string;
 }
+
+/** What the user has chosen of an agent's options. What is missing stays as it is. */
+type Chosen = Pick<WireParams, WiringOption['name']>;
+
+/** The button that lets the user choose, and the words for each option. */
+const OPTIONS = 'Options…';
+const WORDS: Readonly<Record<WiringOption['name'], { readonly label: string; readonly detail: string }>> = {
+  fillNotes: { label: 'Notes of the fill', detail: 'Its model is told how full the context is: at 70%, at 85%, and two calls before the compaction' },
+  statusLine: { label: 'Status line', detail: 'Its status line shows the figure, after what it shows already' },
+};
 
 const ADD: Direction = {
   method: AgentsWire,
@@ -57,11 +67,12 @@ interface WiredItem extends vscode.QuickPickItem {
 
 /** Lets the user choose agents, if there are several. */
 async function chooseAgents(agents: readonly WiredAgent[], title: string): Promise<readonly WiredAgent[]> {
+  // The request for one that failed says why.
   if (agents.length === 1) return agents;
   const items = agents.map((agent): WiredItem => ({
     label: asLabel(agent.agent),
-    description: agent.files.length === 0 ? 'has it already' : '',
-    detail: asLabel(agent.path),
+    description: agent.failed ? "its settings can't be changed" : agent.files.length === 0 ? 'has it already' : '',
+    detail: asLabel(agent.failed ? agent.notes.join(' ') : agent.path),
     picked: agent.files.length > 0,
     agent,
   }));
@@ -70,22 +81,27 @@ async function chooseAgents(agents: readonly WiredAgent[], title: string): Promi
 }
 
 async function changeAll(ullage: Ullage, direction: Direction, agents: readonly WiredAgent[]): Promise<void> {
-  for (const { word } of agents) await change(ullage, direction, word);
+  for (const { word } of agents.filter(({ files }) => files.length > 0)) await change(ullage, direction, word);
+  // None of these waits until the user has closed what is said of another one.
+  await Promise.all(agents.filter(({ files }) => files.length === 0).map(({ word }) => change(ullage, direction, word)));
 }
 
-/** Shows the change of an agent's settings, and makes it if the user agrees. If the files change meanwhile, shows it again. */
+/** Shows the change of an agent's settings, and makes it if the user agrees. If the files or the options change meanwhile, shows it again. */
 async function change(ullage: Ullage, direction: Direction, word: string): Promise<void> {
+  let chosen: Chosen = {};
   for (;;) {
-    const preview = await ullage.sessions.request(direction.method, { agent: word, dryRun: true });
+    const preview = await ullage.sessions.request(direction.method, { agent: word, ...chosen, dryRun: true });
     const [agent] = preview.agents;
     if (!agent || preview.previewId === null) return;
-    if (agent.files.length === 0 && (direction === ADD || !agent.wired)) {
-      void vscode.window.showInformationMessage(direction.same(agent.agent));
-      return;
+    const isSame = agent.files.length === 0 && (direction === ADD || !agent.wired);
+    const answer = isSame ? await saySame(direction, agent) : await ask(ullage, direction, agent);
+    if (answer === OPTIONS) {
+      chosen = (await chooseOptions(agent)) ?? chosen;
+      continue;
     }
-    if (!(await agrees(ullage, direction, agent))) return;
+    if (answer !== direction.yes) return;
     try {
-      const made = await ullage.sessions.request(direction.method, { agent: word, previewId: preview.previewId });
+      const made = await ullage.sessions.request(direction.method, { agent: word, ...chosen, previewId: preview.previewId });
       const notes = made.agents.flatMap((one) => one.notes);
       void vscode.window.showInformationMessage([direction.done(agent.agent), ...notes].join(' '));
       return;
@@ -95,11 +111,33 @@ async function change(ullage: Ullage, direction: Direction, word: string): Promi
   }
 }
 
-async function agrees(ullage: Ullage, direction: Direction, { agent, files }: WiredAgent): Promise<boolean> {
-  const close = await ullage.differences.show(agent, files);
+/** Says that nothing is to be changed. Returns the button that the user chose, if any. */
+async function saySame(direction: Direction, agent: WiredAgent): Promise<string | undefined> {
+  return vscode.window.showInformationMessage(direction.same(agent.agent), ...optionsButton(agent));
+}
+
+/** Shows a change and asks for it. Returns the button that the user chose, if any. */
+async function ask(ullage: Ullage, direction: Direction, agent: WiredAgent): Promise<string | undefined> {
+  const close = await ullage.differences.show(agent.agent, agent.files);
   try {
-    return (await vscode.window.showInformationMessage(direction.question(agent), direction.yes, 'Cancel')) === direction.yes;
+    return await vscode.window.showInformationMessage(direction.question(agent.agent), direction.yes, ...optionsButton(agent), 'Cancel');
   } finally {
     await close();
   }
+}
+
+function optionsButton({ options }: WiredAgent): readonly string[] {
+  return options.length > 0 ? [OPTIONS] : [];
+}
+
+interface OptionItem extends vscode.QuickPickItem {
+  readonly name: WiringOption['name'];
+}
+
+/** Lets the user choose an agent's options. Returns undefined if the user cancels. */
+async function chooseOptions({ agent, options }: WiredAgent): Promise<Chosen | undefined> {
+  const items = options.map(({ name, on }): OptionItem => ({ ...WORDS[name], picked: on, name }));
+  const placeHolder = 'You see the change before it is made';
+  const kept = await vscode.window.showQuickPick(items, { title: `What else ${asLabel(agent)} gets`, placeHolder, canPickMany: true });
+  return kept && Object.fromEntries(items.map(({ name }) => [name, kept.some((item) => item.name === name)]));
 }

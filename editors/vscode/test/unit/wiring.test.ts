@@ -99,3 +99,35 @@ test('what was added is taken out again after the same question', async () => {
   await unwire(ullage);
   expect(requests.at(-1)).toEqual([AgentsUnwire.name, { agent: 'claude-code', previewId: previewed.previewId }]);
 });
+
+test('options are chosen before the change, which is shown again with them and made with them', async () => {
+  window.showInformationMessage.mockResolvedValueOnce('Options…').mockResolvedValueOnce('Add');
+  window.showQuickPick.mockImplementationOnce((items: readonly { name: string }[]) => Promise.resolve(items.filter(({ name }) => name === 'fillNotes')));
+  const { ullage, requests, shown, closed } = opened(previewed);
+  await wire(ullage);
+  const options = { statusLine: false, fillNotes: true };
+  expect(shown).toHaveLength(2);
+  expect(closed).toEqual(shown);
+  expect(requests.slice(-2)).toEqual([
+    [AgentsWire.name, { agent: 'claude-code', ...options, dryRun: true }],
+    [AgentsWire.name, { agent: 'claude-code', ...options, previewId: previewed.previewId }],
+  ]);
+});
+
+test('where the agent has it already its options can be chosen, and those that it has are ticked', async () => {
+  window.showInformationMessage.mockResolvedValueOnce('Options…');
+  window.showQuickPick.mockResolvedValueOnce(undefined);
+  const { ullage, requests } = opened({ ...previewed, agents: previewed.agents.map((agent) => ({ ...agent, files: [] })) });
+  await wire(ullage);
+  expect(window.showQuickPick.mock.calls[0]?.[0]).toMatchObject(previewed.agents[0]?.options.map(({ name, on }) => ({ name, picked: on })) ?? []);
+  expect(requests.at(-1)).toEqual([AgentsWire.name, { agent: 'claude-code', dryRun: true }]);
+});
+
+test('an agent whose settings are broken says why, and is not chosen by itself', async () => {
+  const [agent] = previewed.agents;
+  if (!agent) throw new Error('the example has no agent');
+  const broken = { ...agent, agent: 'Codex', word: 'codex', files: [], failed: true, notes: ['hooks.json: not JSON'] };
+  await wire(opened({ ...previewed, agents: [agent, broken] }).ullage);
+  const items = window.showQuickPick.mock.calls[0]?.[0];
+  expect(items).toMatchObject([{ picked: true }, { picked: false, description: "its settings can't be changed", detail: 'hooks.json: not JSON' }]);
+});

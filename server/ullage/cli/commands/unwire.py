@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from ullage.app.agent_wiring import AgentWiring
-from ullage.cli.asked_change import agreed, difference
+from ullage.cli.asked_change import agreed, difference, possible, raise_failed
 from ullage.cli.output import Screen
 from ullage.cli.typed_arguments import UnwireOptions, read_options
 
@@ -13,7 +13,8 @@ def run(args: Namespace) -> int:
     otherwise 0. Raises `InputError` if settings can't be changed, or if there is no terminal to ask on."""
     options, screen = read_options(args, UnwireOptions), Screen.of(args)
     wiring, declined = AgentWiring(options.store), False
-    for change in wiring.take_out(options.agents):
+    changes = wiring.take_out(options.agents)
+    for change in possible(changes):
         if not change.is_wired:
             screen.print([f"{change.agent}: nothing was added"])
             continue
@@ -24,4 +25,5 @@ def run(args: Namespace) -> int:
             continue
         wiring.make(change)
         screen.print(screen.prose(" ".join([f"Taken out of {change.agent}.", *change.notes])))
+    raise_failed(changes)
     return 1 if declined else 0

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from ullage.app.agent_wiring import AgentWiring
 from ullage.app.wired_agents import known_words
-from ullage.cli.asked_change import agreed, difference
+from ullage.cli.asked_change import agreed, difference, possible, raise_failed
 from ullage.cli.output import Screen
 from ullage.cli.typed_arguments import WireOptions, read_options
 from ullage.model.errors import InputError
@@ -14,11 +14,13 @@ def run(args: Namespace) -> int:
     """Shows what would be added, asks unless `--yes` is given, and adds it. Returns 1 if the user declines, otherwise
     0. Raises `InputError` if no agent is there, settings can't be changed, or there is no terminal to ask on."""
     options, screen = read_options(args, WireOptions), Screen.of(args)
-    wiring, declined = AgentWiring(options.store, fill_notes=options.fill_notes), False
-    changes = wiring.add(options.agents, status_line=options.statusline, mcp_server=options.mcp)
+    wiring, declined = AgentWiring(options.store), False
+    changes = wiring.add(
+        options.agents, status_line=options.statusline, fill_notes=options.fill_notes, mcp_server=options.mcp
+    )
     if not changes:
         raise InputError(f"no agent is here that Ullage can be added to; known: {', '.join(known_words())}")
-    for change in changes:
+    for change in possible(changes):
         if change.files:
             for file in change.files:
                 screen.print(difference(file, screen))
@@ -31,4 +33,5 @@ def run(args: Namespace) -> int:
             screen.print([f"{change.agent}: already there, in {change.path}"])
         for note in change.notes:
             screen.print(screen.prose(note))
+    raise_failed(changes)
     return 1 if declined else 0
