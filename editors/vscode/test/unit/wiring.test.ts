@@ -128,6 +128,5 @@ test('an agent whose settings are broken says why, and is not chosen by itself',
   if (!agent) throw new Error('the example has no agent');
   const broken = { ...agent, agent: 'Codex', word: 'codex', files: [], failed: true, notes: ['hooks.json: not JSON'] };
   await wire(opened({ ...previewed, agents: [agent, broken] }).ullage);
-  const items = window.showQuickPick.mock.calls[0]?.[0];
-  expect(items).toMatchObject([{ picked: true }, { picked: false, description: "its settings can't be changed", detail: 'hooks.json: not JSON' }]);
+  expect(window.showQuickPick.mock.calls[0]?.[0]).toMatchObject([{ picked: true }, { picked: false, description: "its settings can't be changed", detail: 'hooks.json: not JSON' }]);
 });

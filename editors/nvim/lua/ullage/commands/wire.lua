@@ -17,7 +17,9 @@ return {
       if option then
         params[option[1]] = option[2]
       elseif params.agent then
-        require('ullage.notices').error(':Ullage wire takes one agent, and the words statusline and fillnotes, or no before them.')
+        require('ullage.notices').error(
+          ':Ullage wire takes one agent, and the words statusline and fillnotes, or no before them.'
+        )
         return
       else
         params.agent = word
