@@ -89,6 +89,40 @@ T['settings that have changed since the preview are left alone'] = function()
   eq(child.fn.bufnr('ullage://wiring') > 0, true)
 end
 
+T['what else the agent gets is added by a word, stays without it, and is taken out by no before it'] = function()
+  preview('Ullage wire claude-code fillnotes statusline')
+  child.cmd('write')
+  editor.wait_said(child, 'Claude Code: changed')
+  has('%-%-fill%-notes', settings())
+  has('"statusLine"', settings())
+  child.cmd('Ullage wire claude-code')
+  editor.wait_said(child, 'Claude Code: runs Ullage already.')
+  preview('Ullage wire claude-code nofillnotes')
+  child.cmd('write')
+  editor.wait(child, "vim.fn.bufnr('ullage://wiring') == -1")
+  eq(settings():find('--fill-notes', 1, true), nil)
+  has('"statusLine"', settings())
+end
+
+T['settings of one agent that are broken are named, and the others have their change'] = function()
+  local codex = vim.fn.tempname() .. '-codex'
+  vim.fn.mkdir(codex, 'p')
+  vim.fn.writefile({ '{' }, codex .. '/hooks.json')
+  MiniTest.finally(function()
+    vim.env.CODEX_HOME = nil
+  end)
+  vim.env.CODEX_HOME = codex
+  child = editor.start()
+  preview('Ullage wire')
+  editor.line_with(child, '+  "hooks": {')
+  editor.line_with(child, '# Codex: ' .. codex .. '/hooks.json')
+  child.cmd('write')
+  editor.wait_said(child, 'Claude Code: changed')
+  has('hook claude%-code', settings())
+  child.cmd('Ullage wire')
+  editor.wait_said(child, 'Claude Code: runs Ullage already. Codex: ')
+end
+
 T['an agent that is not known is named, with those that are'] = function()
   child.cmd('Ullage wire nonesuch')
   editor.wait_said(child, 'nonesuch')
