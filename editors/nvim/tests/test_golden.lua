@@ -177,12 +177,12 @@ local CHECKS = {
     local lines = vim.tbl_map(function(line)
       return line.text
     end, require('ullage.context.lost').lines(result))
-    eq(lines[1], 'Left out: 1 error, 17 names')
+    eq(lines[1], 'Left out: 1 error, 18 names')
     for _, entry in ipairs(result.entries) do
       local shown = table.concat(lines, '\n'):find(('#%-5d%s'):format(entry.index + 1, entry.text), 1, true)
       eq({ entry.text, shown ~= nil }, { entry.text, true })
     end
-    eq(lines[#lines], '        15 more')
+    eq(lines[#lines], '        16 more')
   end,
   given_back = function(result)
     for edit_id, rows in pairs(require('ullage.given_back').by_edit(result)) do

@@ -59,7 +59,7 @@ test('it is asked for again at the next opening, since the agent’s terminal ma
   find('.marker .marker-head').click();
   find('.marker .marker-head').click();
   expect(asked()).toHaveLength(2);
-  expect(words('.lost > summary')).toEqual(['Left out: 1 error, 17 names']);
+  expect(words('.lost > summary')).toEqual(['Left out: 1 error, 18 names']);
 });
 
 test('a conversation of Ullage has no such line, because nothing is lost in it', () => {
@@ -79,10 +79,10 @@ test('a marker that was open before the figures came asks as soon as they say wh
 test('it is one line that unfolds to a list by kind, with what is known and where it was', () => {
   open({ ...known, entries: golden.entries.map((entry) => ({ ...entry, detail: 'seen once' })) });
   expect((find('.lost') as HTMLDetailsElement).open).toBe(false);
-  expect(words('.lost-kind > summary')).toEqual(['Errors 1', 'Names 17']);
+  expect(words('.lost-kind > summary')).toEqual(['Errors 1', 'Names 18']);
   expect(words('.lost-kind:first-of-type li')[0]).toBe('`pytest tests/test_units.py` failed: 1 failed, 41 passed in 1.88sseen once #3');
-  // Of the 17 names two are listed, and so many are folded at first.
-  expect(words('.lost li.note')).toEqual(['15 more']);
+  // Of the 18 names two are listed, and so many are folded at first.
+  expect(words('.lost li.note')).toEqual(['16 more']);
   expect([...root.querySelectorAll<HTMLDetailsElement>('.lost-kind')].map((kind) => kind.open)).toEqual([true, false]);
 });
 
