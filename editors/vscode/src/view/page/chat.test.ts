@@ -3,7 +3,7 @@
  *
  * @vitest-environment happy-dom
  */
-import { beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { HostMessage, Item, PageMessage, Piece } from '../messages';
 import type { Kept } from './kept';
@@ -24,6 +24,7 @@ beforeEach(() => {
   there = [];
   start();
 });
+afterEach(() => { page.dispose(); });
 
 /** A page that shows one message and can ask the model. */
 function start(): void {

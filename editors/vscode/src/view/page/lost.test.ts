@@ -3,7 +3,7 @@
  *
  * @vitest-environment happy-dom
  */
-import { beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { LostResult } from '../../protocol.gen';
 import type { Lost, PageMessage } from '../messages';
@@ -27,6 +27,7 @@ beforeEach(() => {
   page.receive({ type: 'session', sessionId: 's1', title: 'fix-login', generation: 1, total: items.length, reveal: null });
   page.receive({ type: 'entries', generation: 1, offset: 0, total: items.length, items });
 });
+afterEach(() => { page.dispose(); });
 
 const find = (selector: string): HTMLElement => {
   const element = root.querySelector<HTMLElement>(selector);

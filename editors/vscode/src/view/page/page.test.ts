@@ -4,7 +4,7 @@
  *
  * @vitest-environment happy-dom
  */
-import { beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { HostMessage, Item, PageMessage } from '../messages';
 import type { Kept } from './kept';
@@ -25,6 +25,7 @@ beforeEach(() => {
   kept = undefined;
   start();
 });
+afterEach(() => { page.dispose(); });
 
 function start(): void {
   page = new Page(root, { send: (message) => sent.push(message), keep: (state) => { kept = state; }, kept });

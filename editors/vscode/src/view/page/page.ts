@@ -54,6 +54,7 @@ export class Page {
   readonly #session: HTMLElement;
   readonly #welcome: Welcome;
   readonly #toolbar: Toolbar;
+  readonly #ages: ReturnType<typeof setInterval>;
   #sessionId: string | null = null;
   #running = false;
   /** The prompt that failed. */
@@ -92,7 +93,12 @@ export class Page {
     this.#session = this.#drawSession();
     onCopy((text) => send({ type: 'copy', text }));
     root.replaceChildren(this.#server.element, this.#welcome.element, this.#session, this.#polite, this.#urgent);
-    setInterval(() => tickAges(Date.now()), TICK);
+    this.#ages = setInterval(() => tickAges(Date.now()), TICK);
+  }
+
+  /** Ends what the page does by itself. A webview that is closed ends it, too. */
+  dispose(): void {
+    clearInterval(this.#ages);
   }
 
   /** Focuses what the user most likely wants: the prompt box, the conversation, or the first button. */

@@ -69,6 +69,7 @@ describe.skipIf(!hasServer)('a session of 10,000 messages', () => {
     await sessions.activate(session);
   });
   afterEach(async () => {
+    wire.page?.dispose();
     host.dispose();
     parts.chat.dispose();
     sessions.dispose();
