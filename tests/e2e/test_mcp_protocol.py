@@ -172,8 +172,10 @@ async def test_the_official_client_takes_every_answer(judged: Any) -> None:
 
 
 def start(words: list[str]) -> tuple[list[str], set[str]]:
-    """Starts a server with these words, and ends it after two answers. Returns their ids, and what it has imported."""
-    code = "import sys; from ullage.cli.main import main; s = main(); print(*sys.modules, file=sys.stderr); sys.exit(s)"
+    """Starts a server with these words, and ends it after two answers. Returns their ids, and what it has imported
+    besides what Python did by itself, such as for coverage."""
+    code = "import sys; had = {*sys.modules}; from ullage.cli.main import main; s = main(); "
+    code += "print(*{*sys.modules} - had, file=sys.stderr); sys.exit(s)"
     asked = [{"id": 1, "method": "initialize", "params": HELLO}, {"id": 2, "method": "tools/list"}]
     ran = subprocess.run(
         [sys.executable, "-c", code, *words],
