@@ -71,3 +71,19 @@ async def test_many_large_results_at_the_end_leave_room_for_the_record_of_what_c
     assert edit is not None
     assert client.workspace.open(session_id).used <= 3_000
     assert "module_16.py" in "".join(block.summary for message in view if (block := message.compaction))
+
+
+async def test_what_the_summary_leaves_free_goes_to_the_large_message_before_the_tail() -> None:
+    client = build_test_client()
+    session_id = await long_session(client, words=8)
+    call = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "make"}}
+    content = [{"type": "text", "text": "all is well " * 1_500}]
+    result = {"type": "tool_result", "tool_use_id": "c", "content": content}
+    messages = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    await client.call("session/append", sessionId=session_id, messages=messages)
+    await client.say(session_id, *("It is well. " * 20 for _ in range(10)))
+    await fit_budget(client.workspace.open(session_id), 3_000)
+    conversation = client.workspace.open(session_id)
+    shown = "".join(str(message.content) for message in conversation.transcript.view)
+    assert 2_700 <= conversation.used <= 3_000
+    assert "all is well all is well" in shown

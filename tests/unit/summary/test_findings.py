@@ -4,7 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from support.conversations import agent, bash, call, places, user
-from ullage.model.message import Message
+from ullage.model.blocks import ThinkingBlock
+from ullage.model.message import Message, Role
 from ullage.summary.choosing.findings import errors_of, findings_of
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.digest import Digest, read_messages
@@ -32,6 +33,15 @@ def by_text(items: list[Item], part: str) -> Item:
 def test_only_what_the_agent_said_is_a_finding() -> None:
     found = digest(agent("The cause is the `stale_cache`."), *bash("cat notes.txt", "spool_guard holds the lock"))
     assert [item.text for item in findings_of(found)] == ["The cause is the `stale_cache`."]
+
+
+def test_thinking_is_a_source_of_findings_only_if_it_is_signed() -> None:
+    said = "The root cause is the missing lock in take_lock."
+    signed = Message(id="t", role=Role.ASSISTANT, content=(ThinkingBlock(thinking=said, signature="s"),))
+    paraphrase = replace(signed, content=(ThinkingBlock(thinking=said),))
+    assert [item.text for item in findings_of(digest(signed))] == [said]
+    assert not list(findings_of(digest(paraphrase)))
+    assert digest(paraphrase).excerpts[0].anchors == ("take_lock",)
 
 
 def test_of_two_equal_sentences_the_newer_one_stays() -> None:

@@ -15,12 +15,19 @@ from ullage.service.compact.run import apply
 from ullage.service.compact.tries import write_somehow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
-from ullage.service.plan.plan import BLOCK_SHARE, finish, keep_old, plan_within
+from ullage.service.plan.plan import BLOCK_SHARE, Shorter, finish, keep_old, plan_within
 from ullage.service.summaries.write import summary_request
+from ullage.transcript.cut_points import groups
 
 # A result that uses this share of the budget is good enough. Message groups cannot be divided to use the rest.
 _FULL = 0.95
 _TRIES = 5
+# If less than this share is used after these tries, the messages before the tail are too long for what is left.
+_EMPTY = 0.92
+# Tokens. A block that is cut to less says too little to be worth its message.
+_LEAST_BLOCK = 200
+# Tokens of a message's frame and of a cut's notice.
+_FRAME = 16
 # Later tries prefer a tail of whole turns only if the tail then still has this share of its room.
 _WHOLE_TURNS = 0.95
 # Tokens of the marker's head line and headings that the last try's measurement may miss.
@@ -28,11 +35,12 @@ _SLACK = 64
 
 
 class _Attempt(Struct, frozen=True, kw_only=True):
-    """One try to fill the budget: the compaction's limits, and the share of the target that one block may take in a
-    message that must stay."""
+    """One try to fill the budget: the compaction's limits, the share of the target that one block may take in a message
+    that must stay, and the messages that are shortened so that the tail has room for them."""
 
     limits: CompactionLimits
     block_share: float = BLOCK_SHARE
+    shorter: Shorter | None = None
 
 
 class _Candidate(Struct, frozen=True, kw_only=True):
@@ -69,10 +77,12 @@ async def _best(conversation: Conversation, budget: int, focus: str) -> _Candida
     )
     best: _Candidate | None = None
     tail = -1
+    tried: list[_Candidate] = []
     for _ in range(_TRIES):
         found = await _try(conversation, attempt, focus)
         if found is None:
             break
+        tried.append(found)
         if best is None or _rank(found, budget) > _rank(best, budget):
             best = found
         following = _next(attempt, found, budget, tail_grew=found.planned.plan.end != tail)
@@ -80,12 +90,33 @@ async def _best(conversation: Conversation, budget: int, focus: str) -> _Candida
         if budget * _FULL <= found.after <= budget or following == attempt:
             break
         attempt = following
+    if best is None or best.after >= budget * _EMPTY:
+        return best
+    # Where the best try keeps old messages, the last may have none before its tail.
+    for one in (best, tried[-1]):
+        if shorter := _before_tail(one, budget - one.after):
+            # The summary stays as long as it is.
+            said = one.after - one.planned.plan.used_without_marker
+            limits = replace(attempt.limits, summary=said + _FRAME, keep_old=0)
+            more = await _try_twice(conversation, replace(attempt, limits=limits, shorter=shorter), budget, focus)
+            return more if more is not None and _rank(more, budget) > _rank(best, budget) else best
     return best
+
+
+async def _try_twice(conversation: Conversation, attempt: _Attempt, budget: int, focus: str) -> _Candidate | None:
+    """Returns a try, or another one with a lower target if the first is too large. Returns None if nothing can be
+    compacted."""
+    found = await _try(conversation, attempt, focus)
+    if found is not None and found.after > budget:
+        found = await _try(conversation, _next(attempt, found, budget, tail_grew=True), focus)
+    return found
 
 
 async def _try(conversation: Conversation, attempt: _Attempt, focus: str) -> _Candidate | None:
     try:
-        planned = await plan_within(conversation, attempt.limits, EditTrigger.MANUAL, attempt.block_share)
+        planned = await plan_within(
+            conversation, attempt.limits, EditTrigger.MANUAL, attempt.block_share, attempt.shorter
+        )
     except NothingToCompact:
         return None
     # Message groups seldom fill the tail's room exactly. The summary may use what they leave.
@@ -101,6 +132,21 @@ def _rank(candidate: _Candidate, budget: int) -> tuple[bool, int]:
     one that does not; of two that fit, or do not, the one closer to the budget is better."""
     fits = candidate.after <= budget
     return fits, candidate.after if fits else -candidate.after
+
+
+def _before_tail(found: _Candidate, room: int) -> Shorter | None:
+    """Returns how the messages before the tail are shortened, if need be, so that they fit into `room` tokens. Returns
+    None if there are none, or if too little would be left of them."""
+    view, plan = found.planned.view, found.planned.plan
+    stays = plan.stays
+    ends = [group for group in groups(view.messages) if view.items[group.stop - 1].index < plan.end]
+    group = ends[-1] if ends else range(0)
+    ids = frozenset(view.messages[place].id for place in group)
+    sizes = sorted(view.tokens[place] for place in group)
+    block = room - 2 * _FRAME - sum(sizes[:-1])
+    if not sizes or not ids.isdisjoint(stays) or block < min(_LEAST_BLOCK, sizes[-1]):
+        return None
+    return Shorter(messages=ids, block_tokens=block)
 
 
 def _next(attempt: _Attempt, found: _Candidate, budget: int, *, tail_grew: bool) -> _Attempt:

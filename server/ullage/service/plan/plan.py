@@ -7,6 +7,7 @@ from functools import partial
 from threading import Event
 from typing import TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.edits.compaction import (
@@ -49,6 +50,14 @@ _LEAST_BLOCK = 64
 _KEEP_OLD_SHARE, _KEEP_OLD_FROM = 0.05, 4_000
 
 
+class Shorter(Struct, frozen=True, kw_only=True):
+    """Messages, by their ids, of which each block is shortened to `block_tokens`, so that the tail has room for
+    them."""
+
+    messages: frozenset[str]
+    block_tokens: int
+
+
 def automatic_limits(budget: ContextBudget) -> CompactionLimits:
     """Returns the limits of an automatic compaction, in tokens: the budget's target and tail, and shares of the target
     for the summary and for old messages."""
@@ -70,14 +79,22 @@ def keep_old(target: int) -> int:
 
 
 async def plan_within(
-    conversation: Conversation, limits: CompactionLimits, trigger: EditTrigger, block_share: float = BLOCK_SHARE
+    conversation: Conversation,
+    limits: CompactionLimits,
+    trigger: EditTrigger,
+    block_share: float = BLOCK_SHARE,
+    shorter: Shorter | None = None,
 ) -> Planned:
     """Returns the plan of a compaction within these limits. A block of the first or the last messages, which must stay,
-    is shortened to `block_share` of the target, and to less if there are many. Raises `NothingToCompact`."""
+    is shortened to `block_share` of the target, and to less if there are many, and one of the messages in `shorter` to
+    their limit. Raises `NothingToCompact`."""
     transcript, used = conversation.transcript, conversation.used
     view = conversation.projection.counted_view()
     stamp = conversation.workspace.new_stamp(trigger)
     cut = _cut_to_stay(view, limits.target, block_share, stamp, _staying(conversation))
+    if shorter is not None:
+        more = cap_blocks(view.after(cut) if cut else view, shorter.block_tokens, stamp, shorter.messages)
+        cut = _both(cut, more)
     if cut is not None:
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, used - 1))
@@ -146,6 +163,17 @@ def _cut_to_stay(
         if limit <= _LEAST_BLOCK or sum(tokens for item, tokens in sizes if item.message.id in staying) <= most:
             return cut
         limit //= 2
+
+
+def _both(first: ShortenEdit | None, second: ShortenEdit | None) -> ShortenEdit | None:
+    """Returns two edits of different messages as one; the second was made in the view after the first."""
+    if first is None or second is None:
+        return first or second
+    return replace(
+        first,
+        replacements=(*first.replacements, *second.replacements),
+        tokens_saved=first.tokens_saved + second.tokens_saved,
+    )
 
 
 def _staying(conversation: Conversation) -> frozenset[str]:

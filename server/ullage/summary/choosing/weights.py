@@ -10,7 +10,7 @@ from ullage.summary.reading.digest import Excerpt, Source
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
 
 _CALLED = Source.CALL
-_SPOKEN = {Source.AGENT, Source.THINKING}
+_SPOKEN = {Source.AGENT, Source.THINKING, Source.PARAPHRASE}
 
 
 class Mention(Struct):

@@ -42,10 +42,12 @@ _APART = 10
 
 
 class Source(StrEnum):
-    """Where an excerpt comes from: the agent's prose, its thinking, a tool call's input, or a tool's result."""
+    """Where an excerpt comes from: the agent's prose, its thinking, a provider's paraphrase of thinking, a tool call's
+    input, or a tool's result."""
 
     AGENT = "agent"
     THINKING = "thinking"
+    PARAPHRASE = "paraphrase"
     CALL = "call"
     RESULT = "result"
 
@@ -205,7 +207,9 @@ def _spoken(messages: Iterable[Message], indices: Sequence[int], reader: Reader)
                 if isinstance(block, TextBlock):
                     yield from _numbered(reader.said(block.text), index, Source.AGENT)
                 elif isinstance(block, ThinkingBlock):
-                    yield from _numbered(reader.said(block.thinking), index, Source.THINKING)
+                    # Only the model's own thinking is signed. A paraphrase narrates, and what it finds, the agent says.
+                    source = Source.THINKING if block.signature else Source.PARAPHRASE
+                    yield from _numbered(reader.said(block.thinking), index, source)
 
 
 def _plans(
