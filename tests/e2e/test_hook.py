@@ -164,13 +164,20 @@ def test_the_agent_is_told_its_fill_once_after_a_turn_and_again_after_a_compacti
     figure = place.kept("figure")
     filled = log().answer(150_000)
 
+    def prompted(*options: str) -> Ran:
+        return place.hook(*options, hook_event_name="UserPromptSubmit", prompt="Go on.")
+
+    def asked_at() -> int:
+        return json.loads(figure.read_bytes())["asked_at"] if figure.exists() else 0
+
     def prompted_after(data: bytes, *options: str) -> Ran:
         place.transcript.write_bytes(data)
+        began = time.time_ns()
         assert is_silent(place.hook(*options, hook_event_name="Stop"))
         until = time.monotonic() + PATIENCE
-        while "--fill-notes" in options and not figure.exists() and time.monotonic() < until:
+        while "--fill-notes" in options and asked_at() < began and time.monotonic() < until:
             time.sleep(0.05)
-        return place.hook(*options, hook_event_name="UserPromptSubmit", prompt="Go on.")
+        return prompted(*options)
 
     # Off by default.
     assert is_silent(prompted_after(filled.data))
@@ -182,8 +189,14 @@ def test_the_agent_is_told_its_fill_once_after_a_turn_and_again_after_a_compacti
     assert is_silent(prompted_after(filled.data, "--fill-notes"))
     (receipt,) = place.receipts
     assert (receipt.why, receipt.text, receipt.counts) == ("fill", note["additionalContext"], {})
+    late = time.time_ns()
     place.given_back()
     assert not figure.exists()
+    # A count that was asked for before the compaction ends after it.
+    counting = [sys.executable, "-m", "ullage.cli.hooks.counting", place.store, ID, place.transcript, str(late)]
+    subprocess.run(counting, check=True, timeout=PATIENCE)
+    assert asked_at() == late
+    assert is_silent(prompted("--fill-notes"))
     assert answer(prompted_after(filled.data, "--fill-notes")) == note
 
 

@@ -25,18 +25,19 @@ _LIFE, _LAST = 60, 10
 
 
 def main(words: Sequence[str]) -> None:
-    """Counts the session in a file: `words` are the store, the session and the file's path. Raises `UllageError` or
-    `OSError` if the file can't be read or the figure can't be kept."""
-    store, session, path = words
+    """Counts the session in a file: `words` are the store, the session, the file's path and when this was asked for, in
+    Unix nanoseconds. Raises `UllageError` or `OSError` if the file can't be read or the figure can't be kept."""
+    store, session, path, asked_at = words
     start_new_thread(_end_in_time, ())
-    asyncio.run(_count(Path(store), path, Kept(store, session)))
+    asyncio.run(_count(Path(store), path, int(asked_at), Kept(store, session)))
 
 
-async def _count(store: Path, path: str, kept: Kept) -> None:
+async def _count(store: Path, path: str, asked_at: int, kept: Kept) -> None:
     """Keeps the figure with the names that it has in a row of the live file."""
     async with open_source(ReadingOptions(store=store, target=path)) as source:
         figure = figures_of(usage_result(source.conversation))
     row = {
+        "asked_at": asked_at,
         "used": figure.used,
         "used_source": figure.source,
         "window": figure.window,

@@ -3,7 +3,8 @@
 `ID.summary` is the summary of a compaction that waits for the worker, or empty if the worker is to look in the agent's
 own file; `ID.taken` the one that the worker writes a brief for; `ID.worker` the worker's process; `ID.pending` a brief
 that is not given yet, `ID.brief` one that was; `ID.owed` the time of a compaction whose summary was not handed over;
-`ID.figure` how full the context is, and `ID.fill` which notes of that were given;
+`ID.figure` how full the context is, `ID.emptied` the time of the last compaction, after which an older figure counts
+no more, and `ID.fill` which notes of the fill were given;
 `ID.mark` the beginning of the last summary in the agent's file.
 """
 
@@ -82,8 +83,7 @@ class Kept:
 
     def owed(self) -> int:
         """Returns the time of the compaction whose summary was not known, in Unix milliseconds, or 0."""
-        text = self._read("owed")
-        return int(text) if text.isdigit() else 0
+        return self._time("owed")
 
     def settle(self) -> None:
         """Removes the note of `owe`."""
@@ -102,12 +102,15 @@ class Kept:
         self._remove("summary")
 
     def note_figure(self, figure: bytes) -> None:
-        """Keeps the figure that was counted after the last turn, a JSON object. Raises `OSError`."""
+        """Keeps the figure that was counted after a turn: a JSON object, with the time at which it was asked for as
+        `asked_at`, in Unix nanoseconds. Raises `OSError`."""
         self._write("figure", figure)
 
     def figure(self) -> "dict[str, Any] | None":
-        """Returns the figure that was counted last since the last compaction."""
-        return self._object("figure")
+        """Returns the figure that was counted last since the last compaction. One that was asked for before that is
+        not it, even if it was kept after."""
+        figure = self._object("figure")
+        return figure if figure and int(figure.get("asked_at") or 0) > self._time("emptied") else None
 
     def note_fill(self, given: str) -> None:
         """Keeps which notes of its fill the agent was given, a JSON object. Raises `OSError`."""
@@ -118,7 +121,12 @@ class Kept:
         return self._object("fill")
 
     def forget_fill(self) -> None:
-        """Forgets the figure and the notes: the context was compacted."""
+        """Forgets the figure and the notes: the context was compacted. A count that has not ended has no effect,
+        unless the disk is full: the brief that is given next is worth more."""
+        try:  # noqa: SIM105  (importing contextlib takes a hook's time)
+            self._write("emptied", str(time.time_ns()).encode())
+        except OSError:
+            pass
         self._remove("figure")
         self._remove("fill")
 
@@ -156,6 +164,10 @@ class Kept:
             return as_object(parse(data)) if data else None
         except (ValueError, RecursionError):
             return None
+
+    def _time(self, kind: str) -> int:
+        text = self._read(kind)
+        return int(text) if text.isdigit() else 0
 
     def _read(self, kind: str) -> bytes:
         try:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ def start_worker(agent: str, store: str, session: str, path: str) -> int:
 def start_counting(store: str, session: str, path: str) -> int:
     """Starts counting the session in the file at `path`, for a note of its fill. Returns the process's id. Raises
     `OSError`."""
-    return _start("counting", (store, session, path))
+    return _start("counting", (store, session, path, str(time.time_ns())))
 
 
 def _starters() -> "list[str]":
