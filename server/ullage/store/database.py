@@ -9,6 +9,7 @@ hold a newer header, and SQLite is asked.
 import os
 import sqlite3
 import struct
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +23,8 @@ from ullage.store.sqlite_errors import BUSY_TIMEOUT, unavailable
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_SIZE = 100
+# Seconds. Making the tables of a new file takes a few milliseconds.
+_TRY_AGAIN = 0.005
 
 
 class _Stamp(Struct, frozen=True, kw_only=True):
@@ -119,10 +122,28 @@ def _ready(path: Path, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA journal_mode = WAL")
+    log_ahead(connection)
     if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
         with transaction(connection, "IMMEDIATE"):
             migrate(connection)
+
+
+def log_ahead(connection: sqlite3.Connection) -> None:
+    """Gives a database its write-ahead log, if it has none. Raises `sqlite3.Error`.
+
+    SQLite refuses this at once, whatever the timeout, while another process writes to the file, as each does that opens
+    a new one at the same time. So it is tried again for as long as other writers wait.
+    """
+    until = time.monotonic() + BUSY_TIMEOUT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_TRY_AGAIN)
+        else:
+            return
 
 
 class transaction:  # noqa: N801 - a context manager, used like a function

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from support.logs import conversation, fork, message, records
 from support.systems import needs_bound_permissions, needs_modes
 from ullage.model.errors import InvalidRequest, StoreTooNew, StoreUnavailable
 from ullage.store import SqliteStore, open_store
+from ullage.store.database import log_ahead
 from ullage.store.migrations import MIGRATIONS, VERSION, migrate
 from ullage.store.search_index import STEP_BYTES
 
@@ -296,3 +298,28 @@ def test_the_version_changes_when_another_opening_writes(tmp_path: Path) -> None
         assert one.version() == before
         other.append("s", records(message("m1"), start=2))
         assert one.version() != before
+
+
+class Refused(sqlite3.Connection):
+    """A connection that another process is in the way of, until a statement was refused."""
+
+    other: sqlite3.Connection
+
+    def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
+        try:
+            return super().execute(statement, values)
+        except sqlite3.OperationalError:
+            self.other.rollback()
+            raise
+
+
+def test_a_new_file_that_another_process_prepares_at_the_same_time_is_opened_as_soon_as_it_can_be(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "s.db"
+    with closing(sqlite3.connect(path)) as other, closing(sqlite3.connect(path, factory=Refused)) as refused:
+        other.execute("BEGIN IMMEDIATE")
+        refused.other = other
+        log_ahead(refused)
+        assert refused.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert not other.in_transaction

@@ -9,6 +9,7 @@ import os
 import sqlite3
 from pathlib import Path
 
+from ullage.store.database import log_ahead
 from ullage.store.sqlite_errors import BUSY_TIMEOUT
 
 # "ullo": distinguishes an archive from any other SQLite file.
@@ -96,7 +97,7 @@ def connect(path: Path) -> sqlite3.Connection:
         if connection.execute("PRAGMA user_version").fetchone() == (0,):
             # Both only work before the first table is made.
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            connection.execute("PRAGMA journal_mode = WAL")
+            log_ahead(connection)
             connection.execute("BEGIN IMMEDIATE")
             if connection.execute("PRAGMA user_version").fetchone() == (0,):
                 for statement in _TABLES:
