@@ -81,8 +81,11 @@ class Place:
     @property
     def worker(self) -> int:
         """The worker's process, 0 if there is none."""
-        path = self.kept("worker")
-        return int(path.read_text()) if path.exists() else 0
+        try:
+            return int(self.kept("worker").read_text())
+        except (FileNotFoundError, NotADirectoryError):
+            # A worker that ends removes it.
+            return 0
 
     @property
     def arrivals(self) -> list[Any]:

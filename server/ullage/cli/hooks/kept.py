@@ -41,6 +41,10 @@ class Kept:
 
     def take_summary(self) -> str | None:
         """Returns the summary that waits. Returns None if there is none, or only that of a compaction long ago."""
+        if not os.path.exists(f"{self._base}.summary"):  # noqa: PTH110
+            return None
+        # A brief that was left after this one was asked for is for the summary before.
+        self._remove("pending")
         try:
             os.replace(f"{self._base}.summary", f"{self._base}.taken")  # noqa: PTH105
         except OSError:
@@ -56,17 +60,21 @@ class Kept:
         return self._is_fresh("summary") or self._is_fresh("taken")
 
     def leave(self, brief: bytes) -> None:
-        """Keeps the brief for the summary that was taken, a JSON object, until a hook gives it. Raises `OSError`."""
-        self._write("pending", brief)
-        self._remove("taken")
+        """Keeps the brief for the summary that was taken, a JSON object, until a hook gives it. At any moment a hook
+        sees either the summary or the brief. Raises `OSError`."""
+        self._write("taken", brief)
+        os.replace(f"{self._base}.taken", f"{self._base}.pending")  # noqa: PTH105
 
     def has_brief(self) -> bool:
-        """Returns whether a brief waits to be given."""
-        return os.path.exists(f"{self._base}.pending")  # noqa: PTH110
+        """Returns whether a brief waits to be given. While a newer summary waits for the worker, the brief of the one
+        before does not count."""
+        return not self.is_asked() and os.path.exists(f"{self._base}.pending")  # noqa: PTH110
 
     def claim(self) -> "dict[str, Any] | None":
         """Returns the brief that waits, once: the next caller gets None. It is kept for when the session is
         resumed."""
+        if not self.has_brief():
+            return None
         try:
             os.replace(f"{self._base}.pending", f"{self._base}.brief")  # noqa: PTH105
         except OSError:
