@@ -1,13 +1,25 @@
 """What a program does when its output is closed, or the user presses Ctrl-C."""
 
+import json
+import os
 import signal
+import struct
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from support.command_line import SAMPLE
-from support.systems import needs_signals
+from support.panes import wait_until
+from support.systems import needs_linux
 
-pytestmark = needs_signals
+if sys.platform == "win32":
+    pytest.skip("a process on Windows ends with a status, not by a signal", allow_module_level=True)
+
+import fcntl
+import termios
+
 PATIENCE = 60
 
 
@@ -19,6 +31,29 @@ def test_reader_that_leaves_ends_the_command_quietly() -> None:
         process.stdout.close()
         assert process.wait(PATIENCE) == 128 + signal.SIGPIPE
         assert process.stderr.read() == b""
+
+
+@needs_linux
+def test_a_command_that_is_stopped_and_continued_prints_everything() -> None:
+    command = [sys.executable, "-m", "ullage", "compact", str(SAMPLE), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}) as process:
+        assert process.stdout is not None
+        # The pipe is full, so the command waits in the middle of a write.
+        pipe = process.stdout.fileno()
+        full = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+        wait_until(lambda: waiting_in(pipe) == full)
+        process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: b"State:\tT" in Path(f"/proc/{process.pid}/status").read_bytes())
+        process.send_signal(signal.SIGCONT)
+        printed = process.stdout.read()
+        assert process.wait(PATIENCE) == 0
+    assert len(printed) > full
+    assert json.loads(printed)["version"] == 1
+
+
+def waiting_in(pipe: int) -> int:
+    """Returns how many bytes a pipe holds."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
 
 
 def test_interrupt_ends_the_demo_and_its_server_quietly() -> None:

@@ -116,7 +116,10 @@ def print_json_line(value: Any) -> None:
 def print_bytes(data: bytes) -> None:
     """Writes bytes to standard output, after everything that was printed as text."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(data)
+    # With PYTHONUNBUFFERED, a signal may end a write early: that of a user who stops the program and continues it.
+    left = memoryview(data)
+    while left:
+        left = left[sys.stdout.buffer.write(left) :]
     sys.stdout.buffer.flush()
 
 
