@@ -1,5 +1,6 @@
 """`ullage watch` as a real process, where following is hardest: nothing is lost or doubled, and agents' files stay."""
 
+import asyncio
 import hashlib
 import os
 import subprocess
@@ -10,15 +11,15 @@ from pathlib import Path
 from support.log_trees import to_bytes
 from support.session_log import JsonObject, line, say
 from support.systems import needs_linux
-from support.watching import watching
+from support.watching import PATIENCE, watching
 from ullage.model.events import MessageAppended
 from ullage.store import open_store
 
 # Sessions that grow at once. All 200 take half a minute on two processors.
 AT_ONCE = int(os.environ.get("ULLAGE_AT_ONCE", "40"))
 
-# Seconds without a row after which the disk is taken as full. A row takes a tenth of a second.
-_FULL = 10.0
+# Seconds between two looks whether the disk is full, while a row is waited for.
+_LOOK_EVERY = 0.5
 
 
 def turns(name: str, count: int) -> list[JsonObject]:
@@ -42,6 +43,8 @@ class Home:
 
     def __init__(self, folder: Path) -> None:
         self.store = folder / "store.db"
+        # What is stored comes into this file first.
+        self.log_ahead = folder / "store.db-wal"
         self.logs = folder / ".claude" / "projects" / "-home-user-project"
         self.logs.mkdir(parents=True)
         self.environment = {"HOME": str(folder), "CLAUDE_CONFIG_DIR": str(folder / ".claude")}
@@ -104,12 +107,22 @@ async def test_what_does_not_fit_on_a_full_disk_is_stored_as_soon_as_there_is_ro
     # SQLite's write-ahead log has grown to this size at least; a page more can't be written.
     full = max(file.stat().st_size for file in tmp_path.glob("store.db*")) + 100_000
     with watching(home.store, home.environment, [f"--fsize={full}:unlimited"]) as rows:
+
+        async def comes(used: int) -> bool:
+            """Waits for the row with this size. Returns False if there is none because the disk is full."""
+            async with asyncio.timeout(PATIENCE):
+                while home.log_ahead.stat().st_size < full:
+                    with suppress(AssertionError):
+                        await rows.until(lambda row: row["used"] == used, _LOOK_EVERY)
+                        return True
+            return False
+
         stored = 0
-        with suppress(AssertionError):
-            for at in range(2, 2 * count, 2):
-                home.add(name, lines[at : at + 2])
-                await rows.until(lambda row, used=1_005 + 100 * at: row["used"] == used, _FULL)
-                stored = at
+        for at in range(2, 2 * count, 2):
+            home.add(name, lines[at : at + 2])
+            if not await comes(1_005 + 100 * at):
+                break
+            stored = at
         assert 0 < stored < 2 * count - 2, "the disk was never full"
         home.add(name, lines[stored + 4 :])
         kept = home.kept()

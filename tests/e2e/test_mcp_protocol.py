@@ -112,8 +112,8 @@ async def test_a_cancelled_call_gets_no_answer_and_the_next_one_does(tmp_path: P
     async with mcp_client(tmp_path, project) as client:
         call = {"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": {"name": "context"}}
         cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "c"}}
-        await client.send(call)
-        await client.send(cancel)
+        # In one write: between two, the call may end.
+        await client.send(b"".join(json.dumps(message).encode() + b"\n" for message in (call, cancel)))
         assert (await client.ask("ping"))["result"] == {}
         assert not (await client.call("context"))[1]
 
