@@ -79,10 +79,11 @@ def with_commands(text: str) -> str:
 
 def agent_commands() -> list[tuple[str, str, str]]:
     """Returns for each command that names an agent its name, its title, and when the palette shows it: two where the
-    conversation is the agent's, and one where it is another agent's."""
+    conversation is the agent's, and one where it is another agent's. All need the agent on this machine."""
     made = list[tuple[str, str, str]]()
     for word, agent in writable_agents():
-        own, other = f"ullage.agent == '{agent}'", f"ullage.agent && ullage.agent != '{agent}'"
+        own = f"ullage.agent == '{agent}' && ullage.here.{word}"
+        other = f"ullage.agent && ullage.agent != '{agent}' && ullage.here.{word}"
         possessive = f"{agent}'" if agent.endswith("s") else f"{agent}'s"
         made += [
             (f"{_MADE}compacted.{word}", f"Compact into a New Session of {agent}…", own),

@@ -11,7 +11,7 @@ from msgspec import inspect as kinds
 from generators import wire
 from generators.names import constant, writable_agents
 from ullage.agents.machine import Machine
-from ullage.agents.table import AGENTS
+from ullage.agents.table import AGENTS, agent_called
 from ullage.api.codes import CODES
 from ullage.api.methods import METHODS, NOTIFICATIONS
 from ullage.api.schema import PREFIXES, settings_schema
@@ -193,12 +193,29 @@ def _agent_folders() -> str:
 
 def _writable_agents() -> str:
     """Returns the agents whose sessions can be written, for the commands that make one."""
+    agents = [(word, name, _settings_folders(word)) for word, name in writable_agents()]
     lines = "".join(
-        f"  {{ word: {json.dumps(word)}, agent: {json.dumps(name)} }},\n" for word, name in writable_agents()
+        f"  {{ word: {json.dumps(word)}, agent: {json.dumps(name)}, folders: {json.dumps(folders)} }},\n"
+        for word, name, folders in agents
     )
-    doc = _comment("The agents whose sessions can be written. `word` is the agent's name in commands.")
-    kind = "readonly { readonly word: string; readonly agent: string }[]"
+    doc = _comment(
+        "The agents whose sessions can be written. `word` is the agent's name in commands. The first of `folders` "
+        "whose variables are set holds its settings."
+    )
+    kind = "readonly { readonly word: string; readonly agent: string; readonly folders: readonly string[] }[]"
     return f"{doc}export const writableAgents: {kind} = [\n{lines}];\n"
+
+
+def _settings_folders(word: str) -> list[str]:
+    """Returns the folders that an agent may have for its settings, on every system. They begin with `~` or with an
+    environment variable, these first."""
+    agent = agent_called(word)
+    if agent is None or agent.wiring is None:
+        raise SystemExit(f"{word}: it is not known where this agent has its settings")
+    path = agent.wiring.files[0].path
+    variables: tuple[Mapping[str, str], ...] = (_Names(), {})
+    machines = (Machine(system="linux", home="~", variables=named) for named in variables)
+    return list(dict.fromkeys(path(machine).rpartition("/")[0] for machine in machines))
 
 
 def _maxima() -> str:

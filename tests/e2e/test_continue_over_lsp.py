@@ -27,7 +27,7 @@ def shop() -> str:
 
 
 class Editor:
-    """A server whose user has no session of any agent yet but `sessionId`, which was imported."""
+    """A server whose user has started two agents, but has no session yet other than `sessionId`, which was imported."""
 
     def __init__(self, client: LspClient, home: Path, session_id: str) -> None:
         self.client = client
@@ -51,7 +51,9 @@ class Editor:
 
 
 @asynccontextmanager
-async def opened(home: Path, text: str = "") -> AsyncGenerator[Editor]:
+async def opened(home: Path, text: str = "", agents: tuple[str, ...] = ("claude", "codex")) -> AsyncGenerator[Editor]:
+    for agent in agents:
+        (home / agent).mkdir()
     env = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / "claude"), "CODEX_HOME": str(home / "codex")}
     async with start_server(serve_command(home / "store.db"), env) as client:
         await client.initialize(OUR_CLIENT)
@@ -70,6 +72,21 @@ async def test_the_choices_are_the_agents_its_own_first_and_whether_there_is_a_c
             1,
         )
         assert {"agent": "Codex", "word": "codex", "own": False} in found["agents"]
+
+
+async def test_an_agent_that_is_not_on_this_machine_is_not_offered_and_is_refused_with_the_reason(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path, agents=("codex",)) as editor:
+        found = await editor.ask("choices")
+        assert found["agents"] == [{"agent": "Codex", "word": "codex", "own": False}]
+        for wanted in ({}, {"agent": "claude-code"}):
+            refused = await editor.refusal("preview", **wanted)
+            assert refused.data["kind"] == "InvalidRequest"
+            assert refused.message.startswith(
+                f"Claude Code is not on this machine: there is no folder {tmp_path}/claude;"
+            )
+        assert (await editor.ask("preview", agent="codex"))["agent"] == "Codex"
 
 
 async def test_a_preview_writes_nothing_and_is_written_once_as_it_was_shown(tmp_path: Path) -> None:

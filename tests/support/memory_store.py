@@ -69,6 +69,9 @@ class MemoryStore:
             if record.position >= start and (stop is None or record.position < stop)
         )
 
+    def read_apart(self, session_id: str) -> tuple[Record, ...]:
+        return self.read(session_id)
+
     def find_message(self, session_id: str, message_id: str) -> Record | None:
         self._require(session_id)
         found = [

@@ -330,8 +330,8 @@ export interface ContextSettings {
 }
 
 /**
- * How a conversation can be continued: in which agents, its own first, and whether it can go back to the context before
- * its agent's own last compaction.
+ * How a conversation can be continued: in which agents of this machine, its own first, and whether it can go back to
+ * the context before its agent's own last compaction.
  */
 export interface ContinuingChoicesResult {
   readonly agents: readonly AgentChoice[];
@@ -2038,10 +2038,13 @@ export const agentFolders: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The agents whose sessions can be written. `word` is the agent's name in commands. */
-export const writableAgents: readonly { readonly word: string; readonly agent: string }[] = [
-  { word: "claude-code", agent: "Claude Code" },
-  { word: "codex", agent: "Codex" },
+/**
+ * The agents whose sessions can be written. `word` is the agent's name in commands. The first of `folders` whose
+ * variables are set holds its settings.
+ */
+export const writableAgents: readonly { readonly word: string; readonly agent: string; readonly folders: readonly string[] }[] = [
+  { word: "claude-code", agent: "Claude Code", folders: ["${CLAUDE_CONFIG_DIR}", "~/.claude"] },
+  { word: "codex", agent: "Codex", folders: ["${CODEX_HOME}", "~/.codex"] },
 ];
 
 /** The largest number that the server accepts, by the type of the params and the name of the member. */

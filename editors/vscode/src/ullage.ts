@@ -7,7 +7,7 @@ import { Differences } from './differences';
 import { errorText } from './errors';
 import { Following } from './following/following';
 import { LiveFile } from './following/liveFile';
-import { hasConversations } from './following/places';
+import { agentsHere, hasConversations } from './following/places';
 import { Terminals } from './following/terminals';
 import { Warnings } from './following/warnings';
 import { HealthItem } from './healthItem';
@@ -17,7 +17,7 @@ import { MessageDocuments } from './messageDocuments';
 import { Notices } from './notices';
 import { Permissions, type Question } from './permissions';
 import { Preview } from './preview';
-import { SessionCancel, SessionLoad } from './protocol.gen';
+import { SessionCancel, SessionLoad, writableAgents } from './protocol.gen';
 import { ServerLocator } from './server';
 import { Sessions } from './sessions';
 import { isQuiet, StatusBar } from './statusBar';
@@ -128,6 +128,7 @@ export class Ullage implements vscode.Disposable {
     const { sessions, following } = this;
     const own = sessions.usage?.sessionId === sessions.activeSessionId ? sessions.usage?.meta.agent : undefined;
     setContext('agent', own ?? following.row(this.subjectId)?.agent ?? '');
+    this.run(showAgentsHere());
   }
 
   #hasChosen(): boolean {
@@ -203,4 +204,10 @@ function folders(): readonly string[] {
 /** Sets a context key for the `when` clauses of the manifest. */
 function setContext(name: string, value: boolean | string): void {
   void vscode.commands.executeCommand('setContext', `ullage.${name}`, value);
+}
+
+/** Says which agents are on this machine, so that the palette offers no new session of another one. */
+async function showAgentsHere(): Promise<void> {
+  const here = await agentsHere();
+  for (const { word } of writableAgents) setContext(`here.${word}`, here.includes(word));
 }

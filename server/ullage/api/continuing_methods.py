@@ -21,8 +21,8 @@ class AgentChoice(Struct, frozen=True, kw_only=True):
 
 
 class ContinuingChoicesResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a conversation can be continued: in which agents, its own first, and whether it can go back to the context
-    before its agent's own last compaction."""
+    """How a conversation can be continued: in which agents of this machine, its own first, and whether it can go
+    back to the context before its agent's own last compaction."""
 
     agents: tuple[AgentChoice, ...]
     before_compaction: bool

@@ -59,9 +59,9 @@ class LostResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 async def lost(workspace: Workspace, params: LostParams) -> LostResult:
     conversation = workspace.open(params.session_id)
-    records, cwd = workspace.ports.store.read(conversation.id), conversation.transcript.cwd
+    read, cwd = workspace.ports.store.read_apart, conversation.transcript.cwd
     # In a thread: reading a long conversation for the first time takes a second.
-    found = await asyncio.to_thread(left_out, records, cwd, params.edit_id)
+    found = await asyncio.to_thread(lambda: left_out(read(conversation.id), cwd, params.edit_id))
     if found is None:
         if params.edit_id is not None:
             raise EditNotFound(f"context/lost: no compaction {params.edit_id!r} is in force in this session")

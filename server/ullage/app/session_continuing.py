@@ -3,17 +3,18 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from ullage.agents.agent import Agent
-from ullage.agents.table import AGENTS, agent_of_format, word_of
+from ullage.agents.table import AGENTS, agent_called, agent_of_format, word_of
+from ullage.app.apart import run_apart
 from ullage.app.scratch import examples_of, reading_settings, throwaway_workspace
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.app.wired_agents import missing_folder
 from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import Event, MessageAppended
-from ullage.model.settings import Settings
 from ullage.policy.evidence import Compacted
 from ullage.service.continuing.continuation import write_continuation
 from ullage.service.continuing.prepare import Prepared, prepare_continuation
@@ -40,22 +41,21 @@ class SessionContinuing:
         """Returns how a conversation can be continued; see `ContinuesSessions.choices`."""
         conversation = self._workspace.open(session_id)
         own = _agent_of(conversation)
-        agents = [agent for agent in AGENTS if agent.writer]
+        agents = [agent for agent in AGENTS if agent.writer and missing_folder(agent) is None]
         found = [WritableAgent(agent=agent.name, word=word_of(agent), is_own=agent is own) for agent in agents]
+        edits = [record.event for record in self._workspace.ports.store.read_edits(conversation.id)]
         return Choices(
-            agents=tuple(sorted(found, key=lambda one: not one.is_own)),
-            before_compaction=_can_go_back(self._read(conversation).events),
+            agents=tuple(sorted(found, key=lambda one: not one.is_own)), before_compaction=_can_go_back(edits)
         )
 
     async def plan(self, wanted: WantedSession) -> PlannedSession:
         """Returns a new session; see `ContinuesSessions.plan`."""
         conversation = self._workspace.open(wanted.session_id)
-        transcript, origin = self._read(conversation), conversation.transcript.origin
-        context = _context(wanted, transcript.events)
-        settings = replace(reading_settings(transcript.model, None), models=self._workspace.settings.models)
+        _require_agent(agent_called(wanted.agent) if wanted.agent else _agent_of(conversation))
+        origin = conversation.transcript.origin
         learned = (origin.format, self._workspace.compactions(origin.format)) if origin else None
-        # In a thread with a loop of its own: a long conversation takes seconds, and other requests don't wait for it.
-        prepared = await asyncio.to_thread(_prepare, transcript, context, settings, learned)
+        # Reading and counting a long conversation takes seconds, and other requests don't wait for it.
+        prepared = await run_apart(partial(self._prepare, conversation, wanted, learned))
         planned = _planned(prepared)
         self._planned[planned.id] = prepared
         while len(self._planned) > _MOST:
@@ -71,23 +71,26 @@ class SessionContinuing:
         self._planned.pop(planned_id, None)
         return _planned(prepared)
 
-    def _read(self, conversation: Conversation) -> ImportedTranscript:
-        return copied_session(conversation, self._workspace.ports.store.read(conversation.id))
+    async def _prepare(
+        self, conversation: Conversation, wanted: WantedSession, learned: tuple[str, Sequence[Compacted]] | None
+    ) -> Prepared:
+        """Returns a new session. Runs in another thread than all else of the workspace."""
+        transcript = copied_session(conversation, self._workspace.ports.store.read_apart(conversation.id))
+        context = _context(wanted, transcript.events)
+        settings = replace(reading_settings(transcript.model, None), models=self._workspace.settings.models)
+        with throwaway_workspace(settings) as scratch:
+            if learned is not None:
+                scratch.keep_compactions(*learned)
+            cwd = str(Path.cwd())
+            examples = examples_of(context.agent, transcript.cwd or cwd)
+            return await prepare_continuation(scratch, transcript, context, machine_of_paths(), cwd, examples=examples)
 
 
-def _prepare(
-    transcript: ImportedTranscript,
-    wanted: WantedContext,
-    settings: Settings,
-    learned: tuple[str, Sequence[Compacted]] | None,
-) -> Prepared:
-    with throwaway_workspace(settings) as scratch:
-        if learned is not None:
-            scratch.keep_compactions(*learned)
-        cwd = str(Path.cwd())
-        examples = examples_of(wanted.agent, transcript.cwd or cwd)
-        return asyncio.run(
-            prepare_continuation(scratch, transcript, wanted, machine_of_paths(), cwd, examples=examples)
+def _require_agent(agent: Agent | None) -> None:
+    """Raises `InvalidRequest` if an agent whose sessions can be written is not on this machine."""
+    if agent is not None and agent.writer and (folder := missing_folder(agent)) is not None:
+        raise InvalidRequest(
+            f"{agent.name} is not on this machine: there is no folder {folder}; start {agent.name} once"
         )
 
 

@@ -23,6 +23,12 @@ def is_here(wiring: Wiring) -> bool:
     return path_here(wiring.files[0].path).parent.is_dir()
 
 
+def missing_folder(agent: Agent) -> Path | None:
+    """Returns the folder for an agent's settings if it is not on this machine, so that the agent was never started
+    here. Returns None if it is there, or if it is not known where it would be."""
+    return None if agent.wiring is None or is_here(agent.wiring) else path_here(agent.wiring.files[0].path).parent
+
+
 def called(words: Sequence[str]) -> list[tuple[Agent, Wiring]]:
     """Returns the agents of these words. Raises `InvalidRequest` for a word that means no agent."""
     found = list[tuple[Agent, Wiring]]()

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Self
 
@@ -9,7 +10,7 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record
 from ullage.service.ports.store import ImportedSession, SearchHit, SessionInfo, StoredSession
 from ullage.store import session_table
-from ullage.store.database import connect, default_path, transaction
+from ullage.store.database import connect, default_path, reconnect, transaction
 from ullage.store.log import NO_END, find_index, find_message, find_tail, read_edits, read_messages, read_records
 from ullage.store.searcher import Searcher
 from ullage.store.sqlite_errors import reporting
@@ -28,8 +29,8 @@ def open_store(path: Path | None = None) -> "SqliteStore":
 
 
 class SqliteStore:
-    """The session store in one SQLite file, for one thread, except `search` and `index_some`, which any thread may
-    call. Any number of processes may have the same file open.
+    """The session store in one SQLite file, for one thread, except `search`, `index_some` and `read_apart`, which any
+    thread may call. Any number of processes may have the same file open.
 
     An append that returned survives `kill -9` of the process. After a power cut the newest appends may be missing, from
     the last one backwards; the file stays intact.
@@ -87,6 +88,12 @@ class SqliteStore:
         with self._reporting, self._reading as connection:
             session_table.require_session(connection, session_id)
             return read_records(connection, session_id, start, NO_END if stop is None else stop)
+
+    def read_apart(self, session_id: str) -> tuple[Record, ...]:
+        """Returns all records of a session's log, read on a connection of its own; see `SessionStore.read_apart`."""
+        with self._reporting, closing(reconnect(self._path)) as connection, transaction(connection, "DEFERRED"):
+            session_table.require_session(connection, session_id)
+            return read_records(connection, session_id, 0, NO_END)
 
     def find_message(self, session_id: str, message_id: str) -> Record | None:
         """Returns the record that appended a message, or None; see `SessionStore.find_message`."""

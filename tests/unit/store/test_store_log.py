@@ -1,5 +1,6 @@
 """The contract of `SessionStore`: appending, reading, snapshots, calibrations."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -22,6 +23,14 @@ def test_appended_records_follow_the_first_ones(store: SessionStore) -> None:
     store.create("s", first)
     store.append("s", more)
     assert store.read("s") == first + more
+
+
+async def test_another_thread_reads_a_whole_log(store: SessionStore) -> None:
+    log = conversation("one", "two")
+    store.create("s", log)
+    assert await asyncio.to_thread(store.read_apart, "s") == log
+    with pytest.raises(SessionNotFound):
+        await asyncio.to_thread(store.read_apart, "none")
 
 
 def test_reading_a_range_includes_its_start_and_excludes_its_stop(store: SessionStore) -> None:

@@ -192,7 +192,7 @@
 ---@field bringBack? "contents"|"off"|"references" What a compaction says of the project's instruction files: nothing, names, or contents. Default 'references'.
 ---@field trustedFolders? string[] Folders whose instruction files' contents a compaction may bring back.
 
---- How a conversation can be continued: in which agents, its own first, and whether it can go back to the context before its agent's own last compaction.
+--- How a conversation can be continued: in which agents of this machine, its own first, and whether it can go back to the context before its agent's own last compaction.
 ---@class (exact) ullage.ContinuingChoicesResult
 ---@field agents ullage.AgentChoice[]
 ---@field beforeCompaction boolean

@@ -22,6 +22,8 @@ let vscode: Workbench;
 before(async () => {
   // In place of the agents: what they are called with, and where. That the real ones resume such sessions is tested elsewhere.
   mkdirSync(programs);
+  // An agent is offered once it has been started.
+  mkdirSync(path.join(home, 'codex'));
   for (const name of ['claude', 'codex']) {
     writeFileSync(path.join(programs, name), '#!/bin/sh\necho "$(basename "$0") got: $* in $PWD"\n');
     chmodSync(path.join(programs, name), 0o755);

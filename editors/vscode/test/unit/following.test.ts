@@ -1,9 +1,13 @@
 /** Followed conversations: what is shown of them, when the user is asked, and what a terminal has. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import { Following, type FollowingParts } from '../../src/following/following';
 import { liveFile, parse, type Live } from '../../src/following/liveFile';
-import { places } from '../../src/following/places';
+import { agentsHere, places } from '../../src/following/places';
 import { choose, figuresOf, statusOf, tooltipOf } from '../../src/following/rows';
 import { match } from '../../src/following/terminals';
 import { Warnings } from '../../src/following/warnings';
@@ -74,6 +78,14 @@ test('folders that an unset variable would name are left out', () => {
   expect(found).toContain('/home/ada/.claude/projects');
   expect(found).toContain('/data/codex/sessions');
   expect(found.join(' ')).not.toContain('$');
+});
+
+test('an agent is here if it has its folder for settings, where its variable says so or else at home', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'ullage-here-'));
+  await mkdir(join(home, '.codex'));
+  expect(await agentsHere(home, {})).toEqual(['codex']);
+  expect(await agentsHere(home, { CODEX_HOME: join(home, 'elsewhere'), CLAUDE_CONFIG_DIR: join(home, '.codex') })).toEqual(['claude-code']);
+  await rm(home, { recursive: true });
 });
 
 /** What another process writes, and what a test changes of it. */

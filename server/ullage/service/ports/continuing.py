@@ -62,8 +62,8 @@ class WritableAgent(Struct, frozen=True, kw_only=True):
 
 
 class Choices(Struct, frozen=True, kw_only=True):
-    """How a conversation can be continued: in which `agents`, its own first, and whether it can go back to what its
-    agent's own compaction left out (`before_compaction`)."""
+    """How a conversation can be continued: in which `agents` of this machine, its own first, and whether it can go back
+    to what its agent's own compaction left out (`before_compaction`)."""
 
     agents: tuple[WritableAgent, ...]
     before_compaction: bool
@@ -77,8 +77,9 @@ class ContinuesSessions(Protocol):
         ...
 
     async def plan(self, wanted: WantedSession) -> PlannedSession:
-        """Returns a new session; nothing is written. Raises `InvalidRequest` if there can't be one, and
-        `SessionNotFound` or `MessageNotFound`."""
+        """Returns a new session; nothing is written. If it is cancelled, so is the work on it. Raises `InvalidRequest`
+        if there can't be one, for example because the agent is not on this machine, and `SessionNotFound` or
+        `MessageNotFound`."""
         ...
 
     async def write(self, planned_id: str) -> PlannedSession:

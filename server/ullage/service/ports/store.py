@@ -99,6 +99,11 @@ class SessionStore(Protocol):
         to the end."""
         ...
 
+    def read_apart(self, session_id: str) -> tuple[Record, ...]:
+        """Returns all records of the log, inherited ones included. Any thread may call it: a long log takes half a
+        second."""
+        ...
+
     def find_message(self, session_id: str, message_id: str) -> Record | None:
         """Returns the record that appended the message with this id, an inherited one included, or None if there is no
         such message."""
