@@ -47,7 +47,7 @@ async def continued(pane: Pane, original: Path) -> None:
     await pane.type(":Ullage context")
     await pane.until("◈ Compacted #1")
     await pane.type(":Ullage continue")
-    await pane.until("2: As it was before the compaction by Claude Code")
+    await pane.until("2: Claude Code: as it was before its compaction")
     await pane.type("2")
     shown = await pane.until("# A new session of Claude Code")
     assert "claude --resume" in shown

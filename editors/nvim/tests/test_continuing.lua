@@ -52,21 +52,97 @@ end
 T['what is offered depends on the conversation and on the cursor'] = function()
   local own = { agent = 'Claude Code', word = 'claude-code', own = true }
   local entry = { index = 40, message = { id = 'm41' } }
-  eq(labels({ agents = { own }, beforeCompaction = false }), { 'Compacted, in a new session of Claude Code' })
+  eq(labels({ agents = { own }, beforeCompaction = false }), {
+    'Claude Code: compacted by Ullage',
+    'Claude Code: as it was after a message…',
+  })
   eq(labels({ agents = { own }, beforeCompaction = true }, entry), {
-    'Compacted, in a new session of Claude Code',
-    'As it was before the compaction by Claude Code',
-    'As it was after message #41',
+    'Claude Code: compacted by Ullage',
+    'Claude Code: as it was before its compaction',
+    'Claude Code: as it was after message #41',
+    'Claude Code: as it was after a message…',
   })
   local other = { agent = 'Codex', word = 'codex', own = false }
   eq(
     labels({ agents = { other }, beforeCompaction = true }, entry),
-    { 'In Codex, as it is now', 'In Codex, compacted' }
+    { 'Codex: the whole context', 'Codex: compacted by Ullage' }
   )
   local ways = continuing.ways({ agents = { own, other }, beforeCompaction = true }, 'the errors', entry)
   eq(ways[1].params, { agent = 'claude-code', focus = 'the errors' })
   eq(ways[3].params, { agent = 'claude-code', messageId = 'm41' })
-  eq(ways[4].params, { agent = 'codex', compacted = false })
+  eq(ways[4].chooses, true)
+  eq(ways[5].params, { agent = 'codex', compacted = false })
+end
+
+T['any message can be gone back to: page by page, or by its number or words'] = function()
+  start({ 'true' })
+  child.lua([[
+    local session = require('ullage.session')
+    local answer = session.request
+    session.request = function(method, params, callback)
+      table.insert(_G.requests, { method, params })
+      if method == 'context/messages' then
+        local entries = {}
+        for index = params.offset or 0, (params.offset or 0) + params.limit - 1 do
+          local content = { { type = 'text', text = 'Say ' .. index + 1 } }
+          local message = { id = 'm_' .. index, role = 'user', content = content }
+          entries[#entries + 1] = { message = message, index = index, tokens = 0, archived = true, pinned = false }
+        end
+        callback(nil, { entries = entries, total = 10000 })
+      elseif method == 'context/search' then
+        callback(nil, { hits = { { messageId = 'm_7', index = 7, role = 'user', snippet = 'the **port**' } } })
+      else
+        answer(method, params, callback)
+      end
+    end
+    _G.wanted = {}
+    vim.ui.select = function(items, options, on_choice)
+      local labels = vim.tbl_map(options.format_item or tostring, items)
+      table.insert(_G.asked, { prompt = options.prompt, items = labels })
+      local wanted = table.remove(_G.wanted, 1)
+      for number, label in ipairs(labels) do
+        if wanted and label:find(wanted, 1, true) then
+          return on_choice(items[number], number)
+        end
+      end
+    end
+    vim.ui.input = function(_, on_confirm)
+      on_confirm(table.remove(_G.wanted, 1))
+    end
+  ]])
+  local function after(...)
+    child.lua('_G.requests, _G.asked, _G.wanted = {}, {}, ...', { { 'after a message', ... } })
+    child.cmd('Ullage continue')
+    editor.wait(child, "vim.api.nvim_buf_get_name(0):find('ullage://continue', 1, true) ~= nil")
+    local found = asked('continuing/preview').messageId
+    child.cmd('bwipeout!')
+    return found
+  end
+  eq(after('Older', '#9950 '), 'm_9949')
+  eq(child.lua_get('#_G.asked[2].items'), 32)
+  has('Older messages %(9,970 more%)', child.lua_get('_G.asked[2].items[32]'))
+  eq(after('Find another', '#12', '#12 '), 'm_11')
+  eq(after('Find another', 'port', 'the port'), 'm_7')
+end
+
+T['the preparing of a new session can be cancelled'] = function()
+  start({ 'true' })
+  editor.answer(child, 1)
+  child.lua([[
+    local session = require('ullage.session')
+    local answer = session.request
+    session.request = function(method, params, callback)
+      if method ~= 'continuing/preview' then
+        return answer(method, params, callback)
+      end
+      return function()
+        callback({ kind = 'Cancelled', message = 'Cancelled.' })
+      end
+    end
+  ]])
+  child.cmd('Ullage continue')
+  child.cmd('Ullage cancel')
+  editor.wait_said(child, 'Cancelled. No session was written.')
 end
 
 T['the figure is shown before anything is written, and q writes nothing'] = function()

@@ -204,10 +204,11 @@ local CHECKS = {
       return way.label
     end, require('ullage.continuing').ways(result, '', nil))
     eq(labels, {
-      'Compacted, in a new session of Claude Code',
-      'As it was before the compaction by Claude Code',
-      'In Codex, as it is now',
-      'In Codex, compacted',
+      'Claude Code: compacted by Ullage',
+      'Claude Code: as it was before its compaction',
+      'Claude Code: as it was after a message…',
+      'Codex: the whole context',
+      'Codex: compacted by Ullage',
     })
   end,
   continuing = function(result)

@@ -9,6 +9,7 @@ local M = {}
 ---@class ullage.Continuing a way to continue
 ---@field label string
 ---@field params table of `continuing/preview`, without the session
+---@field chooses? boolean the user chooses the message next
 
 ---Returns the ways in which a conversation can be continued.
 ---@param choices ullage.ContinuingChoicesResult
@@ -17,23 +18,23 @@ local M = {}
 ---@return ullage.Continuing[]
 function M.ways(choices, focus, entry)
   local list = {}
-  local function add(label, params)
-    list[#list + 1] = { label = label, params = params }
-  end
   for _, choice in ipairs(choices.agents) do
+    local function add(label, params, chooses)
+      local given = vim.tbl_extend('error', { agent = choice.word }, params)
+      list[#list + 1] = { label = ('%s: %s'):format(choice.agent, label), params = given, chooses = chooses }
+    end
     if choice.own then
-      add(('Compacted, in a new session of %s'):format(choice.agent), { agent = choice.word, focus = focus })
+      add('compacted by Ullage', { focus = focus })
       if choices.beforeCompaction then
-        local label = ('As it was before the compaction by %s'):format(choice.agent)
-        add(label, { agent = choice.word, beforeCompaction = true })
+        add('as it was before its compaction', { beforeCompaction = true })
       end
       if entry then
-        local label = ('As it was after message %s'):format(words.number(entry.index))
-        add(label, { agent = choice.word, messageId = entry.message.id })
+        add(('as it was after message %s'):format(words.number(entry.index)), { messageId = entry.message.id })
       end
+      add('as it was after a message…', {}, true)
     else
-      add(('In %s, as it is now'):format(choice.agent), { agent = choice.word, compacted = false })
-      add(('In %s, compacted'):format(choice.agent), { agent = choice.word, compacted = true, focus = focus })
+      add('the whole context', { compacted = false })
+      add('compacted by Ullage', { compacted = true, focus = focus })
     end
   end
   return list
@@ -102,6 +103,23 @@ local function propose(planned)
   })
 end
 
+---Shows what a way would be, and does it if the user accepts.
+---@param params table of `continuing/preview`
+local function preview(params)
+  local ends
+  local cancel = session.request('continuing/preview', params, function(failure, planned)
+    if ends then
+      ends()
+    end
+    if failure and failure.kind == 'Cancelled' then
+      notices.say('Cancelled. No session was written.')
+    elseif not notices.failed(failure) then
+      propose(planned)
+    end
+  end)
+  ends = require('ullage.waiting').begin('Preparing the new session… (:Ullage cancel stops it)', cancel)
+end
+
 ---Lets the user choose how to continue the active session, shows what that would be, and does it if the user accepts.
 ---@param focus string what the summary of a compaction must keep
 ---@param entry? ullage.Entry the message under the cursor
@@ -112,7 +130,7 @@ function M.offer(focus, entry)
     end
     local ways = M.ways(choices, focus, entry)
     if #ways == 0 then
-      notices.say('No agent on this machine can continue this conversation.')
+      notices.say('No agent in which this conversation could be continued is on this machine. Start one of them once.')
       return
     end
     local options = {
@@ -124,15 +142,18 @@ function M.offer(focus, entry)
     -- The active session may be another one by the time that the user has chosen.
     local id = session.active.id
     require('ullage.commandline').select(ways, options, function(way)
-      if way then
-        local params = vim.tbl_extend('error', way.params, { sessionId = id })
-        local ends = require('ullage.waiting').begin('Preparing the new session…')
-        session.request('continuing/preview', params, function(failure, planned)
-          ends()
-          if not notices.failed(failure) then
-            propose(planned)
-          end
+      if not way then
+        return
+      end
+      local params = vim.tbl_extend('error', way.params, { sessionId = id })
+      if way.chooses then
+        vim.schedule(function()
+          require('ullage.context.pick').any(id, 'Continue as it was after this message', function(message_id)
+            preview(vim.tbl_extend('error', params, { messageId = message_id }))
+          end)
         end)
+      else
+        preview(params)
       end
     end)
   end)

@@ -4,16 +4,19 @@ import * as vscode from 'vscode';
 import { commandLine, figureOf, waysOf, type Way } from '../continuingText';
 import { errorKind, errorText, isCancelled } from '../errors';
 import { asLabel } from '../labels';
-import { ContinuingChoices, ContinuingPreview, ContinuingWrite, type ContinuingPreviewParams, type ContinuingResult } from '../protocol.gen';
+import { ContinuingChoices, ContinuingPreview, ContinuingWrite, writableAgents, type ContinuingPreviewParams, type ContinuingResult } from '../protocol.gen';
 import type { Ullage } from '../ullage';
+import { pickAnyMessage } from './anyMessage';
 import { activeSession, withProgress, type Command } from './guard';
-import { pickMessage } from './messages';
 
 /** Shows all ways to continue the conversation, each with its figure. */
 export const continueSession: Command = async (ullage) => {
   const sessionId = subject(ullage);
   const choices = await ullage.sessions.request(ContinuingChoices, { sessionId });
-  if (choices.agents.length === 0) throw new Error('No agent is known in which this conversation could be continued.');
+  if (choices.agents.length === 0) {
+    const known = writableAgents.map(({ agent }) => agent).join(' or ');
+    throw new Error(`No agent in which this conversation could be continued is on this machine. Start ${known} once.`);
+  }
   const chosen = await pickWay(ullage, sessionId, waysOf(choices));
   if (!chosen) return;
   if (chosen.preview) await resume(ullage, chosen.preview);
@@ -40,7 +43,7 @@ function subject(ullage: Ullage): string {
 }
 
 async function continueAfter(ullage: Ullage, sessionId: string): Promise<void> {
-  const message = await pickMessage(ullage, sessionId, 'Continue as it was after this message');
+  const message = await pickAnyMessage(ullage, sessionId, 'Continue as it was after this message');
   if (message) await previewAndResume(ullage, { sessionId, messageId: message.messageId });
 }
 

@@ -46,16 +46,16 @@ async function choose(ullage: Ullage, pinned: boolean): Promise<void> {
   void vscode.window.showInformationMessage(`${pinned ? 'Pinned' : 'Unpinned'} ${numberOf(chosen.index)}. Pinned now: ${all.length}.`);
 }
 
-interface MessageItem extends vscode.QuickPickItem {
+export interface MessageItem extends vscode.QuickPickItem {
   readonly messageId: string;
   readonly index: number;
 }
 
-function asItem(entry: Entry): MessageItem {
+export function asItem(entry: Entry): MessageItem {
   const icon = entry.pinned ? '$(pinned) ' : '';
   return {
     label: `${icon}${asLabel(messageLine(entry))}`,
-    description: `${short(entry.tokens)} tokens`,
+    description: entry.archived ? 'archived' : `${short(entry.tokens)} tokens`,
     messageId: entry.message.id,
     index: entry.index,
   };

@@ -1,7 +1,10 @@
 ---@type ullage.Command
 return {
-  summary = 'Stop the compaction that is running',
+  summary = 'Stop the compaction that is running, or the preparing of a new session',
   run = function()
+    if require('ullage.waiting').cancel() then
+      return
+    end
     local session = require('ullage.session')
     if not session.running then
       require('ullage.notices').say('Nothing is running.')

@@ -1,5 +1,5 @@
--- Picks a message of the context: the one under the cursor of the conversation, or elsewhere one that the user
--- chooses.
+-- Picks a message: of the context the one under the cursor of the conversation, or elsewhere one that the user chooses; or
+-- any of the conversation, archived or not.
 local notices = require('ullage.notices')
 local session = require('ullage.session')
 
@@ -7,11 +7,8 @@ local M = {}
 
 local function format_item(entry)
   local number = require('ullage.words').number(entry.index)
-  return ('%s%s %s'):format(
-    entry.pinned and '● ' or '  ',
-    number,
-    require('ullage.context.items').line_of(entry.message)
-  )
+  local line = entry.message and require('ullage.context.items').line_of(entry.message) or entry.snippet
+  return ('%s%s %s'):format(entry.pinned and '● ' or '  ', number, line)
 end
 
 -- The most messages in the list, the newest first. Older ones are found in the conversation.
@@ -46,6 +43,109 @@ function M.message(prompt, use)
         use(entry)
       end
     end)
+  end)
+end
+
+-- Lines of a list that are no message. They are compared by identity.
+local FIND, OLDER = {}, {}
+
+---Lets the user choose one of some messages, or what else the list offers.
+---@param list table[] messages, and `FIND` and `OLDER`
+---@param older integer how many messages are older than these
+---@param prompt string
+---@param on_choice fun(choice?: table)
+local function choose(list, older, prompt, on_choice)
+  local function label(item)
+    if item == FIND then
+      return '  Find another one by its number or by words…'
+    end
+    return item == OLDER and ('  Older messages (%s more)…'):format(require('ullage.words').grouped(older))
+      or format_item(item)
+  end
+  require('ullage.commandline').select(list, { prompt = prompt, format_item = label }, on_choice)
+end
+
+---Finds messages of a whole conversation.
+---@param id string of the session
+---@param typed string a number, or words
+---@param found fun(entries: table[]) entries, or hits of a search
+local function find(id, typed, found)
+  local number = tonumber(typed:match('^#?(%d+)$'))
+  local method = number and 'context/messages' or 'context/search'
+  local params = number and { sessionId = id, scope = 'transcript', offset = math.max(0, number - 1), limit = 1 }
+    or { sessionId = id, query = typed, limit = SHOWN }
+  session.request(method, params, function(error, result)
+    if notices.failed(error) then
+      return
+    end
+    local list = result.entries
+      or vim.tbl_map(function(hit)
+        return vim.tbl_extend('force', hit, { snippet = hit.snippet:gsub('%*%*', ''):gsub('%s+', ' ') })
+      end, result.hits)
+    if #list == 0 or number == 0 then
+      notices.say(
+        number and ('There is no message #%d.'):format(number) or ('Nothing was said about “%s”.'):format(typed)
+      )
+    else
+      found(list)
+    end
+  end)
+end
+
+---Lets the user choose a message of a whole conversation, archived or not: the newest ones first, page by page, or by a
+---number or words.
+---@param id string of the session
+---@param prompt string
+---@param use fun(message_id: string)
+function M.any(id, prompt, use)
+  local function decide(choice)
+    if choice then
+      use(choice.message and choice.message.id or choice.messageId)
+    end
+  end
+
+  local function ask()
+    vim.ui.input({ prompt = 'Number of a message, or words: ' }, function(typed)
+      if typed and vim.trim(typed) ~= '' then
+        find(id, vim.trim(typed), function(list)
+          choose(list, 0, prompt, decide)
+        end)
+      end
+    end)
+  end
+
+  ---@param stop integer the messages before this one are shown
+  local function page(stop)
+    local start = math.max(0, stop - SHOWN)
+    local params = { sessionId = id, scope = 'transcript', offset = start, limit = math.max(1, stop - start) }
+    session.request('context/messages', params, function(error, result)
+      if notices.failed(error) then
+        return
+      end
+      local list = vim.list_extend({ FIND }, vim.fn.reverse(result.entries))
+      list[#list + 1] = start > 0 and OLDER or nil
+      choose(list, start, prompt, function(choice)
+        if choice == FIND then
+          vim.schedule(ask)
+        elseif choice == OLDER then
+          vim.schedule(function()
+            page(start)
+          end)
+        else
+          decide(choice)
+        end
+      end)
+    end)
+  end
+
+  session.request('context/messages', { sessionId = id, scope = 'transcript', limit = 1 }, function(error, result)
+    if notices.failed(error) then
+      return
+    elseif result.total == 0 then
+      notices.say('There is no message yet.')
+    else
+      page(result.total)
+    end
   end)
 end
 
