@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator
 from typing import Never
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from support.open_databases import closed_databases, watch_databases
 
@@ -24,9 +24,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: a further agent, an older editor, or a part in full; runs with --long")
     config.addinivalue_line("markers", "minutes: takes minutes, and begins first, so that others run beside it")
     config.addinivalue_line("markers", "editor: drives a real editor, which a rig in scripts/rigs sets up")
-    # No example has a time limit, which a busy machine would miss. Examples are the same at every run, so that a change
-    # fails for what it did; --long, which runs every night, looks for new ones.
-    settings.register_profile("ullage", deadline=None, derandomize=not config.getoption("--long"))
+    # No example has a time limit, nor has the making of them, which a busy machine would miss. Examples are the same at
+    # every run, so that a change fails for what it did; --long, which runs every night, looks for new ones.
+    settings.register_profile(
+        "ullage",
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        derandomize=not config.getoption("--long"),
+    )
     settings.load_profile("ullage")
     if config.getoption("--long"):
         config.option.all = True

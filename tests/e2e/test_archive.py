@@ -1,7 +1,6 @@
 """The archive as a user sees it: what an agent has deleted is found, shown and given back byte for byte."""
 
 import shutil
-import time
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, Queue
@@ -13,7 +12,8 @@ import pytest
 from support.agent_databases import GROWING, put
 from support.command_line import ullage, ullage_bytes
 from support.log_trees import to_bytes
-from support.watcher import KILLS, PATIENCE, Watcher, log_in, turns, wait_for
+from support.panes import wait_until
+from support.watcher import KILLS, Watcher, log_in, turns, wait_for
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 
 
@@ -23,11 +23,11 @@ def export(home: Path, name: str, *options: str | Path) -> bytes:
     return ended.out
 
 
-def wait_until_kept(home: Path, name: str, data: bytes) -> None:
-    """Waits until the archive has the whole file."""
-    end = time.monotonic() + PATIENCE
-    while export(home, name) != data:
-        assert time.monotonic() < end, "the file was not kept in time"
+def archived(home: Path, session_id: str = "", origin_id: str = "") -> dict[Path, int]:
+    """Returns the files of a conversation that the archive has, with the bytes that it has of each."""
+    with SqliteOriginals(home / "store.db.archive") as originals:
+        found = originals.find(session_id=session_id) if session_id else originals.find(origin_id=origin_id)
+    return {Path(one.source.path): one.versions[-1].size for one in found}
 
 
 def test_a_conversation_that_its_agent_deletes_is_found_shown_and_given_back(tmp_path: Path) -> None:
@@ -46,10 +46,7 @@ def test_a_conversation_that_its_agent_deletes_is_found_shown_and_given_back(tmp
         session_id = wait_for(rows, 11)["session_id"]
         shutil.copytree(tmp_path / ".claude", tmp_path / "copy")
         # While the agent's file is there, what is given back may be that file.
-        archive = tmp_path / "store.db.archive"
-        end = time.monotonic() + PATIENCE
-        while not _is_whole(archive, path, len(data)):
-            assert time.monotonic() < end
+        wait_until(lambda: archived(tmp_path, session_id) == {path: len(data), beside: beside.stat().st_size})
         shutil.rmtree(tmp_path / ".claude")
     finally:
         watcher.kill()
@@ -65,12 +62,6 @@ def test_a_conversation_that_its_agent_deletes_is_found_shown_and_given_back(tmp
     assert len(shown["messages"]) >= 11
 
 
-def _is_whole(archive: Path, path: Path, size: int) -> bool:
-    with SqliteOriginals(archive) as originals:
-        kept = originals.latest(str(path))
-        return kept is not None and kept.size == size
-
-
 def test_a_conversation_that_its_agent_deletes_from_a_database_is_given_back_row_by_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,9 +74,7 @@ def test_a_conversation_that_its_agent_deletes_from_a_database_is_given_back_row
     assert data.count(b"\n") == 7
     watcher = Watcher(tmp_path, Queue[dict[str, Any]]())
     try:
-        end = time.monotonic() + PATIENCE
-        while not ullage("--store", tmp_path / "store.db", "archive", "--json").json["agents"]:
-            assert time.monotonic() < end
+        wait_until(lambda: [*archived(tmp_path, origin_id="one").values()] == [len(data)])
     finally:
         watcher.kill()
     database.unlink()
@@ -113,7 +102,7 @@ def test_watchers_that_are_killed_keep_every_byte_once(tmp_path: Path) -> None:
             watchers.append(Watcher(tmp_path, rows))
         with path.open("ab") as file:
             file.write(whole[at:])
-        wait_until_kept(tmp_path, str(path), whole)
+        wait_until(lambda: archived(tmp_path, origin_id=path.stem) == {path: len(whole)})
     finally:
         for watcher in watchers:
             watcher.kill()

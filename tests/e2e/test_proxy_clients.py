@@ -1,5 +1,6 @@
 """Real clients before the real proxy: acpx, and the Python SDK's client, with the Language Server alongside."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from acp import schema
 
 from benches.neovim import RIGS
+from support.lsp_client import PATIENCE
 from support.program import language_server
 from support.proxy_rig import TOY
 
@@ -58,10 +60,13 @@ async def test_what_the_sdk_s_client_says_through_the_proxy_is_in_the_language_s
         session_id = (await connection.new_session(cwd=str(tmp_path), mcp_servers=[])).session_id
         for text in ("Hello", "/compact", "Go on"):
             await connection.prompt(session_id=session_id, prompt=[schema.TextContentBlock(type="text", text=text)])
-        usage = await editor.request("ullage/context/get", {"sessionId": session_id})
+        last = [update for update in person.updates if isinstance(update, schema.UsageUpdate)][-1]
+        # The proxy records what it has forwarded a moment later.
+        async with asyncio.timeout(PATIENCE):
+            while (usage := await editor.request("ullage/context/get", {"sessionId": session_id}))["used"] != last.used:
+                pass
         page = await editor.request("ullage/context/messages", {"sessionId": session_id, "scope": "transcript"})
-    told = [update for update in person.updates if isinstance(update, schema.UsageUpdate)]
-    assert (usage["used"], usage["size"]) == (told[-1].used, told[-1].size)
+    assert usage["size"] == last.size
     assert "Compacted 2 messages" in person.text()
     texts = [block.get("text") for entry in page["entries"] for block in entry["message"]["content"]]
     assert [text for text in texts if text in ("Hello", "I was told: Hello", "Go on")] == [

@@ -98,12 +98,13 @@ async def served(connection: Connection) -> AsyncGenerator[tuple[Client, "asynci
 
 
 async def until_at_rest(echo: Echo) -> int:
-    """Waits until the number of calls stops growing, and returns it."""
-    calls = -1
-    while calls != echo.calls:
-        calls = echo.calls
-        for _ in range(50):
-            await asyncio.sleep(0.001)
+    """Waits until the number of calls, which has begun to grow, stops growing. Returns it."""
+    calls = 0
+    async with asyncio.timeout(PATIENCE):
+        while not calls or calls != echo.calls:
+            calls = echo.calls
+            for _ in range(50):
+                await asyncio.sleep(0.001)
     return calls
 
 

@@ -287,7 +287,7 @@ async def test_a_recorded_conversation_that_grows_is_what_it_is_as_a_whole(path:
     assert rig.sessions == 1
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     files=st.sampled_from([GrowingFiles(), GrowingFiles(300), IN_PIECES]),
     session=SESSIONS,

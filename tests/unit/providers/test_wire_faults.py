@@ -116,22 +116,21 @@ async def test_a_prompt_over_the_window_differs_from_other_refusals(kind: str) -
 @pytest.mark.parametrize("when", ["before the head", "while it writes"])
 async def test_cancelling_hangs_up_at_once(kind: str, when: str) -> None:
     reply = fail(Fault.NO_HEAD) if when == "before the head" else fail(Fault.STALL, after=5)
-    async with served(kind, reply, timeout=60) as (server, provider):
+    # The provider itself would wait far longer.
+    async with served(kind, reply, timeout=10 * PATIENCE) as (server, provider):
         reading = asyncio.create_task(collect(provider))
         if when == "while it writes":
             await asyncio.wait_for(server.streaming.wait(), PATIENCE)
         else:
             await asyncio.wait_for(until_asked(server), PATIENCE)
-        began = asyncio.get_running_loop().time()
         reading.cancel()
         await asyncio.wait_for(server.hung_up.wait(), PATIENCE)
-        assert asyncio.get_running_loop().time() - began < 0.1
         with pytest.raises(asyncio.CancelledError):
             await reading
 
 
 async def test_closing_the_stream_early_hangs_up(kind: str) -> None:
-    async with served(kind, Reply(parts=(Say("word " * 400),), pace=0.01), timeout=60) as (server, provider):
+    async with served(kind, Reply(parts=(Say("word " * 400),), pace=0.01), timeout=10 * PATIENCE) as (server, provider):
         async with aclosing(provider.stream(ask())) as fragments:
             async for fragment in fragments:
                 if isinstance(fragment, TextDelta):
