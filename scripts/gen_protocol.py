@@ -15,6 +15,7 @@ from typing import Any
 
 from generators import lua
 from generators.manifest import with_commands, with_settings, with_version
+from generators.plugins import plugin_files
 from generators.typescript import typescript
 from ullage import __version__
 from ullage.api.schema import methods_document, schema_document, settings_schema
@@ -108,6 +109,7 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
     REGISTRY: lambda: with_version(REGISTRY.read_text(), __version__, places=2),
     NVIM / "types.gen.lua": lua.types,
     NVIM / "generated.lua": lua.values,
+    **{ROOT / path: text for path, text in plugin_files().items()},
 }
 
 
@@ -125,6 +127,7 @@ def main() -> int:
         if check:
             print(f"{path.relative_to(ROOT)} has drifted; run scripts/gen_protocol.py", file=sys.stderr)
         else:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(OUTPUTS[path](), encoding="utf-8", newline="\n")
             print(f"wrote {path.relative_to(ROOT)}")
     return 1 if check and changed else 0

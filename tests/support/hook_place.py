@@ -102,11 +102,16 @@ def hook_place(folder: Path, agent: str = AGENT, transcript: bytes = b"") -> Gen
     """Makes a place, and at the end of the block ends its worker. The transcript is that of `log` if none is given."""
     made = Place(folder, agent, transcript)
     yield made
-    if made.worker:
+    end_worker(made.worker)
+
+
+def end_worker(worker: int) -> None:
+    """Ends a worker's process. 0 stands for no worker."""
+    if worker:
         with suppress(OSError):
             # The process may have ended, and its id may be another's by now.
-            if sys.platform != "linux" or b"hooks.worker" in Path(f"/proc/{made.worker}/cmdline").read_bytes():
-                os.kill(made.worker, signal.SIGTERM)
+            if sys.platform != "linux" or b"hooks.worker" in Path(f"/proc/{worker}/cmdline").read_bytes():
+                os.kill(worker, signal.SIGTERM)
 
 
 def answer(ran: Ran) -> Any:

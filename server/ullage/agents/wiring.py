@@ -64,6 +64,19 @@ class Approval(Struct, frozen=True, kw_only=True):
     remedy: str
 
 
+class Plugin(Struct, frozen=True, kw_only=True):
+    """Ullage as a plugin that the agent installs by itself: its hooks and its MCP server, as `wire` adds them.
+
+    - `path`: returns the path of the file in which the agent keeps which of the user's plugins are on.
+    - `is_on`: says whether Ullage's is, by the text of that file.
+    - `remedy`: the command that removes it.
+    """
+
+    path: Callable[[Machine], str]
+    is_on: Callable[[str], bool]
+    remedy: str
+
+
 def _whole(summary: str) -> str:
     return summary
 
@@ -73,6 +86,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
 
     - `word`: the agent's name in commands: `ullage wire WORD`.
     - `files`: the settings that something is added to. The agent has made the first one's folder.
+    - `plugin`: how it has Ullage as a plugin; None if there is none for it.
     - `approval`: what its hooks need before they run; None if nothing.
     - `summary_in_file`: whether the agent's file has a compaction's summary by the time of the hook after it.
     - `summary_in`: returns the summary as the agent's model gets it from the text that a hook is given.
@@ -80,6 +94,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
 
     word: str
     files: tuple[SettingsFile, ...]
+    plugin: Plugin | None = None
     approval: Approval | None = None
     summary_in_file: bool = False
     summary_in: Callable[[str], str] = _whole

@@ -7,9 +7,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.agent import Agent
-from ullage.agents.wiring import SettingsFile, Wiring
+from ullage.agents.wiring import Plugin, SettingsFile, Wiring
 from ullage.app.own_command import OwnCommand, added_to, gives_fill_notes, own_words
-from ullage.app.wired_agents import all_known, called, is_here, on_this_machine, path_here
+from ullage.app.wired_agents import all_known, called, has_plugin, is_here, on_this_machine, path_here
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.wiring import AgentChange, FileChange, OptionState
 from ullage.store.database import default_path
@@ -99,9 +99,10 @@ class AgentWiring:
         path = path_here(wiring.files[0].path)
         if not is_here(wiring):
             raise InvalidRequest(f"{agent.name}: there is no folder {path.parent}; start {agent.name} once")
-        files = {
-            path_here(file.path): replace(file, mcp_server=file.mcp_server and wanted.mcp) for file in wiring.files
-        }
+        # A plugin brings the server; its hooks give way to those that are added here.
+        plugin = wiring.plugin if has_plugin(wiring) else None
+        server = wanted.mcp and plugin is None
+        files = {path_here(file.path): replace(file, mcp_server=file.mcp_server and server) for file in wiring.files}
         wired = {path: known.file(path) if known else None for path in files}
         planned = [
             plan_adding(path, self._added(path, file, wiring.word, wired[path], wanted), wired[path])
@@ -116,7 +117,7 @@ class AgentWiring:
             path=str(path),
             files=tuple(_files(change for change, _ in planned)),
             is_wired=any(wired.values()),
-            notes=tuple(_notes(agent.name, wiring)),
+            notes=tuple(_notes(agent.name, wiring, plugin)),
             options=tuple(_options(wiring, wanted)),
             receipt=Receipt(agent=agent.name, files=(*done, *elsewhere)),
         )
@@ -170,7 +171,12 @@ def _files(changes: Iterable[Change]) -> Iterator[FileChange]:
             yield FileChange(path=str(change.path), before=change.before, after=change.after)
 
 
-def _notes(agent: str, wiring: Wiring) -> Iterator[str]:
+def _notes(agent: str, wiring: Wiring, plugin: Plugin | None) -> Iterator[str]:
     yield "It takes effect in its next session."
+    if plugin is not None:
+        yield (
+            f"{agent} has Ullage's plugin, too: its hooks give way to these, and its MCP server is the one that stays. "
+            f"`{plugin.remedy}` removes it; add Ullage once more after that."
+        )
     if wiring.approval is not None:
         yield f"{agent} runs no hook that its user has not allowed: {wiring.approval.remedy}."

@@ -10,6 +10,7 @@ from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_of_word
 from ullage.agents.wiring import Wiring
 from ullage.model.errors import InvalidRequest
+from ullage.system.wired_files import read_settings
 
 
 def path_here(path: Callable[[Machine], str]) -> Path:
@@ -27,6 +28,13 @@ def missing_folder(agent: Agent) -> Path | None:
     """Returns the folder for an agent's settings if it is not on this machine, so that the agent was never started
     here. Returns None if it is there, or if it is not known where it would be."""
     return None if agent.wiring is None or is_here(agent.wiring) else path_here(agent.wiring.files[0].path).parent
+
+
+def has_plugin(wiring: Wiring) -> bool:
+    """Says whether the agent has Ullage as a plugin for all of the user's projects, and it is on. Raises
+    `InvalidRequest` if the agent's file can't be read."""
+    plugin = wiring.plugin
+    return plugin is not None and plugin.is_on((read_settings(path_here(plugin.path)) or b"").decode(errors="replace"))
 
 
 def called(words: Sequence[str]) -> list[tuple[Agent, Wiring]]:

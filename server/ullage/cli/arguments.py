@@ -264,6 +264,10 @@ def _hook(parser: ArgumentParser) -> None:
     parser.add_argument("agent", metavar="AGENT", help="the agent that runs the hook, as `ullage wire` names it")
     mark = "what the summaries in the agent's file begin with, for an agent that runs no hook after a compaction"
     parser.add_argument("--mark", metavar="TEXT", help=mark)
+    wired = (
+        "do nothing if the agent's settings, a file of this name, have a hook of Ullage's: for the hooks of a plugin"
+    )
+    parser.add_argument("--unless-wired-in", metavar="NAME", help=wired)
     _fill_notes(parser, "give the agent's model a note of how full its context is, once at each mark")
 
 

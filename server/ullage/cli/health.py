@@ -16,6 +16,7 @@ from ullage import __version__
 from ullage.catalog.limits import MODELS
 from ullage.cli.draw.text import plural
 from ullage.cli.lsp_client import start_server
+from ullage.cli.plugin_health import plugin_checks
 from ullage.cli.provider_health import Check, GivenProvider, extras_check, provider_checks
 from ullage.cli.retention_health import retention_checks
 from ullage.cli.wiring_health import wiring_checks
@@ -42,6 +43,7 @@ def checks(store: Path | None, provider: GivenProvider | None) -> Iterator[Check
     yield from (_guarded(what, check) for what, check in _guardable(store))
     yield from retention_checks(store)
     yield from wiring_checks(store)
+    yield from plugin_checks(store)
     yield extras_check()
     yield from provider_checks(provider)
 

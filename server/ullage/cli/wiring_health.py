@@ -3,7 +3,7 @@ agent last ran it."""
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -85,7 +85,7 @@ def _check(name: str, wiring: Wiring, receipt: Receipt, arrivals: list[Arrival])
     added = f"{name}: added to {' and '.join(file.path for file in receipt.files)}"
     if wiring.approval is not None and not approved:
         return Check(what="hooks", found=f"{added}; the hooks are not allowed yet", remedy=wiring.approval.remedy)
-    return Check(what="hooks", found=f"{added}; {_last(arrivals)}")
+    return Check(what="hooks", found=f"{added}; {last_arrival(arrivals)}")
 
 
 def _is_approved(wiring: Wiring, receipt: Receipt) -> bool:
@@ -104,7 +104,8 @@ def _hooks_in(receipt: Receipt) -> Iterator[HookInFile]:
             yield HookInFile(paths=paths, event=place.event, group=place.group, number=place.handler)
 
 
-def _last(arrivals: list[Arrival]) -> str:
+def last_arrival(arrivals: Sequence[Arrival]) -> str:
+    """Returns in words when the last of these hooks arrived, and what it did."""
     if not arrivals:
         return "no hook has arrived yet; the first comes with a compaction"
     last = arrivals[-1]

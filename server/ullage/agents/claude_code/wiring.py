@@ -1,11 +1,17 @@
 """How Ullage is added to Claude Code. Measured with 2.1.197: when it starts a session again after a compaction, neither
 the transcript nor a hook of the compaction's own has the summary yet. It is the last message of a sub-agent without a
-type, which ends right before; that hook is awaited."""
+type, which ends right before; that hook is awaited.
+
+Measured with 2.1.316: a plugin that is installed for the user is named in the user's settings, and its hooks run in
+addition to those of the settings."""
 
 import re
 
+import msgspec
+
 from ullage.agents.claude_code.sessions import settings_pattern, state_path
-from ullage.agents.wiring import HookPlace, SettingsFile, Wiring
+from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Wiring
+from ullage.model.json_values import as_object
 
 # The model's thoughts before the summary, which its next request does not have.
 _ANALYSIS = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
@@ -15,6 +21,15 @@ _TIMEOUT = 5
 
 def _summary_in(text: str) -> str:
     return _ANALYSIS.sub("", text).strip()
+
+
+def _has_plugin(settings: str) -> bool:
+    """Says whether a plugin of Ullage's name is on in the user's settings, from whichever marketplace."""
+    try:
+        enabled = as_object(as_object(msgspec.json.decode(settings)).get("enabledPlugins"))
+    except msgspec.DecodeError:
+        return False
+    return any(name.partition("@")[0] == "ullage" and on is True for name, on in enabled.items())
 
 
 WIRING = Wiring(
@@ -34,5 +49,6 @@ WIRING = Wiring(
         ),
         SettingsFile(path=state_path, mcp_server=True),
     ),
+    plugin=Plugin(path=settings_pattern, is_on=_has_plugin, remedy="claude plugin uninstall ullage"),
     summary_in=_summary_in,
 )

@@ -51,7 +51,7 @@ function _shtab_ullage_using
 end
 
 set -g _shtab_ullage_commands here watch statusline context messages compact continue undo history import sessions search export archive delete inspect lost brief wire unwire hook survive demo doctor lsp acp mcp schema completion man help
-set -g _shtab_ullage_opts_with_value --as --at --base-url --budget --chars --color --cwd --file --focus --format --from --in --key-env --kind --limit --log-file --mark --model --older-than --output --pid --provider --run --session --settings --show --since --size --store --svg --to --trace --up-to --version --wait-for-debugger --width --window -o
+set -g _shtab_ullage_opts_with_value --as --at --base-url --budget --chars --color --cwd --file --focus --format --from --in --key-env --kind --limit --log-file --mark --model --older-than --output --pid --provider --run --session --settings --show --since --size --store --svg --to --trace --unless-wired-in --up-to --version --wait-for-debugger --width --window -o
 
 complete -c ullage -e
 complete -c ullage -f
@@ -291,6 +291,7 @@ complete -c ullage -n '_shtab_ullage_using unwire' -l no-pager -d 'print long ou
 complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a hook -d 'Answer a hook of an agent; `wire` adds it.'
 complete -c ullage -n '_shtab_ullage_using hook' -s h -l help -d 'show this help message and exit'
 complete -c ullage -n '_shtab_ullage_using hook' -l mark -x -d 'what the summaries in the agent'"'"'s file begin with, for an agent that runs no hook after a compaction'
+complete -c ullage -n '_shtab_ullage_using hook' -l unless-wired-in -x -d 'do nothing if the agent'"'"'s settings, a file of this name, have a hook of Ullage'"'"'s: for the hooks of a plugin'
 complete -c ullage -n '_shtab_ullage_using hook' -l fill-notes -d 'give the agent'"'"'s model a note of how full its context is, once at each mark'
 complete -c ullage -n '_shtab_ullage_using hook' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store'"'"'s file; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using hook' -l color -xka "auto always never" -d 'colours; auto: on a terminal'

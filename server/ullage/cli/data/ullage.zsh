@@ -292,6 +292,7 @@ _shtab_ullage_history_defaults_added=0
 _shtab_ullage_hook_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--mark[what the summaries in the agent\'s file begin with, for an agent that runs no hook after a compaction]:TEXT:"
+  "--unless-wired-in[do nothing if the agent\'s settings, a file of this name, have a hook of Ullage\'s\: for the hooks of a plugin]:NAME:"
   "--fill-notes[give the agent\'s model a note of how full its context is, once at each mark]"
   "--store[the session store\'s file\; \`doctor\` names the usual one]:PATH:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"

@@ -12,6 +12,7 @@ from ullage.cli.hooks.kept import Kept
 from ullage.cli.hooks.marks import has_new_mark
 from ullage.cli.hooks.printed import print_answer
 from ullage.cli.hooks.starting import start_counting, start_worker
+from ullage.cli.hooks.wired import is_wired
 from ullage.cli.statusline.files import default_store, is_safe, runs
 from ullage.cli.statusline.line_figure import as_object
 from ullage.cli.statusline.plain_json import parse
@@ -56,8 +57,9 @@ def run(words: "Sequence[str]") -> int | None:
 class _Hook:
     """One hook of an agent, until it is answered or too late."""
 
-    def __init__(self, agent: str, store: str, mark: str, *, notes_fill: bool) -> None:
+    def __init__(self, agent: str, store: str, mark: str, settings: str, *, notes_fill: bool) -> None:
         self._agent = agent
+        self._settings = settings
         self._mark = mark
         self._store = store
         self._notes_fill = notes_fill
@@ -85,6 +87,8 @@ class _Hook:
         self._event = event
         self._source = source if event == "SessionStart" else ""
         self._session, self._path = _text(said, "session_id"), _text(said, "transcript_path")
+        if self._settings and is_wired(self._agent, self._path, self._settings):
+            return
         if not is_safe(self._session):
             self._session = ""
             self.note("failed")
@@ -237,11 +241,11 @@ def _text(value: "dict[str, Any]", name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _parse(words: "Sequence[str]") -> "tuple[str, str, str, bool] | None":
-    """Returns the agent's word, the store, the mark, and whether there are notes of the fill. Returns None if the
-    arguments are not valid or ask for help."""
+def _parse(words: "Sequence[str]") -> "tuple[str, str, str, str, bool] | None":
+    """Returns the agent's word, the store, the mark, the name of the settings that a plugin's hook gives way to, and
+    whether there are notes of the fill. Returns None if the arguments are not valid or ask for help."""
     agent, notes_fill = "", False
-    chosen = {"--store": "", "--mark": ""}
+    chosen = {"--store": "", "--mark": "", "--unless-wired-in": ""}
     left = iter(words)
     for word in left:
         name, equals, value = word.partition("=")
@@ -255,4 +259,6 @@ def _parse(words: "Sequence[str]") -> "tuple[str, str, str, bool] | None":
             agent = word
     # A line of the list of arrivals has the word as it is.
     known = agent.replace("-", "").isalnum() and agent.isascii()
-    return (agent, chosen["--store"] or default_store(), chosen["--mark"], notes_fill) if known else None
+    if not known:
+        return None
+    return agent, chosen["--store"] or default_store(), chosen["--mark"], chosen["--unless-wired-in"], notes_fill
