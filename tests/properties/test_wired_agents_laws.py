@@ -20,7 +20,8 @@ FILES = [
     for number, file in enumerate(agent.wiring.files)
 ]
 OWN = OwnCommand(words=("/opt/the u/ullage",), store=Path("/data/sessions.db"))
-TEXTS = {"json": json_texts(), "toml": toml_texts()}
+# A file of Ullage's own is only made where there is none, or nothing in it.
+TEXTS = {"json": json_texts(), "toml": toml_texts(), "whole": st.text(" \t\r\n", max_size=5)}
 
 
 @pytest.fixture(scope="module")

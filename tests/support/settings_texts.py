@@ -12,6 +12,7 @@ ANY = st.recursive(_SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dict
 _HANDLER = st.fixed_dictionaries({"type": st.just("command"), "command": _TEXTS})
 _GROUP = st.fixed_dictionaries({"hooks": st.lists(_HANDLER, max_size=2)}, optional={"matcher": _TEXTS})
 _SERVER = st.fixed_dictionaries({"command": _TEXTS}, optional={"args": st.lists(_TEXTS, max_size=2)})
+_LOCAL = st.fixed_dictionaries({"type": st.just("local"), "command": st.lists(_TEXTS, max_size=2)})
 _EVENTS = st.sampled_from(["SessionStart", "SubagentStop", "Stop", "PreToolUse"])
 _KNOWN: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {},
@@ -19,10 +20,11 @@ _KNOWN: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "hooks": st.dictionaries(_EVENTS, st.lists(_GROUP, max_size=2), max_size=3),
         "statusLine": st.fixed_dictionaries({}, optional={"type": st.just("command"), "command": _TEXTS}),
         "mcpServers": st.dictionaries(_TEXTS | st.just("ullage"), _SERVER, max_size=2),
+        "mcp": st.dictionaries(_TEXTS | st.just("ullage"), _LOCAL, max_size=2),
         "model": _TEXTS,
     },
 )
-PLACES = ("hooks", "statusLine", "mcpServers")
+PLACES = ("hooks", "statusLine", "mcpServers", "mcp")
 _OTHERS = st.dictionaries(_TEXTS.filter(lambda key: key not in PLACES), ANY, max_size=3)
 
 

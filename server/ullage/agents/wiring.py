@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from ullage.agents.machine import Machine
 
-# How a settings file is written.
-Syntax = Literal["json", "toml"]
+# How a settings file is written. A `whole` file is Ullage's own: it has nothing else in it.
+Syntax = Literal["json", "toml", "whole"]
 
 
 class HookPlace(Struct, frozen=True, kw_only=True):
@@ -23,21 +23,44 @@ class HookPlace(Struct, frozen=True, kw_only=True):
     arguments: tuple[str, ...] = ()
 
 
+class McpPlace(Struct, frozen=True, kw_only=True):
+    """Where a settings file in JSON has the agent's MCP servers, and how one is written there.
+
+    - `key`: the key of the object of servers.
+    - `kind`: the `type` of a server that the agent starts; the program and its arguments are one list then. "" if a
+      server has no type, a `command` and its `args`.
+    """
+
+    key: str = "mcpServers"
+    kind: str = ""
+
+
+def _none(_: Machine) -> tuple[str, ...]:
+    return ()
+
+
 class SettingsFile(Struct, frozen=True, kw_only=True):
     """A file with the user's settings of an agent.
 
     - `path`: returns its path.
+    - `instead`: returns the paths of files that the agent reads in the same way. If `path` is not there, the first of
+      them that is there is changed.
+    - `plugin`: the parts of a plugin that the whole file becomes, as names of files in the package's folder of agents.
+      The plugin runs `ullage hook`.
     - `hooks`: the hooks that are added to the object `hooks` there, each in the list of its event.
     - `status_line`: whether the object `statusLine` there can name a command.
-    - `mcp_server`: whether the agent's MCP servers are there.
+    - `mcp_server`: whether the agent's MCP servers are there, and `mcp_place` where if the file is JSON.
     - `mcp_variables`: the environment variables that the server needs and gets only if they are named there.
     """
 
     path: Callable[[Machine], str]
+    instead: Callable[[Machine], tuple[str, ...]] = _none
     syntax: Syntax = "json"
     hooks: tuple[HookPlace, ...] = ()
+    plugin: tuple[str, ...] = ()
     status_line: bool = False
     mcp_server: bool = False
+    mcp_place: McpPlace = McpPlace()
     mcp_variables: tuple[str, ...] = ()
 
 
@@ -85,7 +108,8 @@ class Wiring(Struct, frozen=True, kw_only=True):
     """How Ullage is added to an agent.
 
     - `word`: the agent's name in commands: `ullage wire WORD`.
-    - `files`: the settings that something is added to. The agent has made the first one's folder.
+    - `files`: the settings that something is added to.
+    - `folder`: returns the folder that the agent has made for its settings; None if it is that of the first file.
     - `plugin`: how it has Ullage as a plugin; None if there is none for it.
     - `approval`: what its hooks need before they run; None if nothing.
     - `summary_in_file`: whether the agent's file has a compaction's summary by the time of the hook after it.
@@ -94,6 +118,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
 
     word: str
     files: tuple[SettingsFile, ...]
+    folder: Callable[[Machine], str] | None = None
     plugin: Plugin | None = None
     approval: Approval | None = None
     summary_in_file: bool = False

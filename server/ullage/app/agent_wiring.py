@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ullage.agents.agent import Agent
 from ullage.agents.wiring import Plugin, SettingsFile, Wiring
 from ullage.app.own_command import OwnCommand, added_to, gives_fill_notes, own_words
-from ullage.app.wired_agents import all_known, called, has_plugin, is_here, on_this_machine, path_here
+from ullage.app.wired_agents import all_known, called, file_here, folder_here, has_plugin, is_here, on_this_machine
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.wiring import AgentChange, FileChange, OptionState
 from ullage.store.database import default_path
@@ -23,6 +23,7 @@ from ullage.system.wired_files import (
     plan_removing,
     read_receipt,
     receipt_path,
+    remove_folder,
     settings_without,
 )
 from ullage.wire.entries import Added
@@ -91,18 +92,21 @@ class AgentWiring:
         for file in change.files:
             apply(Change(path=Path(file.path), before=file.before, after=file.after))
         if receipt is None:
+            known = read_receipt(self._receipts, change.word)
+            for file in known.files if known else ():
+                remove_folder(file)
             keep_receipt(self._receipts, change.word, None)
 
     def _adding(self, agent: Agent, wiring: Wiring, asked: _Wanted) -> PlannedChange:
         known = read_receipt(self._receipts, wiring.word)
         wanted = asked.of(known)
-        path = path_here(wiring.files[0].path)
+        path = file_here(wiring.files[0])
         if not is_here(wiring):
-            raise InvalidRequest(f"{agent.name}: there is no folder {path.parent}; start {agent.name} once")
+            raise InvalidRequest(f"{agent.name}: there is no folder {folder_here(wiring)}; start {agent.name} once")
         # A plugin brings the server; its hooks give way to those that are added here.
         plugin = wiring.plugin if has_plugin(wiring) else None
         server = wanted.mcp and plugin is None
-        files = {path_here(file.path): replace(file, mcp_server=file.mcp_server and server) for file in wiring.files}
+        files = {file_here(file): replace(file, mcp_server=file.mcp_server and server) for file in wiring.files}
         wired = {path: known.file(path) if known else None for path in files}
         planned = [
             plan_adding(path, self._added(path, file, wiring.word, wired[path], wanted), wired[path])
@@ -130,7 +134,7 @@ class AgentWiring:
             return PlannedChange(
                 agent=agent.name,
                 word=wiring.word,
-                path=str(path_here(wiring.files[0].path)),
+                path=str(file_here(wiring.files[0])),
                 files=(),
                 is_wired=receipt_path(self._receipts, wiring.word).exists(),
                 notes=(str(error),),
@@ -150,7 +154,7 @@ class AgentWiring:
         return PlannedChange(
             agent=agent.name,
             word=wiring.word,
-            path=receipt.files[0].path if receipt and receipt.files else str(path_here(wiring.files[0].path)),
+            path=receipt.files[0].path if receipt and receipt.files else str(file_here(wiring.files[0])),
             files=tuple(_files(change for _, change in planned)),
             is_wired=receipt is not None,
             notes=tuple(f"{file.path} is as it was before." for file, change in planned if change.after == file.before),
@@ -161,7 +165,7 @@ class AgentWiring:
 def _options(wiring: Wiring, wanted: _Wanted) -> Iterator[OptionState]:
     if any(file.status_line for file in wiring.files):
         yield OptionState(name="statusLine", is_on=bool(wanted.line))
-    if any(place.for_notes for file in wiring.files for place in file.hooks):
+    if any(file.plugin or any(place.for_notes for place in file.hooks) for file in wiring.files):
         yield OptionState(name="fillNotes", is_on=bool(wanted.notes))
 
 

@@ -1,5 +1,6 @@
 """The command lines by which an agent runs Ullage. They do no harm where Ullage is gone."""
 
+import json
 import os
 import shlex
 import shutil
@@ -9,12 +10,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ullage.agents import wiring
 from ullage.agents.wiring import HookPlace, SettingsFile
 from ullage.wire.entries import Added, HookEntry, McpServer
 
 # The name of the MCP server in agents' settings.
 _SERVER = "ullage"
 _FILL_NOTES = "--fill-notes"
+# The line of a plugin that names the command.
+_COMMAND = "const COMMAND = {};\n"
+_PLUGINS = Path(wiring.__file__).parent
 
 
 def own_words() -> tuple[str, ...]:
@@ -34,6 +39,11 @@ class OwnCommand(Struct, frozen=True, kw_only=True):
     store: Path | None = None
     fill_notes: bool = False
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The option of `ullage hook` for notes, if there are any."""
+        return (_FILL_NOTES,) if self.fill_notes else ()
+
     def arguments(self, *command: str) -> tuple[str, ...]:
         """Returns the arguments of a command of Ullage's."""
         return (*command, "--store", str(self.store.absolute())) if self.store else command
@@ -47,23 +57,37 @@ def added_to(file: SettingsFile, word: str, own: OwnCommand, line: str | None) -
     """Returns what is added to a settings file of the agent that commands call `word`. `line` is the command of the
     status line until now; None leaves the status line alone."""
     program, *arguments = own.line("mcp")
-    server = McpServer(name=_SERVER, command=program, arguments=tuple(arguments), variables=file.mcp_variables)
+    server = McpServer(
+        name=_SERVER,
+        command=program,
+        arguments=tuple(arguments),
+        variables=file.mcp_variables,
+        place=file.mcp_place,
+    )
+    command = own.line("hook", word, *own.notes) if file.plugin else ()
     return Added(
         syntax=file.syntax,
         hooks=tuple(_hook(place, word, own) for place in file.hooks if own.fill_notes or not place.for_notes),
         status_line=_chained(own, line) if file.status_line and line is not None else "",
         mcp=server if file.mcp_server else None,
+        text=plugin_text(file.plugin, command) if file.plugin else "",
+        command=command,
     )
+
+
+def plugin_text(parts: Sequence[str], command: Sequence[str]) -> str:
+    """Returns the plugin of these parts, paths in the folder of agents, that runs the words of `command`."""
+    text = "\n".join((_PLUGINS / part).read_text(encoding="utf-8") for part in parts)
+    return text.replace(_COMMAND.format("[]"), _COMMAND.format(json.dumps([*command])))
 
 
 def gives_fill_notes(added: Added) -> bool:
     """Says whether hooks that were added give notes of the context's fill."""
-    return any(_FILL_NOTES in hook.command.split() for hook in added.hooks)
+    return _FILL_NOTES in added.command or any(_FILL_NOTES in hook.command.split() for hook in added.hooks)
 
 
 def _hook(place: HookPlace, word: str, own: OwnCommand) -> HookEntry:
-    notes = (_FILL_NOTES,) if own.fill_notes else ()
-    command = _silent(own.line("hook", word, *place.arguments, *notes))
+    command = _silent(own.line("hook", word, *place.arguments, *own.notes))
     return HookEntry(event=place.event, matcher=place.matcher, command=command, timeout=place.timeout)
 
 

@@ -8,26 +8,41 @@ from pathlib import Path
 from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_of_word
-from ullage.agents.wiring import Wiring
+from ullage.agents.wiring import SettingsFile, Wiring
 from ullage.model.errors import InvalidRequest
 from ullage.system.wired_files import read_settings
 
 
 def path_here(path: Callable[[Machine], str]) -> Path:
     """Returns a path on this machine, such as that of a settings file. There may be no file."""
-    machine = Machine(system=sys.platform, home=str(Path.home()), variables=os.environ)
-    return Path(path(machine)).expanduser()
+    return Path(path(_this_machine())).expanduser()
+
+
+def file_here(file: SettingsFile) -> Path:
+    """Returns the path of a settings file on this machine: of one that is there, if the agent reads several."""
+    usual = path_here(file.path)
+    others = (Path(path).expanduser() for path in file.instead(_this_machine()))
+    return usual if usual.exists() else next((path for path in others if path.exists()), usual)
+
+
+def folder_here(wiring: Wiring) -> Path:
+    """Returns the folder that the agent has for its settings on this machine, if it is here."""
+    return path_here(wiring.folder) if wiring.folder else path_here(wiring.files[0].path).parent
 
 
 def is_here(wiring: Wiring) -> bool:
     """Says whether the agent has a folder for its settings on this machine."""
-    return path_here(wiring.files[0].path).parent.is_dir()
+    return folder_here(wiring).is_dir()
+
+
+def _this_machine() -> Machine:
+    return Machine(system=sys.platform, home=str(Path.home()), variables=os.environ)
 
 
 def missing_folder(agent: Agent) -> Path | None:
     """Returns the folder for an agent's settings if it is not on this machine, so that the agent was never started
     here. Returns None if it is there, or if it is not known where it would be."""
-    return None if agent.wiring is None or is_here(agent.wiring) else path_here(agent.wiring.files[0].path).parent
+    return None if agent.wiring is None or is_here(agent.wiring) else folder_here(agent.wiring)
 
 
 def has_plugin(wiring: Wiring) -> bool:

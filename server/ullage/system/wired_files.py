@@ -16,12 +16,13 @@ from ullage.wire.entries import Added
 
 class WiredFile(Struct, frozen=True, kw_only=True):
     """What was done to a settings file at `path`: what was `added`, and the file `before` and `after`. `before` is None
-    if there was no file."""
+    if there was no file. `folder_made` says that its folder was not there, either."""
 
     path: str
     added: Added
     before: bytes | None
     after: bytes
+    folder_made: bool = False
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -72,7 +73,8 @@ def plan_adding(path: Path, added: Added, wired: WiredFile | None) -> tuple[Chan
     after = None if added.is_empty else _convert(path, before, lambda text: add(text, added))
     if after is None or after == before:
         return Change(path=path, before=now, after=before), None
-    done = WiredFile(path=str(path), added=added, before=before, after=after)
+    made = (wired is not None and wired.folder_made) or not path.parent.exists()
+    done = WiredFile(path=str(path), added=added, before=before, after=after, folder_made=made)
     return Change(path=path, before=now, after=after), done
 
 
@@ -83,8 +85,8 @@ def plan_removing(wired: WiredFile) -> Change:
 
 
 def apply(change: Change) -> None:
-    """Makes a change. A symbolic link stays one, and the file keeps its mode. Raises `InvalidRequest` if the file has
-    changed since it was read, or can't be written."""
+    """Makes a change. A symbolic link stays one, the file keeps its mode, and its folder is made. Raises
+    `InvalidRequest` if the file has changed since it was read, or can't be written."""
     if read_settings(change.path) != change.before:
         raise InvalidRequest(f"{change.path} has changed in the meantime; run the command again")
     target = Path(os.path.realpath(change.path))
@@ -92,9 +94,17 @@ def apply(change: Change) -> None:
         if change.after is None:
             target.unlink(missing_ok=True)
         elif not change.is_empty:
+            target.parent.mkdir(exist_ok=True)
             _replace(target, change.after, target.stat().st_mode & 0o7777 if target.exists() else 0o600)
     except OSError as error:
         raise InvalidRequest(f"cannot write {change.path}: {error.strerror or error}") from error
+
+
+def remove_folder(wired: WiredFile) -> None:
+    """Removes the folder of a file that was taken out, if it was made for the file and is empty now."""
+    if wired.folder_made:
+        with suppress(OSError):
+            Path(wired.path).parent.rmdir()
 
 
 def keep_receipt(store: Path, word: str, receipt: Receipt | None) -> None:

@@ -1,17 +1,37 @@
 """Adds Ullage to the text of a settings file, and takes it out again, in the file's own syntax."""
 
+from ullage.model.errors import InvalidRequest
 from ullage.wire import json_added, toml_added
 from ullage.wire.entries import Added
+from ullage.wire.json_text import is_blank
 
 _ROOMS = {"json": json_added, "toml": toml_added}
 
 
 def add(text: str, added: Added) -> str:
     """Returns the settings with what is added. Raises `InvalidRequest` if this can't be added to the text."""
-    return text if added.is_empty else _ROOMS[added.syntax].add(text, added)
+    if added.is_empty:
+        return text
+    return _whole(text, added) if added.syntax == "whole" else _ROOMS[added.syntax].add(text, added)
 
 
 def take_out(text: str, added: Added, before: str) -> str:
     """Returns the settings without what was added to `before`, whatever else has changed since. Raises
     `InvalidRequest` if the text can't be read, or the addition can't be taken out of it."""
-    return text if added.is_empty else _ROOMS[added.syntax].take_out(text, added, before)
+    if added.is_empty:
+        return text
+    if added.syntax == "whole":
+        return _before_whole(text, added, before)
+    return _ROOMS[added.syntax].take_out(text, added, before)
+
+
+def _whole(text: str, added: Added) -> str:
+    if is_blank(text) or text == added.text:
+        return added.text
+    raise InvalidRequest("it is not Ullage's; move it away first")
+
+
+def _before_whole(text: str, added: Added, before: str) -> str:
+    if text in (added.text, before):
+        return before
+    raise InvalidRequest("it was changed after Ullage made it; move it away first")

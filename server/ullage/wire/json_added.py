@@ -11,7 +11,7 @@ from ullage.wire.entries import Added, HookEntry, McpServer
 from ullage.wire.json_edits import add_child, remove_child, replace_value
 from ullage.wire.json_text import Node, is_blank, read_text
 
-_HOOKS, _LINE, _SERVERS = "hooks", "statusLine", "mcpServers"
+_HOOKS, _LINE = "hooks", "statusLine"
 _EMPTY = "{}\n"
 
 
@@ -98,26 +98,33 @@ def _restore_line(text: str, command: str, old: dict[str, Any]) -> str:
 
 def _add_server(text: str, server: McpServer) -> str:
     """Adds a server, unless the user has one of its name."""
-    root = _root(text)
-    entry = {"command": server.command, "args": [*server.arguments]}
-    servers = root.member(_SERVERS)
+    root, key, entry = _root(text), server.place.key, _entry(server)
+    servers = root.member(key)
     if servers is None:
-        return add_child(text, root, {server.name: entry}, _SERVERS)
-    _demand(servers.is_object, f'"{_SERVERS}" is not an object')
+        return add_child(text, root, {server.name: entry}, key)
+    _demand(servers.is_object, f'"{key}" is not an object')
     return text if server.name in servers.value else add_child(text, servers, entry, server.name)
 
 
 def _remove_server(text: str, server: McpServer, old: dict[str, Any]) -> str:
     """Removes the server that was added, unless it has become another one since."""
-    root = _root(text)
-    servers = root.member(_SERVERS)
-    entry = as_object(servers.value.get(server.name)) if servers and servers.is_object else {}
-    ours = entry.get("command") == server.command and as_list(entry.get("args")) == [*server.arguments]
-    if servers is None or not ours or server.name in as_object(old.get(_SERVERS)):
+    root, key = _root(text), server.place.key
+    servers = root.member(key)
+    found = as_object(servers.value.get(server.name)) if servers and servers.is_object else {}
+    # The user may have added to the entry.
+    ours = found and all(found.get(name) == value for name, value in _entry(server).items())
+    if servers is None or not ours or server.name in as_object(old.get(key)):
         return text
-    if len(servers.children) > 1 or _SERVERS in old:
+    if len(servers.children) > 1 or key in old:
         return remove_child(text, servers, servers.keys.index(server.name))
-    return remove_child(text, root, root.keys.index(_SERVERS))
+    return remove_child(text, root, root.keys.index(key))
+
+
+def _entry(server: McpServer) -> dict[str, Any]:
+    """Returns a server as settings have it."""
+    if server.place.kind:
+        return {"type": server.place.kind, "command": [server.command, *server.arguments]}
+    return {"command": server.command, "args": [*server.arguments]}
 
 
 def find_handlers(text: str, added: Added) -> list[Place]:

@@ -5,6 +5,7 @@ from ullage.agents.opencode.compaction_settings import RESERVED, SETTINGS
 from ullage.agents.opencode.reader import FORMAT
 from ullage.agents.opencode.sessions import companions, facts_of, patterns, title_of
 from ullage.agents.opencode.sources import TABLES
+from ullage.agents.opencode.wiring import WIRING
 from ullage.agents.own_context import OwnContext, less_output
 
 AGENT = Agent(
@@ -17,4 +18,5 @@ AGENT = Agent(
     own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
     own_settings=SETTINGS,
     acp=AcpAgent(name="OpenCode", compact_command="compact", offers_command=False),
+    wiring=WIRING,
 )

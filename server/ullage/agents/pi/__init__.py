@@ -5,6 +5,7 @@ from ullage.agents.own_context import OwnContext, before_end
 from ullage.agents.pi.compaction_settings import SETTINGS
 from ullage.agents.pi.reader import FORMAT
 from ullage.agents.pi.sessions import facts_of, patterns, title_of
+from ullage.agents.pi.wiring import WIRING
 
 AGENT = Agent(
     name="pi",
@@ -15,4 +16,5 @@ AGENT = Agent(
     own_settings=SETTINGS,
     acp=AcpAgent(compact_command="compact"),
     takes_focus=True,
+    wiring=WIRING,
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from ullage.agents.agent import Agent
 from ullage.agents.table import agent_of_word
 from ullage.agents.transcripts import read_document
 from ullage.agents.wiring import Wiring
@@ -19,8 +20,10 @@ from ullage.lost.last_compaction import last_compaction
 from ullage.lost.left_out import count_kinds
 from ullage.lost.loss import Loss
 from ullage.model.errors import InvalidRequest, UllageError
-from ullage.system.single_files import parse_file
+from ullage.system.single_files import is_database, parse_file, read_database
 from ullage.tokens.counter_choice import get_counter
+from ullage.watch.candidates import find_candidates
+from ullage.watch.finder import this_machine
 
 # A file that has grown by less than this share since it was read is not read again while an agent waits.
 _GROWN = 0.02
@@ -40,19 +43,20 @@ class LeftBrief(Struct, frozen=True, kw_only=True):
 
 
 class BriefWriter:
-    """Writes briefs for one conversation, whose file it reads ahead."""
+    """Writes briefs for one conversation, whose file it reads ahead. Without a path, the file is the one of the agent
+    that has the session."""
 
-    def __init__(self, agent: str, path: str) -> None:
-        self._agent, self._path = agent, path
+    def __init__(self, agent: str, path: str, session: str) -> None:
+        self._read_from = agent, path, session
         self._conversation: _Conversation | None = None
         with suppress(UllageError, OSError):
-            self._conversation = _Conversation(agent, path)
+            self._conversation = _Conversation(agent, path, session)
 
     def answer(self, summary: str, since: int) -> bytes:
         """Returns, as JSON, the brief for a summary. If the summary is empty, the one in the file is meant, of a
         compaction at the time `since` in Unix milliseconds."""
         try:
-            found = self._conversation = self._conversation or _Conversation(self._agent, self._path)
+            found = self._conversation = self._conversation or _Conversation(*self._read_from)
             brief = found.brief_of_summary(summary) if summary else found.brief_of_file(since)
         except (UllageError, OSError):
             brief = LeftBrief(outcome="failed")
@@ -62,13 +66,14 @@ class BriefWriter:
 class _Conversation:
     """The conversation in an agent's file, read ahead so that only its summary is missing."""
 
-    def __init__(self, agent: str, path: str) -> None:
+    def __init__(self, agent: str, path: str, session: str) -> None:
         """Reads the file. Raises `UllageError` or `OSError` if it can't be read."""
         known = agent_of_word(agent)
         if known is None or known.wiring is None:
             raise InvalidRequest(f"{agent}: Ullage can't be added to an agent of this name")
         self._wiring: Wiring = known.wiring
-        self._path = path
+        self._session = session
+        self._path = path or _database_with(known, session)
         self._transcript, self._size = self._read()
         self._before = self._read_before()
         # Its vocabulary takes longer to load than a brief to write.
@@ -117,7 +122,18 @@ class _Conversation:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
             raise InvalidRequest(f"{self._path} is not a file")
-        return read_document(parse_file(path)), found.st_size
+        parsed = read_database(path, self._session) if is_database(path) else parse_file(path)
+        return read_document(parsed), found.st_size
 
     def _has_grown(self) -> bool:
         return Path(self._path).stat().st_size > self._size * (1 + _GROWN)
+
+
+def _database_with(agent: Agent, session: str) -> str:
+    """Returns the path of the agent's database with the session to which it gave this id. Raises `InvalidRequest` if
+    there is none."""
+    found = find_candidates(this_machine(), [agent], [])
+    path = next((one.path for one in found if one.row is not None and one.origin_id == session), None)
+    if path is None:
+        raise InvalidRequest(f"{agent.name}: no database has the session {session}")
+    return path

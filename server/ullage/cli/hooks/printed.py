@@ -18,8 +18,17 @@ def quoted(text: str) -> str:
 def print_answer(event: str, text: str) -> None:
     """Prints the answer to the hook of an event."""
     told = f'{{"hookEventName":{quoted(event)},"additionalContext":{quoted(text)}}}'
+    _print(f'{{"hookSpecificOutput":{told}}}')
+
+
+def print_nothing() -> None:
+    """Prints that there is nothing to give, and will not be."""
+    _print("{}")
+
+
+def _print(answer: str) -> None:
     try:
-        sys.stdout.buffer.write(f'{{"hookSpecificOutput":{told}}}\n'.encode())
+        sys.stdout.buffer.write(f"{answer}\n".encode())
         sys.stdout.buffer.flush()
     except OSError:
         # The agent no longer waits for it. Python would try again at exit.

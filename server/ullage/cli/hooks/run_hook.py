@@ -10,7 +10,7 @@ from ullage.cli.hooks.fill import Fill, current_figure, follows
 from ullage.cli.hooks.given import note_receipt
 from ullage.cli.hooks.kept import Kept
 from ullage.cli.hooks.marks import has_new_mark
-from ullage.cli.hooks.printed import print_answer
+from ullage.cli.hooks.printed import print_answer, print_nothing
 from ullage.cli.hooks.starting import start_counting, start_worker
 from ullage.cli.hooks.wired import is_wired
 from ullage.cli.statusline.files import default_store, is_safe, runs
@@ -129,9 +129,12 @@ class _Hook:
                 self._start_worker()
             self.note("kept")
 
-    def _give_after_compaction(self, _: "dict[str, Any]") -> None:
+    def _give_after_compaction(self, said: "dict[str, Any]") -> None:
         """Gives the brief as soon as the worker has it. Without a summary that was handed over, the agent's file may
         have one already; else the next prompt asks again."""
+        if compaction := _text(said, "compaction_id"):
+            self._give_for(compaction)
+            return
         self._kept.forget_fill()
         if not (self._kept.has_brief() or self._kept.is_unanswered()):
             self._kept.owe()
@@ -140,10 +143,29 @@ class _Hook:
         if self._give(self._kept.claim, "compact") in _SETTLED:
             self._kept.settle()
 
-    def _give_again(self, _: "dict[str, Any]") -> None:
+    def _give_again(self, said: "dict[str, Any]") -> None:
         """Gives what was given before: an agent forgets it when its session is resumed."""
-        if self._kept.has_brief() or self._kept.given():
+        if compaction := _text(said, "compaction_id"):
+            self._give_for(compaction)
+        elif self._kept.has_brief() or self._kept.given():
             self._give(lambda: self._kept.claim() or self._kept.given(), "resume")
+
+    def _give_for(self, compaction: str) -> None:
+        """Gives the brief of a compaction that the agent's file has, as often as it is asked for, or prints that there
+        is none. Only a new compaction, or one whose summary was not found, has a brief written."""
+        is_new = self._kept.set_mark(compaction.encode())
+        if is_new:
+            self._kept.forget_fill()
+            self._kept.owe()
+        if is_new or (self._kept.owed() and not (self._kept.has_brief() or self._kept.is_unanswered())):
+            self._kept.ask("")
+        if self._kept.has_brief() or self._kept.is_unanswered():
+            self._wait(_WAITS)
+        outcome = self._give(lambda: self._kept.claim() or self._kept.given(), self._source)
+        if outcome in _SETTLED:
+            self._kept.settle()
+        if outcome == "nothing":
+            print_nothing()
 
     def _answer_prompt(self, _: "dict[str, Any]") -> None:
         self._give_late()

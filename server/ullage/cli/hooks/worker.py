@@ -39,17 +39,17 @@ def main(words: Sequence[str]) -> None:
         signal.alarm(_LIFE + 2 * _LINGER)
     start_new_thread(_end_in_time, (kept, _Agent([int(word) for word in starters])))
     try:
-        _work(agent, path, kept)
+        _work(agent, session, path, kept)
     finally:
         kept.end_worker()
 
 
-def _work(agent: str, path: str, kept: Kept) -> None:
+def _work(agent: str, session: str, path: str, kept: Kept) -> None:
     """Reads the agent's file, and answers each summary until no more come."""
     # Imports the readers of transcripts.
     from ullage.cli.hooks.giving_back import BriefWriter  # noqa: PLC0415
 
-    writer = BriefWriter(agent, path)
+    writer = BriefWriter(agent, path, session)
     until, answered = time.monotonic() + _LIFE, False
     while time.monotonic() < until and kept.worker() == os.getpid():
         since, summary = kept.owed(), kept.take_summary()

@@ -1,0 +1,22 @@
+"""How Ullage is added to pi: by an extension, since its settings know no hooks, and it has no MCP servers. Measured
+with 0.73.1: a compaction comes after a turn or before a prompt, and its summary is in the file at once. The extension
+stores the brief with that prompt."""
+
+from ullage.agents.machine import Machine
+from ullage.agents.wiring import SettingsFile, Wiring
+
+
+def _folder(machine: Machine) -> str:
+    return machine.folder("PI_CODING_AGENT_DIR", ".pi/agent")
+
+
+def _extension(machine: Machine) -> str:
+    return f"{_folder(machine)}/extensions/ullage.js"
+
+
+WIRING = Wiring(
+    word="pi",
+    folder=_folder,
+    files=(SettingsFile(path=_extension, syntax="whole", plugin=("plugin_call.js", "pi/plugin.js")),),
+    summary_in_file=True,
+)

@@ -1,0 +1,123 @@
+"""The real pi with a model on the loopback, and what `ullage wire` adds: the prompt after a compaction has what the
+summary left out, once, and the session keeps it."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from support.agents.model_server import SUMMARY, ModelServer
+from support.agents.runs import ONE_SHOTS
+from support.command_line import ullage
+from support.hook_place import TRIES
+from support.systems import needs_linux
+from ullage.lost.brief import HEAD, LONGEST
+
+DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."
+(_SHOT,) = [shot for shot in ONE_SHOTS if shot.known.name == "pi"]
+# Tokens of recent messages that it keeps.
+_KEPT = 30
+pytestmark = [pytest.mark.long, needs_linux]
+
+
+def _prepare(home: Path, url: str) -> Mapping[str, str]:
+    """Has it keep little at a compaction."""
+    variables = _SHOT.known.prepare(home, url)
+    (home / "pi" / "settings.json").write_text(json.dumps({"compaction": {"keepRecentTokens": _KEPT}}))
+    return variables
+
+
+PI = replace(_SHOT, known=replace(_SHOT.known, prepare=_prepare))
+
+
+class Pi:
+    """pi in a home folder of its own, with the requests that it has sent."""
+
+    def __init__(self, home: Path, model: ModelServer) -> None:
+        if not PI.known.program.exists():
+            pytest.skip("pi is not installed; scripts/rigs/agents.sh gets it")
+        self.home, self.store, self._model = home, home / "store.db", model
+        # Words of its own request for a summary; the brief speaks of summaries, too.
+        model.until_summary, model.summary_words = True, ("<conversation>",)
+        environment = PI.known.launch(home, model.url).environment
+        self._variables = {name: value for name, value in environment.items() if name != "PATH"}
+        self.extension = home / "pi" / "extensions" / "ullage.js"
+
+    def run(self, command: str, *options: str) -> None:
+        ran = ullage(command, "pi", "--yes", "--store", self.store, *options, env=self._variables)
+        assert (ran.status, ran.err) == (0, "")
+
+    async def ask(self, prompt: str, *, again: bool = True) -> list[Any]:
+        """Returns the messages of the last request with the prompt, after the system prompt."""
+        known = len(self._model.asked)
+        await PI.ask(self.home, self._model.url, prompt, again=again)
+        requests = [json.loads(request) for request in self._model.asked[known:]]
+        return [one["messages"][1:] for one in requests if one.get("tools")][-1]
+
+    async def compact(self, words: str) -> None:
+        """Has it say these words, and then compact."""
+        self._model.words = f" {words}"
+        await self.ask("Which port is it?", again=False)
+        self._model.words = ""
+        await self.ask(f"And the one beside it? {'Look at all of them. ' * 20}")
+        self._model.inflated = 95_000
+        await self.ask("And the third?")
+
+    def arrivals(self) -> list[Any]:
+        path = self.store.with_name("store.db.hooks.jsonl")
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def places(messages: list[Any]) -> list[int]:
+    """Returns the numbers of the messages with a brief."""
+    return [number for number, message in enumerate(messages) if HEAD[:40] in json.dumps(message)]
+
+
+async def test_the_prompt_after_a_compaction_has_what_the_summary_left_out_once(tmp_path: Path) -> None:
+    async with ModelServer().serving() as model:
+        agent = Pi(tmp_path, model)
+        agent.run("wire")
+        await agent.compact(DECISION)
+        messages = await agent.ask("And the fourth?")
+        assert SUMMARY in json.dumps(messages)
+        # On a busy machine the brief comes with a later prompt.
+        for number in range(TRIES):
+            if places(messages):
+                break
+            messages = await agent.ask(f"And number {number}?")
+        assert places(messages) == [len(messages) - 1]
+        (part,) = messages[-1]["content"]
+        assert len(part["text"]) <= LONGEST
+        assert f"> #2 {DECISION}" in part["text"].splitlines()
+        known = len(agent.arrivals())
+        again = await agent.ask("And the last one?")
+        assert places(again) == [len(messages) - 1]
+        assert again[: len(messages)] == messages
+        # The session has it, so Ullage is not asked.
+        assert len(agent.arrivals()) == known
+        assert {row["event"] for row in agent.arrivals()} == {"PreCompact", "SessionStart resume"}
+        agent.run("unwire")
+        assert not agent.extension.parent.exists()
+
+
+async def test_a_missing_broken_or_slow_ullage_changes_nothing(tmp_path: Path) -> None:
+    async with ModelServer().serving() as model:
+        agent = Pi(tmp_path, model)
+        agent.run("wire", "--fill-notes")
+        program = tmp_path / "program"
+        text = agent.extension.read_text()
+        (line,) = [line for line in text.splitlines() if line.startswith("const COMMAND = ")]
+        agent.extension.write_text(text.replace(line, f'const COMMAND = ["{program}", "--fill-notes"];'))
+        await agent.compact(DECISION)
+        messages = await agent.ask("And the fourth?")
+        assert SUMMARY in json.dumps(messages)
+        for script in ("#!/bin/sh\necho '{'; exit 3\n", "#!/bin/sh\nexec sleep 600\n"):
+            program.write_text(script)
+            program.chmod(0o700)
+            longer = await agent.ask("And another?")
+            assert longer[: len(messages)] == messages
+            messages = longer
+        assert places(messages) == []
