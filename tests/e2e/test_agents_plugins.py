@@ -161,9 +161,12 @@ def test_notes_are_asked_for_only_if_they_are_wanted_and_stored_with_the_prompt(
     assert opencode.told("await prompt();") == [[["prt_0123456789ab", "p"]]]
     assert opencode.said() == []
     opencode.command(sys.executable, str(opencode.folder / "program.py"), "--fill-notes")
-    script = "await prompt(); await hooks.event({ event: { type: 'session.idle', properties: { sessionID: 's' } } });"
+    asked = "await hooks['chat.params']({ sessionID: 's', agent: '%s', model: { limit: { context: %d } } });"
+    idle = "await hooks.event({ event: { type: 'session.idle', properties: { sessionID: 's' } } });"
+    script = f"await prompt(); {asked % ('build', 100)} {asked % ('title', 5)} {idle}"
     assert opencode.told(script) == [[["prt_0123456789ab", "p"], ["prt_0123456789ab", "Context: 70 %"]]]
-    assert [said["hook_event_name"] for said in opencode.said()] == ["UserPromptSubmit", "Stop"]
+    said = [(said["hook_event_name"], said.get("context_window")) for said in opencode.said()]
+    assert said == [("UserPromptSubmit", None), ("Stop", 100)]
 
 
 def test_pi_stores_a_brief_with_the_next_prompt_and_asks_no_more(pi: Host) -> None:

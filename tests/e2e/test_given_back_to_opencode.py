@@ -1,12 +1,14 @@
 """The real opencode with a model on the loopback, and what `ullage wire` adds: each request after a compaction has what
 the summary left out, once, at the same place, also in a session that is resumed, and Ullage's MCP server is offered."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.acp_end import PATIENCE
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.runs import ONE_SHOTS
 from support.command_line import ullage
@@ -50,6 +52,12 @@ class Opencode:
         await self.ask("Which port is it?", again=False)
         self._model.words, self._model.inflated = "", 95_000
         return await self.ask("And the one beside it?")
+
+    async def until_counted(self) -> None:
+        """Waits until the context was counted after a turn."""
+        async with asyncio.timeout(PATIENCE):
+            while not [*self.store.with_name("store.db.hooks").glob("*.figure")]:
+                await asyncio.sleep(0.05)
 
     def arrivals(self) -> list[Any]:
         path = self.store.with_name("store.db.hooks.jsonl")
@@ -119,3 +127,17 @@ async def test_a_missing_broken_or_slow_ullage_changes_nothing(tmp_path: Path) -
             messages = await agent.ask("And another?")
             assert [(message["role"], message["content"]) for message in messages][: len(shape)] == shape
         assert places(messages) == []
+
+
+async def test_the_model_is_told_how_full_its_context_is_once(tmp_path: Path) -> None:
+    async with ModelServer().serving() as model:
+        agent = Opencode(tmp_path, model)
+        agent.run("wire", "--fill-notes")
+        model.inflated = 72_000
+        await agent.ask("Which port is it?", again=False)
+        await agent.until_counted()
+        told = json.dumps(await agent.ask("And the one beside it?"))
+        assert told.count("of 100,000 tokens") == 1
+        assert "It is compacted at 92,000 tokens" in told
+        assert json.dumps(await agent.ask("And the third?")).count("of 100,000 tokens") == 1
+        assert [row["outcome"] for row in agent.arrivals()] == ["note"]

@@ -1,6 +1,7 @@
 """The real pi with a model on the loopback, and what `ullage wire` adds: the prompt after a compaction has what the
 summary left out, once, and the session keeps it."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from support.acp_end import PATIENCE
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.runs import ONE_SHOTS
 from support.command_line import ullage
@@ -66,6 +68,12 @@ class Pi:
         self._model.inflated = 95_000
         await self.ask("And the third?")
 
+    async def until_counted(self) -> None:
+        """Waits until the context was counted after a turn."""
+        async with asyncio.timeout(PATIENCE):
+            while not [*self.store.with_name("store.db.hooks").glob("*.figure")]:
+                await asyncio.sleep(0.05)
+
     def arrivals(self) -> list[Any]:
         path = self.store.with_name("store.db.hooks.jsonl")
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
@@ -121,3 +129,17 @@ async def test_a_missing_broken_or_slow_ullage_changes_nothing(tmp_path: Path) -
             assert longer[: len(messages)] == messages
             messages = longer
         assert places(messages) == []
+
+
+async def test_the_model_is_told_how_full_its_context_is_once(tmp_path: Path) -> None:
+    async with ModelServer().serving() as model:
+        agent = Pi(tmp_path, model)
+        agent.run("wire", "--fill-notes")
+        model.inflated = 72_000
+        await agent.ask("Which port is it?", again=False)
+        await agent.until_counted()
+        told = json.dumps(await agent.ask("And the one beside it?"))
+        assert told.count("of 100,000 tokens") == 1
+        assert "It is compacted at 83,616 tokens" in told
+        assert json.dumps(await agent.ask("And the third?")).count("of 100,000 tokens") == 1
+        assert [row["outcome"] for row in agent.arrivals()] == ["note"]

@@ -1,5 +1,8 @@
 // The plugin of opencode. A brief is not stored: it is added to each request after the compaction, at the same place.
 
+// Agents of opencode's own that ask a model for something else, in the name of the session.
+const OTHER_CALLS = ["title", "summary", "compaction"];
+
 function partOf(message, id, text) {
   return { id, messageID: message.id, sessionID: message.sessionID, type: "text", text, synthetic: true };
 }
@@ -26,11 +29,16 @@ async function addBrief(briefs, messages) {
 
 export const Ullage = async () => {
   const briefs = new Briefs();
+  const windows = new Map();
   return {
     event: async ({ event }) => {
       const session = event.properties?.sessionID;
       if (event.type === "session.compacted") briefs.note(session);
-      if (GIVES_NOTES && event.type === "session.idle") await ask({ hook_event_name: "Stop", session_id: session });
+      if (!GIVES_NOTES || event.type !== "session.idle") return;
+      await ask({ hook_event_name: "Stop", session_id: session, context_window: windows.get(session) });
+    },
+    "chat.params": async ({ sessionID, agent, model }) => {
+      if (!OTHER_CALLS.includes(agent)) windows.set(sessionID, model?.limit?.context);
     },
     "experimental.session.compacting": async ({ sessionID }) => {
       // Not awaited: it has the conversation read while the model writes the summary.

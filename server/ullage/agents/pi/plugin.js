@@ -58,5 +58,5 @@ export default function ullage(pi) {
     const content = await ask(saidOf("UserPromptSubmit", ctx));
     return content ? { message: { customType: NOTE, content, display: false } } : undefined;
   });
-  on("agent_end", (_, ctx) => void ask(saidOf("Stop", ctx)));
+  on("agent_end", (_, ctx) => void ask({ ...saidOf("Stop", ctx), context_window: ctx.model?.contextWindow }));
 }

@@ -26,16 +26,17 @@ _LIFE, _LAST = 60, 10
 
 def main(words: Sequence[str]) -> None:
     """Counts the session in a file: `words` are the store, the session, the file's path, or "" if the session is found
-    by its id, and when this was asked for, in
-    Unix nanoseconds. Raises `UllageError` or `OSError` if the file can't be read or the figure can't be kept."""
-    store, session, path, asked_at = words
+    by its id, when this was asked for, in Unix nanoseconds, and the model's window if the agent names it. Raises
+    `UllageError` or `OSError` if the file can't be read or the figure can't be kept."""
+    store, session, path, asked_at, *window = words
+    source = ReadingOptions(store=Path(store), target=path or session, window=int(window[0]) if window else None)
     start_new_thread(_end_in_time, ())
-    asyncio.run(_count(Path(store), path or session, int(asked_at), Kept(store, session)))
+    asyncio.run(_count(source, int(asked_at), Kept(store, session)))
 
 
-async def _count(store: Path, target: str, asked_at: int, kept: Kept) -> None:
+async def _count(options: ReadingOptions, asked_at: int, kept: Kept) -> None:
     """Keeps the figure with the names that it has in a row of the live file."""
-    async with open_source(ReadingOptions(store=store, target=target)) as source:
+    async with open_source(options) as source:
         figure = figures_of(usage_result(source.conversation))
     row = {
         "asked_at": asked_at,

@@ -184,10 +184,11 @@ class _Hook:
             self._write_note("note", len(note))
             self._write_receipt("fill", note, {"characters": len(note), "tokens": len(note) // _CHARACTERS}, {})
 
-    def _count(self, _: "dict[str, Any]") -> None:
-        """Has the context counted for the note with the next prompt."""
+    def _count(self, said: "dict[str, Any]") -> None:
+        """Has the context counted for the note with the next prompt, in the window that the agent names."""
         if self._notes_fill and not follows(self._store, self._session):
-            start_counting(self._store, self._session, self._path)
+            window = said.get("context_window")
+            start_counting(self._store, self._session, self._path, window if isinstance(window, int) else 0)
 
     def _give_late(self) -> None:
         """Gives, with a prompt, what could not be given when the session started again."""

@@ -15,10 +15,11 @@ def start_worker(agent: str, store: str, session: str, path: str) -> int:
     return _start("worker", (agent, store, session, path, *_starters()))
 
 
-def start_counting(store: str, session: str, path: str) -> int:
-    """Starts counting the session in the file at `path`, for a note of its fill. Returns the process's id. Raises
-    `OSError`."""
-    return _start("counting", (store, session, path, str(time.time_ns())))
+def start_counting(store: str, session: str, path: str, window: int) -> int:
+    """Starts counting the session in the file at `path`, for a note of its fill. `window` is that of its model, in
+    tokens, or 0. Returns the process's id. Raises `OSError`."""
+    named = (str(window),) if window > 0 else ()
+    return _start("counting", (store, session, path, str(time.time_ns()), *named))
 
 
 def _starters() -> "list[str]":
