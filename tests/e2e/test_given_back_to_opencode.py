@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from support.acp_end import PATIENCE
 from support.agents.model_server import SUMMARY, ModelServer
@@ -17,7 +18,9 @@ from support.systems import needs_linux
 from ullage.lost.brief import HEAD, LONGEST
 
 DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."
-(OPENCODE,) = [shot for shot in ONE_SHOTS if shot.known.name == "opencode"]
+(_SHOT,) = [shot for shot in ONE_SHOTS if shot.known.name == "opencode"]
+# Before it loads its first plugin, it installs packages into the new home folder.
+OPENCODE = replace(_SHOT, patience=8 * PATIENCE)
 pytestmark = [pytest.mark.long, needs_linux]
 
 
@@ -138,6 +141,5 @@ async def test_the_model_is_told_how_full_its_context_is_once(tmp_path: Path) ->
         await agent.until_counted()
         told = json.dumps(await agent.ask("And the one beside it?"))
         assert told.count("of 100,000 tokens") == 1
-        assert "It is compacted at 92,000 tokens" in told
         assert json.dumps(await agent.ask("And the third?")).count("of 100,000 tokens") == 1
         assert [row["outcome"] for row in agent.arrivals()] == ["note"]

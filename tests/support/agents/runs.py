@@ -24,7 +24,7 @@ class OneShot(Struct, frozen=True, kw_only=True):
     conversation and of the same one.
 
     `figure` returns the size of its context in tokens after the last answer, from its own files in a home folder. The
-    agent compacts by itself at `compacts_at` tokens.
+    agent compacts by itself at `compacts_at` tokens. It ends within `patience` seconds.
     """
 
     known: Known
@@ -32,6 +32,7 @@ class OneShot(Struct, frozen=True, kw_only=True):
     again: tuple[str, ...]
     figure: Callable[[Path], int]
     compacts_at: int
+    patience: float = 2 * PATIENCE
 
     async def ask(self, home: Path, url: str, prompt: str, *, again: bool) -> None:
         """Asks the agent, whose provider is at `url`, and waits until it has ended. Raises `AssertionError` with its
@@ -49,7 +50,7 @@ class OneShot(Struct, frozen=True, kw_only=True):
             stderr=asyncio.subprocess.STDOUT,
         )
         try:
-            async with asyncio.timeout(2 * PATIENCE):
+            async with asyncio.timeout(self.patience):
                 out, _ = await process.communicate()
         finally:
             if process.returncode is None:
