@@ -28,6 +28,8 @@ class ProxyRig(AcpEnd):
         super().__init__()
         self.room = asyncio.Event()
         self.room.set()
+        # Set once the proxy has closed its output.
+        self.closed = asyncio.Event()
         self._given: asyncio.Queue[bytes] = asyncio.Queue()
         self._store = open_store(store)
         opens = Store(prepare=lambda: None, open=lambda: workspace_on(self._store, settings))
@@ -51,6 +53,7 @@ class ProxyRig(AcpEnd):
 
     def close(self) -> None:
         self._store.close()
+        self.closed.set()
 
     def send_line(self, line: bytes) -> None:
         self._given.put_nowait(line)

@@ -21,6 +21,7 @@ class Puppet:
 
     def __init__(self) -> None:
         self.name = "puppet"
+        self.version = 1
         self.abilities: Json = {"loadSession": True, "sessionCapabilities": {}}
         self._came: asyncio.Queue[Json] = asyncio.Queue()
         self._writer: asyncio.StreamWriter | None = None
@@ -48,7 +49,7 @@ class Puppet:
             message = await self._came.get()
             while message.get("method") == "initialize":
                 info = {"name": self.name, "version": "1"}
-                self.answers(message, protocolVersion=1, agentInfo=info, agentCapabilities=self.abilities)
+                self.answers(message, protocolVersion=self.version, agentInfo=info, agentCapabilities=self.abilities)
                 message = await self._came.get()
         assert message.get("method") == method, message
         return message

@@ -4,6 +4,7 @@ This is the client and the agent with their capabilities, the recorder, and the 
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,11 @@ from ullage.proxy.pipe.frames import Frame
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.pipe.outlet import Outlet
 from ullage.proxy.record.recorder import Recorder
+
+
+_log = logging.getLogger(__name__)
+# The version of the protocol that the proxy reads.
+VERSION = 1
 
 
 class ProxyOptions(Struct, frozen=True, kw_only=True):
@@ -81,6 +87,7 @@ class Connection:
         self.greeting: dict[str, Any] = {}
         self.credentials: dict[str, Any] = {}
         self._name = ""
+        self._version: Any = VERSION
         self._abilities: dict[str, Any] = {}
         self._making = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -96,6 +103,12 @@ class Connection:
         command."""
         return self._name or self.agent.command[0]
 
+    @property
+    def only_forwards(self) -> bool:
+        """Whether the agent has answered `initialize` with a version of the protocol that the proxy does not read. The
+        proxy then forwards every byte of both sides, and does nothing else."""
+        return self._version != VERSION
+
     def agent_can(self, ability: str) -> bool:
         """Returns whether the agent declared a capability: `load`, or the name of one of its session capabilities
         (`resume`, `fork`, `close`, …)."""
@@ -104,9 +117,20 @@ class Connection:
         return isinstance(as_object(self._abilities.get("sessionCapabilities")).get(ability), dict)
 
     def learn_agent(self, result: dict[str, Any]) -> None:
-        """Stores the agent's name and capabilities from its result of `initialize`."""
+        """Stores the agent's name, capabilities and version of the protocol from its result of `initialize`. Logs a
+        warning if the proxy does not read that version."""
         self._abilities = as_object(result.get("agentCapabilities"))
         self._name = as_text(as_object(result.get("agentInfo")).get("name"))
+        # Agents of before the first release leave the version out.
+        self._version = result.get("protocolVersion", VERSION)
+        if self.only_forwards:
+            _log.warning(
+                "%s answers with version %s of the protocol, and Ullage reads version %s: it forwards everything, and "
+                "neither records nor compacts",
+                self.agent_name,
+                self._version,
+                VERSION,
+            )
 
     def set_aside(self, agent_id: str) -> Aside:
         """Makes the agent's session `agent_id` an aside and returns it. From then on, updates of that session are not

@@ -1,5 +1,6 @@
 """Puts the proxy together: the client's two streams, the agent and the recorder."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
 
@@ -46,27 +47,43 @@ class Proxy:
         recorder = Recorder(opens, lambda reason: send_unrecorded(self.sessions, reason))
         self.connection = Connection(client, agent, recorder, options)
         self.sessions = Sessions(self.connection)
+        self._reading: asyncio.Task[None] | None = None
 
     async def run(self, source: Source) -> None:
-        """Forwards the client's lines until its stream ends. Then ends the agent, records the remaining messages and
-        closes the output."""
-        cutter = LineCutter()
-        while data := await source.read():
-            for piece in cutter.feed(data):
-                await self._from_client(piece)
-        for piece in cutter.end():
-            await self._from_client(piece)
+        """Forwards the client's lines until its stream ends, or until an agent has ended that only gets its lines
+        forwarded. Then ends the agent, records the remaining messages and closes the output."""
+        self._reading = asyncio.ensure_future(self._read(source))
+        try:
+            await asyncio.wait([self._reading])
+        finally:
+            self._reading.cancel()
         await self.connection.agent.stop()
         for session in self.sessions:
             await record_messages(session, self.sessions.drop(session))
         await self.connection.recorder.close()
         await self.connection.client.close()
 
+    async def _read(self, source: Source) -> None:
+        cutter = LineCutter()
+        while data := await source.read():
+            for piece in cutter.feed(data):
+                await self._from_client(piece)
+        for piece in cutter.end():
+            await self._from_client(piece)
+
     async def _from_client(self, piece: Piece) -> None:
-        await self._guarded(from_client(self.sessions, piece))
+        if self.connection.only_forwards:
+            self.connection.agent.pass_on(piece)
+            await self.connection.agent.drain()
+        else:
+            await self._guarded(from_client(self.sessions, piece))
 
     async def _from_agent(self, piece: Piece) -> None:
-        await self._guarded(from_agent(self.sessions, piece))
+        if self.connection.only_forwards:
+            self.connection.client.pass_on(piece)
+            await self.connection.client.drain()
+        else:
+            await self._guarded(from_agent(self.sessions, piece))
 
     async def _guarded(self, passing: Awaitable[None]) -> None:
         try:
@@ -78,8 +95,16 @@ class Proxy:
             log.exception("A message was not handled")
 
     def _agent_ended(self) -> FailPending:
+        if self.connection.only_forwards and self._reading is not None:
+            # The proxy can neither answer the client nor start the agent again, so it ends as the agent has.
+            self._reading.cancel()
+            return _nothing_pending
         return agent_ended(self.sessions)
 
     def _listened(self, workspace: Workspace) -> Workspace:
         workspace.bus.listen(NoticeListener(self.sessions))
         return workspace
+
+
+def _nothing_pending(_: str) -> None:
+    """The client has no request that the proxy would answer."""
