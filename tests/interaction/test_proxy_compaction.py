@@ -108,6 +108,18 @@ async def test_a_compaction_of_an_agent_that_makes_copies_can_be_taken_back(tmp_
         assert await rig.prompt(session_id, "Go on") == "I was told: Hello | Go on"
 
 
+async def test_undoing_an_agents_own_compaction_names_the_sizes_of_the_context_now_and_before(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {"usage": True, "window": 20_000, "compact": True, "fork": True}) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "big 32000")
+        await rig.prompt(session_id, "/compact")
+        undone = await rig.prompt(session_id, "/undo")
+        session = (await rig.record()).open(session_id)
+    # 500 of the agent's own, and four characters to a token.
+    assert undone == "Undone: 507 → 8.5K."
+    assert session.used == 8_502
+
+
 async def test_a_user_may_choose_a_handover_although_the_agent_has_a_command(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, {**LACKING, "compact": True}, ProxyOptions(hand_over=True)) as rig:
         session_id = await rig.open()

@@ -40,8 +40,8 @@ class Play:
             while self.session.state is not state:
                 await asyncio.sleep(0)
 
-    async def greet(self) -> None:
-        asked = self.client.start("initialize", protocolVersion=1, clientCapabilities={})
+    async def greet(self, capabilities: Json | None = None) -> None:
+        asked = self.client.start("initialize", protocolVersion=1, clientCapabilities=capabilities or {})
         greeting = asyncio.ensure_future(self.client.answer(asked))
         opening = self.client.start("session/new", cwd="/work", mcpServers=[])
         self.agent.answers(await self.agent.gets("session/new"), sessionId=ID)
@@ -60,13 +60,13 @@ class Play:
     def loads(self) -> int:
         return self.client.start("session/load", sessionId=ID, cwd="/work", mcpServers=[])
 
-    async def turn(self, text: str = "Hello", used: int = 500) -> Json:
+    async def turn(self, text: str = "Hello", used: int = 500, size: int = 8_000) -> Json:
         """Runs a whole turn and returns the request that the agent got."""
         asked = self.prompts(text)
         request = await self.agent.gets("session/prompt")
         session_id = request["params"]["sessionId"]
         self.agent.says(session_id, "Yes.")
-        self.agent.reports(session_id, used)
+        self.agent.reports(session_id, used, size)
         self.agent.answers(request, stopReason="end_turn")
         await self.client.answer(asked)
         return request

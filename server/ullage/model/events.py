@@ -120,11 +120,13 @@ class ContextWarned(_Event, frozen=True, kw_only=True, tag="context_warned"):
 class AgentAttached(_Event, frozen=True, kw_only=True, tag="agent_attached"):
     """An agent behind the proxy has the conversation from here on; `session_id` is the agent's own id of it. The agent
     manages its context itself. `window` is the window that the agent reports, in tokens, None if it reports none.
+    `reports` is true once the agent has sent the size of its context by itself, which it then does in every turn.
     Replaces an earlier event of this kind."""
 
     agent: str
     session_id: str
     window: int | None = None
+    reports: bool = False
 
 
 class ConversationImported(_Event, frozen=True, kw_only=True, tag="conversation_imported"):

@@ -98,7 +98,8 @@ async def undo(session: ProxiedSession) -> str:
     """
     record = await session.record()
     found = undoable(record)
-    before = record.used
+    # What the client shows, if the agent has said it.
+    before = session.facts.occupancy.used if session.facts.occupancy else record.used
     await open_aside(session, found.before.session_id)
     now = take_back(record, found)
     session.moved(found.before.session_id, since_of(found.since))

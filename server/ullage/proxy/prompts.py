@@ -21,7 +21,6 @@ from ullage.proxy.handover import hand_over, undo
 from ullage.proxy.pipe.frames import Frame, fields, line, with_params
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.recording import record_compaction, record_messages, record_occupancy
-from ullage.proxy.record.session_record import SessionRecord
 from ullage.proxy.record.turn import prompt_message
 from ullage.proxy.recovery import reopen_held
 from ullage.proxy.session import ProxiedSession
@@ -160,11 +159,12 @@ async def _end_turn(session: ProxiedSession, prompt_id: RequestId | None, piece:
     context's size if the agent doesn't report it. Nothing is recorded for a session that is not open.
     """
     try:
-        session.answered(prompt_id)
-        if session.state in {State.IDLE, State.PROMPTING}:
+        # Until the answer is forwarded the turn lasts: a notice as text must not be glued to the agent's words.
+        if session.state is State.PROMPTING:
             await _complete(session, fields(frame.result))
     finally:
         # The client gets its answer even if an error is raised above.
+        session.answered(prompt_id)
         session.connection.client.pass_on(piece)
 
 
@@ -173,13 +173,14 @@ async def _complete(session: ProxiedSession, result: dict[str, Any]) -> None:
     occupancy = None if session.facts.reports_usage else occupancy_of_answer(result)
     if occupancy is not None:
         session.facts.take_occupancy(occupancy)
-    await record_occupancy(session)
-    workspace = await session.connection.recorder.settled()
-    if workspace is not None:
-        record = SessionRecord(workspace, session.id)
+    record = await session.settled()
+    if record is not None:
+        # Before the figure, which is that of the compacted context.
         record_compaction(session, record)
-        if not session.facts.reports_usage:
-            send_usage(session, record)
+    await record_occupancy(session)
+    record = await session.settled()
+    if record is not None and not session.facts.reports_usage:
+        send_usage(session, record)
     send_held_notices(session)
 
 

@@ -287,10 +287,16 @@ class ProxiedSession:
 
         Raises `StoreUnavailable` if the store failed or nothing was recorded yet.
         """
-        workspace = await self.connection.recorder.settled()
-        if workspace is None:
+        record = await self.settled()
+        if record is None:
             raise StoreUnavailable("this conversation is not recorded, so it can be neither handed over nor taken back")
-        return SessionRecord(workspace, self.id)
+        return record
+
+    async def settled(self) -> SessionRecord | None:
+        """Waits until everything so far is recorded, and returns the session's record. None if the store failed or
+        nothing was recorded yet."""
+        workspace = await self.connection.recorder.settled()
+        return None if workspace is None else SessionRecord(workspace, self.id)
 
     async def put(self, job: Callable[[SessionRecord], Awaitable[None]]) -> None:
         """Adds a recording job, which runs after the jobs before it and gets the session's record. Returns at once,
@@ -301,18 +307,25 @@ class ProxiedSession:
         """Returns the event that records the agent's name, its session id `agent_id`, and the window in tokens, if
         known."""
         window = self.facts.window or self.connection.options.window
-        return AgentAttached(agent=self.connection.agent_name, session_id=agent_id, window=window)
+        return AgentAttached(
+            agent=self.connection.agent_name,
+            session_id=agent_id,
+            window=window,
+            reports=self.facts.reports_usage,
+        )
 
     def adopt(self, attached: AgentAttached) -> None:
-        """Sets `agent_id` and the window to those of a recorded event."""
-        self.agent_id, self.facts.window = attached.session_id, attached.window
+        """Sets `agent_id`, the window, and whether the agent reports its usage, to those of a recorded event."""
+        self.agent_id = attached.session_id
+        self.facts.window, self.facts.reports_usage = attached.window, attached.reports
 
     @property
     def is_full(self) -> bool:
         """Whether to compact before the next prompt: the context has reached the compaction threshold, and has grown by
         5 per cent since a compaction was last tried. False while the agent works for the client."""
-        record = None if self.busy else self.written
-        return record is not None and record.is_full(at_least=self._tried_at * _TRY_AGAIN)
+        record, facts = None if self.busy else self.written, self.facts
+        reported = facts.occupancy.used if facts.reports_usage and facts.occupancy else None
+        return record is not None and record.is_full(self._tried_at * _TRY_AGAIN, reported)
 
     def compaction_tried(self, used: int) -> None:
         """Stores that a compaction is tried at `used` tokens, for `is_full`."""

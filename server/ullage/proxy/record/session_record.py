@@ -61,16 +61,18 @@ class SessionRecord:
         """
         return self.conversation.transcript.agent if self.exists else None
 
-    def is_full(self, at_least: float) -> bool:
+    def is_full(self, at_least: float, reported: int | None) -> bool:
         """Returns whether the context has reached the compaction threshold and also has at least `at_least` tokens.
 
-        Returns False if automatic compaction is off or the window is unknown.
+        `reported` is the context's size in tokens as an agent that reports it has last done, or None. Returns False if
+        automatic compaction is off or the window is unknown.
         """
         conversation = self.conversation
         budget = conversation.budget
         if budget is None or not conversation.settings.enabled:
             return False
-        return conversation.used >= max(budget.compact_at, at_least)
+        used = conversation.used if reported is None else reported
+        return used >= max(budget.compact_at, at_least)
 
     def begin(self, created: SessionCreated, attached: AgentAttached) -> None:
         """Adds the session to the store with these two events. Doesn't raise `SessionNotFound`."""

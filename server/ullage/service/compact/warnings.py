@@ -5,6 +5,7 @@ from ullage.model.events import (
     ContextWarned,
 )
 from ullage.model.figure import Keeper
+from ullage.model.usage import UsageSource
 from ullage.policy.alarm import is_due, raised
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action
@@ -31,9 +32,17 @@ def warn_or_wait(conversation: Conversation, budget: ContextBudget, due: Action)
     guards.warned_due = waits
     # Of an agent without a known threshold nothing is known to come.
     is_known = conversation.keeper is not Keeper.AGENT or conversation.rules.threshold is not None
-    if is_known and is_due(conversation.projection.alarm, used, budget):
+    if is_known and not _awaits_report(conversation) and is_due(conversation.projection.alarm, used, budget):
         # The user needs no warning of a compaction that begins now or that now waits for approval.
         _warn(conversation, budget, quietly=waits or due is Action.COMPACT)
+
+
+def _awaits_report(conversation: Conversation) -> bool:
+    """Returns whether the figure is not the one that the agent behind the proxy has reported itself. Such an agent
+    reports again in every turn, and knows of growth that the proxy can't see and can't expect."""
+    attached = conversation.transcript.agent
+    source = conversation.projection.tracker.reading.source
+    return attached is not None and attached.reports and source is not UsageSource.REPORTED
 
 
 def _warn(conversation: Conversation, budget: ContextBudget, *, quietly: bool) -> None:
