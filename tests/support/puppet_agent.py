@@ -54,6 +54,17 @@ class Puppet:
         assert message.get("method") == method, message
         return message
 
+    async def gets_answer(self) -> Json:
+        """Returns the next message to the agent, which must be an answer of the client's."""
+        async with asyncio.timeout(PATIENCE):
+            message = await self._came.get()
+        assert "method" not in message, message
+        return message
+
+    def asks(self, request_id: int, method: str, **params: Any) -> None:
+        """Sends the client a request of the agent's own."""
+        self._sends({"id": request_id, "method": method, "params": params})
+
     def answers(self, request: Json, **result: Any) -> None:
         self._sends({"id": request["id"], "result": result})
 

@@ -11,7 +11,8 @@ from msgspec import UNSET, Raw, Struct
 from ullage.api.wire import UPDATE
 from ullage.jsonrpc.envelope import ErrorResponse, Response
 from ullage.jsonrpc.rpc_errors import METHOD_NOT_FOUND, ErrorObject
-from ullage.proxy.connection import Aside
+from ullage.model.json_values import as_text
+from ullage.proxy.connection import Aside, Asked
 from ullage.proxy.opening import early_session
 from ullage.proxy.pipe.agent import Agent
 from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_params
@@ -26,6 +27,7 @@ _NOT_NOW = ErrorObject(code=METHOD_NOT_FOUND, message="The context is being comp
 class _Sent(Struct, frozen=True, rename="camel"):
     session_id: str = ""
     update: Raw = Raw(b"{}")
+    terminal_id: str = ""
 
 
 _sent = msgspec.json.Decoder(_Sent)
@@ -65,6 +67,10 @@ async def _take_message(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     if aside is not None:
         _keep_aside(connection.agent, aside, frame, sent)
         return
+    if frame.id is not UNSET:
+        connection.asked[frame.id] = Asked(
+            method=as_text(frame.method), session_id=sent.session_id, terminal_id=sent.terminal_id
+        )
     if session is None and frame.method == UPDATE:
         if connection.hides_unknown:
             return

@@ -24,6 +24,9 @@ from ullage.proxy.session import ProxiedSession, Sessions
 Handler = Callable[[Sessions, Piece, Frame], Awaitable[None]]
 
 
+_TERMINAL_OUTPUT = "terminal/output"
+
+
 class _Named(Struct, frozen=True, rename="camel"):
     session_id: str = ""
 
@@ -37,13 +40,28 @@ async def from_client(sessions: Sessions, piece: Piece) -> None:
     agent = sessions.connection.agent
     frame = peek(piece.data) if piece.whole else None
     if frame is None or frame.method is UNSET:
-        agent.pass_on(piece)
+        if frame is None or not _take_answer(sessions, frame):
+            agent.pass_on(piece)
     else:
         server = sessions.connection.options.server
         if server is not None:
             piece, frame = offered(piece, frame, server)
         await _HANDLERS.get(as_text(frame.method), _other)(sessions, piece, frame)
     await agent.drain()
+
+
+def _take_answer(sessions: Sessions, frame: Frame) -> bool:
+    """Handles the client's answer to a request of the agent: stores the output of a command that the client runs for
+    the agent. Returns whether the agent that has asked has ended, so that the answer must not be forwarded."""
+    connection, request_id = sessions.connection, None if frame.id is UNSET else frame.id
+    if request_id in connection.withdrawn:
+        connection.withdrawn.discard(request_id)
+        return True
+    asked = connection.asked.pop(request_id, None)
+    session = sessions.by_agent_id(asked.session_id) if asked else None
+    if asked and session and asked.method == _TERMINAL_OUTPUT:
+        session.show_terminal(asked.terminal_id, as_text(fields(frame.result).get("output")))
+    return False
 
 
 async def _initialize(sessions: Sessions, piece: Piece, frame: Frame) -> None:

@@ -20,7 +20,6 @@ from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.pipe.outlet import Outlet
 from ullage.proxy.record.recorder import Recorder
 
-
 _log = logging.getLogger(__name__)
 # The version of the protocol that the proxy reads.
 VERSION = 1
@@ -50,6 +49,15 @@ class Pending(Struct, frozen=True, kw_only=True):
     answered: Callable[[Piece, Frame], Awaitable[None]] | None = None
 
 
+class Asked(Struct, frozen=True, kw_only=True):
+    """A request of the agent that the client has not answered yet. `session_id` is the agent's id of the session, and
+    `terminal_id` names a terminal of the client's; each is "" if the request names none."""
+
+    method: str
+    session_id: str = ""
+    terminal_id: str = ""
+
+
 class Aside(Struct):
     """A session of the agent that the client does not see.
 
@@ -70,6 +78,9 @@ class Connection:
     """What the sessions of one client and one agent share.
 
     - `pending`: the client's requests without an answer, by request id.
+    - `asked`: the agent's requests without an answer of the client's, by request id.
+    - `withdrawn`: the ids of requests of an agent that has ended. The client's answer to them reaches no agent: another
+      process may use the same id.
     - `asides`: the agent's sessions that the client does not see, by the agent's session id.
     - `reviving`: held while the agent is started again.
     - `greeting`, `credentials`: the params of the client's `initialize` and `authenticate`, sent again after a
@@ -82,6 +93,8 @@ class Connection:
         self.recorder = recorder
         self.options = options
         self.pending: dict[RequestId | None, Pending] = {}
+        self.asked: dict[RequestId | None, Asked] = {}
+        self.withdrawn: set[RequestId | None] = set()
         self.asides: dict[str, Aside] = {}
         self.reviving = asyncio.Lock()
         self.greeting: dict[str, Any] = {}
@@ -156,9 +169,11 @@ class Connection:
         return self._making > 0 and not awaited
 
     def agent_ended(self) -> dict[RequestId | None, Pending]:
-        """Drops the asides and the pending requests after the agent's process has ended. Returns those requests by id,
-        because the agent will not answer them."""
+        """Drops the asides and the pending requests after the agent's process has ended. Returns the client's requests
+        by id, because the agent will not answer them."""
         self.asides.clear()
+        self.withdrawn |= self.asked.keys()
+        self.asked.clear()
         waiting, self.pending = self.pending, {}
         return waiting
 

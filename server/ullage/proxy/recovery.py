@@ -6,7 +6,7 @@ An agent that has ended is started again. A lost session is opened again, or the
 from typing import Any
 
 from ullage.api.codes import error_object
-from ullage.jsonrpc.envelope import ErrorResponse, RequestId, Response
+from ullage.jsonrpc.envelope import ErrorResponse, Notification, RequestId, Response
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import AgentError, UllageError
 from ullage.proxy.agent_sessions import open_fresh, reopen
@@ -99,12 +99,16 @@ async def reopen_recorded(
 
 
 def agent_ended(sessions: Sessions) -> FailPending:
-    """Marks all sessions as lost, after the agent's output has ended.
+    """Marks all sessions as lost, and takes the agent's open requests to the client back, after the agent's output has
+    ended.
 
     Returns a function that takes the exit reason and answers, with an error, the client's requests that were pending
     when the output ended.
     """
     connection = sessions.connection
+    for request_id in connection.asked:
+        taken_back = Notification(method="$/cancel_request", params={"requestId": request_id})
+        connection.client.insert(line(taken_back))
     waiting = connection.agent_ended()
     for session in sessions:
         connection.spawn(record_messages(session, session.agent_ended()))

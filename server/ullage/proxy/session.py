@@ -206,6 +206,10 @@ class ProxiedSession:
             return ()
         return messages
 
+    def show_terminal(self, terminal_id: str, output: str) -> None:
+        """Stores what a terminal shows in which the client runs a command for the agent."""
+        self._turn.show_terminal(terminal_id, output)
+
     def take_replayed(self) -> tuple[Message, ...]:
         """Returns, once, the messages of the history that the agent sent while it opened the session."""
         replayed, self._replayed = (*self._replayed, *self.rest()), ()

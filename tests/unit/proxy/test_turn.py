@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from ullage.model.blocks import ImageBlock, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 from ullage.proxy.record.turn import Turn
@@ -101,3 +103,37 @@ def test_an_endless_answer_is_kept_in_parts() -> None:
     turn = Turn()
     messages = [message for _ in range(40) for message in turn.take(chunk("agent_message", "x" * 100_000))]
     assert [len(message.text) for message in messages] == [1_100_000] * 3
+
+
+def shown_as_terminal(call_id: str, *pieces: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the updates of a command whose output is only in `_meta`, as agents send them to clients that draw
+    terminals themselves."""
+    update = {"sessionUpdate": "tool_call_update", "toolCallId": call_id}
+    named = [{"type": "terminal", "terminalId": call_id}]
+    return [
+        call(call_id, kind="execute", title="make", status="in_progress", content=named),
+        *({**update, "_meta": piece} for piece in pieces),
+        {**update, "status": "completed", "content": named, "_meta": {"terminal_exit": {"terminal_id": call_id}}},
+    ]
+
+
+@pytest.mark.parametrize("name", ["terminal_output", "terminal_output_delta"])
+def test_the_output_of_a_command_that_is_shown_as_a_terminal_is_its_result(name: str) -> None:
+    pieces = ({name: {"terminal_id": "t1", "data": data}} for data in ("cc -c cask.c\n", "2 warnings\n"))
+    _, results = fold(*shown_as_terminal("t1", *pieces))
+    (result,) = results.content
+    assert isinstance(result, ToolResultBlock)
+    assert result.content == (TextBlock(text="cc -c cask.c\n2 warnings\n"),)
+
+
+def test_the_output_of_a_command_that_the_client_runs_is_its_result() -> None:
+    turn = Turn()
+    named = [{"type": "terminal", "terminalId": "term-7"}]
+    messages = list(turn.take(call("t1", kind="execute", title="make", status="in_progress", content=named)))
+    for output in ("cc -c cask.c\n", "cc -c cask.c\n2 warnings\n"):
+        turn.show_terminal("term-7", output)
+    ended = {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "status": "completed"}
+    messages += [*turn.take(ended), *turn.end()]
+    (result,) = messages[-1].content
+    assert isinstance(result, ToolResultBlock)
+    assert result.content == (TextBlock(text="cc -c cask.c\n2 warnings\n"),)

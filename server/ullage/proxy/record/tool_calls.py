@@ -19,6 +19,7 @@ from ullage.agents.tools import (
 )
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import as_list, as_object, as_objects, as_text
+from ullage.proxy.record.terminals import Terminals
 
 _ENDED = {"completed": False, "failed": True}
 
@@ -46,12 +47,15 @@ class CallState(Struct, frozen=True, kw_only=True):
         """Returns the tool call as a tool use block."""
         return ToolUseBlock(id=self.id, name=self._name(), input=self._input())
 
-    def result(self) -> ToolResultBlock:
-        """Returns the tool call's result as a tool result block.
+    def result(self, terminals: Terminals) -> ToolResultBlock:
+        """Returns the tool call's result as a tool result block. `terminals` has the output of commands that the call
+        only refers to.
 
         A tool call that has not ended gets an error result with the output so far.
         """
-        text = self._output() if self.ended else self._output() or "(no result: the turn ended first)"
+        text = self._output(terminals)
+        if not text and not self.ended:
+            text = "(no result: the turn ended first)"
         failed = _ENDED.get(as_text(self.fields.get("status")), True)
         return ToolResultBlock(tool_use_id=self.id, content=(TextBlock(text=text),) if text else (), is_error=failed)
 
@@ -85,8 +89,12 @@ class CallState(Struct, frozen=True, kw_only=True):
     def _diffs(self) -> list[dict[str, Any]]:
         return [part for part in as_objects(self.fields.get("content")) if part.get("type") == "diff"]
 
-    def _output(self) -> str:
-        shown = [as_text(as_object(part.get("content")).get("text")) for part in as_objects(self.fields.get("content"))]
+    def _output(self, terminals: Terminals) -> str:
+        content = as_objects(self.fields.get("content"))
+        shown = [as_text(as_object(part.get("content")).get("text")) for part in content]
+        named = [as_text(part.get("terminalId")) for part in content if part.get("type") == "terminal"]
+        # Some agents give the terminal the id of the call, and don't show it.
+        shown += [terminals.text(terminal) for terminal in dict.fromkeys((*named, self.id))]
         shown += [f"{as_text(diff.get('path'))}:\n{as_text(diff.get('newText'))}" for diff in self._diffs()]
         if text := "\n".join(part for part in shown if part):
             return text

@@ -6,6 +6,7 @@ from typing import Any
 from ullage.model.blocks import Block, ImageBlock, ResourceBlock, TextBlock, ThinkingBlock
 from ullage.model.json_values import as_object, as_objects, as_text
 from ullage.model.message import Message, Role
+from ullage.proxy.record.terminals import Terminals
 from ullage.proxy.record.tool_calls import CallState
 
 # Characters after which the text so far becomes a message, although more may come, so that memory stays bounded.
@@ -90,6 +91,7 @@ class Turn:
         self._prompt = _Blocks()
         self._text = _Blocks()
         self._calls: dict[str, CallState] = {}
+        self._terminals = Terminals()
 
     def take(self, update: dict[str, Any]) -> Iterator[Message]:
         """Takes one session update. Yields the messages that it completes."""
@@ -110,8 +112,13 @@ class Turn:
                     yield from self.end()
                 known = self._calls.get(call_id, CallState(id=call_id, fields={}))
                 self._calls[call_id] = known.with_update(update)
+                self._terminals.take(update)
             case _:
                 pass
+
+    def show_terminal(self, terminal_id: str, output: str) -> None:
+        """Stores what a terminal of the client's shows, for the tool calls that refer to it."""
+        self._terminals.show(terminal_id, output)
 
     def end(self) -> Iterator[Message]:
         """Ends the turn. Yields its remaining messages."""
@@ -120,9 +127,10 @@ class Turn:
         if content := (*self._text.take(), *uses):
             yield Message(id="", role=Role.ASSISTANT, content=content)
         if uses:
-            results = tuple(call.result() for call in self._calls.values())
+            results = tuple(call.result(self._terminals) for call in self._calls.values())
             yield Message(id="", role=Role.USER, content=results)
         self._calls.clear()
+        self._terminals.clear()
 
     def _take_prompt(self) -> Iterator[Message]:
         if content := self._prompt.take():
