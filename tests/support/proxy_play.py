@@ -11,7 +11,7 @@ import pytest
 from support.acp_end import Json
 from support.proxy_rig import ProxyRig, running
 from support.puppet_agent import Puppet, puppet
-from ullage.proxy import session as session_module
+from ullage.proxy import session_life
 from ullage.proxy.connection import ProxyOptions
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.state import Event, State, after
@@ -82,7 +82,9 @@ class Play:
 
 
 @asynccontextmanager
-async def playing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Play]:
+async def playing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, options: ProxyOptions | None = None
+) -> AsyncGenerator[Play]:
     steps: list[Step] = []
 
     def recorded(state: State, event: Event) -> State:
@@ -90,8 +92,8 @@ async def playing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerat
         steps.append((state, event))
         return found
 
-    monkeypatch.setattr(session_module, "after", recorded)
-    async with puppet(folder) as (agent, command), running(command, folder, ProxyOptions()) as client:
+    monkeypatch.setattr(session_life, "after", recorded)
+    async with puppet(folder) as (agent, command), running(command, folder, options) as client:
         yield Play(client, agent, steps)
     answered = [message["id"] for message in client.messages if "method" not in message]
     assert len(answered) == len(set(answered)), "a request got two answers"

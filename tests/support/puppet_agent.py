@@ -22,6 +22,8 @@ class Puppet:
     def __init__(self) -> None:
         self.name = "puppet"
         self.version = 1
+        # The params of the last `initialize`.
+        self.greeted: Json = {}
         self.abilities: Json = {"loadSession": True, "sessionCapabilities": {}}
         self._came: asyncio.Queue[Json] = asyncio.Queue()
         self._writer: asyncio.StreamWriter | None = None
@@ -48,6 +50,7 @@ class Puppet:
         async with asyncio.timeout(PATIENCE):
             message = await self._came.get()
             while message.get("method") == "initialize":
+                self.greeted = message["params"]
                 info = {"name": self.name, "version": "1"}
                 self.answers(message, protocolVersion=self.version, agentInfo=info, agentCapabilities=self.abilities)
                 message = await self._came.get()

@@ -49,6 +49,12 @@ def compaction_done(update: Mapping[str, Any]) -> bool:
     return any(known.compaction_done(update) for known in _KNOWN)
 
 
+def compaction_call(update: Mapping[str, Any]) -> bool:
+    """Returns whether a session update is about a tool call by which the agent reports a compaction."""
+    is_call = update.get("sessionUpdate") in ("tool_call", "tool_call_update")
+    return is_call and any(known.compaction_call(update) for known in _KNOWN)
+
+
 def unlisted_compact_command(agent_name: str) -> str | None:
     """Returns the slash command (without the slash) by which this agent compacts its context, if the agent has such a
     command but does not list it among its commands. Otherwise returns None.

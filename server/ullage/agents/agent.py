@@ -74,6 +74,8 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     - `model_in_usage`: reads the model's name from a `usage_update`.
     - `window_of_model`: reads the window, in tokens, from a model that `session/new` lists.
     - `compaction_done`: says whether a session update reports that the agent has just compacted its context.
+    - `compaction_call`: says whether an update of a tool call reports a compaction. Agents report them so to clients
+      that take no updates of compactions.
     - `tool_in_call`: reads the tool's own name from a tool call.
 
     The readers return None, False or an empty string if the message has no such addition.
@@ -87,6 +89,7 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     model_in_usage: Callable[[Mapping[str, Any]], str] = _no_text
     window_of_model: Callable[[Mapping[str, Any]], int | None] = _no_window
     compaction_done: Callable[[Mapping[str, Any]], bool] = _nothing_done
+    compaction_call: Callable[[Mapping[str, Any]], bool] = _nothing_done
     tool_in_call: Callable[[Mapping[str, Any]], str] = _no_text
 
 

@@ -77,7 +77,9 @@ def _acp(parser: ArgumentParser) -> None:
         help="compact by a summary in a fresh session, though the agent has a command of its own",
     )
     parser.add_argument(
-        "--no-mcp", action="store_true", help="do not offer the agent Ullage's tools for looking up its history"
+        "--no-mcp",
+        action="store_true",
+        help="forward every message byte for byte: do not offer the agent Ullage's tools for looking up its history",
     )
 
 

@@ -18,8 +18,11 @@ from ullage.proxy.pipe.agent import Agent
 from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_params
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.recording import record_update
-from ullage.proxy.session import Sessions
+from ullage.proxy.session import ProxiedSession
+from ullage.proxy.sessions import Sessions
+from ullage.proxy.shown_compactions import is_of_compaction
 from ullage.proxy.slash_commands import offer_commands
+from ullage.proxy.to_client import send_update
 
 _NOT_NOW = ErrorObject(code=METHOD_NOT_FOUND, message="The context is being compacted; use no tools.")
 
@@ -79,15 +82,26 @@ async def _take_message(sessions: Sessions, piece: Piece, frame: Frame) -> None:
         connection.client.pass_on(piece)
         return
     update = fields(sent.update) if frame.method == UPDATE else {}
-    if session.id == session.agent_id:
-        connection.client.pass_on(piece)
-    elif not _is_title(update):
-        connection.client.pass_on(Piece(with_params(piece.data, {"sessionId": session.id})))
+    _show(session, piece, update)
     if update:
         await record_update(session, update)
         if update.get("sessionUpdate") == "available_commands_update":
             # The agent's list of commands replaces the client's list, so ours must be added again.
             offer_commands(session)
+
+
+def _show(session: ProxiedSession, piece: Piece, update: dict[str, Any]) -> None:
+    """Forwards a message of a session, with the client's id of it, or shows what it says of a compaction to a client
+    that takes no such updates."""
+    connection = session.connection
+    if is_of_compaction(update) and connection.asks_for_compactions:
+        call = session.shown_compactions.tool_call(update)
+        if call is not None:
+            send_update(session, call)
+    elif session.id == session.agent_id:
+        connection.client.pass_on(piece)
+    elif not _is_title(update):
+        connection.client.pass_on(Piece(with_params(piece.data, {"sessionId": session.id})))
 
 
 def _keep_aside(agent: Agent, aside: Aside, frame: Frame, sent: _Sent) -> None:

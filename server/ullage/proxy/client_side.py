@@ -14,12 +14,13 @@ from ullage.model.json_values import as_text
 from ullage.proxy.connection import Pending
 from ullage.proxy.offered_server import offered
 from ullage.proxy.opening import load, pending_new
-from ullage.proxy.pipe.frames import Frame, fields, line, peek
+from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_params
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.prompts import take_prompt
 from ullage.proxy.record.recording import record_messages
 from ullage.proxy.recovery import reopen_lost, revive
-from ullage.proxy.session import ProxiedSession, Sessions
+from ullage.proxy.session import ProxiedSession
+from ullage.proxy.sessions import Sessions
 
 Handler = Callable[[Sessions, Piece, Frame], Awaitable[None]]
 
@@ -69,6 +70,8 @@ async def _initialize(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     connection.greeting = fields(frame.params)
     if not connection.agent.alive:
         await connection.agent.start()
+    if connection.asks_for_compactions:
+        piece = Piece(with_params(piece.data, connection.to_agent))
     _pass(sessions, None, piece, frame)
 
 
@@ -88,8 +91,15 @@ async def _prompt(sessions: Sessions, piece: Piece, frame: Frame) -> None:
 async def _cancel(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     """Cancels the prompts that the proxy holds, and forwards the cancellation if the agent has prompts to cancel."""
     session = _session_of(sessions, frame)
-    if session is None or not session.cancel_acts() or session.busy:
+    if session is None or not session.holds.cancel_all() or session.busy:
         _pass(sessions, session, piece, frame)
+
+
+async def _cancel_request(sessions: Sessions, piece: Piece, frame: Frame) -> None:
+    """Cancels the prompt that the notification names, if the proxy holds it. Otherwise forwards the notification."""
+    request_id = fields(frame.params).get("requestId")
+    if not any([session.holds.cancel(request_id) for session in sessions]):
+        await _other(sessions, piece, frame)
 
 
 async def _other(sessions: Sessions, piece: Piece, frame: Frame) -> None:
@@ -177,6 +187,7 @@ _HANDLERS: dict[str, Handler] = {
     "authenticate": _authenticate,
     "session/prompt": _prompt,
     "session/cancel": _cancel,
+    "$/cancel_request": _cancel_request,
     "session/load": load,
     "session/resume": load,
 }

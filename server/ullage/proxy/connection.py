@@ -19,6 +19,7 @@ from ullage.proxy.pipe.frames import Frame
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.pipe.outlet import Outlet
 from ullage.proxy.record.recorder import Recorder
+from ullage.proxy.shown_compactions import with_compactions
 
 _log = logging.getLogger(__name__)
 # The version of the protocol that the proxy reads.
@@ -30,12 +31,14 @@ class ProxyOptions(Struct, frozen=True, kw_only=True):
 
     `window` is the window in tokens for an agent that reports none. If `hand_over` is true, the proxy compacts by a
     handover even if the agent has a compacting command. `server` is Ullage's MCP server as a client offers it to an
-    agent; None to offer none.
+    agent; None to offer none. With `asks_for_compactions` the agent reports its compactions also if the client takes no
+    updates of them.
     """
 
     window: int | None = None
     hand_over: bool = False
     server: JsonObject | None = None
+    asks_for_compactions: bool = False
 
 
 class Pending(Struct, frozen=True, kw_only=True):
@@ -109,6 +112,17 @@ class Connection:
     def shown(self) -> Client:
         """What the client can show, read from its capabilities."""
         return read_client(self.greeting.get("clientCapabilities"), None)
+
+    @property
+    def to_agent(self) -> JsonObject:
+        """The params of the client's `initialize` as the agent gets them."""
+        return with_compactions(self.greeting) if self.asks_for_compactions else self.greeting
+
+    @property
+    def asks_for_compactions(self) -> bool:
+        """Whether the agent reports its compactions to the proxy only, because the client takes no updates of them."""
+        is_known = self.greeting.get("protocolVersion", VERSION) == VERSION
+        return self.options.asks_for_compactions and is_known and not self.shown.shows_compactions
 
     @property
     def agent_name(self) -> str:

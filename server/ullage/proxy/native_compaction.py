@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.acp import compaction_done
+from ullage.agents.acp import compaction_call, compaction_done
 from ullage.model.edits import EditTrigger
 from ullage.model.json_values import as_object, as_objects, as_text
 
@@ -37,8 +37,9 @@ def watched(compaction: NativeCompaction | None, update: dict[str, Any], used: i
     something else changes nothing.
     """
     kind = update.get("sessionUpdate")
-    done = compaction_done(update)
-    if kind not in _KINDS and not done:
+    called = compaction_call(update)
+    done = compaction_done(update) or (called and update.get("status") == "completed")
+    if kind not in _KINDS and not done and not called:
         return compaction
     begun = compaction or NativeCompaction(used_before=used)
     if kind == "compaction_summary_chunk":

@@ -19,7 +19,8 @@ from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.recording import record_messages, record_occupancy
 from ullage.proxy.record.session_record import SessionRecord
 from ullage.proxy.recovery import reopen_recorded, revive
-from ullage.proxy.session import ProxiedSession, Sessions
+from ullage.proxy.session import ProxiedSession
+from ullage.proxy.sessions import Sessions
 from ullage.proxy.slash_commands import offer_commands
 from ullage.proxy.state import State
 

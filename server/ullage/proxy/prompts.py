@@ -53,12 +53,14 @@ async def take_prompt(session: ProxiedSession, piece: Piece, frame: Frame) -> No
     if session.passes and not ours and not session.seed and not session.is_full:
         await _forward(session, prompt, session.mapped(piece))
     else:
-        session.act(_handle_held(session, prompt), cancelled=partial(_answer, session, prompt, "cancelled"))
+        session.holds.add(
+            prompt.id, _handle_held(session, prompt), cancelled=partial(_answer, session, prompt, "cancelled")
+        )
 
 
 async def _handle_held(session: ProxiedSession, prompt: Prompt) -> None:
     """Handles a held prompt once the held prompts before it are handled. An error becomes the answer to the prompt."""
-    async with session.order:
+    async with session.holds.order:
         try:
             if session.busy:
                 await _handle_during_turn(session, prompt)
@@ -141,8 +143,8 @@ async def _begin_native(session: ProxiedSession, trigger: EditTrigger) -> None:
 async def _forward(session: ProxiedSession, prompt: Prompt, piece: Piece) -> None:
     """Forwards a prompt to the agent and records it as a message. `piece` is the line to send."""
     connection = session.connection
-    session.prompted(prompt.id)
-    session.leave_act()
+    session.forwards(prompt.id)
+    session.holds.leave()
     connection.pending[prompt.id] = Pending(method="session/prompt", answered=partial(_end_turn, session, prompt.id))
     connection.agent.pass_on(piece)
     message = prompt_message(prompt.content)

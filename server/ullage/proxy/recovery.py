@@ -17,7 +17,8 @@ from ullage.proxy.pipe.frames import line
 from ullage.proxy.record.compactions import last_block, offline_summary
 from ullage.proxy.record.recording import record_messages
 from ullage.proxy.record.session_record import SessionRecord
-from ullage.proxy.session import ProxiedSession, Sessions
+from ullage.proxy.session import ProxiedSession
+from ullage.proxy.sessions import Sessions
 from ullage.proxy.slash_commands import offer_commands
 from ullage.proxy.state import State
 from ullage.proxy.to_client import send_history, send_usage
@@ -33,7 +34,7 @@ async def revive(connection: Connection) -> None:
         if connection.agent.alive:
             return
         await connection.agent.start()
-        connection.learn_agent(await connection.agent.request("initialize", connection.greeting))
+        connection.learn_agent(await connection.agent.request("initialize", connection.to_agent))
         if connection.credentials:
             await connection.agent.request("authenticate", connection.credentials)
 
@@ -68,7 +69,7 @@ async def reopen_held(session: ProxiedSession) -> dict[str, Any]:
 async def reopen_lost(session: ProxiedSession) -> None:
     """Has the agent open a lost session again, before a request other than a prompt. Does nothing if the session is not
     lost. Raises the errors of `reopen_held`."""
-    async with session.order:
+    async with session.holds.order:
         if session.state is State.LOST:
             with session.held():
                 await reopen_held(session)
@@ -83,7 +84,7 @@ async def reopen_recorded(
     If `replays` is true, the client is sent the session's history before the answer. An error becomes the answer.
     """
     client = session.connection.client
-    async with session.order:
+    async with session.holds.order:
         try:
             with session.held():
                 opened = await reopen_held(session)

@@ -14,7 +14,7 @@ from ullage.proxy.pipe.outlet import Outlet
 from ullage.proxy.record.recorder import Recorder, Store
 from ullage.proxy.record.recording import record_messages
 from ullage.proxy.recovery import agent_ended
-from ullage.proxy.session import Sessions
+from ullage.proxy.sessions import Sessions
 from ullage.proxy.to_client import NoticeListener, send_unrecorded
 from ullage.service.conversation.workspace import Workspace
 from ullage.system.source import Source, open_source

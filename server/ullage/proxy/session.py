@@ -1,8 +1,6 @@
-"""Proxied sessions: the state of each, which is changed only here, and the collection of a connection's sessions."""
+"""A proxied session: its life, its messages, its place in the store and the prompts that the proxy holds."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 from ullage.jsonrpc.envelope import RequestId
@@ -10,47 +8,47 @@ from ullage.model.edits import EditTrigger
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import AgentAttached
 from ullage.model.message import Message, Role
-from ullage.proxy.connection import Aside, Connection
+from ullage.proxy.connection import Connection
 from ullage.proxy.facts import AgentFacts
+from ullage.proxy.held_prompts import HeldPrompts
 from ullage.proxy.native_compaction import NativeCompaction, watched
 from ullage.proxy.pipe.frames import with_params
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.session_record import SessionRecord
 from ullage.proxy.record.turn import Turn
-from ullage.proxy.state import BUSY, MUTED, OPEN, PASSING, Event, State, after
+from ullage.proxy.session_life import SessionLife
+from ullage.proxy.shown_compactions import ShownCompactions
+from ullage.proxy.state import PASSING, Event, State
 
 # If a context is still full after a compaction, the next compaction waits until the context has grown by five per cent,
 # a turn or two. Otherwise a compaction that doesn't help would be tried before every prompt.
 _TRY_AGAIN = 1.05
 
 
-class ProxiedSession:
+class ProxiedSession(SessionLife):
     """A proxied session. `id` is the client's session id.
 
     - `agent_id`: the agent's session id, which differs from `id` after a handover.
     - `seed`: text to send before the next prompt, with the summary or messages of another session of the agent.
     - `rounds`: the number of answers in the current turn so far; each was a request to the model.
-    - `acts`: the tasks that handle held prompts.
-    - `order`: the lock of the task that handles a held prompt, so that one runs at a time.
-    - `own_turn`: collects the answer when the agent writes a summary in this session.
+    - `holds`: the prompts that the proxy holds.
+    - `shown_compactions`: shows the agent's compactions to a client that takes no updates of them.
     """
 
     def __init__(
         self, connection: Connection, session_id: str, cwd: str, mcp_servers: list[Any], state: State = State.OPENING
     ) -> None:
+        super().__init__(state)
         self.connection = connection
         self.id = session_id
         self.agent_id = session_id
         self.cwd = cwd
         self.mcp_servers = mcp_servers
         self.facts = AgentFacts()
-        self.own_turn = Aside()
+        self.shown_compactions = ShownCompactions()
         self.seed = ""
         self.rounds = 0
-        self.acts: set[asyncio.Task[None]] = set()
-        self.order = asyncio.Lock()
-        self._state = state
-        self._prompts: set[RequestId | None] = set()
+        self.holds = HeldPrompts(connection)
         self._turn = Turn()
         self._replayed: tuple[Message, ...] = ()
         self._early: tuple[Message, ...] = ()
@@ -61,98 +59,16 @@ class ProxiedSession:
     # The life of the session: each method is an event of the table in `state.py`.
 
     @property
-    def state(self) -> State:
-        """The session's state: what the agent does in it now, and for which side. `state.py` defines the states."""
-        return self._state
-
-    @property
-    def busy(self) -> bool:
-        """Whether the agent works in the session for the client."""
-        return self._state in BUSY
-
-    @property
-    def muted(self) -> bool:
-        """Whether the agent's updates of this session must not be sent to the client now."""
-        return self._state in MUTED
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the agent's process has the session open, or is opening it for the client."""
-        return self._state in OPEN
-
-    @property
     def passes(self) -> bool:
         """Whether a prompt may be forwarded at once: the state allows it, and no other prompt is held."""
-        return self._state in PASSING and not self.order.locked() and not self.acts
+        return self._state in PASSING and not self.holds
 
-    def opened(self) -> None:
-        """Changes the state, because the agent has opened the session: to `PROMPTING` if the client has sent a prompt
-        already, otherwise to `IDLE`."""
-        self._on(Event.OPENED)
-        if self._prompts and self._state is State.IDLE:
-            # The client has sent a prompt before the session was open.
-            self._on(Event.PROMPTED)
-
-    def refused(self) -> None:
-        """Marks the session as lost, because the agent refused to open it. It refused the prompts sent meanwhile, too,
-        so they are no longer pending."""
-        self._prompts.clear()
-        self._on(Event.REFUSED)
-
-    def prompted(self, prompt_id: RequestId | None) -> None:
+    def forwards(self, prompt_id: RequestId | None) -> None:
         """Changes the state, because the client's prompt `prompt_id` is about to be forwarded. Resets `rounds` and
-        `seed`.
-
-        Raises `AgentError` or `SessionBusy` if the state doesn't allow a prompt.
-        """
-        self._on(Event.PROMPTED)
-        self._prompts.add(prompt_id)
+        `seed`. Raises the errors of `prompted`."""
+        self.prompted(prompt_id)
         self.rounds = 0
         self.seed = ""
-
-    def answered(self, prompt_id: RequestId | None) -> None:
-        """Removes a prompt that the agent has answered from those that are pending. If it was the last one, the turn
-        has ended and the state changes."""
-        self._prompts.discard(prompt_id)
-        if not self._prompts and self.busy:
-            self._on(Event.ANSWERED)
-
-    @contextmanager
-    def held(self) -> Generator[None]:
-        """Holds the session for the proxy during the block. The caller must hold the lock `order`. Raises `SessionBusy`
-        or `AgentError` if the state doesn't allow it."""
-        self._on(Event.HELD)
-        try:
-            yield
-        finally:
-            self._on(Event.RELEASED)
-
-    @contextmanager
-    def compacting(self) -> Generator[None]:
-        """Sets the state `COMPACTING` during the block, in which the agent runs its own compacting command for the
-        proxy.
-
-        The agent's updates are still sent to the client. Raises `AgentError` if the session is not held.
-        """
-        self._on(Event.COMPACT)
-        try:
-            yield
-        finally:
-            self._on(Event.DONE)
-
-    @contextmanager
-    def summarizing(self) -> Generator[Aside]:
-        """Sets the state `SUMMARIZING` during the block, in which the agent writes a summary in this session.
-
-        Yields the aside that collects the summary's text. The agent's updates are not sent to the client. Raises
-        `AgentError` if the session is not held.
-        """
-        self._on(Event.SUMMARIZE)
-        self.own_turn = Aside()
-        try:
-            yield self.own_turn
-        finally:
-            self._on(Event.DONE)
 
     def moved(self, agent_id: str, seed: str) -> None:
         """Moves the conversation to the agent's session `agent_id`. `seed` is sent before the next prompt there.
@@ -188,9 +104,6 @@ class ProxiedSession:
         self._on(event)
         rest = self.rest()
         return () if replays else rest
-
-    def _on(self, event: Event) -> None:
-        self._state = after(self._state, event)
 
     # The agent's messages.
 
@@ -334,69 +247,3 @@ class ProxiedSession:
     def compaction_tried(self, used: int) -> None:
         """Stores that a compaction is tried at `used` tokens, for `is_full`."""
         self._tried_at = used
-
-    # Held prompts.
-
-    def act(self, coroutine: Coroutine[Any, Any, None], cancelled: Callable[[], object]) -> None:
-        """Runs the coroutine, which handles a held prompt, in a task.
-
-        `cancelled` is called if the task is cancelled before the prompt is forwarded.
-        """
-        task = self.connection.spawn(coroutine)
-
-        def ended(_: "asyncio.Task[None]") -> None:
-            if task in self.acts:
-                self.acts.discard(task)
-                if task.cancelled():
-                    cancelled()
-
-        self.acts.add(task)
-        task.add_done_callback(ended)
-
-    def leave_act(self) -> None:
-        """Removes the running task from `acts`, because its prompt is about to be forwarded.
-
-        From then on, a cancellation of the prompt is forwarded to the agent.
-        """
-        self.acts -= {asyncio.current_task()}
-
-    def cancel_acts(self) -> bool:
-        """Cancels the tasks of all held prompts. Returns whether there were any."""
-        for task in self.acts:
-            task.cancel()
-        return bool(self.acts)
-
-
-class Sessions:
-    """The proxied sessions of a connection, by the client's session id. Iterates over the sessions."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-        self._by_id: dict[str, ProxiedSession] = {}
-
-    def __iter__(self) -> Iterator[ProxiedSession]:
-        return iter(tuple(self._by_id.values()))
-
-    def get(self, session_id: str) -> ProxiedSession | None:
-        """Returns the session with this id on the client's side, or None."""
-        return self._by_id.get(session_id)
-
-    def by_agent_id(self, agent_id: str) -> ProxiedSession | None:
-        """Returns the session with this id on the agent's side, or None."""
-        session = self._by_id.get(agent_id)
-        if session is not None and session.agent_id == agent_id:
-            return session
-        return next((other for other in self._by_id.values() if other.agent_id == agent_id), None)
-
-    def put(self, session: ProxiedSession) -> tuple[Message, ...]:
-        """Adds a session. If there is one with the same client's id, closes that one and returns the remaining messages
-        of its last turn, to be recorded."""
-        before = self._by_id.get(session.id)
-        self._by_id[session.id] = session
-        return before.close() if before else ()
-
-    def drop(self, session: ProxiedSession) -> tuple[Message, ...]:
-        """Closes and removes a session. Returns the remaining messages of its last turn, to be recorded."""
-        if self._by_id.get(session.id) is session:
-            del self._by_id[session.id]
-        return session.close()

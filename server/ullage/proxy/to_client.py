@@ -7,7 +7,8 @@ from ullage.jsonrpc.envelope import Notification
 from ullage.model.updates import CompactionUpdate, Meta, Notice, NoticeMeta, Severity, Update
 from ullage.proxy.pipe.frames import line
 from ullage.proxy.record.session_record import SessionRecord
-from ullage.proxy.session import ProxiedSession, Sessions
+from ullage.proxy.session import ProxiedSession
+from ullage.proxy.sessions import Sessions
 
 _MARK: dict[str, Any] = {"ullage": {}}
 

@@ -15,4 +15,9 @@ def _tool(call: Mapping[str, Any]) -> str:
     return as_text(as_object(as_object(call.get("_meta")).get("claudeCode")).get("toolName"))
 
 
-ACP = AcpAgent(compact_command="compact", model_in_usage=_model, tool_in_call=_tool)
+def _compaction_call(update: Mapping[str, Any]) -> bool:
+    # To a client without ACP's updates of compactions, the adapter reports one as a call of this tool.
+    return _tool(update) == "compact"
+
+
+ACP = AcpAgent(compact_command="compact", model_in_usage=_model, tool_in_call=_tool, compaction_call=_compaction_call)

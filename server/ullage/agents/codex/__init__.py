@@ -1,7 +1,8 @@
 """What Ullage knows about Codex."""
 
-from ullage.agents.agent import AcpAgent, Agent, Sessions
+from ullage.agents.agent import Agent, Sessions
 from ullage.agents.codex import log_reader, reader
+from ullage.agents.codex.acp import ACP
 from ullage.agents.codex.inserted import INSERTED
 from ullage.agents.codex.segments import companions, references
 from ullage.agents.codex.session_writer import WRITER
@@ -21,7 +22,7 @@ AGENT = Agent(
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,
     writer=WRITER,
-    acp=AcpAgent(compact_command="compact"),
+    acp=ACP,
     inserted=INSERTED,
     wiring=WIRING,
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ullage.agents.acp import occupancy_of_update
+from ullage.agents.acp import compaction_call, occupancy_of_update
 from ullage.edits.compaction import Summary
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.message import Message
@@ -35,7 +35,8 @@ async def record_update(session: ProxiedSession, update: dict[str, Any]) -> None
             await record_model(session)
         if not session.busy:
             await record_occupancy(session)
-    await record_messages(session, session.take(update))
+    if not compaction_call(update):
+        await record_messages(session, session.take(update))
 
 
 async def record_messages(session: ProxiedSession, messages: Sequence[Message]) -> None:

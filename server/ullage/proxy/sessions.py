@@ -1,0 +1,42 @@
+"""The proxied sessions of a connection, by the ids of both sides."""
+
+from collections.abc import Iterator
+
+from ullage.model.message import Message
+from ullage.proxy.connection import Connection
+from ullage.proxy.session import ProxiedSession
+
+
+class Sessions:
+    """The proxied sessions of a connection, by the client's session id. Iterates over the sessions."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._by_id: dict[str, ProxiedSession] = {}
+
+    def __iter__(self) -> Iterator[ProxiedSession]:
+        return iter(tuple(self._by_id.values()))
+
+    def get(self, session_id: str) -> ProxiedSession | None:
+        """Returns the session with this id on the client's side, or None."""
+        return self._by_id.get(session_id)
+
+    def by_agent_id(self, agent_id: str) -> ProxiedSession | None:
+        """Returns the session with this id on the agent's side, or None."""
+        session = self._by_id.get(agent_id)
+        if session is not None and session.agent_id == agent_id:
+            return session
+        return next((other for other in self._by_id.values() if other.agent_id == agent_id), None)
+
+    def put(self, session: ProxiedSession) -> tuple[Message, ...]:
+        """Adds a session. If there is one with the same client's id, closes that one and returns the remaining messages
+        of its last turn, to be recorded."""
+        before = self._by_id.get(session.id)
+        self._by_id[session.id] = session
+        return before.close() if before else ()
+
+    def drop(self, session: ProxiedSession) -> tuple[Message, ...]:
+        """Closes and removes a session. Returns the remaining messages of its last turn, to be recorded."""
+        if self._by_id.get(session.id) is session:
+            del self._by_id[session.id]
+        return session.close()
