@@ -57,6 +57,13 @@ class Puppet:
         assert message.get("method") == method, message
         return message
 
+    async def gets_both(self, first: str, second: str) -> tuple[Json, Json]:
+        """Returns the next two messages to the agent, which have these methods and come in either order."""
+        async with asyncio.timeout(PATIENCE):
+            found = {message["method"]: message for message in [await self._came.get(), await self._came.get()]}
+        assert found.keys() == {first, second}, found
+        return found[first], found[second]
+
     async def gets_answer(self) -> Json:
         """Returns the next message to the agent, which must be an answer of the client's."""
         async with asyncio.timeout(PATIENCE):

@@ -3,6 +3,7 @@ send a prompt."""
 
 import asyncio
 import logging
+from functools import partial
 from typing import Any
 
 from ullage.model.errors import AgentError
@@ -19,12 +20,8 @@ async def open_fresh(session: ProxiedSession) -> tuple[str, dict[str, Any]]:
     Returns the agent's id of the new session and the agent's result of `session/new`. The new session is an aside, so
     the client is sent none of its updates. Raises `AgentError`.
     """
-    connection = session.connection
     params = {"cwd": session.cwd, "mcpServers": _servers(session)}
-    with connection.making():
-        opened = await connection.agent.request("session/new", params)
-        fresh = as_text(opened.get("sessionId"))
-        connection.set_aside(fresh)
+    fresh, opened = await _make(session, "session/new", params)
     await _set_up(session, fresh, opened)
     return fresh, opened
 
@@ -45,13 +42,16 @@ async def reopen(session: ProxiedSession, agent_id: str) -> dict[str, Any]:
 
 async def open_aside(session: ProxiedSession, agent_id: str) -> None:
     """Requests that the agent open its former session `agent_id` as an aside, so that the conversation can move to it.
-    Does nothing if that session is an aside already.
+    Does nothing if that session is an open aside already.
 
     Raises `AgentError`.
     """
     connection = session.connection
-    if agent_id in connection.asides:
+    known = connection.asides.get(agent_id)
+    if known is not None and known.closing is None:
         return
+    if known is not None and known.closing is not None:
+        await asyncio.wait([known.closing])
     # Before the request: a load replays the session, and the client has seen its messages already.
     connection.set_aside(agent_id)
     try:
@@ -71,22 +71,65 @@ async def copy_session(session: ProxiedSession) -> str:
         return ""
     params = {"sessionId": session.agent_id, "cwd": session.cwd, "mcpServers": _servers(session)}
     try:
-        with connection.making():
-            copy = as_text((await connection.agent.request("session/fork", params)).get("sessionId"))
-            connection.set_aside(copy)
+        copy, _ = await _make(session, "session/fork", params)
     except AgentError as error:
         _log.info("No copy of session %s: %s", session.id, error)
         return ""
     return copy
 
 
-async def close_copy(session: ProxiedSession, copy: str) -> None:
-    """Requests that the agent close its session `copy`, if the agent can close sessions. An error is only logged.
+async def _make(session: ProxiedSession, method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Requests a session from the agent, which is an aside from then on. Returns the agent's id of it and its result.
 
-    The copy is still an aside afterwards, because the agent may still send updates of it.
+    If this coroutine is cancelled, the session is discarded once the agent has made it. Raises `AgentError`.
     """
-    if session.connection.agent_can("close"):
-        await _try(session, "session/close", {"sessionId": copy})
+    connection = session.connection
+
+    async def ask() -> tuple[str, dict[str, Any]]:
+        with connection.making():
+            result = await connection.agent.request(method, params)
+            made = as_text(result.get("sessionId"))
+            connection.set_aside(made)
+        return made, result
+
+    asking = asyncio.ensure_future(ask())
+    try:
+        return await asyncio.shield(asking)
+    except asyncio.CancelledError:
+        asking.add_done_callback(partial(_discard_late, session))
+        raise
+
+
+def _discard_late(session: ProxiedSession, asking: "asyncio.Future[tuple[str, dict[str, Any]]]") -> None:
+    if not asking.cancelled() and asking.exception() is None:
+        discard(session, asking.result()[0])
+
+
+def close_aside(session: ProxiedSession, agent_id: str) -> None:
+    """Has the agent close its session `agent_id`, which the conversation has left or which is a copy. Some agents run a
+    process for each open session. Does nothing if there is no such aside, or if the agent can't close it and open it
+    again later. An error is only logged.
+
+    The session is still an aside afterwards, because the agent may still send updates of it.
+    """
+    connection = session.connection
+    aside = connection.asides.get(agent_id)
+    opens_again = connection.agent_can("resume") or connection.agent_can("load")
+    if aside is not None and opens_again and connection.agent_can("close"):
+        aside.closing = connection.spawn(_try(session, "session/close", {"sessionId": agent_id}))
+
+
+def discard(session: ProxiedSession, agent_id: str) -> None:
+    """Has the agent close its session `agent_id`, which nothing needs any more, and delete it, as far as the agent can.
+    An error is only logged. The session is still an aside afterwards."""
+    session.connection.spawn(_discard(session, agent_id))
+
+
+async def _discard(session: ProxiedSession, agent_id: str) -> None:
+    # Few agents end a session's process when they delete it.
+    for ability in ("close", "delete"):
+        if session.connection.agent_can(ability):
+            await _try(session, f"session/{ability}", {"sessionId": agent_id})
 
 
 async def prompt_agent(session: ProxiedSession, agent_id: str, text: str) -> None:

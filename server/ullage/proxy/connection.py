@@ -65,10 +65,12 @@ class Aside(Struct):
     """A session of the agent that the client does not see.
 
     It is a copy, a fresh session before its handover is complete, or a session that the conversation has left. `text`
-    collects the text of the agent's answers in it.
+    collects the text of the agent's answers in it. `closing` is the task that has the agent close it,
+    None while it is open.
     """
 
     text: str = ""
+    closing: "asyncio.Task[None] | None" = None
 
     def take(self, update: dict[str, Any]) -> None:
         """Adds the text of a session update to `text` if the update is an `agent_message_chunk`. Ignores other

@@ -20,7 +20,7 @@ from ullage.model.errors import AgentError, AnswerBroken, NothingToCompact, Ulla
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
 from ullage.model.updates import CompactionMeta, CompactionStatus, CompactionUpdate, Meta, TextContent
-from ullage.proxy.agent_sessions import close_copy, copy_session, open_aside, open_fresh, prompt_agent
+from ullage.proxy.agent_sessions import close_aside, copy_session, discard, open_aside, open_fresh, prompt_agent
 from ullage.proxy.record.agent_summary import accept
 from ullage.proxy.record.compactions import (
     Archiving,
@@ -83,10 +83,12 @@ async def move(session: ProxiedSession, record: SessionRecord, summary: Summary,
 
     Raises `AgentError`.
     """
+    left = session.agent_id
     fresh, opened = await open_fresh(session)
     attached = session.attachment(fresh)
     edit = archive(record, Archiving(summary=summary, trigger=trigger, after=(attached,)))
     session.moved(fresh, seed_of(compaction_block(edit)))
+    close_aside(session, left)
     return Moved(edit=edit, opened=opened)
 
 
@@ -100,9 +102,11 @@ async def undo(session: ProxiedSession) -> str:
     found = undoable(record)
     # What the client shows, if the agent has said it.
     before = session.facts.occupancy.used if session.facts.occupancy else record.used
+    left = session.agent_id
     await open_aside(session, found.before.session_id)
     now = take_back(record, found)
     session.moved(found.before.session_id, since_of(found.since))
+    close_aside(session, left)
     send_usage(session, record)
     return words.undone(before, now)
 
@@ -134,8 +138,10 @@ async def _ask(session: ProxiedSession, focus: str) -> str:
             await prompt_agent(session, session.agent_id, _summary_prompt(focus))
         return answer.text
     answer = session.connection.set_aside(copy)
-    await prompt_agent(session, copy, _summary_prompt(focus))
-    await close_copy(session, copy)
+    try:
+        await prompt_agent(session, copy, _summary_prompt(focus))
+    finally:
+        discard(session, copy)
     return answer.text
 
 

@@ -15,7 +15,7 @@ from ullage.model import words
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import UllageError
 from ullage.model.json_values import as_list, as_objects, as_text
-from ullage.proxy.agent_sessions import copy_session, prompt_agent
+from ullage.proxy.agent_sessions import close_aside, copy_session, prompt_agent
 from ullage.proxy.connection import Pending
 from ullage.proxy.handover import hand_over, undo
 from ullage.proxy.pipe.frames import Frame, fields, line, with_params
@@ -137,7 +137,9 @@ async def _begin_native(session: ProxiedSession, trigger: EditTrigger) -> None:
     for an undo if it can."""
     record, occupancy = await session.record(), session.facts.occupancy
     used = occupancy.used if occupancy else record.used
-    session.begin_compaction(used, trigger, await copy_session(session))
+    copy = await copy_session(session)
+    session.begin_compaction(used, trigger, copy)
+    close_aside(session, copy)
 
 
 async def _forward(session: ProxiedSession, prompt: Prompt, piece: Piece) -> None:
