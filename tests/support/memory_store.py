@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
 from ullage.model.events import (
+    AgentAttached,
     ContextEdited,
     ConversationImported,
     EditReverted,
@@ -13,7 +14,7 @@ from ullage.model.events import (
     Record,
     SessionForked,
 )
-from ullage.service.ports.store import ImportedSession, SearchHit, SessionInfo, StoredSession
+from ullage.service.ports.store import AttachedSession, ImportedSession, SearchHit, SessionInfo, StoredSession
 from ullage.store.indexed_text import message_text
 from ullage.store.log import check_positions
 from ullage.store.search_query import Query, read_query
@@ -165,6 +166,19 @@ class MemoryStore:
             for session_id, event in origins.items()
             if event is not None
         )
+
+    def attached(self) -> tuple[AttachedSession, ...]:
+        found: list[AttachedSession] = []
+        for session_id, log in reversed(self._logs.items()):
+            events = [record.event for record in log.records]
+            ids = [event.session_id for event in events if isinstance(event, AgentAttached)]
+            edited = any(isinstance(event, ContextEdited | EditReverted) for event in events)
+            if log.deleted or not edited or len(events) < 2 or not isinstance(events[1], AgentAttached):
+                continue
+            newest_first = dict.fromkeys(reversed(ids))
+            title = self.info(session_id).title
+            found.append(AttachedSession(session_id=session_id, title=title, agent_ids=(*reversed(newest_first),)))
+        return tuple(found)
 
     def delete(self, session_id: str) -> None:
         self._require(session_id).deleted = True

@@ -12,6 +12,8 @@ from ullage.jsonrpc.envelope import ErrorResponse
 from ullage.model.errors import UllageError
 from ullage.model.json_values import as_text
 from ullage.proxy.connection import Pending
+from ullage.proxy.deleting import delete
+from ullage.proxy.listing import pending_list
 from ullage.proxy.offered_server import offered
 from ullage.proxy.opening import load, pending_new
 from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_params
@@ -49,6 +51,12 @@ async def from_client(sessions: Sessions, piece: Piece) -> None:
             piece, frame = offered(piece, frame, server)
         await _HANDLERS.get(as_text(frame.method), _other)(sessions, piece, frame)
     await agent.drain()
+
+
+async def _list(sessions: Sessions, piece: Piece, frame: Frame) -> None:
+    if frame.id is not UNSET:
+        sessions.connection.pending[frame.id] = pending_list(sessions.connection, frame)
+    sessions.connection.agent.pass_on(piece)
 
 
 def _take_answer(sessions: Sessions, frame: Frame) -> bool:
@@ -146,7 +154,7 @@ def _pending(sessions: Sessions, session: ProxiedSession | None, frame: Frame) -
             return _learning(sessions, method, lambda _: session.facts.take_mode(mode))
         case "session/set_config_option" if session is not None:
             return _learning(sessions, method, session.facts.take_config)
-        case "session/close" | "session/delete" if session is not None:
+        case "session/close" if session is not None:
             return Pending(method=method, answered=partial(_closed, sessions, session))
         case _:
             return Pending(method=method)
@@ -188,6 +196,8 @@ _HANDLERS: dict[str, Handler] = {
     "session/prompt": _prompt,
     "session/cancel": _cancel,
     "$/cancel_request": _cancel_request,
+    "session/delete": delete,
+    "session/list": _list,
     "session/load": load,
     "session/resume": load,
 }

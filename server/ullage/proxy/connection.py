@@ -87,6 +87,7 @@ class Connection:
     - `withdrawn`: the ids of requests of an agent that has ended. The client's answer to them reaches no agent: another
       process may use the same id.
     - `asides`: the agent's sessions that the client does not see, by the agent's session id.
+    - `listed`: the compacted conversations, by the client's ids, that the pages of the current list have shown.
     - `reviving`: held while the agent is started again.
     - `greeting`, `credentials`: the params of the client's `initialize` and `authenticate`, sent again after a
       restart of the agent.
@@ -101,6 +102,7 @@ class Connection:
         self.asked: dict[RequestId | None, Asked] = {}
         self.withdrawn: set[RequestId | None] = set()
         self.asides: dict[str, Aside] = {}
+        self.listed: set[str] = set()
         self.reviving = asyncio.Lock()
         self.greeting: dict[str, Any] = {}
         self.credentials: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 If the agent has a former session under the client's id, the request is forwarded and the agent opens it. After a
 handover the agent's id differs: the proxy then requests that session, and answers the client with the recorded history.
+So it does after the undo of a handover, because the agent was then told as a text what had been said meanwhile.
 """
 
 import asyncio
@@ -55,9 +56,9 @@ def early_session(sessions: Sessions, session_id: str) -> ProxiedSession | None:
 async def load(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     """Handles the client's `session/load` and `session/resume`: has the agent open the former session.
 
-    If the recorded session has another id in the agent, because of a handover, the proxy itself requests that session
-    and answers the client. Otherwise the client's request is forwarded. Raises `AgentError` or `InvalidRequest` if the
-    agent can't be started.
+    If the recorded session has another id in the agent, because of a handover, or had one, the proxy itself requests
+    that session and answers the client. Otherwise the client's request is forwarded. Raises `AgentError` or
+    `InvalidRequest` if the agent can't be started.
     """
     connection, params, method = sessions.connection, fields(frame.params), as_text(frame.method)
     request_id = None if frame.id is UNSET else frame.id
@@ -65,7 +66,7 @@ async def load(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     workspace = await connection.recorder.opened()
     record = SessionRecord(workspace, session_id) if workspace else None
     keeper = record.keeper if record else None
-    if record is not None and keeper is not None and keeper.session_id != session_id:
+    if record is not None and keeper is not None and (keeper.session_id != session_id or record.has_returned):
         session = _session(sessions, session_id, params, State.LOST)
         session.adopt(keeper)
         await _replace(sessions, session)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
 from ullage.model.events import (
+    AgentAttached,
     ConversationImported,
     Event,
     ModelChanged,
@@ -16,7 +17,7 @@ from ullage.model.events import (
     SessionForked,
     SessionRenamed,
 )
-from ullage.service.ports.store import ImportedSession, SessionInfo
+from ullage.service.ports.store import AttachedSession, ImportedSession, SessionInfo
 from ullage.store.codec import decode_event, event_name, storable
 from ullage.store.log import Tail, find_tail, insert_records, lineage
 from ullage.store.search_rows import drop_rows
@@ -171,6 +172,35 @@ def sessions_with(connection: sqlite3.Connection, message_id: str) -> tuple[str,
         (storable(message_id),),
     )
     return tuple(session_id for (session_id,) in rows)
+
+
+def attached_sessions(connection: sqlite3.Connection) -> tuple[AttachedSession, ...]:
+    """Returns the listed sessions of agents behind the proxy that have been compacted, last created first. The second
+    own record of such a session attaches the agent."""
+    attached = event_name(AgentAttached)
+    rows = connection.execute(
+        "SELECT s.session_id, s.title, r.payload FROM sessions s "
+        "JOIN records first ON first.session_id = s.session_id AND first.event = ? "
+        "AND first.position = COALESCE(s.fork_position, -1) + 2 "
+        "JOIN records r ON r.session_id = s.session_id AND r.event = ? "
+        "WHERE NOT s.deleted AND EXISTS (SELECT 1 FROM records INDEXED BY edits WHERE session_id = s.session_id "
+        "AND event IN ('context_edited', 'edit_reverted')) ORDER BY s.created_at DESC, s.rowid DESC, r.position",
+        (attached, attached),
+    )
+    titles: dict[str, str] = {}
+    # A dict as an ordered set. An id that comes again moves to the end.
+    ids: dict[str, dict[str, None]] = {}
+    for session_id, title, payload in rows:
+        event = decode_event(payload)
+        if isinstance(event, AgentAttached):
+            titles[session_id] = title
+            known = ids.setdefault(session_id, {})
+            known.pop(event.session_id, None)
+            known[event.session_id] = None
+    return tuple(
+        AttachedSession(session_id=session_id, title=titles[session_id], agent_ids=tuple(known))
+        for session_id, known in ids.items()
+    )
 
 
 def imported_sessions(connection: sqlite3.Connection) -> tuple[ImportedSession, ...]:

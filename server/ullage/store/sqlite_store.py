@@ -8,7 +8,7 @@ from typing import Self
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record
-from ullage.service.ports.store import ImportedSession, SearchHit, SessionInfo, StoredSession
+from ullage.service.ports.store import AttachedSession, ImportedSession, SearchHit, SessionInfo, StoredSession
 from ullage.store import session_table
 from ullage.store.database import connect, default_path, reconnect, transaction
 from ullage.store.log import NO_END, find_index, find_message, find_tail, read_edits, read_messages, read_records
@@ -163,6 +163,11 @@ class SqliteStore:
         """Returns the listed sessions that were imported, the last created first; see `SessionStore.imported`."""
         with self._reporting, self._reading as connection:
             return session_table.imported_sessions(connection)
+
+    def attached(self) -> tuple[AttachedSession, ...]:
+        """Returns the compacted sessions of agents behind the proxy; see `SessionStore.attached`."""
+        with self._reporting, self._reading as connection:
+            return session_table.attached_sessions(connection)
 
     def delete(self, session_id: str) -> None:
         """Removes a session from the list; see `SessionStore.delete`."""

@@ -9,7 +9,7 @@ from ullage.acp.updates import OwnUpdate
 from ullage.api.context_text import context_text
 from ullage.api.values import usage_result
 from ullage.model.errors import SessionNotFound
-from ullage.model.events import AgentAttached, ModelChanged, SessionCreated, SessionForked, UsageReported
+from ullage.model.events import AgentAttached, EditReverted, ModelChanged, SessionCreated, SessionForked, UsageReported
 from ullage.model.message import Message, Role
 from ullage.model.updates import SessionInfoUpdate, Update, UsageUpdate
 from ullage.model.usage import Usage, UsageSource
@@ -60,6 +60,14 @@ class SessionRecord:
         None if the session is not in the store, or is hosted. Doesn't raise `SessionNotFound`.
         """
         return self.conversation.transcript.agent if self.exists else None
+
+    @property
+    def has_returned(self) -> bool:
+        """Whether a compaction was undone, so that the agent's own history may differ from what was said. False if the
+        session is not in the store."""
+        if not self.exists:
+            return False
+        return any(isinstance(record.event, EditReverted) for record in self.workspace.ports.store.read(self.id))
 
     def is_full(self, at_least: float, reported: int | None) -> bool:
         """Returns whether the context has reached the compaction threshold and also has at least `at_least` tokens.

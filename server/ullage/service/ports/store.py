@@ -50,6 +50,15 @@ class ImportedSession(Struct, frozen=True, kw_only=True):
     is_sub_agent: bool = False
 
 
+class AttachedSession(Struct, frozen=True, kw_only=True):
+    """A session that an agent behind the proxy has, with every id that the agent has had of it (`AgentAttached`), each
+    once and in the order of the last time; the last one is the one in use."""
+
+    session_id: str
+    title: str
+    agent_ids: tuple[str, ...]
+
+
 class SearchHit(Struct, frozen=True, kw_only=True, rename="camel"):
     """A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the
     message's index among the appended messages of the session, from 0, inherited ones included. `fits` says whether the
@@ -152,6 +161,11 @@ class SessionStore(Protocol):
 
     def imported(self) -> tuple[ImportedSession, ...]:
         """Returns the listed sessions that were imported, the last created first. Forks of them are left out."""
+        ...
+
+    def attached(self) -> tuple[AttachedSession, ...]:
+        """Returns the listed sessions of agents behind the proxy that have been compacted, the last created first.
+        Before a compaction the agent has one id of a session, which is the session's own."""
         ...
 
     def delete(self, session_id: str) -> None:
