@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from support.agents import upkeep
 from support.agents.launch import AGENTS, Known
-from support.agents.scenario import COLUMNS, measure
+from support.agents.model_server import ModelServer
+from support.agents.scenario import COLUMNS, YES, Place, measure
 from support.agents.table import read_table, write_row
 from support.systems import needs_linux
 
@@ -39,3 +41,19 @@ async def test_what_holds_for_an_agent_is_what_the_table_says(
     if request.config.getoption("--update-golden"):
         write_row(agent.title, agent.title.split(" ")[0], row)
     assert read_table()[agent.title] == row
+
+
+@pytest.mark.long
+@pytest.mark.slow
+@pytest.mark.minutes
+@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent.name in _ALWAYS], ids=lambda agent: agent.name)
+@pytest.mark.parametrize("column", upkeep.COLUMNS)
+@needs_linux
+async def test_compactions_leave_nothing_in_an_agent_and_are_recorded_whole(
+    agent: Known, column: str, tmp_path: Path
+) -> None:
+    if not agent.program.exists():
+        pytest.skip(f"{agent.name} is not installed; scripts/rigs/agents.sh gets it")
+    async with ModelServer().serving() as model:
+        place = Place(model=model, launch=agent.launch(tmp_path / "home", model.url), folder=tmp_path)
+        assert await upkeep.COLUMNS[column](place) == YES

@@ -82,7 +82,7 @@ async def test_after_the_undo_of_a_hand_over_the_history_is_the_recorded_one(
         asked = play.prompts("/undo")
         await play.client.answer(asked)
         told = await play.turn("Third")
-        # The agent learns in one text what was said meanwhile.
+        # The agent is sent the later messages as one text.
         assert "Go on" in told["params"]["prompt"][0]["text"]
         before = len(play.client.updates("user_message_chunk"))
         loading = play.loads()

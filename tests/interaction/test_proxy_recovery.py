@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.acp_end import SHOWS_ALL
 from support.lsp_client import RpcFailure
 from support.proxy_rig import proxy_rig
 
@@ -79,3 +80,16 @@ async def test_an_unknown_session_is_refused_with_the_agents_own_error(tmp_path:
         (tmp_path / "sessions.json").write_text("{}")
         with pytest.raises(RpcFailure, match="no session 'nobody'"):
             await rig.ask("session/load", sessionId="nobody", cwd="/work", mcpServers=[])
+
+
+async def test_the_user_learns_that_an_agent_that_forgets_goes_on_with_a_summary(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {**LASTING, "load": False}) as rig:
+        session_id = await rig.open(SHOWS_ALL)
+        await rig.prompt(session_id, "The cask is called Berta")
+        with pytest.raises(RpcFailure):
+            await rig.prompt(session_id, "die now")
+        shown = await rig.prompt(session_id, "Which cask?")
+    assert shown.startswith("toy could not open this conversation again. It continues in a fresh session")
+    (compaction,) = rig.updates("compaction_update")
+    assert compaction["status"] == "completed"
+    assert "Berta" in compaction["summary"][0]["text"]

@@ -99,6 +99,15 @@ def repeated(files: Sequence[RepeatedFile], share: float) -> str:
     return f"{round(100 * share)}% of the context was file contents shown again later: {', '.join([*named, *more])}."
 
 
+def begun_again(agent: str, before: int, after: int) -> str:
+    """Returns the notice that an agent could not open a conversation again, which therefore continues in a fresh
+    session of it, with the tokens before and after."""
+    return (
+        f"{agent} could not open this conversation again. It continues in a fresh session that begins with a summary: "
+        f"{shrinking(before, after)}. Everything is kept in the record."
+    )
+
+
 def undone(before: int, after: int) -> str:
     """Returns the notice that an edit was undone, with the tokens before and after."""
     return f"Undone: {shrinking(before, after)}."

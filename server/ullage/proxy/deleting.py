@@ -26,22 +26,31 @@ _log = logging.getLogger(__name__)
 async def delete(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     """Handles the client's `session/delete`: has the agent delete the other sessions of the conversation, then forwards
     the request. If the agent has deleted any, the record is deleted, too."""
-    sessions.connection.spawn(_delete(sessions, piece, frame))
-
-
-async def _delete(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     connection, session_id = sessions.connection, as_text(fields(frame.params).get("sessionId"))
-    request_id = None if frame.id is UNSET else frame.id
+    others = _others(await connection.recorder.opened(), session_id)
+    if connection.agent.alive and not others:
+        _forward(sessions, session_id, piece, frame, deleted=False)
+    else:
+        connection.spawn(_delete(sessions, session_id, others, piece, frame))
+
+
+async def _delete(sessions: Sessions, session_id: str, others: Sequence[str], piece: Piece, frame: Frame) -> None:
+    connection = sessions.connection
     try:
         await revive(connection)
     except UllageError as error:
-        connection.client.insert(line(ErrorResponse(id=request_id, error=error_object(error))))
+        known_id = None if frame.id is UNSET else frame.id
+        connection.client.insert(line(ErrorResponse(id=known_id, error=error_object(error))))
         return
-    workspace = await connection.recorder.opened()
-    deleted = await _delete_others(sessions, session_id, _others(workspace, session_id))
-    answered = partial(_answered, sessions, session_id, deleted)
+    deleted = await _delete_others(sessions, session_id, others)
+    _forward(sessions, session_id, piece, frame, deleted=deleted)
+
+
+def _forward(sessions: Sessions, session_id: str, piece: Piece, frame: Frame, *, deleted: bool) -> None:
+    connection = sessions.connection
     if frame.id is not UNSET:
-        connection.pending[request_id] = Pending(method="session/delete", answered=answered)
+        answered = partial(_answered, sessions, session_id, deleted)
+        connection.pending[frame.id] = Pending(method="session/delete", answered=answered)
     # Another line may be on its way in pieces.
     connection.agent.insert(piece.data)
 

@@ -92,6 +92,16 @@ async def move(session: ProxiedSession, record: SessionRecord, summary: Summary,
     return Moved(edit=edit, opened=opened)
 
 
+def tell_begun_again(session: ProxiedSession, record: SessionRecord, edit: CompactionEdit) -> None:
+    """Sends the client the compaction with which a conversation continues that the agent could not open again."""
+    block = compaction_block(edit)
+    completed = _update(edit.id, CompactionStatus.COMPLETED, edit)
+    send_compaction(session, replace(completed, summary=(TextContent(text=block.summary),)))
+    name = session.connection.agent_name
+    send_text(session, words.begun_again(name, block.context_size_before, block.context_size_after) + "\n\n")
+    send_usage(session, record)
+
+
 async def undo(session: ProxiedSession) -> str:
     """Undoes the last compaction of a held session: the conversation returns to the agent's session from before it.
     Returns a sentence for the user about the result.

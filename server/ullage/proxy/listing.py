@@ -24,8 +24,7 @@ def pending_list(connection: Connection, frame: Frame) -> Pending:
         connection.listed.clear()
 
     async def answered(piece: Piece, frame: Frame) -> None:
-        # In a task, because the store may have to be opened first.
-        connection.spawn(_answer(connection, piece, frame))
+        await _answer(connection, piece, frame)
 
     return Pending(method="session/list", answered=answered)
 
@@ -37,8 +36,7 @@ async def _answer(connection: Connection, piece: Piece, frame: Frame) -> None:
     attached = workspace.ports.store.attached() if workspace else ()
     shown = rewritten(entries, attached, connection.listed)
     if shown == entries:
-        # Another line may be on its way in pieces.
-        connection.client.insert(piece.data)
+        connection.client.pass_on(piece)
         return
     known_id = None if frame.id is UNSET else frame.id
     connection.client.insert(line(Response(id=known_id, result={**result, "sessions": shown})))

@@ -2,7 +2,7 @@
 
 If the agent has a former session under the client's id, the request is forwarded and the agent opens it. After a
 handover the agent's id differs: the proxy then requests that session, and answers the client with the recorded history.
-So it does after the undo of a handover, because the agent was then told as a text what had been said meanwhile.
+So it does after the undo of a handover, because the agent was then sent the later messages as one text.
 """
 
 import asyncio

@@ -17,7 +17,7 @@ from ullage.model.errors import UllageError
 from ullage.model.json_values import as_list, as_objects, as_text
 from ullage.proxy.agent_sessions import close_aside, copy_session, prompt_agent
 from ullage.proxy.connection import Pending
-from ullage.proxy.handover import hand_over, undo
+from ullage.proxy.handover import hand_over, tell_begun_again, undo
 from ullage.proxy.pipe.frames import Frame, fields, line, with_params
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.recording import record_compaction, record_messages, record_occupancy
@@ -66,7 +66,9 @@ async def _handle_held(session: ProxiedSession, prompt: Prompt) -> None:
                 await _handle_during_turn(session, prompt)
             else:
                 with session.held():
-                    await reopen_held(session)
+                    reopened = await reopen_held(session)
+                    if reopened.edit is not None:
+                        tell_begun_again(session, await session.record(), reopened.edit)
                     await _handle_in_hold(session, prompt)
         except UllageError as error:
             send_held_notices(session)

@@ -5,9 +5,11 @@ An agent that has ended is started again. A lost session is opened again, or the
 
 from typing import Any
 
+from msgspec import Struct
+
 from ullage.api.codes import error_object
 from ullage.jsonrpc.envelope import ErrorResponse, Notification, RequestId, Response
-from ullage.model.edits import EditTrigger
+from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.errors import AgentError, UllageError
 from ullage.proxy.agent_sessions import open_fresh, reopen
 from ullage.proxy.connection import Connection
@@ -39,16 +41,23 @@ async def revive(connection: Connection) -> None:
             await connection.agent.request("authenticate", connection.credentials)
 
 
-async def reopen_held(session: ProxiedSession) -> dict[str, Any]:
-    """Has the agent open a held session that was lost. Starts the agent if it doesn't run. Returns the agent's result,
-    or an empty dict if the session was open.
+class Reopened(Struct, frozen=True, kw_only=True):
+    """A session that is open again: the agent's result, empty if the session was open. `edit` is the compaction with
+    which the conversation continues in a fresh session, or None if the agent has opened the session itself."""
+
+    opened: dict[str, Any] = {}
+    edit: CompactionEdit | None = None
+
+
+async def reopen_held(session: ProxiedSession) -> Reopened:
+    """Has the agent open a held session that was lost. Starts the agent if it doesn't run.
 
     If the agent can't open the session, the conversation moves to a fresh session with a summary. Raises `AgentError`,
     `InvalidRequest` or `StoreUnavailable`.
     """
     await revive(session.connection)
     if session.state is not State.REOPENING:
-        return {}
+        return Reopened()
     record = await session.record()
     block = last_block(record)
     if block is not None:
@@ -56,14 +65,15 @@ async def reopen_held(session: ProxiedSession) -> dict[str, Any]:
         fresh, opened = await open_fresh(session)
         record.attach(session.attachment(fresh))
         session.moved(fresh, seed_of(block))
-        return opened
+        return Reopened(opened=opened)
     try:
         opened = await reopen(session, session.agent_id)
     except AgentError:
         summary = await offline_summary(record, "")
-        return (await move(session, record, summary, EditTrigger.AUTOMATIC)).opened
+        moved = await move(session, record, summary, EditTrigger.AUTOMATIC)
+        return Reopened(opened=moved.opened, edit=moved.edit)
     session.opened()
-    return opened
+    return Reopened(opened=opened)
 
 
 async def reopen_lost(session: ProxiedSession) -> None:
@@ -87,7 +97,7 @@ async def reopen_recorded(
     async with session.holds.order:
         try:
             with session.held():
-                opened = await reopen_held(session)
+                opened = (await reopen_held(session)).opened
                 if replays:
                     await send_history(session, record)
         except UllageError as error:

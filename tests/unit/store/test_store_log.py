@@ -7,7 +7,14 @@ import pytest
 
 from support.logs import conversation, message, records
 from ullage.model.errors import ConcurrentAppend, Conflict, InvalidRequest, SessionNotFound
-from ullage.model.events import ConversationImported, ModelChanged, SessionCreated, SessionRenamed
+from ullage.model.events import (
+    AgentAttached,
+    ConversationImported,
+    EditReverted,
+    ModelChanged,
+    SessionCreated,
+    SessionRenamed,
+)
 from ullage.service.ports.store import ImportedSession, SessionStore
 
 
@@ -192,6 +199,19 @@ def test_sessions_are_found_by_a_message_that_they_have_appended(store: SessionS
     store.delete("gone")
     assert store.sessions_with("m1") == ("newer", "older")
     assert store.sessions_with("m2") == ()
+
+
+def test_a_compacted_session_of_an_agent_is_listed_with_the_agents_ids_in_the_order_of_their_last_use(
+    store: SessionStore,
+) -> None:
+    own, fresh = (AgentAttached(agent="toy", session_id=session_id) for session_id in ("s", "fresh"))
+    back = EditReverted(edit_id="e1", timestamp=0)
+    store.create("s", records(SessionCreated(), own, message("m1"), fresh, back, own))
+    store.create("not compacted", records(SessionCreated(), own, message("m2"), fresh))
+    store.create("no agent's", records(SessionCreated(), message("m3"), back))
+    store.create("gone", records(SessionCreated(), own, fresh, back))
+    store.delete("gone")
+    assert [(one.session_id, one.agent_ids) for one in store.attached()] == [("s", ("fresh", "s"))]
 
 
 def test_an_imported_session_is_listed_with_its_origin_until_it_is_deleted(store: SessionStore) -> None:

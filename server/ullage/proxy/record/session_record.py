@@ -63,7 +63,7 @@ class SessionRecord:
 
     @property
     def has_returned(self) -> bool:
-        """Whether a compaction was undone, so that the agent's own history may differ from what was said. False if the
+        """Whether a compaction was undone, so that the agent's own history may differ from the transcript. False if the
         session is not in the store."""
         if not self.exists:
             return False
