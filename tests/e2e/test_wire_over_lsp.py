@@ -81,6 +81,34 @@ async def test_a_change_that_is_no_longer_the_one_of_the_preview_is_not_made(hom
         assert home.path.read_text() == '{"model": "sonnet"}'
 
 
+async def test_what_the_agent_writes_to_its_settings_after_the_preview_stays(home: Home) -> None:
+    state = home.folder / ".claude.json"
+    state.write_text('{\n  "projects": {},\n  "numStartups": 41\n}\n')
+    async with home.server() as client:
+        preview = await client.request("ullage/agents/wire", {"agent": AGENT, "dryRun": True})
+        state.write_text('{\n  "tips": ["new"],\n  "projects": {"/home/me": {}},\n  "numStartups": 42\n}\n')
+        made = await client.request("ullage/agents/wire", {"agent": AGENT, "previewId": preview["previewId"]})
+        assert made["done"]
+        written = json.loads(state.read_text())
+        assert (written["numStartups"], written["tips"], list(written["mcpServers"])) == (42, ["new"], ["ullage"])
+
+        preview = await client.request("ullage/agents/unwire", {"agent": AGENT, "dryRun": True})
+        state.write_text(state.read_text().replace("42", "43"))
+        await client.request("ullage/agents/unwire", {"agent": AGENT, "previewId": preview["previewId"]})
+        assert json.loads(state.read_text()) == {"tips": ["new"], "projects": {"/home/me": {}}, "numStartups": 43}
+
+
+async def test_a_server_that_the_user_adds_after_the_preview_is_not_replaced(home: Home) -> None:
+    state = home.folder / ".claude.json"
+    async with home.server() as client:
+        preview = await client.request("ullage/agents/wire", {"agent": AGENT, "dryRun": True})
+        state.write_text(own := '{"mcpServers": {"ullage": {"command": "mine"}}}')
+        with pytest.raises(RpcFailure) as failure:
+            await client.request("ullage/agents/wire", {"agent": AGENT, "previewId": preview["previewId"]})
+        assert failure.value.data["kind"] == "PreviewExpired"
+        assert state.read_text() == own
+
+
 async def test_options_stay_as_they_are_until_they_are_given(home: Home) -> None:
     async with home.server() as client:
 

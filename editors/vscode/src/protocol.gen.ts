@@ -1481,8 +1481,8 @@ export interface UnreadFile {
 
 /**
  * Takes Ullage out of the agent `agent`, or without it out of all agents. `agent` is a name as in commands, such as
- * `claude-code`. `dryRun` previews the change. With `previewId`, exactly the change of that preview is made, or
- * nothing.
+ * `claude-code`. `dryRun` previews the change. With `previewId`, the change of that preview is made to what the
+ * settings say now, or nothing.
  */
 export interface UnwireParams {
   readonly agent?: string;

@@ -16,8 +16,8 @@ from ullage.service.ports.wiring import AgentChange, FileChange, WiresAgents
 
 class UnwireParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Takes Ullage out of the agent `agent`, or without it out of all agents. `agent` is a name as in commands, such as
-    `claude-code`. `dryRun` previews the change. With `previewId`, exactly the change of that preview is made, or
-    nothing."""
+    `claude-code`. `dryRun` previews the change. With `previewId`, the change of that preview is made to what the
+    settings say now, or nothing."""
 
     agent: str | None = None
     dry_run: bool = False
@@ -97,11 +97,13 @@ def _words(params: UnwireParams) -> Sequence[str]:
 
 async def _settle(wiring: WiresAgents, changes: Sequence[AgentChange], params: UnwireParams) -> WiringResult:
     """Makes the changes, unless they are to be previewed."""
-    shown = _id_of(changes)
+    shown = await asyncio.to_thread(_id_of, changes)
     if params.dry_run:
         return WiringResult(agents=tuple(map(_agent, changes)), done=False, preview_id=shown)
     if params.preview_id not in (None, shown):
-        raise PreviewExpired("the settings have changed since the preview; look at the new one")
+        raise PreviewExpired(
+            "the settings have changed since the preview, so that another change would be made; look at that one"
+        )
     await asyncio.to_thread(_make, wiring, changes)
     return WiringResult(agents=tuple(map(_agent, changes)), done=True)
 
@@ -113,8 +115,8 @@ def _make(wiring: WiresAgents, changes: Iterable[AgentChange]) -> None:
 
 
 def _id_of(changes: Sequence[AgentChange]) -> str:
-    """Returns an id that is the same for the same changes only."""
-    return hashlib.sha256(msgspec.json.encode(changes)).hexdigest()[:32]
+    """Returns an id that is the same for changes that do the same only."""
+    return hashlib.sha256(msgspec.json.encode([change.meaning for change in changes])).hexdigest()[:32]
 
 
 def _agent(change: AgentChange) -> WiredAgent:

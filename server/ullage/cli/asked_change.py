@@ -32,6 +32,18 @@ def agreed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
+def same_now(shown: AgentChange, now: Sequence[AgentChange]) -> AgentChange:
+    """Returns the change of an agent that is to be made now that the user has agreed to the one that was shown: the
+    agent may have written to its settings meanwhile. Raises `InputError` if it would do something else."""
+    for change in now:
+        if change.meaning == shown.meaning:
+            return change
+    raise InputError(
+        f"{shown.agent}: its settings have changed meanwhile, so that another change would be made; "
+        "nothing was changed, run the command again"
+    )
+
+
 def possible(changes: Sequence[AgentChange]) -> Sequence[AgentChange]:
     """Returns the changes that can be made. `raise_failed` is for the others, at the end."""
     return [change for change in changes if not change.failed]

@@ -947,7 +947,7 @@
 ---@field path string
 ---@field reason string
 
---- Takes Ullage out of the agent `agent`, or without it out of all agents. `agent` is a name as in commands, such as `claude-code`. `dryRun` previews the change. With `previewId`, exactly the change of that preview is made, or nothing.
+--- Takes Ullage out of the agent `agent`, or without it out of all agents. `agent` is a name as in commands, such as `claude-code`. `dryRun` previews the change. With `previewId`, the change of that preview is made to what the settings say now, or nothing.
 ---@class (exact) ullage.UnwireParams
 ---@field agent? string
 ---@field dryRun? boolean Default false.

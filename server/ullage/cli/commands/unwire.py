@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from ullage.app.agent_wiring import AgentWiring
-from ullage.cli.asked_change import agreed, difference, possible, raise_failed
+from ullage.cli.asked_change import agreed, difference, possible, raise_failed, same_now
 from ullage.cli.output import Screen
 from ullage.cli.typed_arguments import UnwireOptions, read_options
 
@@ -23,7 +23,7 @@ def run(args: Namespace) -> int:
         if change.files and not options.yes and not agreed(f"Take this out of {change.agent}?"):
             declined = True
             continue
-        wiring.make(change)
+        wiring.make(same_now(change, wiring.take_out([change.word])))
         screen.print(screen.prose(" ".join([f"Taken out of {change.agent}.", *change.notes])))
     raise_failed(changes)
     return 1 if declined else 0

@@ -1,10 +1,11 @@
 """`ullage wire`: adds Ullage's hooks to agents' settings."""
 
 from argparse import Namespace
+from functools import partial
 
 from ullage.app.agent_wiring import AgentWiring
 from ullage.app.wired_agents import known_words
-from ullage.cli.asked_change import agreed, difference, possible, raise_failed
+from ullage.cli.asked_change import agreed, difference, possible, raise_failed, same_now
 from ullage.cli.output import Screen
 from ullage.cli.typed_arguments import WireOptions, read_options
 from ullage.model.errors import InputError
@@ -15,9 +16,8 @@ def run(args: Namespace) -> int:
     0. Raises `InputError` if no agent is there, settings can't be changed, or there is no terminal to ask on."""
     options, screen = read_options(args, WireOptions), Screen.of(args)
     wiring, declined = AgentWiring(options.store), False
-    changes = wiring.add(
-        options.agents, status_line=options.statusline, fill_notes=options.fill_notes, mcp_server=options.mcp
-    )
+    plan = partial(wiring.add, status_line=options.statusline, fill_notes=options.fill_notes, mcp_server=options.mcp)
+    changes = plan(options.agents)
     if not changes:
         raise InputError(f"no agent is here that Ullage can be added to; known: {', '.join(known_words())}")
     for change in possible(changes):
@@ -27,7 +27,7 @@ def run(args: Namespace) -> int:
             if not options.yes and not agreed(f"Add this to {change.agent}?"):
                 declined = True
                 continue
-            wiring.make(change)
+            wiring.make(same_now(change, plan([change.word])))
             screen.print(screen.prose(f"Added to {change.agent}. `ullage unwire` undoes it."))
         else:
             screen.print([f"{change.agent}: already there, in {change.path}"])

@@ -5,6 +5,8 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from ullage.wire.edit_pieces import edit_pieces
+
 
 class FileChange(Struct, frozen=True, kw_only=True):
     """A change of a file with settings. `before` and `after` are its contents, None where there is no file."""
@@ -39,6 +41,48 @@ class AgentChange(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     failed: bool = False
     options: tuple[OptionState, ...] = ()
+
+    @property
+    def meaning(self) -> "ChangeMeaning":
+        """What the change does, whatever else its files say."""
+        return ChangeMeaning(
+            word=self.word,
+            files=tuple(map(_meaning, self.files)),
+            is_wired=self.is_wired,
+            failed=self.failed,
+            options=self.options,
+        )
+
+
+class FileMeaning(Struct, frozen=True, kw_only=True):
+    """What a change does to a file at `path`: the pieces of text that it takes out and puts in, and whether it makes or
+    removes the file."""
+
+    path: str
+    is_made: bool
+    is_removed: bool
+    pieces: tuple[tuple[str, str], ...]
+
+
+class ChangeMeaning(Struct, frozen=True, kw_only=True):
+    """What a change of an agent's settings does. An agent may write to its settings at any time: the same change of
+    what they then say has the same meaning, and one that does something else to them has another one."""
+
+    word: str
+    files: tuple[FileMeaning, ...]
+    is_wired: bool
+    failed: bool
+    options: tuple[OptionState, ...]
+
+
+def _meaning(file: FileChange) -> FileMeaning:
+    before, after = ((data or b"").decode(errors="replace") for data in (file.before, file.after))
+    return FileMeaning(
+        path=file.path,
+        is_made=file.before is None,
+        is_removed=file.after is None,
+        pieces=edit_pieces(before, after),
+    )
 
 
 class WiresAgents(Protocol):
