@@ -18,7 +18,7 @@ T['the kinds are counted in the order of their weight'] = function()
 end
 
 T['nothing left out, and a summary that cannot be read, are said in words'] = function()
-  eq(lost.line(result({})), 'Left out: nothing that was looked for.')
+  eq(lost.line(result({})), 'Nothing that Ullage looks for was left out: no rule, error, file or command.')
   has('^The summary is encrypted', lost.line(result({ readable = false })))
   eq(#require('ullage.context.lost').lines(result({ readable = false })), 1)
 end

@@ -36,7 +36,7 @@ def _piece(old: str, new: str, rest: str) -> tuple[str, str]:
     old, new = old[start:], new[start:]
     end = _shared(old[::-1], new[::-1])
     old, new, rest = old[: len(old) - end], new[: len(new) - end], old[len(old) - end :] + rest
-    # What is only put in may begin at several places: `[1]` becomes `[1, 1]` by `1, ` or by `, 1`. It is told as if it
+    # What is only put in may begin at several places: `[1]` becomes `[1, 1]` by `1, ` or by `, 1`. It is taken as if it
     # began at the last of them, which does not depend on what is before it.
     if not old:
         return "", _at_last_place(new, rest)

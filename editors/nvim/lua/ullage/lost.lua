@@ -38,7 +38,8 @@ function M.line(result)
     local count = result.counts[kind[1]]
     parts[#parts + 1] = count and words.count(count, kind[2]) or nil
   end
-  return #parts == 0 and 'Left out: nothing that was looked for.' or 'Left out: ' .. table.concat(parts, ', ')
+  return #parts == 0 and 'Nothing that Ullage looks for was left out: no rule, error, file or command.'
+    or 'Left out: ' .. table.concat(parts, ', ')
 end
 
 ---Whether the active session is an agent's conversation, or was taken over from one. What Ullage itself archives is not

@@ -1,7 +1,8 @@
 /**
- * The real Claude Code and Codex in VS Code's terminals, with scripted models on the loopback. Each test continues from
- * the one before.
+ * The real Claude Code and Codex in VS Code's terminals, with scripted models on the loopback. Ullage is added to Claude
+ * Code. Each test continues from the one before.
  */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -23,12 +24,19 @@ const AGENTS = [
 
 const home = mkdtempSync(path.join(tmpdir(), 'ullage-real-'));
 const stand = await Stand.open(home);
+const data = path.join(home, 'data');
+/** Where the window's server has its store: the hook keeps its receipts next to it. */
+const store = path.join(data, 'ullage/sessions.db');
+/** Asked before the compaction, and not in the scripted summary. */
+const RULE = 'Never change src/shop/legacy.py without a migration.';
 let vscode: Workbench;
 
 before(async () => {
+  const environment = { ...process.env, ...stand.begun.environment };
+  if (stand.begun.agents['claude-agent-acp']?.script) execFileSync(given('ULLAGE_PROGRAM'), ['wire', 'claude-code', '--yes', '--store', store], { env: environment });
   vscode = await Workbench.open('agents', {
     folder: stand.begun.project,
-    environment: { ULLAGE_SERVER: given('ULLAGE_PROGRAM'), ...stand.begun.environment },
+    environment: { ULLAGE_SERVER: given('ULLAGE_PROGRAM'), XDG_DATA_HOME: data, ...stand.begun.environment },
     // A terminal that is taken for a server's would be announced over the page.
     settings: { ...READABLE, 'remote.autoForwardPorts': false, 'ullage.followAgents': 'on', 'workbench.colorTheme': 'Default Dark Modern' },
   });
@@ -64,7 +72,7 @@ for (const { id, name, brief, opens } of AGENTS) {
     test('the status bar has the figure that the agent has itself', async () => {
       terminal = await Terminal.open(vscode, opens, `sh ${agent.script}`);
       await terminal.shows(new RegExp(agent.ready), START_PATIENCE);
-      used = await ask('Which port is it?');
+      used = await ask(`Which port is it? ${RULE}`);
       await vscode.reads(new RegExp(`${brief} `));
       await vscode.shot(`${brief} figure`);
     });
@@ -89,6 +97,22 @@ for (const { id, name, brief, opens } of AGENTS) {
       await marker(1);
       await isShown(asked + 1);
       await vscode.shot(`${brief} compacted`);
+    });
+
+    test('its marker says what a hook gave back to it', { skip: name !== 'Claude Code' && 'Ullage is not added to it' }, async () => {
+      const receipt = vscode.context.locator('.given').first();
+      // What was left out, and given back, is looked for when the marker is opened.
+      await until('the receipt', async () => {
+        if (!(await receipt.isVisible())) await vscode.context.locator('.marker .marker-head').first().click();
+        return receipt.waitFor({ timeout: 5_000 }).then(() => true, () => false);
+      });
+      await receipt.locator('summary', { hasText: /Given back: 1 constraint.*, [\d,]+ tokens/ }).click();
+      await receipt.locator('.given-text', { hasText: RULE }).waitFor();
+      await vscode.shot(`${brief} given back`);
+      // Folded again, the conversation is followed at its end.
+      await vscode.context.locator('.marker .marker-head').first().click();
+      await receipt.waitFor({ state: 'hidden' });
+      await vscode.context.locator('.conversation').evaluate((list) => { list.scrollTop = list.scrollHeight; });
     });
 
     test('Compact sends the command to the terminal in which the agent runs', async () => {

@@ -135,7 +135,7 @@ test('what was given back is shown where nothing is listed as left out, too', ()
 
 const nothing = { counts: {}, entries: [], brief: '', terminal: null };
 test.each([
-  ['nothing left out', { ...known, ...nothing }, 'Left out: nothing that was looked for.'],
+  ['nothing left out', { ...known, ...nothing }, 'Nothing that Ullage looks for was left out: no rule, error, file or command.'],
   ['a summary that cannot be read', { ...known, ...nothing, readable: false }, 'The summary is encrypted, so nobody but its provider knows what it leaves out.'],
   ['a failure', { ...known, ...nothing, error: 'no such edit' }, 'What was left out could not be found: no such edit'],
 ])('%s is said in words', (_, lost, text) => {

@@ -43,10 +43,13 @@ function drawKind(key: string, kind: string, { counts, entries }: Lost, context:
   return element;
 }
 
-function drawEntry({ text, detail, index }: Lost['entries'][number], { actions }: RowContext): HTMLElement {
+/** The kinds that are read as code, from left to right. */
+const CODE: ReadonlySet<string> = new Set(['command', 'path']);
+
+function drawEntry({ kind, text, detail, index }: Lost['entries'][number], { actions }: RowContext): HTMLElement {
   const number = index + 1;
   const reference = button('.link.number-link', { title: `Show message #${number}` }, () => { actions.showNumber(number); }, `#${number}`);
-  return h('li', { dir: 'auto' }, text, detail !== '' && h('span.note', {}, detail), ' ', reference);
+  return h('li', { dir: CODE.has(kind) ? 'ltr' : 'auto' }, CODE.has(kind) ? h('code', {}, text) : text, detail !== '' && h('span.note', {}, detail), ' ', reference);
 }
 
 function drawActions(editId: string, { brief, terminal }: Lost, { actions }: RowContext): Child {

@@ -22,7 +22,7 @@ export function lostWords({ error, readable, counts }: Pick<Lost, 'error' | 'rea
   if (error !== '') return `What was left out could not be found: ${error}`;
   if (!readable) return 'The summary is encrypted, so nobody but its provider knows what it leaves out.';
   const kinds = Object.entries(counts).map(([kind, count]) => counted(kind, count));
-  return kinds.length === 0 ? 'Left out: nothing that was looked for.' : `Left out: ${kinds.join(', ')}`;
+  return kinds.length === 0 ? 'Nothing that Ullage looks for was left out: no rule, error, file or command.' : `Left out: ${kinds.join(', ')}`;
 }
 
 /** Returns `Given back: 3 constraints, 11 files, 1,204 tokens`. */
