@@ -1,6 +1,7 @@
 """A session's folder as tools may see it: paths that stay inside it, and the files worth listing."""
 
 import os
+import stat
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from itertools import islice
@@ -34,15 +35,28 @@ def resolve_inside(cwd: str, path: str) -> Path:
 
 
 def walk_files(root: Path, cwd: str) -> Iterator[Path]:
-    """Yields the files in a folder and its subfolders, sorted by name, without the folders of `SKIPPED`. Files whose
-    link leads out of `cwd` are left out, and folders that are links are not entered."""
+    """Yields the plain files in a folder and its subfolders, sorted by name, without the folders of `SKIPPED`. Pipes,
+    devices and sockets are left out, because reading one may never end. Files whose link leads out of `cwd` or nowhere
+    are left out, and folders that are links are not entered."""
     inside = Path(cwd).resolve()
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
         for name in sorted(files):
             path = Path(folder, name)
-            if path.resolve().is_relative_to(inside):
+            if _is_plain(path, inside):
                 yield path
+
+
+def _is_plain(path: Path, inside: Path) -> bool:
+    try:
+        mode = path.lstat().st_mode
+        if not stat.S_ISLNK(mode):
+            return stat.S_ISREG(mode)
+        target = path.resolve(strict=True)
+        return target.is_relative_to(inside) and target.is_file()
+    # RuntimeError: links that lead to each other, before Python 3.13.
+    except (OSError, RuntimeError):
+        return False
 
 
 _MOST = 500

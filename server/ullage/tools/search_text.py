@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
 from ullage.tools.folder import resolve_inside, walk_files
+from ullage.tools.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,12 +62,12 @@ def _compile(pattern: str) -> "Pattern[str]":
 
 def _matches(path: Path, root: Path, pattern: "Pattern[str]", deadline: float) -> Iterator[str]:
     try:
-        if time.monotonic() > deadline or path.stat().st_size > _MOST_BYTES:
+        if time.monotonic() > deadline:
             return
-        data = path.read_bytes()
+        data = read_plain(root, path, _MOST_BYTES + 1)
     except OSError:
         return
-    if b"\0" in data[:8_192]:
+    if len(data) > _MOST_BYTES or b"\0" in data[:8_192]:
         return
     name = path.relative_to(root).as_posix()
     for number, line in enumerate(data.decode(errors="replace").splitlines(), start=1):
