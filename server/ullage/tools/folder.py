@@ -16,19 +16,28 @@ SKIPPED = frozenset(
     {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache", ".ruff_cache"}
 )
 
+# Characters: Linux's PATH_MAX, the longest of any system. It also keeps an error that repeats the path short.
+_LONGEST_PATH = 4_096
+
 
 def resolve_inside(cwd: str, path: str) -> Path:
     """Returns the absolute path of `path`, which is relative to the folder `cwd`, with links followed. The file need
-    not exist. Raises `InvalidRequest` if the result is not inside `cwd`, or if `cwd` is not a folder."""
-    if not cwd or not Path(cwd).is_dir():
-        raise InvalidRequest("this session has no folder, so there are no files to look at")
+    not exist. Raises `InvalidRequest` if the result is not inside `cwd`, if the system cannot follow the path, or if
+    `cwd` is not a folder."""
     if "\0" in path:
         raise InvalidRequest("a path cannot hold a NUL character")
-    root = Path(cwd).resolve()
+    if len(path) > _LONGEST_PATH:
+        raise InvalidRequest(f"a path of {len(path):,} characters is too long; at most {_LONGEST_PATH:,} are possible")
     try:
+        if not cwd or not Path(cwd).is_dir():
+            raise InvalidRequest("this session has no folder, so there are no files to look at")
+        root = Path(cwd).resolve()
         found = (root / path).resolve()
+        # Asks the system, which may refuse the path, for example because a name in it is too long.
+        found.exists()
+    # RuntimeError: links that lead to each other, before Python 3.13.
     except (OSError, RuntimeError) as error:
-        raise InvalidRequest(f"{path!r} cannot be followed: {error}") from error
+        raise InvalidRequest(f"{path!r} cannot be followed: {getattr(error, 'strerror', None) or error}") from error
     if not found.is_relative_to(root):
         raise InvalidRequest(f"{path!r} is outside the session's folder {root}; only what is inside can be read")
     return found

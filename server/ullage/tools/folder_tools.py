@@ -68,7 +68,9 @@ def _reading(open_text: OpenText) -> Callable[[Call, ReadFileInput], Awaitable[s
     async def run(call: Call, given: ReadFileInput) -> str:
         path = await asyncio.to_thread(find_file, call.cwd, given.path)
         text = await open_text(call.session_id, str(path))
-        return show_lines(await asyncio.to_thread(read_text, path, given.path) if text is None else text, given)
+        return show_lines(
+            await asyncio.to_thread(read_text, call.cwd, path, given.path) if text is None else text, given
+        )
 
     return run
 

@@ -9,7 +9,9 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 # O_PATH opens a folder that may be entered but not listed, as a path through it does.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_FOLLOW
 # Without O_NONBLOCK, opening a named pipe would wait for its writer.
-_FILE = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+_FILE = (
+    os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+)
 _BY_DESCRIPTOR = bool(_NO_FOLLOW) and os.open in os.supports_dir_fd
 
 

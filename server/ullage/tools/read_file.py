@@ -6,12 +6,15 @@ from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
 from ullage.tools.folder import resolve_inside
+from ullage.tools.plain_file import read_plain
 
 # About 25,000 tokens; a model that needs more asks for the lines it needs.
 _MOST_CHARS = 100_000
 _MOST_LINES = 2_000
 # A longer line is data, not text.
 _LONGEST_LINE = 2_000
+# Some 100,000 lines. A larger file would take as many times its size in memory as it has short lines.
+_MOST_BYTES = 10_000_000
 
 
 class ReadFileInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,16 +34,19 @@ def find_file(cwd: str, name: str) -> Path:
     return path
 
 
-def read_text(path: Path, name: str) -> str:
-    """Returns the file's text; bytes that are not UTF-8 are replaced. `name` is the file's name in errors. Raises
-    `InvalidRequest` if the file cannot be read or its beginning holds a NUL byte."""
+def read_text(cwd: str, path: Path, name: str) -> str:
+    """Returns the file's text; bytes that are not UTF-8 are replaced. Of a file larger than 10 MB the text of the first
+    10 MB is returned, and a last line that says so. `name` is the file's name in errors. Raises `InvalidRequest` if the
+    file cannot be read or its beginning holds a NUL byte."""
     try:
-        data = path.read_bytes()
+        data = read_plain(Path(cwd).resolve(), path, _MOST_BYTES + 1)
     except OSError as error:
         raise InvalidRequest(f"{name!r} cannot be read: {error.strerror or error}") from error
     if b"\0" in data[:8_192]:
-        raise InvalidRequest(f"{name!r} is not a text file ({len(data):,} bytes)")
-    return data.decode(errors="replace")
+        raise InvalidRequest(f"{name!r} is not a text file")
+    if len(data) <= _MOST_BYTES:
+        return data.decode(errors="replace")
+    return f"{data[:_MOST_BYTES].decode(errors='replace')}\n[only the first {_MOST_BYTES:,} bytes of the file are read]"
 
 
 def show_lines(text: str, given: ReadFileInput) -> str:

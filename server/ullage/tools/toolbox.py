@@ -60,7 +60,7 @@ def _about_recall(given: dict[str, Any]) -> ToolAbout:
 
 class LocalToolbox:
     """Ullage's own tools, for the service's toolbox port: finds the tool of a call and runs the call. An unknown tool
-    or a `UllageError` gives a result with `is_error`, which the model reads."""
+    or a failing one gives a result with `is_error`, which the model reads."""
 
     def __init__(self, memories: Memories, recall: Recall, open_text: OpenText) -> None:
         tools = (*folder_tools(open_text), memory_tool(memories), recall_tool(recall))
@@ -81,5 +81,6 @@ class LocalToolbox:
             return ToolOutcome(text=f"There is no tool {use.name!r}; there are {known}.", is_error=True)
         try:
             return await tool.run(Call(session_id=session_id, cwd=cwd, input=use.input))
-        except UllageError as error:
+        # OSError: what the system refuses has no other reader than the model, and must not end the turn.
+        except (UllageError, OSError) as error:
             return ToolOutcome(text=str(error), is_error=True)

@@ -67,3 +67,41 @@ async def test_a_pipe_that_is_named_is_not_read(project: Path, pipe: Path, name:
 def test_a_pipe_that_takes_a_files_place_after_the_check_is_not_waited_for(project: Path, pipe: Path) -> None:
     with pytest.raises(OSError, match="plain"):
         read_plain(project.resolve(), pipe.resolve(), 100)
+
+
+async def test_a_huge_file_is_read_in_part_and_says_so(project: Path) -> None:
+    path = project / "huge.log"
+    path.write_bytes(b"a line\n" * 2_000)
+    with path.open("r+b") as file:
+        # Sparse: it takes no room on the disk, but 3 GB in memory if it is read whole.
+        file.truncate(3_000_000_000)
+    assert "     1\ta line\n" in (await use(project, "read_file", path="huge.log", line_count=5)).text
+    end = await use(project, "read_file", path="huge.log", start_line=2_001)
+    assert end.text.endswith("[only the first 10,000,000 bytes of the file are read]")
+    assert (await use(project, "search_text", pattern="a line")).text == "[No line matches.]"
+
+
+@needs_links
+@pytest.mark.parametrize("name", ["read_file", "search_text", "list_files"])
+async def test_links_that_lead_to_each_other_are_passed_over(project: Path, name: str) -> None:
+    (project / "one").symlink_to("other")
+    (project / "other").symlink_to("one")
+    pattern = {"pattern": "def"} if name == "search_text" else {}
+    named = await use(project, name, path="one", **pattern)
+    assert named.is_error
+    assert name == "read_file" or "app.py" in (await use(project, name, **pattern)).text
+
+
+@pytest.mark.parametrize("name", ["read_file", "search_text", "list_files"])
+@pytest.mark.parametrize("path", ["n" * 5_000, "a/" * 3_000])
+async def test_a_path_longer_than_the_system_allows_is_refused_in_words(project: Path, name: str, path: str) -> None:
+    pattern = {"pattern": "def"} if name == "search_text" else {}
+    outcome = await use(project, name, path=path, **pattern)
+    assert outcome.is_error or outcome.text == "[No line matches.]"
+    assert len(outcome.text) < 10_000
+
+
+@needs_links
+async def test_a_folder_with_links_that_may_not_be_read_is_listed() -> None:
+    outcome = await use(Path("/proc/self"), "list_files", pattern="status")
+    assert "status" in outcome.text or outcome.text == "[No file matches.]"
