@@ -16,6 +16,8 @@ Share = Annotated[float, Meta(gt=0, lt=1)]
 Tokens = Annotated[int, Meta(gt=0)]
 # A project must not decide these for the user who opens it: editors take such a setting from trusted folders only.
 _RESTRICTED = {"restricted": True}
+# The fields of `ContextSettings` with that mark, by their names in JSON. A transcript must not decide them either.
+RESTRICTED = frozenset({"privatePatterns", "trustedFolders"})
 
 
 class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -7,7 +7,8 @@ from ullage.formats.parsing import Document
 from ullage.formats.transcripts.format import Format
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
 from ullage.model.errors import UnreadableTranscript
-from ullage.model.events import Event, MessageAppended, Record, SessionCreated, SessionForked
+from ullage.model.events import Event, MessageAppended, Record, SessionConfigured, SessionCreated, SessionForked
+from ullage.model.settings import RESTRICTED
 
 NAME = "ullage"
 # Increased when a reader of the previous version could not read the file.
@@ -41,7 +42,8 @@ def matches(document: Document) -> bool:
 
 
 def read(document: Document) -> ImportedTranscript:
-    """Reads all events of an export except those that begin a log, because the import makes its own.
+    """Reads all events of an export except those that begin a log, because the import makes its own. Of a session's own
+    settings, those of `RESTRICTED` are left out.
 
     Raises `UnreadableTranscript` if the export has a newer version or contains no message.
     """
@@ -55,6 +57,11 @@ def read(document: Document) -> ImportedTranscript:
             reason = line.problem or f"not a record: {error}"
             skipped.append(SkippedLine(line=line.number, reason=reason, expected=line.comment))
             continue
+        if isinstance(event, SessionConfigured):
+            event, refused = _without_restricted(event)
+            if refused:
+                reason = f"a transcript may not set {' and '.join(refused)}"
+                skipped.append(SkippedLine(line=line.number, reason=reason, expected=False))
         if isinstance(event, SessionCreated):
             header = _fill(header, event)
         elif not isinstance(event, SessionForked):
@@ -69,6 +76,14 @@ def read(document: Document) -> ImportedTranscript:
         title=header.title,
         skipped=tuple(skipped),
     )
+
+
+def _without_restricted(event: SessionConfigured) -> tuple[SessionConfigured, list[str]]:
+    """Returns the event without the settings that only the user may decide, and those settings' names: whoever wrote
+    the file could otherwise trust a folder, or have expressions run on every text."""
+    refused = sorted(RESTRICTED & event.context.keys())
+    kept = {name: value for name, value in event.context.items() if name not in RESTRICTED}
+    return SessionConfigured(context=kept), refused
 
 
 def _read_header(document: Document) -> Header:
