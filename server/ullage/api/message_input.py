@@ -9,7 +9,7 @@ from ullage.formats.message_checks import is_chat
 from ullage.formats.provider import Provider, read_messages
 from ullage.model.blocks import Block, Provided, TextBlock
 from ullage.model.errors import InvalidRequest
-from ullage.model.json_values import JsonObject, as_objects
+from ullage.model.json_values import MOST_LEVELS, JsonObject, as_objects, is_too_deep
 from ullage.model.message import Message, Role
 from ullage.service.ports.ports import Ports
 
@@ -39,7 +39,8 @@ class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def to_message(self, ports: Ports, place: str) -> Message:
         """Returns the message with id and timestamp set. Raises `InvalidRequest`, whose text begins with `place`, if it
-        is not a message of Anthropic's or OpenAI's format or with Ullage's own blocks."""
+        is not a message of Anthropic's or OpenAI's format or with Ullage's own blocks, or is nested too deeply."""
+        require_shallow(place, [*(self.content or ()), *(self.tool_calls or ()), self.function_call, self.audio])
         fields: JsonObject = msgspec.to_builtins(self)
         if isinstance(self.content, str) and self.role in _ROLES and fields.keys() <= _PLAIN_FIELDS:
             # All formats agree on a plain text, so that no reader is needed.
@@ -65,6 +66,13 @@ class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
             timestamp=ports.clock.now() if self.timestamp is None else self.timestamp,
             provided=provided,
         )
+
+
+def require_shallow(place: str, values: list[Any]) -> None:
+    """Raises `InvalidRequest`, whose text begins with `place`, if a value is nested in more than `MOST_LEVELS` levels.
+    A recursion through it would fail wherever the session is read."""
+    if is_too_deep(values):
+        raise InvalidRequest(f"{place}: at most {MOST_LEVELS} levels of objects and lists in one another are possible")
 
 
 def _is_own(block: JsonObject) -> bool:

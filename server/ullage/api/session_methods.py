@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from ullage.api.client_input import read_prompt
-from ullage.api.message_input import MessageInput
+from ullage.api.message_input import MessageInput, require_shallow
 from ullage.api.values import SessionResult, UsageResult, session_result, usage_result
 from ullage.formats.parsing import Document, parse_document
 from ullage.formats.provider_usage import convert_usage
@@ -199,6 +199,7 @@ class Nothing(Struct, frozen=True, kw_only=True):
 
 
 async def new_session(workspace: Workspace, params: NewSessionParams) -> SessionResult:
+    require_shallow("tools", [tool.input_schema for tool in params.tools])
     created = SessionCreated(cwd=params.cwd, model=params.model, title=params.title)
     return await session_result(sessions.new_session(workspace, created, params.system, params.tools, params.context))
 
@@ -253,6 +254,7 @@ async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
     if params.model is not None:
         sessions.change_model(conversation, params.model)
     if params.tools is not None:
+        require_shallow("tools", [tool.input_schema for tool in params.tools])
         sessions.declare_tools(conversation, params.tools)
     messages = tuple(given.to_message(workspace.ports, f"messages[{at}]") for at, given in enumerate(params.messages))
     usage = convert_usage(params.usage) if params.usage is not None else None

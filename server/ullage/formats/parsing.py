@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.model.json_values import JsonObject, as_list, as_object, as_text
+from ullage.model.json_values import MOST_LEVELS, JsonObject, as_list, as_object, as_text, flatten_depths
 
 # In parsed JSON a lone surrogate can only come from such an escape, so only input with an escape is searched for one.
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -89,8 +89,16 @@ def parse_json(data: bytes) -> tuple[Any, str]:
     nothing.
 
     Values that msgspec could not write again are replaced: bad UTF-8 and lone surrogates by U+FFFD, NaN and infinities
-    by null, integers beyond 64 bits by floats.
+    by null, integers beyond 64 bits by floats. What is nested in more than `MOST_LEVELS` levels becomes text.
     """
+    value, problem = _parse_quickly(data)
+    # Hardly any line has as many brackets, so that hardly any is searched.
+    if data.count(b"{") + data.count(b"[") > MOST_LEVELS:
+        flatten_depths(value)
+    return value, problem
+
+
+def _parse_quickly(data: bytes) -> tuple[Any, str]:
     if _MANY_DIGITS not in data.translate(_ONE_DIGIT):
         try:
             # Five times as fast as the standard library, but it refuses all of these.
@@ -103,11 +111,11 @@ def parse_json(data: bytes) -> tuple[Any, str]:
 def _parse_slowly(data: bytes) -> tuple[Any, str]:
     try:
         value = json.loads(data.decode("utf-8", "replace"), parse_int=_parse_int, parse_constant=lambda _: None)
+        return (_clean_value(value) if _SURROGATE_ESCAPE.search(data) else value), ""
     except json.JSONDecodeError as error:
         return None, f"not JSON: {error.msg} at character {error.pos}"
     except RecursionError:
         return None, "not JSON: nested too deeply"
-    return (_clean_value(value) if _SURROGATE_ESCAPE.search(data) else value), ""
 
 
 def _parse_int(digits: str) -> int | float:

@@ -12,6 +12,9 @@ import msgspec
 
 JsonObject = dict[str, Any]
 T = TypeVar("T")
+# Levels of objects and lists in one another. Deeper values come from an attack or a fault. Python's recursion ends at
+# 1,000 calls, and a step through a value takes up to three.
+MOST_LEVELS = 200
 
 
 def encode_json(value: object) -> bytes:
@@ -38,6 +41,42 @@ def _decode_slowly(data: bytes, kind: type[T], error: msgspec.DecodeError) -> T:
         return msgspec.convert(json.loads(data), kind)
     except ValueError:
         raise error from None
+
+
+def is_too_deep(value: object) -> bool:
+    """Returns whether the value has more than `MOST_LEVELS` levels of objects and lists in one another."""
+    return any(map(_containers, _deepest(value)))
+
+
+def flatten_depths(value: object) -> None:
+    """Replaces, in the value itself, each object or list below `MOST_LEVELS` levels by a text: its JSON."""
+    for container in _deepest(value):
+        places: list[tuple[Any, Any]] = [*container.items()] if isinstance(container, dict) else [*enumerate(container)]
+        for place, inner in places:
+            if isinstance(inner, dict | list):
+                container[place] = _json_text(cast("Any", inner))
+
+
+def _deepest(value: object) -> list["dict[Any, Any] | list[Any]"]:
+    """Returns the objects and lists of the last level that is allowed."""
+    level = _containers([value])
+    for _ in range(MOST_LEVELS - 1):
+        if not level:
+            break
+        level = [inner for outer in level for inner in _containers(outer)]
+    return level
+
+
+def _containers(outer: Any) -> list[Any]:
+    values: list[Any] = [*outer.values()] if isinstance(outer, dict) else outer
+    return [inner for inner in values if isinstance(inner, dict | list)]
+
+
+def _json_text(value: object) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (RecursionError, UnicodeEncodeError):
+        return "[nested too deeply]"
 
 
 def as_object(value: Any) -> JsonObject:

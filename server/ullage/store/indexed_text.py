@@ -57,10 +57,13 @@ def _block_text(block: Block) -> str:
 
 def _leaves(value: Any) -> Iterator[str]:
     """Yields the values in a tool's input as text, without the keys. Keys repeat with every call and would outweigh the
-    values."""
-    if isinstance(value, dict):
-        yield from _leaves([*cast("dict[str, Any]", value).values()])
-    elif isinstance(value, list):
-        yield from (leaf for item in cast("list[Any]", value) for leaf in _leaves(item))
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield str(value)
+    values. However deep the input is nested, this must not fail: no session could be searched any more."""
+    waiting = [value]
+    while waiting:
+        next_value = waiting.pop()
+        if isinstance(next_value, dict):
+            waiting += reversed([*cast("dict[str, Any]", next_value).values()])
+        elif isinstance(next_value, list):
+            waiting += reversed(cast("list[Any]", next_value))
+        elif isinstance(next_value, str | int | float) and not isinstance(next_value, bool):
+            yield str(next_value)

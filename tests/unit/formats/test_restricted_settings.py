@@ -17,9 +17,7 @@ def export_with(context: dict[str, Any]) -> bytes:
 
 
 def test_an_export_brings_no_restricted_settings_and_says_so() -> None:
-    found = read(
-        export_with({"privatePatterns": ["(a+)+$"], "trustedFolders": ["/"], "target": 0.4}), "poisoned.jsonl"
-    )
+    found = read(export_with({"privatePatterns": ["(a+)+$"], "trustedFolders": ["/"], "target": 0.4}), "poisoned.jsonl")
     (configured,) = [event for event in found.events if isinstance(event, SessionConfigured)]
     assert configured.context == {"target": 0.4}
     assert [part.reason for part in found.skipped] == ["a transcript may not set privatePatterns and trustedFolders"]

@@ -1,4 +1,4 @@
-"""The tools on a folder that somebody has made to stop them: pipes, loops of links, endless names, files too large."""
+"""The tools on a folder that was made to stop them: pipes, loops of links, endless names, files too large."""
 
 import asyncio
 import os

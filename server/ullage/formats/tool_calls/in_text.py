@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ullage.model.answer import Fragment, TextDelta, ToolInputDelta, ToolUseEnd, ToolUseStart
 from ullage.model.blocks import ToolUseBlock
-from ullage.model.json_values import as_object, as_text
+from ullage.model.json_values import as_object, as_text, is_too_deep
 from ullage.model.message import ToolDefinition
 
 CUT_OFF = "it was cut off before its end"
@@ -181,11 +181,12 @@ class ParameterTypes:
         """Returns the value that a model wrote as `text` for a parameter: decoded as JSON if the parameter's type is
         not a string.
 
-        Text that isn't JSON stays text, so that the tool can refuse it.
+        Text that isn't JSON, or is nested too deeply, stays text, so that the tool can refuse it.
         """
         if self._types.get(tool, {}).get(parameter) not in _AS_JSON:
             return text
         try:
-            return msgspec.json.decode(text.strip())
-        except msgspec.DecodeError:
+            value = msgspec.json.decode(text.strip())
+        except (msgspec.DecodeError, RecursionError):
             return text
+        return text if is_too_deep(value) else value

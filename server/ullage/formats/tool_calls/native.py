@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from ullage.model.answer import Fragment, ToolInputDelta, ToolUseEnd, ToolUseStart
-from ullage.model.json_values import as_object
+from ullage.model.json_values import as_object, flatten_depths
 
 
 class NativeCalls:
@@ -45,7 +45,8 @@ class NativeCalls:
 def _whole(start: ToolUseStart, text: str) -> ToolUseEnd:
     try:
         value: Any = msgspec.json.decode(text) if text.strip() else {}
-    except msgspec.DecodeError as error:
+        flatten_depths(value)
+    except (msgspec.DecodeError, RecursionError) as error:
         return ToolUseEnd(id=start.id, name=start.name, input={}, error=f"it is not JSON ({error})")
     if not isinstance(value, dict):
         return ToolUseEnd(id=start.id, name=start.name, input={}, error="it is not a JSON object")

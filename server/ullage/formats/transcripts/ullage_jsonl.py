@@ -79,8 +79,8 @@ def read(document: Document) -> ImportedTranscript:
 
 
 def _without_restricted(event: SessionConfigured) -> tuple[SessionConfigured, list[str]]:
-    """Returns the event without the settings that only the user may decide, and those settings' names: whoever wrote
-    the file could otherwise trust a folder, or have expressions run on every text."""
+    """Returns the event without the settings that only the user may decide, and those settings' names: the writer
+    of the file could otherwise trust a folder, or have expressions run on every text."""
     refused = sorted(RESTRICTED & event.context.keys())
     kept = {name: value for name, value in event.context.items() if name not in RESTRICTED}
     return SessionConfigured(context=kept), refused

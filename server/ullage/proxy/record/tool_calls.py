@@ -18,7 +18,7 @@ from ullage.agents.tools import (
     value_of,
 )
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.json_values import as_list, as_object, as_objects, as_text
+from ullage.model.json_values import as_list, as_object, as_objects, as_text, is_too_deep
 from ullage.proxy.record.terminals import Terminals
 
 _ENDED = {"completed": False, "failed": True}
@@ -74,7 +74,8 @@ class CallState(Struct, frozen=True, kw_only=True):
         return ACP_KINDS.get(as_text(self.fields.get("kind")))
 
     def _given(self) -> dict[str, Any]:
-        return dict(as_object(self.fields.get("rawInput")))
+        given = dict(as_object(self.fields.get("rawInput")))
+        return {"rawInput": "[nested too deeply]"} if is_too_deep(given) else given
 
     def _input(self) -> dict[str, Any]:
         given = self._given()
