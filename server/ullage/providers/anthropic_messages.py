@@ -1,6 +1,5 @@
 """Anthropic's Messages API through the official SDK. Imported when the provider is first used."""
 
-import json
 from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 from typing import Any
@@ -23,11 +22,13 @@ from ullage.model.answer import (
     ThinkingDelta,
     UsageDelta,
 )
+from ullage.model.errors import AnswerBroken
 from ullage.model.json_values import as_object
 from ullage.model.message import Message, Role
 from ullage.model.settings import ProviderSettings
 from ullage.providers.anthropic_context import LEAST_COMPACTED, applied, clearing, compaction, compactions
-from ullage.providers.failures import Refusal, translate_connection, translate_nonsense, translate_refusal
+from ullage.providers.bounded_response import ACCEPTED, bound_response
+from ullage.providers.failures import SHAPES, Refusal, translate_connection, translate_nonsense, translate_refusal
 from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
 
@@ -55,6 +56,7 @@ def make_client(settings: ProviderSettings, key: str) -> anthropic.AsyncAnthropi
         base_url=settings.base_url or None,
         max_retries=0,
         timeout=httpx2.Timeout(settings.timeout, connect=min(10.0, settings.timeout)),
+        http_client=anthropic.DefaultAsyncHttpxClient(headers=ACCEPTED, event_hooks={"response": [bound_response]}),
     )
 
 
@@ -100,9 +102,10 @@ class AnthropicProvider:
         return await self._client.messages.create(stream=True, **body)
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
+        body = _body(request)
         with self._translated():
-            counted = await self._client.messages.count_tokens(**_body(request))
-        return counted.input_tokens
+            counted = await self._client.messages.count_tokens(**body)
+            return counted.input_tokens
 
     async def check(self, model: str) -> str:
         with self._translated():
@@ -131,9 +134,11 @@ class AnthropicProvider:
             # Without the SDK's error as the cause, because that error repeats the answer unredacted.
             raise translate_refusal(self._name, refusal) from None
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:
+            if isinstance(error.__cause__, AnswerBroken):
+                raise translate_nonsense(self._name, error.__cause__) from None
             raise translate_connection(self._name, str(self._client.base_url), error) from error
-        except (anthropic.APIError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise translate_nonsense(self._name, error) from error
+        except (anthropic.APIError, AnswerBroken, *SHAPES) as error:
+            raise translate_nonsense(self._name, error, self._client.api_key or "") from None
 
 
 def _body(request: ModelRequest) -> dict[str, Any]:

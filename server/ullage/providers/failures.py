@@ -34,6 +34,8 @@ _MEND_THEMSELVES = (408, 409)
 _LONGEST = 300
 # Shorter keys are placeholders for servers that need none; removing them from messages would remove ordinary words.
 _SHORTEST_KEY = 8
+# What the SDKs' lenient types and our readers raise for JSON of another shape; `ValueError` is also bad JSON or UTF-8.
+SHAPES = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
@@ -52,7 +54,7 @@ def translate_refusal(provider: str, refusal: Refusal) -> ProviderError:
     name in the error's text. An error that waiting may cure is a `ProviderUnavailable`."""
     status, kind = refusal.status, refusal.kind
     answered = status if status >= 400 else "with an error"
-    text = f"{provider} answered {answered}: {_short(_without_key(refusal)) or kind}"
+    text = f"{provider} answered {answered}: {_short(_hidden(refusal.message, refusal.key)) or kind}"
     if status in (401, 403) or kind in ("authentication_error", "permission_error"):
         return AuthenticationFailed(f"{text}. Check the key; `ullage doctor` tells where it is taken from.")
     if kind in _NO_CREDIT:
@@ -76,9 +78,17 @@ def translate_connection(provider: str, address: str, error: Exception) -> Provi
     return ProviderUnavailable(f"{provider} at {address}: {_short(str(error)) or type(error).__name__}")
 
 
-def translate_nonsense(provider: str, error: Exception) -> AnswerBroken:
-    """Returns Ullage's error for an answer that breaks the provider's protocol, such as one that is not JSON."""
-    what = "is not JSON" if isinstance(error, json.JSONDecodeError) else _short(str(error))
+def translate_nonsense(provider: str, error: Exception, key: str = "") -> AnswerBroken:
+    """Returns Ullage's error for an answer that breaks the provider's protocol, such as one that is not JSON. `key` is
+    the key that was sent, which the answer may repeat."""
+    if isinstance(error, AnswerBroken):
+        return error if str(error).startswith(provider) else AnswerBroken(f"{provider}: {error}")
+    if isinstance(error, json.JSONDecodeError):
+        what = "is not JSON"
+    elif isinstance(error, AttributeError | KeyError | TypeError):
+        what = "has not the shape that its protocol asks for"
+    else:
+        what = _short(_hidden(str(error), key))
     return AnswerBroken(f"{provider}'s answer cannot be read: {what}")
 
 
@@ -98,10 +108,8 @@ def _is_too_long(refusal: Refusal) -> bool:
     return refusal.status in (0, 200, 400) and any(phrase in text for phrase in _TOO_LONG)
 
 
-def _without_key(refusal: Refusal) -> str:
-    if len(refusal.key) < _SHORTEST_KEY:
-        return refusal.message
-    return refusal.message.replace(refusal.key, "[key]")
+def _hidden(text: str, key: str) -> str:
+    return text if len(key) < _SHORTEST_KEY else text.replace(key, "[key]")
 
 
 def _short(text: str) -> str:

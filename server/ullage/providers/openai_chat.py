@@ -50,9 +50,9 @@ class OpenAIChatProvider:
         return ProviderCapabilities()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
-        reader = _ChunkReader()
+        body, reader = self._body(request), _ChunkReader()
         with translated(self._name, self._client):
-            chunks = await self._client.chat.completions.create(stream=True, **self._body(request))
+            chunks = await self._client.chat.completions.create(stream=True, **body)
             async with chunks:
                 async for chunk in chunks:
                     for fragment in reader.read(chunk):

@@ -1,15 +1,16 @@
 """OpenAI's SDK: its client, and the conversion of its exceptions to our errors. Imported when a provider that needs
 it is first used."""
 
-import json
 from collections.abc import Generator
 from contextlib import contextmanager
 
 import httpx2
 import openai
 
+from ullage.model.errors import AnswerBroken
 from ullage.model.settings import ProviderSettings
-from ullage.providers.failures import Refusal, translate_connection, translate_nonsense, translate_refusal
+from ullage.providers.bounded_response import ACCEPTED, bound_response
+from ullage.providers.failures import SHAPES, Refusal, translate_connection, translate_nonsense, translate_refusal
 
 
 def make_client(settings: ProviderSettings, key: str) -> openai.AsyncOpenAI:
@@ -20,6 +21,7 @@ def make_client(settings: ProviderSettings, key: str) -> openai.AsyncOpenAI:
         base_url=settings.base_url or None,
         max_retries=0,
         timeout=httpx2.Timeout(settings.timeout, connect=min(10.0, settings.timeout)),
+        http_client=openai.DefaultAsyncHttpxClient(headers=ACCEPTED, event_hooks={"response": [bound_response]}),
     )
 
 
@@ -44,11 +46,14 @@ def translated(name: str, client: openai.AsyncOpenAI) -> Generator[None]:
         # Without the SDK's error as the cause, because that error repeats the answer unredacted.
         raise translate_refusal(name, refusal) from None
     except (openai.APIConnectionError, httpx2.TransportError) as error:
+        if isinstance(error.__cause__, AnswerBroken):
+            raise translate_nonsense(name, error.__cause__) from None
         raise translate_connection(name, str(client.base_url), error) from error
     except openai.APIError as error:
         # An error event in the middle of a stream.
+        kind = error.code or error.type or ""
         raise translate_refusal(
-            name, Refusal(status=0, kind=error.code or error.type or "", message=error.message)
-        ) from error
-    except (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise translate_nonsense(name, error) from error
+            name, Refusal(status=0, kind=str(kind), message=str(error.message), key=client.api_key)
+        ) from None
+    except (openai.OpenAIError, AnswerBroken, *SHAPES) as error:
+        raise translate_nonsense(name, error, client.api_key) from None

@@ -60,7 +60,7 @@ class OpenAIResponsesProvider:
             return
         limit = max(_LEAST_OUTPUT, request.max_tokens)
         body: dict[str, Any] = {**self._body(request), "max_output_tokens": limit, "store": False}
-        reader = _EventReader(self._name)
+        reader = _EventReader(self._name, self._client.api_key)
         with translated(self._name, self._client):
             events = await self._client.responses.create(stream=True, **body)
             async with events:
@@ -69,9 +69,10 @@ class OpenAIResponsesProvider:
                         yield fragment
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
+        body = self._body(request)
         with translated(self._name, self._client):
-            counted = await self._client.responses.input_tokens.count(**self._body(request))
-        return counted.input_tokens
+            counted = await self._client.responses.input_tokens.count(**body)
+            return counted.input_tokens
 
     async def check(self, model: str) -> str:
         with translated(self._name, self._client):
@@ -89,8 +90,8 @@ class OpenAIResponsesProvider:
             compacted = await self._client.responses.compact(
                 model=request.model, input=cast("Any", written.input), instructions=written.instructions
             )
-        sealed = [item.encrypted_content for item in compacted.output if item.type == "compaction"]
-        usage = UsageDelta(usage=convert_usage(compacted.usage.model_dump(exclude_none=True)))
+            sealed = [item.encrypted_content for item in compacted.output if item.type == "compaction"]
+            usage = UsageDelta(usage=convert_usage(compacted.usage.model_dump(exclude_none=True)))
         made = [CompactionSealed(data=data) for data in sealed[-1:]]
         return [*made, usage, Finished(stop_reason=StopReason.END_TURN)]
 
@@ -110,8 +111,9 @@ class OpenAIResponsesProvider:
 class _EventReader:
     """Converts the events of one streamed answer to fragments."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, key: str) -> None:
         self._name = name
+        self._key = key
         self._calls = NativeCalls()
         self._written: set[int] = set()
         self._stop = StopReason.END_TURN
@@ -168,9 +170,10 @@ class _EventReader:
             case "response.failed":
                 error = event.response.error
                 kind, message = (error.code, error.message) if error else ("", "the answer failed")
-                raise translate_refusal(self._name, Refusal(status=0, kind=kind, message=message))
+                raise translate_refusal(self._name, Refusal(status=0, kind=kind, message=message, key=self._key))
             case "error":
-                raise translate_refusal(self._name, Refusal(status=0, kind=event.code or "", message=event.message))
+                kind, message = event.code or "", event.message
+                raise translate_refusal(self._name, Refusal(status=0, kind=kind, message=message, key=self._key))
             case _:
                 return []
 

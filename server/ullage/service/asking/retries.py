@@ -5,8 +5,15 @@ from contextlib import aclosing
 
 from msgspec import Struct
 
-from ullage.model.answer import Fragment, ModelRequest
-from ullage.model.errors import ProviderUnavailable
+from ullage.model.answer import (
+    CompactionSealed,
+    Fragment,
+    ModelRequest,
+    TextDelta,
+    ThinkingDelta,
+    ToolInputDelta,
+)
+from ullage.model.errors import AnswerBroken, ProviderUnavailable
 from ullage.model.updates import Update
 from ullage.service.conversation.publish import waiting_for_provider
 from ullage.service.ports.models import Provider
@@ -20,6 +27,11 @@ _GROWTH = 2.0
 _LONGEST = 60.0
 # Waits are spread by up to this share, so that clients that were refused together do not come back together.
 _JITTER = 0.25
+# Characters of an answer, ten times those of the longest that a model may write. A timeout counts silence only, so that
+# nothing else ends an answer without end, and its message must still fit the store.
+_MOST_CHARS = 10_000_000
+# Characters that each fragment counts besides its own, for what holds it in memory.
+_OVERHEAD = 10
 
 
 class Waits(Struct, frozen=True, kw_only=True):
@@ -34,14 +46,18 @@ class Waits(Struct, frozen=True, kw_only=True):
 async def stream_with_retries(provider: Provider, request: ModelRequest, waits: Waits) -> AsyncGenerator[Fragment]:
     """Yields the fragments of a provider's answer. If the provider is unavailable before the first fragment has come,
     waits and sends the request again, up to five times within a minute. Otherwise `ProviderUnavailable` is raised;
-    after a first fragment always, because half an answer cannot be withdrawn."""
-    waited, wait = 0.0, _FIRST_WAIT
+    after a first fragment always, because half an answer cannot be withdrawn. Raises `AnswerBroken` for an answer that
+    does not end."""
+    waited, wait, chars = 0.0, _FIRST_WAIT, 0
     for tries_left in reversed(range(_TRIES)):
         begun = False
         try:
             async with aclosing(provider.stream(request)) as fragments:
                 async for fragment in fragments:
                     begun = True
+                    chars += _OVERHEAD + _length(fragment)
+                    if chars > _MOST_CHARS:
+                        raise AnswerBroken(f"{provider.name}'s answer does not end: it was cut off")
                     yield fragment
             return
         except ProviderUnavailable as error:
@@ -52,3 +68,15 @@ async def stream_with_retries(provider: Provider, request: ModelRequest, waits: 
             waits.publish(waiting_for_provider(provider.name, str(error), pause))
             await waits.clock.wait(pause)
             waited, wait = waited + pause, wait * _GROWTH
+
+
+def _length(fragment: Fragment) -> int:
+    match fragment:
+        case TextDelta(text=text) | ToolInputDelta(text=text):
+            return len(text)
+        case ThinkingDelta(text=text, redacted=redacted):
+            return len(text) + len(redacted or "")
+        case CompactionSealed(data=data):
+            return len(data)
+        case _:
+            return 0
