@@ -3,7 +3,6 @@
 Field docs become the settings schema, VS Code's settings page and Neovim's defaults, so they are written for users.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -132,10 +131,15 @@ class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
     ] = ()
 
     def __post_init__(self) -> None:
+        if not self.private_patterns:
+            return
+        # The engine that runs them (`redaction/privacy.py`); 10 ms to import, which only these settings need.
+        import regex  # noqa: PLC0415
+
         for pattern in self.private_patterns:
             try:
-                re.compile(pattern)
-            except re.error as error:
+                regex.compile(pattern)
+            except regex.error as error:
                 raise ValueError(f"privatePatterns: {pattern!r} is no regular expression, {error}") from None
 
 

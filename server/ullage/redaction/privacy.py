@@ -1,6 +1,5 @@
 """Redacts private text: everything that matches one of the user's private patterns, in summaries and ledgers."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
@@ -8,6 +7,9 @@ import msgspec
 
 from ullage.redaction import REDACTED
 
+# Seconds that one pattern may take on one text, and the texts on which patterns may take longer.
+_PATIENCE = 0.5
+_MOST_LATE = 4
 T = TypeVar("T", bound=msgspec.Struct)
 # Fields that programs read, not text: changing them would change what the value means.
 _NOT_TEXT = frozenset(
@@ -17,15 +19,34 @@ _NOT_TEXT = frozenset(
 
 def hide(value: T, patterns: Sequence[str]) -> T:
     """Returns the struct with every match of `patterns` (regular expressions) in its texts replaced by `[redacted]`.
-    Without patterns it returns the same struct."""
-    return with_texts(value, lambda text: hide_text(text, patterns)) if patterns else value
+    Without patterns it returns the same struct. A text on which a pattern takes too long is replaced as a whole; after
+    four of them all texts are, because a pattern can take exponential time on each."""
+    return with_texts(value, _Hiding(patterns).hide) if patterns else value
 
 
 def hide_text(text: str, patterns: Sequence[str]) -> str:
-    """Returns the text with every match of `patterns` (regular expressions) replaced by `[redacted]`."""
-    for pattern in patterns:
-        text = re.sub(pattern, REDACTED, text)
-    return text
+    """Returns the text with every match of `patterns` (regular expressions) replaced by `[redacted]`. A text on which a
+    pattern takes too long becomes `[redacted]`."""
+    return _Hiding(patterns).hide(text) if patterns else text
+
+
+class _Hiding:
+    def __init__(self, patterns: Sequence[str]) -> None:
+        import regex  # noqa: PLC0415  (10 ms to import, which only users of such patterns need)
+
+        self._patterns = [regex.compile(pattern) for pattern in patterns]
+        self._tries_left = _MOST_LATE
+
+    def hide(self, text: str) -> str:
+        if self._tries_left <= 0:
+            return REDACTED if text else text
+        try:
+            for pattern in self._patterns:
+                text = pattern.sub(REDACTED, text, concurrent=True, timeout=_PATIENCE)
+        except TimeoutError:
+            self._tries_left -= 1
+            return REDACTED
+        return text
 
 
 def with_texts(value: T, change: Callable[[str], str]) -> T:

@@ -1,9 +1,12 @@
 """Private passages are redacted in every text, and nothing else of a value changes."""
 
+from time import perf_counter
+
 from support.build import results, user, uses
 from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, FileArtifact, Outcome
 from ullage.model.blocks import CompactionBlock, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
+from ullage.redaction import REDACTED
 from ullage.redaction.privacy import hide, hide_text
 from ullage.summary.summary_request import SummaryRequest
 
@@ -63,3 +66,20 @@ def test_without_a_pattern_or_a_match_a_value_stays_as_it_is() -> None:
     assert hide(request, ()) is request
     assert hide(request, ("never",)) == request
     assert hide_text("as it is", ()) == "as it is"
+
+
+def test_a_pattern_that_takes_for_ever_hides_the_whole_text_and_ends() -> None:
+    harmless, slow = "The tests pass.", "a" * 60 + "b"
+    assert hide_text(slow, ["(a|aa)+$"]) == REDACTED
+    assert hide_text(harmless, ["(a|aa)+$"]) == harmless
+
+
+def test_a_pattern_that_takes_for_ever_on_every_text_is_given_up() -> None:
+    message = Message(
+        id="m", role=Role.USER, content=tuple(TextBlock(text="a" * 60 + "b") for _ in range(1_000)), timestamp=0
+    )
+    # A half second for each would be eight minutes.
+    began = perf_counter()
+    texts = {block.text for block in hide(message, ["(a|aa)+$"]).content if isinstance(block, TextBlock)}
+    assert texts == {REDACTED}
+    assert perf_counter() - began < 60
