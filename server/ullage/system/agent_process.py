@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
-from ullage.system.process_groups import ask_to_end, kill_group, own_group
+from ullage.system.ended_with_us import start_with_us
+from ullage.system.process_groups import ask_to_end, kill_group
 from ullage.system.source import CHUNK, Source, open_source
 from ullage.system.writer import DescriptorWriter
 
@@ -63,9 +64,7 @@ async def start_agent(command: Sequence[str]) -> AgentProcess:
     started."""
     (given, to_agent), (from_agent, written) = os.pipe(), os.pipe()
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=given, stdout=written, stderr=asyncio.subprocess.PIPE, **own_group()
-        )
+        process = await start_with_us(*command, stdin=given, stdout=written, stderr=asyncio.subprocess.PIPE)
     except OSError as error:
         for descriptor in (to_agent, from_agent):
             os.close(descriptor)

@@ -9,7 +9,8 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from ullage.service.ports.world import CommandOutcome
-from ullage.system.process_groups import kill_group, own_group
+from ullage.system.ended_with_us import start_with_us
+from ullage.system.process_groups import kill_group
 
 # The environment variables that a program needs to find its parts and to write text. No others are passed on, because
 # they may be keys.
@@ -40,7 +41,7 @@ class SubprocessRunner:
             given_file.write(given)
             given_file.seek(0)
             try:
-                process = await asyncio.create_subprocess_exec(
+                process = await start_with_us(
                     program,
                     *command[1:],
                     stdin=given_file,
@@ -48,7 +49,6 @@ class SubprocessRunner:
                     stderr=err,
                     cwd=Path.home(),
                     env=_environment(os.environ),
-                    **own_group(),
                 )
             except OSError as error:
                 return CommandOutcome(fault=f"{program} cannot be run: {error.strerror or error}")
