@@ -57,10 +57,12 @@ def _our_error(path: Path, what: str, error: BaseException) -> StoreUnavailable 
         case sqlite3.ProgrammingError() | sqlite3.IntegrityError():
             return None
         case sqlite3.Error():
-            remedy = _REMEDIES.get(error.sqlite_errorcode & 0xFF, f"cannot be used ({error})")
+            # Python's module itself raises errors without a code, for a text that is not UTF-8.
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+            remedy = _REMEDIES.get(code & 0xFF, f"cannot be used ({error})")
         case OSError():
             remedy = f"cannot be used ({error.strerror}): choose another file"
-        case msgspec.DecodeError():
+        case msgspec.DecodeError() | UnicodeDecodeError():
             remedy = f"{_DAMAGED} ({error})"
         case UnicodeEncodeError():
             return InvalidRequest(f"{error.object!r} is not a name: it holds half a surrogate pair")
