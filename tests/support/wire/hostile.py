@@ -34,13 +34,13 @@ Pieces = Callable[[], Iterator[bytes]]
 
 
 def endless_line() -> Iterator[bytes]:
-    """Yields one line that goes on for ever."""
+    """Yields one line without end."""
     yield b"data: "
     yield from repeat(b"x" * (1 << 16), _MOST >> 16)
 
 
 def endless_event() -> Iterator[bytes]:
-    """Yields one event of short lines that goes on for ever."""
+    """Yields one event of short lines without end."""
     yield from repeat(b"data: x\n" * 8_192, _MOST >> 16)
 
 

@@ -1,0 +1,117 @@
+"""Processes that append to a store while they are killed, while others append, and while the disk is full."""
+
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from attacks.attack import Ground, Outcome
+from support.appender import BATCH
+from ullage.model.events import MessageAppended
+from ullage.store import open_store
+
+_TESTS = Path(__file__).resolve().parents[2] / "tests"
+_SESSION = "s"
+# Seconds that a process which was killed, or has a fixed number of appends, may take to end.
+_PATIENCE = 600
+# Bytes at which the disk is full.
+_DISK = 3_000_000
+
+
+def kills(ground: Ground) -> Outcome:
+    """Guards against a message that was acknowledged and is lost after SIGKILL at any instant. Two processes append to
+    one session and are killed after a random number of appends."""
+    store = ground.folder / "sessions.db"
+    acknowledged: list[str] = []
+    faults: list[str] = []
+    times = ground.times(20, 1_000)
+    for number in range(times // 2):
+        children = [_appender(store, f"child{number}{side}") for side in "ab"]
+        for child in children:
+            assert child.stdout
+            acknowledged += [child.stdout.readline().strip() for _ in range(ground.chance.randint(1, 8))]
+        for child in children:
+            child.send_signal(signal.SIGKILL)
+        for child in children:
+            acknowledged += (child.stdout.read() if child.stdout else "").split()
+            child.wait(_PATIENCE)
+        faults += _check(store, [])
+    acknowledged = [name for name in acknowledged if name not in ("", "starting")]
+    faults += _check(store, acknowledged)
+    return Outcome(
+        tried=times,
+        survived=f"{len(acknowledged):,} acknowledged appends, each there once",
+        faults=tuple(faults),
+    )
+
+
+def crowd(ground: Ground) -> Outcome:
+    """Guards against lost and doubled appends of eight processes that append to one session at once."""
+    store, count = ground.folder / "sessions.db", ground.times(15, 500)
+    children = [_appender(store, f"child{number}", str(count)) for number in range(8)]
+    said = [child.communicate(timeout=_PATIENCE)[0].split() for child in children]
+    acknowledged = [name for names in said for name in names if name != "starting"]
+    faults = _check(store, acknowledged)
+    if len(acknowledged) != 8 * count:
+        faults.append(f"{8 * count - len(acknowledged)} appends were refused")
+    return Outcome(tried=8 * count, survived=f"{len(acknowledged):,} appends, each there once", faults=tuple(faults))
+
+
+def full_disk(ground: Ground) -> Outcome:
+    """Guards against an append that is acknowledged and not stored when the disk is full, and against words that do not
+    say so. A limit on the size of files plays the disk."""
+    store, times = ground.folder / "sessions.db", ground.times(3, 50)
+    acknowledged: list[str] = []
+    faults: list[str] = []
+    for number in range(times):
+        child = _appender(store, f"child{number}", limit=_fill_disk)
+        out, errors = child.communicate(timeout=_PATIENCE)
+        acknowledged += [name for name in out.split() if name != "starting"]
+        if "StoreUnavailable" not in errors:
+            faults.append(f"the process ended with {errors.splitlines()[-1:]}")
+    faults += _check(store, acknowledged)
+    return Outcome(
+        tried=times, survived=f"{len(acknowledged):,} acknowledged appends, each there once", faults=tuple(faults)
+    )
+
+
+def _fill_disk() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_DISK, _DISK))
+
+
+def _appender(
+    store: Path, name: str, count: str = "", limit: Callable[[], None] | None = None
+) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "support.appender", str(store), _SESSION, name, *filter(None, [count])]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if limit else subprocess.DEVNULL,
+        text=True,
+        cwd=_TESTS,
+        preexec_fn=limit,  # noqa: PLW1509  (this process has no threads)
+    )
+
+
+def _check(path: Path, acknowledged: list[str]) -> list[str]:
+    """Returns what is wrong with the store: damage, and acknowledged appends that are not there whole and once."""
+    if not path.exists():
+        return []
+    with sqlite3.connect(path) as database:
+        (said,) = database.execute("PRAGMA integrity_check").fetchone()
+    database.close()
+    with open_store(path) as store:
+        log = store.read(_SESSION) if store.list() else ()
+    ids = Counter(record.event.message.id for record in log if isinstance(record.event, MessageAppended))
+    wanted = [f"{name}/{index}" for name in acknowledged for index in range(BATCH)]
+    lost = [one for one in wanted if not ids[one]]
+    doubled = [one for one, times in ids.items() if times > 1]
+    return [
+        *([] if said == "ok" else [f"the store is damaged: {said}"]),
+        *([f"{len(lost)} messages are lost, such as {lost[0]}"] if lost else []),
+        *([f"{len(doubled)} messages are there twice, such as {doubled[0]}"] if doubled else []),
+    ]

@@ -1,0 +1,26 @@
+"""What an attack is given, and what it reports."""
+
+import random
+from pathlib import Path
+
+from msgspec import Struct
+
+
+class Ground(Struct, frozen=True, kw_only=True):
+    """Where an attack takes place: an empty folder, a generator of chance, and whether it may take long."""
+
+    folder: Path
+    chance: random.Random
+    is_long: bool
+
+    def times(self, short: int, long: int) -> int:
+        """Returns how often to try."""
+        return long if self.is_long else short
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """How often an attack was tried, what survived in words with figures, and the faults that it found."""
+
+    tried: int
+    survived: str
+    faults: tuple[str, ...] = ()
