@@ -1,16 +1,18 @@
 """The real Codex with a model on the loopback, and what `ullage wire` adds: Codex runs the hook once the user has
 trusted it, and after a compaction the next request has what the summary left out."""
 
+import asyncio
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from support.agents.model_server import SUMMARY, ModelServer
-from support.agents.panes import HAS_TMUX, panes
+from support.agents.panes import HAS_TMUX, Pane, panes
 from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
 from support.command_line import PATIENCE, Ran, ullage
 from support.systems import needs_linux
@@ -73,32 +75,114 @@ class Home:
         return ran.stdout
 
     async def trust(self) -> None:
-        """Answers Codex's question about new hooks."""
+        """Starts Codex, answers its question about new hooks, and ends it."""
+        with self.terminal() as pane:
+            await self.answer(pane)
+
+    async def answer(self, pane: Pane) -> None:
+        """Answers the question about new hooks, with which Codex starts."""
+        config = self.folder / "codex" / "config.toml"
+        await pane.until(_TRUST)
+        await pane.type("2")
+        await pane.until(SEAT.ready)
+        # It may show that it is ready before it has written its settings.
+        await _until(lambda: "trusted_hash" in config.read_text(encoding="utf-8"))
+
+    @contextmanager
+    def terminal(self) -> Generator[Pane]:
+        """Starts Codex in a terminal. It ends with the block."""
         command = (*self.launch.command, *SEAT.arguments)
         with panes(self.folder) as opened:
-            pane = opened.open("codex", command, self.launch.environment, self.launch.cwd)
-            await pane.until(_TRUST)
-            await pane.type("2")
-            await pane.until(SEAT.ready)
+            yield opened.open("codex", command, self.launch.environment, self.launch.cwd)
+
+    async def until_counted(self) -> None:
+        """Waits until the figure after a turn is kept."""
+        await _until(lambda: any((self.folder / "store.db.hooks").glob("*.figure")))
 
     def files(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in (self.folder / "codex").iterdir() if path.suffix in _SETTINGS}
 
     def arrivals(self) -> list[tuple[str, str, int]]:
-        lines = (self.folder / "store.db.hooks.jsonl").read_text().splitlines()
-        rows = [json.loads(line) for line in lines]
+        path = self.folder / "store.db.hooks.jsonl"
+        rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         return [(row["event"], row["outcome"], row["characters"]) for row in rows]
 
 
 _SETTINGS = (".toml", ".json")
 
 
-@pytest.mark.long
-@needs_linux
-@pytest.mark.skipif(not HAS_TMUX, reason="needs tmux")
-async def test_after_its_hook_is_trusted_codex_gets_what_its_summary_left_out(tmp_path: Path) -> None:
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not holds():
+            await asyncio.sleep(0.1)
+
+
+@pytest.fixture(autouse=True)
+def _needs_codex() -> None:
+    if not HAS_TMUX:
+        pytest.skip("needs tmux")
     if not _KNOWN.program.exists():
         pytest.skip("Codex is not installed; scripts/rigs/agents.sh gets it")
+
+
+@pytest.mark.long
+@needs_linux
+async def test_the_model_of_codex_is_given_one_note_of_its_fill(tmp_path: Path) -> None:
+    model = ModelServer()
+    async with model.serving():
+        home = Home(tmp_path, model)
+        assert home.ullage("wire", "codex", "--fill-notes", "--yes").status == 0
+        await home.trust()
+        assert home.hooks()[1] == ""
+        # With what Codex itself adds to each request, between the first mark and the second.
+        model.inflated = SEAT.window * 3 // 4
+        await home.ask("Which port is it?", again=False)
+        await home.until_counted()
+        note = f"of {SEAT.window:,} tokens (7"
+        assert (await home.ask("And the one beside it?")).count(note) == 1
+        # The first one stays in the conversation.
+        assert (await home.ask("And the third?")).count(note) == 1
+        assert [(event, outcome) for event, outcome, _ in home.arrivals()] == [("UserPromptSubmit", "note")]
+    assert home.ullage("unwire", "--yes").status == 0
+
+
+@pytest.mark.long
+@needs_linux
+async def test_after_a_compaction_by_hand_the_next_prompt_has_what_the_summary_left_out(tmp_path: Path) -> None:
+    model = ModelServer()
+    async with model.serving():
+        model.summary_words = SUMMARY_WORDS
+        home = Home(tmp_path, model)
+        assert home.ullage("wire", "codex", "--fill-notes", "--yes").status == 0
+        with home.terminal() as pane:
+            await home.answer(pane)
+            model.words = f" {DECISION}"
+            model.inflated = SEAT.window * 3 // 4
+            await pane.type("Which port is it?")
+            await pane.until(DECISION[-20:])
+            await home.until_counted()
+            model.words, model.inflated = "", 0
+            await pane.type("/compact")
+            await pane.until("Context compacted")
+            known = len(model.asked)
+            await pane.type("And the one beside it?")
+            await model.until_asked(known + 1)
+            asked = json.loads(model.asked[-1])
+            await pane.until(f"This is answer {len(model.asked)}.")
+        texts = [json.dumps(item, ensure_ascii=False) for item in asked["input"]]
+        (place,) = [number for number, text in enumerate(texts) if DECISION in text]
+        assert asked["input"][place]["role"] == "developer"
+        assert SUMMARY in "".join(texts[:place])
+        # The figure of before the compaction is none of the context after it.
+        assert "tokens (7" not in "".join(texts)
+        outcomes = [(event, outcome) for event, outcome, _ in home.arrivals()]
+        assert outcomes == [("PreCompact", "begun"), ("SessionStart compact", "given")]
+    assert home.ullage("unwire", "--yes").status == 0
+
+
+@pytest.mark.long
+@needs_linux
+async def test_after_its_hook_is_trusted_codex_gets_what_its_summary_left_out(tmp_path: Path) -> None:
     model = ModelServer()
     async with model.serving():
         model.until_summary, model.summary_words = True, SUMMARY_WORDS

@@ -1,6 +1,7 @@
 """The real Gemini CLI with a model on the loopback, and what `ullage wire` adds: the prompt after a compression has
 what the summary left out, once, and what Ullage's MCP server says."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from hashlib import sha256
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.runs import ONE_SHOTS
-from support.command_line import ullage
+from support.command_line import PATIENCE, ullage
 from support.hook_place import TRIES
 from support.systems import needs_linux
 from ullage.lost.brief import HEAD
@@ -19,6 +20,7 @@ from ullage.lost.brief import HEAD
 DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."
 # Tokens of this share of the window: more than a new conversation has, and less than the long answer.
 _SHARE, _WORDS = 0.012, 6_000
+_WINDOW = 1_048_576
 (_SHOT,) = [shot for shot in ONE_SHOTS if shot.known.name == "gemini"]
 
 
@@ -38,6 +40,44 @@ GEMINI = replace(_SHOT, known=replace(_SHOT.known, prepare=_prepare))
 
 def settings(home: Path) -> Path:
     return home / ".gemini" / "settings.json"
+
+
+@pytest.mark.long
+@needs_linux
+async def test_the_model_of_gemini_cli_is_given_one_note_of_its_fill(tmp_path: Path) -> None:
+    if not GEMINI.known.program.exists():
+        pytest.skip("Gemini CLI is not installed; scripts/rigs/agents.sh gets it")
+    store, model = tmp_path / "store.db", ModelServer()
+    async with model.serving():
+        launch = GEMINI.known.launch(tmp_path, model.url)
+        chosen = json.loads(settings(tmp_path).read_text())
+        # By itself it compresses before the first mark.
+        chosen["model"]["compressionThreshold"] = 0.95
+        settings(tmp_path).write_text(json.dumps(chosen))
+        before = settings(tmp_path).read_bytes()
+        variables = {"HOME": launch.environment["HOME"], "GEMINI_CLI_HOME": ""}
+        wired = ullage("wire", "gemini-cli", "--fill-notes", "--yes", "--store", store, env=variables)
+        assert wired.status == 0
+
+        async def ask(prompt: str, *, again: bool = True) -> str:
+            """Returns the last request that has the prompt."""
+            known = len(model.asked)
+            await GEMINI.ask(tmp_path, model.url, prompt, again=again)
+            return [request for request in model.asked[known:] if prompt in request][-1]
+
+        model.inflated = _WINDOW * 3 // 4
+        await ask("Which port is it?", again=False)
+        async with asyncio.timeout(PATIENCE):
+            while not [*(tmp_path / "store.db.hooks").glob("*.figure")]:
+                await asyncio.sleep(0.1)
+        note = f"of {_WINDOW:,} tokens (7"
+        assert (await ask("And the one beside it?")).count(note) == 1
+        # The first one stays in the conversation.
+        assert (await ask("And the third?")).count(note) == 1
+    rows = [json.loads(line) for line in (tmp_path / "store.db.hooks.jsonl").read_text().splitlines()]
+    assert [(row["event"], row["outcome"]) for row in rows] == [("BeforeAgent", "note")]
+    assert ullage("unwire", "--yes", "--store", store, env=variables).status == 0
+    assert settings(tmp_path).read_bytes() == before
 
 
 @pytest.mark.long

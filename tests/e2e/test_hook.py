@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from support.command_line import PATIENCE, Ran, ullage
+from support.command_line import PATIENCE
 from support.hook_place import AGENT, ID, RULE, SUMMARY, Place, answer, hook_place, is_silent, log
 from support.program import language_server
 from ullage.agents.table import agent_of_word
@@ -158,46 +158,6 @@ def test_input_that_does_not_end_is_given_up_without_a_word(place: Place) -> Non
         assert process.stdout.read() + process.stderr.read() == b""
     assert time.monotonic() - begin > 2
     assert place.arrivals[-1]["outcome"] == "late"
-
-
-def test_the_agent_is_told_its_fill_once_after_a_turn_and_again_after_a_compaction(place: Place) -> None:
-    figure = place.kept("figure")
-    filled = log().answer(150_000)
-
-    def prompted(*options: str) -> Ran:
-        return place.hook(*options, hook_event_name="UserPromptSubmit", prompt="Go on.")
-
-    def asked_at() -> int:
-        return json.loads(figure.read_bytes())["asked_at"] if figure.exists() else 0
-
-    def prompted_after(data: bytes, *options: str) -> Ran:
-        place.transcript.write_bytes(data)
-        began = time.time_ns()
-        assert is_silent(place.hook(*options, hook_event_name="Stop"))
-        until = time.monotonic() + PATIENCE
-        while "--fill-notes" in options and asked_at() < began and time.monotonic() < until:
-            time.sleep(0.05)
-        return prompted(*options)
-
-    # Off by default.
-    assert is_silent(prompted_after(filled.data))
-    assert not figure.exists()
-    note = answer(prompted_after(filled.data, "--fill-notes"))
-    said = ullage("context", place.transcript, "--json", "--store", place.store).json
-    assert note["hookEventName"] == "UserPromptSubmit"
-    assert note["additionalContext"].startswith(f"Context: {said['used']:,} of {said['window']:,} tokens")
-    assert is_silent(prompted_after(filled.data, "--fill-notes"))
-    (receipt,) = place.receipts
-    assert (receipt.why, receipt.text, receipt.counts) == ("fill", note["additionalContext"], {})
-    late = time.time_ns()
-    place.given_back()
-    assert not figure.exists()
-    # A count that was asked for before the compaction ends after it.
-    counting = [sys.executable, "-m", "ullage.cli.hooks.counting", place.store, ID, place.transcript, str(late)]
-    subprocess.run(counting, check=True, timeout=PATIENCE)
-    assert asked_at() == late
-    assert is_silent(prompted("--fill-notes"))
-    assert answer(prompted_after(filled.data, "--fill-notes")) == note
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the words of POSIX' shell")

@@ -18,7 +18,12 @@ WITHHELD = ("CODEX_HOME", "XDG_DATA_HOME")
 # Seconds: above `ullage hook`'s own limit of 4, for a machine that is too busy to keep it.
 _TIMEOUT = 5
 # The names of events in the keys under which Codex keeps what the user trusts.
-_EVENTS = {"PreCompact": "pre_compact", "SessionStart": "session_start", "UserPromptSubmit": "user_prompt_submit"}
+_EVENTS = {
+    "PreCompact": "pre_compact",
+    "SessionStart": "session_start",
+    "UserPromptSubmit": "user_prompt_submit",
+    "Stop": "stop",
+}
 
 
 def _folder(machine: Machine) -> str:
@@ -56,6 +61,7 @@ WIRING = Wiring(
                 HookPlace(event="PreCompact", timeout=_TIMEOUT),
                 HookPlace(event="SessionStart", matcher="compact", timeout=_TIMEOUT),
                 HookPlace(event="UserPromptSubmit", timeout=_TIMEOUT),
+                HookPlace(event="Stop", timeout=_TIMEOUT, for_notes=True),
             ),
         ),
         SettingsFile(

@@ -1,7 +1,7 @@
 """How Ullage is added to Gemini CLI. Measured with 0.61: it compresses after its hook `BeforeAgent`, and the hook
 `PreCompress` runs at every prompt, whether it compresses or not. So what a compression left out is given with the
 prompt after it, when the hook `BeforeAgent` finds another summary in the agent's file. It is a part of that prompt,
-which the file keeps, so that a resumed session has it, too.
+which the file keeps, so that a resumed session has it, too. `AfterAgent` runs when the answer is in the file.
 
 An extension's hooks run in addition to those of the settings. If both name one MCP server, the model gets its words
 twice.
@@ -40,7 +40,10 @@ WIRING = Wiring(
     files=(
         SettingsFile(
             path=settings_path,
-            hooks=(HookPlace(event="BeforeAgent", timeout=_TIMEOUT, arguments=("--mark", _SUMMARY_OPENING)),),
+            hooks=(
+                HookPlace(event="BeforeAgent", timeout=_TIMEOUT, arguments=("--mark", _SUMMARY_OPENING)),
+                HookPlace(event="AfterAgent", timeout=_TIMEOUT, for_notes=True),
+            ),
             mcp_server=True,
         ),
     ),

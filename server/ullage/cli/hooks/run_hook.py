@@ -110,7 +110,8 @@ class _Hook:
             "SessionStart resume": self._give_again,
             "UserPromptSubmit": self._answer_prompt,
             "Stop": self._count,
-            "BeforeAgent": self._give_after_mark,
+            "BeforeAgent": self._answer_prompt,
+            "AfterAgent": self._count,
         }
 
     def _begin(self, _: "dict[str, Any]") -> None:
@@ -168,6 +169,9 @@ class _Hook:
             print_nothing()
 
     def _answer_prompt(self, _: "dict[str, Any]") -> None:
+        # No hook has reported a compaction of which the agent's file has a mark.
+        if self._mark and has_new_mark(self._kept, self._path, self._mark):
+            self._kept.owe()
         self._give_late()
         if self._notes_fill and self._ending.acquire(blocking=False):
             self._note_fill()
@@ -200,12 +204,6 @@ class _Hook:
             self._give(self._kept.claim, "prompt")
             if owed and not self._kept.is_unanswered():
                 self._kept.settle()
-
-    def _give_after_mark(self, _: "dict[str, Any]") -> None:
-        """Gives, with a prompt, the brief of a compaction that the agent's file has, but no hook reported."""
-        if self._mark and has_new_mark(self._kept, self._path, self._mark):
-            self._kept.owe()
-        self._give_late()
 
     def _wait(self, seconds: float) -> None:
         """Waits for the worker's brief, as long as there is a worker and at most until this hook has taken so many
