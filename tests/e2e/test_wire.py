@@ -1,14 +1,17 @@
 """`ullage wire` and `ullage unwire` as real processes: what they change, what they ask, and what they leave alone."""
 
 import json
+import os
+import shutil
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.command_line import Ran, ullage
+from support.command_line import PATIENCE, Ran, ullage
 from ullage.cli.provider_health import Check
 from ullage.cli.wiring_health import wiring_checks
 
@@ -26,9 +29,12 @@ class Home:
         self.store = folder / "sessions.db"
 
     def run(self, command: str, *arguments: str) -> Ran:
+        return ullage(command, "--store", self.store, *arguments, env=self.variables)
+
+    @property
+    def variables(self) -> dict[str, str]:
         home = str(self.folder)
-        variables = {"HOME": home, "USERPROFILE": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
-        return ullage(command, "--store", self.store, *arguments, env=variables)
+        return {"HOME": home, "USERPROFILE": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
 
     def done(self, command: str, *arguments: str) -> str:
         ran = self.run(command, AGENT, "--yes", *arguments)
@@ -166,7 +172,49 @@ def test_doctor_says_what_was_added_and_what_is_missing(home: Home) -> None:
     home.path.write_text("{}")
     check = home.hooks_check()
     assert check is not None
-    assert f"ullage wire {AGENT}" in check.remedy
+    assert check.remedy == f"add it again: ullage wire {AGENT} --store {home.store}"
     home.done("wire")
+    home.done("unwire")
+    assert home.hooks_check() is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a program of POSIX")
+def test_doctor_says_that_the_program_which_was_added_is_gone_until_it_is_added_again(home: Home) -> None:
+    program = home.folder / "server-1a2b" / "bin" / "ullage"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!{sys.executable}\nimport sys\nfrom ullage.cli.main import main\n\nsys.exit(main())\n")
+    program.chmod(0o755)
+    wire = ["wire", AGENT, "--yes", "--statusline", "--fill-notes", "--store", str(home.store)]
+    subprocess.run(
+        [str(program), *wire], env={**os.environ, **home.variables}, capture_output=True, timeout=PATIENCE, check=True
+    )
+    assert str(program) in home.value["statusLine"]["command"]
+    check = home.hooks_check()
+    assert (check and check.remedy) == ""
+    program.write_text("#!/bin/sh\nexit 1\n")
+    check = home.hooks_check()
+    assert check is not None
+    assert f"`{program}` no longer starts Ullage" in check.found
+    program.unlink()
+    check = home.hooks_check()
+    assert check is not None
+    assert f"{program} is no longer there, so nothing is given back" in check.found
+    _, _, command = check.remedy.partition(": ullage ")
+    assert command == f"wire {AGENT} --statusline --fill-notes --store {home.store}"
+    assert home.run(*command.split(), "--yes").status == 0
+    check = home.hooks_check()
+    assert (check and check.remedy) == ""
+    assert str(program) not in home.path.read_text() + home.state.read_text()
+    home.done("unwire")
+    assert not home.path.exists()
+
+
+def test_doctor_says_that_an_agent_is_gone(home: Home) -> None:
+    home.done("wire")
+    shutil.rmtree(home.path.parent)
+    check = home.hooks_check()
+    assert check is not None
+    assert "are gone" in check.found
+    assert f"ullage unwire {AGENT}" in check.remedy
     home.done("unwire")
     assert home.hooks_check() is None

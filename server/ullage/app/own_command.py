@@ -5,7 +5,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -84,6 +84,24 @@ def plugin_text(parts: Sequence[str], command: Sequence[str]) -> str:
 def gives_fill_notes(added: Added) -> bool:
     """Says whether hooks that were added give notes of the context's fill."""
     return _FILL_NOTES in added.command or any(_FILL_NOTES in hook.command.split() for hook in added.hooks)
+
+
+def started_by(added: Added) -> Iterator[tuple[str, ...]]:
+    """Yields the words that start Ullage in each command that was added, without the command's own arguments."""
+    lines = [(_words_in(hook.command), "hook") for hook in added.hooks]
+    if added.status_line:
+        lines.append((_words_in(added.status_line), "statusline"))
+    if added.mcp:
+        lines.append(([added.mcp.command, *added.mcp.arguments], "mcp"))
+    for words, command in lines:
+        if command in words:
+            yield tuple(words[: words.index(command)])
+
+
+def _words_in(command: str) -> list[str]:
+    """Returns the words of a shell's command after the question whether its program is there."""
+    words = shlex.split(command)
+    return words[words.index("&&") + 1 :] if "&&" in words else words
 
 
 def _hook(place: HookPlace, word: str, own: OwnCommand) -> HookEntry:

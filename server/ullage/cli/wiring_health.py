@@ -14,6 +14,7 @@ from ullage.app.wired_agents import all_known, path_here
 from ullage.cli.draw.text import ago
 from ullage.cli.hooks.arrivals import arrivals_path
 from ullage.cli.provider_health import Check
+from ullage.cli.wired_programs import gone_programs, wire_command
 from ullage.model.errors import InputError
 from ullage.store.database import default_path
 from ullage.system.wired_files import Receipt, plan_removing, read_receipt, read_settings
@@ -55,7 +56,7 @@ def wiring_checks(store: Path | None) -> Iterator[Check]:
             continue
         if receipt is not None:
             own = [arrival for arrival in arrivals if arrival.agent == wiring.word]
-            yield _check(agent.name, wiring, receipt, own)
+            yield _check(agent.name, wiring, receipt, own, path)
 
 
 def read_arrivals(store: Path) -> list[Arrival]:
@@ -73,7 +74,12 @@ def read_arrivals(store: Path) -> list[Arrival]:
     return found
 
 
-def _check(name: str, wiring: Wiring, receipt: Receipt, arrivals: list[Arrival]) -> Check:
+def _check(name: str, wiring: Wiring, receipt: Receipt, arrivals: list[Arrival], store: Path) -> Check:
+    again = f"add it again: {wire_command(receipt, wiring.word, store)}"
+    gone = [folder for file in receipt.files[:1] if not (folder := Path(file.path).parent).is_dir()]
+    if gone:
+        found = f"{name}: its settings in {gone[0]} are gone, and with them what was added"
+        return Check(what="hooks", found=found, remedy=f"if {name} is no longer here: ullage unwire {wiring.word}")
     try:
         missing = [file.path for file in receipt.files if plan_removing(file).is_empty]
         approved = bool(missing) or _is_approved(wiring, receipt)
@@ -81,8 +87,10 @@ def _check(name: str, wiring: Wiring, receipt: Receipt, arrivals: list[Arrival])
         return Check(what="hooks", found=f"{name}: {error}", remedy="correct the file")
     if missing:
         found = f"{name}: {' and '.join(missing)} no longer has what was added"
-        return Check(what="hooks", found=found, remedy=f"add it again: ullage wire {wiring.word}")
+        return Check(what="hooks", found=found, remedy=again)
     added = f"{name}: added to {' and '.join(file.path for file in receipt.files)}"
+    if programs := [*gone_programs(receipt)]:
+        return Check(what="hooks", found=f"{added}; {' and '.join(programs)}, so nothing is given back", remedy=again)
     if wiring.approval is not None and not approved:
         return Check(what="hooks", found=f"{added}; the hooks are not allowed yet", remedy=wiring.approval.remedy)
     return Check(what="hooks", found=f"{added}; {last_arrival(arrivals)}")

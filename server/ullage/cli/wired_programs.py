@@ -1,0 +1,43 @@
+"""Whether the programs that `ullage wire` has put into agents' settings still start Ullage."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from ullage.app.own_command import gives_fill_notes, own_words, started_by
+from ullage.store.database import default_path
+from ullage.system.wired_files import Receipt
+
+# Seconds. Ullage says its version in a fifth of one.
+_PATIENCE = 20
+
+
+def gone_programs(receipt: Receipt) -> Iterator[str]:
+    """Yields, in words, what is wrong with each program that was added to an agent and no longer starts Ullage."""
+    for words in dict.fromkeys(words for file in receipt.files for words in started_by(file.added)):
+        if not os.access(words[0], os.X_OK):
+            yield f"{words[0]} is no longer there"
+        elif words != own_words() and not _starts(words):
+            yield f"`{' '.join(words)}` no longer starts Ullage"
+
+
+def wire_command(receipt: Receipt, word: str, store: Path) -> str:
+    """Returns the command that adds the same to an agent once more."""
+    added = [file.added for file in receipt.files]
+    options = {
+        "--statusline": any(one.status_line for one in added),
+        "--fill-notes": any(map(gives_fill_notes, added)),
+        "--no-mcp": not any(one.mcp for one in added),
+        f"--store {store}": store != default_path(),
+    }
+    return " ".join(["ullage wire", word, *(option for option, is_given in options.items() if is_given)])
+
+
+def _starts(words: tuple[str, ...]) -> bool:
+    command = [*words, "--version"]
+    try:
+        ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return ran.returncode == 0
