@@ -15,6 +15,7 @@ from support.mcp_client import HELLO, McpClient, mcp_client
 from support.mcp_talk import NEEDLE, shown, talk
 from support.systems import needs_linux
 from ullage.mcp.handshake import PROTOCOL_VERSIONS
+from ullage.mcp.without_handshake import VERSIONS
 
 # What Claude Code takes, in characters.
 _MOST_INSTRUCTIONS = 2_048
@@ -107,6 +108,30 @@ async def test_a_ping_may_come_before_the_handshake_and_nothing_else(tmp_path: P
         assert "result" in await client.ask("initialize", HELLO)
 
 
+async def test_without_a_handshake_each_request_names_its_version_and_another_one_is_refused(tmp_path: Path) -> None:
+    def named(version: str) -> dict[str, Any]:
+        return {"_meta": {"io.modelcontextprotocol/protocolVersion": version, **capabilities}}
+
+    capabilities: dict[str, Any] = {"io.modelcontextprotocol/clientCapabilities": {}}
+    wrong: list[Any] = [{}, {"_meta": {}}, {"_meta": []}, {"_meta": {"io.modelcontextprotocol/protocolVersion": 5}}]
+    async with mcp_client(tmp_path, tmp_path, greet=False) as client:
+        found = (await client.ask("server/discover", named(VERSIONS[0])))["result"]
+        assert found["supportedVersions"] == [*VERSIONS, *PROTOCOL_VERSIONS]
+        assert found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "ullage"
+        for version in ("2031-01-01", PROTOCOL_VERSIONS[0]):
+            for method in ("server/discover", "tools/list", "resources/list"):
+                error = (await client.ask(method, named(version)))["error"]
+                assert (error["code"], error["data"]["requested"]) == (-32022, version)
+                assert error["data"]["supported"] == found["supportedVersions"]
+                assert VERSIONS[0] in error["message"]
+        for params in wrong:
+            assert (await client.ask("tools/list", params))["error"]["code"] == -32600
+        assert (await client.ask("tools/list", named(VERSIONS[0])))["result"]["resultType"] == "complete"
+        # Nothing of before the handshake keeps a client from having one.
+        assert "result" in await client.ask("initialize", HELLO)
+        assert "resultType" not in (await client.ask("tools/list"))["result"]
+
+
 async def test_a_cancelled_call_gets_no_answer_and_the_next_one_does(tmp_path: Path, project: Path) -> None:
     talk(tmp_path, project)
     async with mcp_client(tmp_path, project) as client:
@@ -167,8 +192,12 @@ async def test_the_official_client_takes_every_answer(judged: Any) -> None:
     assert judged["cancelled"] == 3
     assert judged["agreed"] == {version: version for version in judged["agreed"]}
     assert set(PROTOCOL_VERSIONS) <= {*judged["agreed"]}
-    # A client that first asks for a later protocol without a handshake continues with one.
-    assert judged["negotiated"] == {"legacy": PROTOCOL_VERSIONS[0], "auto": PROTOCOL_VERSIONS[0]}
+    legacy, later = judged["negotiated"]["legacy"], judged["negotiated"][VERSIONS[0]]
+    assert (legacy["version"], later["version"]) == (PROTOCOL_VERSIONS[0], VERSIONS[0])
+    # A client that may choose does without a handshake, and is given the same as with one.
+    assert judged["negotiated"]["auto"] == later
+    assert later["codes"] == {"unknown tool": -32602, "unknown resource": -32602}
+    assert {**later, "version": "", "codes": {}} == {**legacy, "version": "", "codes": {}}
 
 
 def start(words: list[str]) -> tuple[list[str], set[str]]:

@@ -16,9 +16,10 @@ from typing import Any
 import mcp_types as types
 from mcp import Client, ClientSession, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 Json = dict[str, Any]
+_MESSAGE = "ullage://session/messages/2"
 # Each tool with arguments that give a result, and with wrong ones.
 _RIGHT: list[tuple[str, Json]] = [
     ("search", {"query": "retry limit"}),
@@ -55,7 +56,7 @@ async def judge(server: StdioServerParameters) -> Json:
         # The client compares results with the tools' schemas, which it has read.
         resources = (await session.list_resources()).resources
         templates = (await session.list_resource_templates()).resource_templates
-        uris = [*(str(resource.uri) for resource in resources), "ullage://session/messages/2"]
+        uris = [*(str(resource.uri) for resource in resources), _MESSAGE]
         return {
             "name": greeting.server_info.name,
             "instructions": greeting.instructions,
@@ -76,7 +77,7 @@ async def judge(server: StdioServerParameters) -> Json:
         }
 
 
-async def called(session: ClientSession, tool: str, arguments: Json) -> Json:
+async def called(session: ClientSession | Client, tool: str, arguments: Json) -> Json:
     """Calls a tool and returns the text of its result, and whether it is an error."""
     result = await session.call_tool(tool, arguments)
     (content,) = result.content
@@ -112,11 +113,22 @@ async def agreed(server: StdioServerParameters, version: str) -> str:
         return (await session.send_request(asked, types.InitializeResult)).protocol_version
 
 
-async def negotiated(server: StdioServerParameters, mode: str) -> str:
-    """Returns the version of a client that chooses how to connect by itself, and that has called a tool."""
+async def negotiated(server: StdioServerParameters, mode: str) -> Json:
+    """Returns what a client is given that connects in this way: the version, and each answer."""
     async with Client(stdio_client(server), mode=mode) as client:
-        assert not (await client.call_tool("context", {})).is_error
-        return client.protocol_version
+        uris = [*(str(resource.uri) for resource in (await client.list_resources()).resources), _MESSAGE]
+        return {
+            "version": client.protocol_version,
+            "tools": [tool.name for tool in (await client.list_tools()).tools],
+            "templates": len((await client.list_resource_templates()).resource_templates),
+            "right": [await called(client, *call) for call in _RIGHT],
+            "wrong": [await called(client, *call) for call in _WRONG],
+            "contents": {uri: [*map(text_of, (await client.read_resource(uri)).contents)] for uri in uris},
+            "codes": {
+                "unknown tool": await code_of(client.call_tool("delete", {})),
+                "unknown resource": await code_of(client.read_resource("file:///etc/passwd")),
+            },
+        }
 
 
 async def everything(python: str, home: str, folder: str) -> Json:
@@ -125,7 +137,9 @@ async def everything(python: str, home: str, folder: str) -> Json:
     server = StdioServerParameters(command=python, args=arguments, env=environment, cwd=folder)
     report = await judge(server)
     report["agreed"] = {version: await agreed(server, version) for version in HANDSHAKE_PROTOCOL_VERSIONS}
-    report["negotiated"] = {mode: await negotiated(server, mode) for mode in ("legacy", "auto")}
+    report["negotiated"] = {
+        mode: await negotiated(server, mode) for mode in ("legacy", "auto", *MODERN_PROTOCOL_VERSIONS)
+    }
     return report
 
 

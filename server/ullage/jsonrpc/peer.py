@@ -12,6 +12,7 @@ A request that may not come in the present state is refused; such a notification
 `api/engine.py`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -29,6 +30,10 @@ from ullage.jsonrpc.envelope import (
 from ullage.jsonrpc.rpc_errors import INVALID_REQUEST, REQUEST_CANCELLED, ErrorObject, RpcError
 
 
+def _needs_opening(_: Raw) -> bool:
+    return False
+
+
 class Dialect(Struct, frozen=True, kw_only=True):
     """What a protocol adds to JSON-RPC.
 
@@ -40,6 +45,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     - `exit`: the notification that ends the connection; empty if there is none.
     - `null_ids`: whether a request's id may be null.
     - `always`: requests that may also come before the opening request.
+    - `stands_alone`: says by the params of a request, as unparsed JSON, whether it needs no opening request.
     - `answers_cancelled`: whether a cancelled request still gets an answer, an error.
     """
 
@@ -51,6 +57,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     exit: str = ""
     null_ids: bool = True
     always: frozenset[str] = frozenset()
+    stands_alone: Callable[[Raw], bool] = _needs_opening
     answers_cancelled: bool = True
 
 
@@ -138,6 +145,8 @@ class Peer:
         self._open: set[RequestId] = set()
         self._owed: dict[RequestId | None, str] = {}
         self._opened = not dialect.opening
+        # Whether a request came that needs no opening one.
+        self._is_used = False
         self._closing = False
 
     @property
@@ -210,8 +219,10 @@ class Peer:
         if self._closing:
             raise RpcError(INVALID_REQUEST, "The server is shutting down.", request_id=request_id)
         if not self._opened and method != dialect.opening and method not in dialect.always:
-            code, kind = dialect.early
-            raise RpcError(code, f"{dialect.opening} must come first.", kind, request_id)
+            if not dialect.stands_alone(params):
+                code, kind = dialect.early
+                raise RpcError(code, f"{dialect.opening} must come first.", kind, request_id)
+            self._is_used = True
         if self._opened and method == dialect.opening:
             raise RpcError(INVALID_REQUEST, f"{method} came already.", request_id=request_id)
         if request_id in self._owed:
@@ -224,7 +235,7 @@ class Peer:
     def _take_notification(self, method: str, params: Raw) -> Event:
         if self._dialect.exit and method == self._dialect.exit:
             return Exited(orderly=self._closing)
-        if self._closing or not self._opened:
+        if self._closing or not (self._opened or self._is_used):
             return Ignored()
         return self._take_cancel(params) if method == self._dialect.cancel else Notified(method, params)
 

@@ -48,16 +48,27 @@ class RpcError(Exception):
     """Raised to refuse a request, with JSON-RPC's error code, one line for the user, and `kind`, the error's name for
     programs.
 
-    `request_id` is the id of the refused request, or None if the id could not be read.
+    `request_id` is the id of the refused request, or None if the id could not be read. `data` is given if a protocol
+    wants more in the error than the kind, which `data` then has.
     """
 
-    def __init__(self, code: int, message: str, kind: str = "", request_id: int | str | None = None) -> None:
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        kind: str = "",
+        request_id: int | str | None = None,
+        *,
+        data: ErrorData | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
-        self.kind = kind
+        self.kind = data.kind if data else kind
         self.request_id = request_id
+        self._data = data
 
     @property
     def error_object(self) -> ErrorObject:
         """The error object to send."""
-        return ErrorObject(code=self.code, message=str(self), data=ErrorData(kind=self.kind) if self.kind else UNSET)
+        data = self._data or (ErrorData(kind=self.kind) if self.kind else UNSET)
+        return ErrorObject(code=self.code, message=str(self), data=data)

@@ -4,7 +4,8 @@ from typing import Any
 
 from msgspec import Struct
 
-# The newest version comes first. A client that asks for another one gets the newest and decides whether to continue.
+# The versions that begin with a handshake; the newest comes first. A client that asks for another one gets the newest
+# and decides whether to continue.
 PROTOCOL_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 # Claude Code cuts instructions after 2,048 characters. While its tools are searched and not listed, their beginning is
 # all that a model knows of the server.
@@ -66,10 +67,14 @@ class InitializeResult(Struct, frozen=True, kw_only=True, rename="camel"):
     instructions: str = INSTRUCTIONS
 
 
-def introduce(version: str, asked: str) -> InitializeResult:
+def implementation(version: str) -> Implementation:
+    """Returns what the server says of itself. `version` is Ullage's."""
+    return Implementation(name="ullage", title="Ullage", version=version)
+
+
+def introduce(server: Implementation, asked: str) -> InitializeResult:
     """Returns the answer to an `initialize` that asks for the protocol version `asked`: with that version if it is
-    known, else with the newest. `version` is Ullage's."""
+    known, else with the newest that begins with a handshake."""
     return InitializeResult(
-        protocol_version=asked if asked in PROTOCOL_VERSIONS else PROTOCOL_VERSIONS[0],
-        server_info=Implementation(name="ullage", title="Ullage", version=version),
+        protocol_version=asked if asked in PROTOCOL_VERSIONS else PROTOCOL_VERSIONS[0], server_info=server
     )

@@ -5,13 +5,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from ullage.api.codes import RESOURCE_NOT_FOUND
+from ullage.api.engine import Handler
 from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, RpcError
 from ullage.mcp.asked import Asked
 from ullage.mcp.connection import INITIALIZE, PING, McpConnection
-from ullage.mcp.handshake import InitializeParams, InitializeResult, introduce
+from ullage.mcp.handshake import InitializeParams, InitializeResult, implementation, introduce
 from ullage.mcp.session_resources import (
     RESOURCES,
     TEMPLATES,
@@ -22,6 +24,7 @@ from ullage.mcp.session_resources import (
     read_resource,
 )
 from ullage.mcp.tool_table import TOOLS, CallToolParams, CallToolResult, ListedTool, call_tool
+from ullage.mcp.without_handshake import DISCOVER, DiscoverResult, completed, named_version
 
 
 class ReadsOwn(Protocol):
@@ -37,6 +40,13 @@ class ListParams(Struct, frozen=True, kw_only=True):
     """The params of MCP's lists. Every list is one page, so no cursor is valid."""
 
     cursor: str | None = None
+    meta: dict[str, Any] = field(default_factory=dict[str, Any], name="_meta")
+
+
+class DiscoverParams(Struct, frozen=True, kw_only=True):
+    """The params of MCP's `DiscoverRequest`."""
+
+    meta: dict[str, Any] = field(default_factory=dict[str, Any], name="_meta")
 
 
 class Nothing(Struct, frozen=True):
@@ -77,24 +87,41 @@ class McpServer:
 
     def __init__(self, open_own: Callable[[], ReadsOwn], version: str, max_line: int = MAX_LINE) -> None:
         self._open_own = open_own
-        self._version = version
         self._own: ReadsOwn | None = None
         # A conversation is read up by one call at a time.
         self._reading = asyncio.Lock()
         self.connection = McpConnection(max_line)
-        for method, params, handler in (
-            (INITIALIZE, InitializeParams, self._initialize),
-            (PING, Any, self._ping),
-            ("tools/list", ListParams, self._list_tools),
-            ("tools/call", CallToolParams, self._call_tool),
-            ("resources/list", ListParams, self._list_resources),
-            ("resources/templates/list", ListParams, self._list_templates),
-            ("resources/read", ReadResourceParams, self._read_resource),
-        ):
-            self.connection.add_route(method, params, handler)
+        self._introduction = implementation(version)
+        self.connection.add_route(INITIALIZE, InitializeParams, self._initialize)
+        self.connection.add_route(PING, Any, self._ping)
+        self._add(DISCOVER, DiscoverParams, self._discover, lasts=True)
+        self._add("tools/list", ListParams, self._list_tools, lasts=True)
+        self._add("tools/call", CallToolParams, self._call_tool, lasts=None)
+        self._add("resources/list", ListParams, self._list_resources, lasts=True)
+        self._add("resources/templates/list", ListParams, self._list_templates, lasts=True)
+        self._add("resources/read", ReadResourceParams, self._read_resource, lasts=False)
+
+    def _add(self, method: str, params: type[Struct], handler: Handler, *, lasts: bool | None) -> None:
+        """Registers a method that is also answered without a handshake; `lasts` is as in `completed`."""
+
+        async def answer(given: Any) -> Any:
+            if not named_version(given.meta):
+                return await handler(given)
+            try:
+                return completed(await handler(given), self._introduction, lasts=lasts)
+            except RpcError as error:
+                # Without a handshake there is no code of its own for an unknown resource.
+                code = INVALID_PARAMS if error.code == RESOURCE_NOT_FOUND else error.code
+                raise RpcError(code, str(error), error.kind) from error
+
+        self.connection.add_route(method, params, answer)
+
+    async def _discover(self, params: DiscoverParams) -> DiscoverResult:
+        del params
+        return DiscoverResult()
 
     async def _initialize(self, params: InitializeParams) -> InitializeResult:
-        return introduce(self._version, params.protocol_version)
+        return introduce(self._introduction, params.protocol_version)
 
     async def _ping(self, params: Any) -> Nothing:
         del params
