@@ -5,8 +5,10 @@ import json
 import re
 from typing import Any
 
+import jsonschema
 import pytest
 
+from benches.neovim import RIGS
 from support.documents import ROOT
 from ullage import __version__
 from ullage.agents.table import AGENTS
@@ -24,6 +26,19 @@ def test_the_entry_has_what_is_required_and_nothing_unknown() -> None:
     assert 1 <= len(ENTRY["title"]) <= 100
     assert 3 <= len(ENTRY["name"]) <= 200
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", ENTRY["name"])
+
+
+def test_the_entry_is_valid_by_the_registry_s_own_schema() -> None:
+    path = RIGS / "mcp" / "server.schema.json"
+    if not path.exists():
+        pytest.skip("the registry's schema is not there; scripts/rigs/mcp.sh gets it")
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    assert schema["$id"] == ENTRY["$schema"]
+    judge: Any = jsonschema.Draft7Validator(schema)
+    assert [fault.message for fault in judge.iter_errors(ENTRY)] == []
+    # The judge finds faults.
+    (package,) = ENTRY["packages"]
+    assert [*judge.iter_errors({**ENTRY, "packages": [{**package, "transport": {"type": "wire"}}]})]
 
 
 def test_the_package_is_one_of_pypi_that_is_started_on_its_standard_streams() -> None:
