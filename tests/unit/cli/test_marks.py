@@ -1,10 +1,12 @@
 """A compaction is seen in an agent's file: its last summary is another one."""
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 
+from ullage.cli.hooks import marks
 from ullage.cli.hooks.kept import Kept
 from ullage.cli.hooks.marks import has_new_mark
 
@@ -46,6 +48,43 @@ def test_a_summary_is_new_once_also_when_the_agent_writes_it_again(log: Log, tex
     assert not log.is_new
     log.add("another message", id=2)
     log.add(f"{MARK}{text}", id=3, timestamp="later")
+    assert not log.is_new
+
+
+def test_of_a_file_that_has_grown_only_the_new_lines_are_read(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    log.add("x" * 1_000_000)
+    assert not log.is_new
+    read: list[int] = []
+
+    class Counted(io.FileIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            data = super().read(size) or b""
+            read.append(len(data))
+            return data
+
+    monkeypatch.setattr(marks, "open", Counted, raising=False)
+    # The agent is in the midst of writing this line.
+    with log.path.open("a") as file:
+        file.write(f'{{"content": [{{"text": "{MARK}the')
+    assert not log.is_new
+    with log.path.open("a") as file:
+        file.write(' port"}]}\n')
+    assert log.is_new
+    assert not log.is_new
+    log.add(f"{MARK}the host")
+    assert log.is_new
+    assert sum(read) < 3_000
+
+
+@pytest.mark.parametrize("longer", [0, 5_000])
+def test_a_file_that_the_agent_has_written_anew_is_read_as_a_whole(log: Log, longer: int) -> None:
+    log.add("before" * 50)
+    log.add("after")
+    assert not log.is_new
+    log.path.write_text("")
+    log.add(f"{MARK}the port")
+    log.add("y" * longer)
+    assert log.is_new
     assert not log.is_new
 
 

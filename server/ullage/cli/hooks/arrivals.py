@@ -3,6 +3,8 @@
 import os
 import time
 
+from ullage.cli.hooks.bounded_lines import append_line
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,18 +28,3 @@ def note_arrival(store: str, texts: "Mapping[str, str]", characters: int, given:
     at = time.time_ns() // 1_000_000
     line = f'{{"at":{at}{told},"characters":{characters},"given":{{{counts}}}}}\n'
     append_line(path, line.encode(), _LONGEST)
-
-
-def append_line(path: str, line: bytes, longest: int) -> None:
-    """Adds a line, with its line end, to a file. If the file is longer than `longest` bytes then, its older half is
-    dropped. Raises `OSError`."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(descriptor, "r+b") as file:
-        # The system appends wherever this is; Python counts from here.
-        file.seek(0, os.SEEK_END)
-        file.write(line)
-        if file.tell() > longest:
-            file.seek(-longest // 2, os.SEEK_END)
-            newer = file.read().partition(b"\n")[2]
-            file.truncate(0)
-            file.write(newer)

@@ -3,7 +3,7 @@
 import os
 import time
 
-from ullage.cli.hooks.arrivals import append_line
+from ullage.cli.hooks.bounded_lines import append_line
 from ullage.cli.hooks.printed import quoted
 from ullage.cli.statusline.files import remove_old
 

@@ -5,7 +5,7 @@ own file; `ID.taken` the one that the worker writes a brief for; `ID.worker` the
 that is not given yet, `ID.brief` one that was; `ID.owed` the time of a compaction whose summary was not handed over;
 `ID.figure` how full the context is, `ID.emptied` the time of the last compaction, after which an older figure counts
 no more, and `ID.fill` which notes of the fill were given;
-`ID.mark` the beginning of the last summary in the agent's file.
+`ID.mark` the beginning of the last summary in the agent's file, and `ID.searched` up to where it was looked for.
 """
 
 import os
@@ -104,6 +104,16 @@ class Kept:
             return False
         self._write("mark", mark)
         return True
+
+    def note_searched(self, end: int, before: bytes) -> None:
+        """Keeps the place up to which the agent's file was searched for a mark, and the bytes right before it. Raises
+        `OSError`."""
+        self._write("searched", b"%d\n" % end + before)
+
+    def searched(self) -> "tuple[int, bytes]":
+        """Returns what `note_searched` has kept last; 0 and no bytes if there is nothing."""
+        end, _, before = self._read("searched").partition(b"\n")
+        return (int(end), before) if end.isdigit() and before and int(end) >= len(before) else (0, b"")
 
     def drop_summary(self) -> None:
         """Removes a summary that waits, of a compaction that was given up."""

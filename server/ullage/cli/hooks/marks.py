@@ -7,18 +7,28 @@ if TYPE_CHECKING:
 
 # Bytes of a summary by which it is distinguished from another one.
 _LONGEST = 2_000
+# Bytes before the place up to which a file was searched. If they have changed, the agent has written the file anew.
+_SAMPLE = 200
 
 
 def has_new_mark(kept: "Kept", path: str, mark: str) -> bool:
     """Returns whether the last text in a file of JSON that begins with `mark` is another one than when this was last
-    asked for the session. The agent may have written the text several times. Raises `OSError`."""
+    asked for the session. The agent may have written the text several times. Of a file that has grown since, only the
+    lines that are new are read. Raises `OSError`."""
     with open(path, "rb") as file:  # noqa: PTH123
+        at, before = kept.searched()
+        if at:
+            file.seek(at - len(before))
+            if file.read(len(before)) != before:
+                at = 0
+        file.seek(at)
         data = file.read()
-    at = data.rfind(b'"' + mark.encode())
-    if at < 0:
-        return False
-    found = data[at : _end_of_text(data, at + 1)]
-    return kept.set_mark(found)
+    end = data.rfind(b"\n") + 1
+    if end:
+        kept.note_searched(at + end, data[max(0, end - _SAMPLE) : end])
+    # A line that the agent is still writing is read at the next time. A file of one line may have no line break.
+    found = data.rfind(b'"' + mark.encode(), 0, end if end or at else len(data))
+    return found >= 0 and kept.set_mark(data[found : _end_of_text(data, found + 1)])
 
 
 def _end_of_text(data: bytes, start: int) -> int:

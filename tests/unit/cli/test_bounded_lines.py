@@ -1,0 +1,65 @@
+"""Hooks that run at the same time add to the same files of lines."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.command_line import PATIENCE
+from ullage.cli.hooks.bounded_lines import append_line
+
+_PROCESSES, _LINES = 8, 300
+_CODE = """
+import sys
+from ullage.cli.hooks.bounded_lines import append_line
+path, name, lines, longest = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+sys.stdin.read()
+for number in range(lines):
+    append_line(path, b'{"by":"%s","number":%d,"text":"%s"}\\n' % (name.encode(), number, b"x" * 200), longest)
+"""
+
+
+def _run_beside_each_other(path: Path, longest: int) -> list[tuple[str, int]]:
+    """Has processes add lines, and returns whose are there, as they stand. Raises `ValueError` for a broken one."""
+    command = [sys.executable, "-c", _CODE, str(path)]
+    started = [
+        subprocess.Popen([*command, str(name), str(_LINES), str(longest)], stdin=subprocess.PIPE)
+        for name in range(_PROCESSES)
+    ]
+    # All begin together.
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.close()
+    assert [process.wait(PATIENCE) for process in started] == [0] * _PROCESSES
+    rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+    return [(row["by"], row["number"]) for row in rows]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows locks no file that is only appended to")
+def test_processes_that_add_at_once_lose_no_line(tmp_path: Path) -> None:
+    found = _run_beside_each_other(tmp_path / "lines", 10_000_000)
+    assert sorted(found) == sorted((str(name), number) for name in range(_PROCESSES) for number in range(_LINES))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows locks no file that is only appended to")
+def test_processes_that_add_at_once_keep_to_the_limit_and_lose_only_what_is_old(tmp_path: Path) -> None:
+    path, longest = tmp_path / "lines", 50_000
+    found = _run_beside_each_other(path, longest)
+    assert longest / 3 < path.stat().st_size <= longest
+    assert len({*found}) == len(found)
+    # Of each process that has a line here, all later ones are here, too.
+    for name in {by for by, _ in found}:
+        numbers = [number for by, number in found if by == name]
+        assert numbers == [*range(numbers[0], _LINES)]
+
+
+def test_the_older_half_is_dropped_by_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    for number in range(100):
+        append_line(str(path), b"line %d\n" % number, 200)
+        assert path.stat().st_size <= 200
+    lines = path.read_text().splitlines()
+    assert lines[-1] == "line 99"
+    assert lines == [f"line {number}" for number in range(100 - len(lines), 100)]
