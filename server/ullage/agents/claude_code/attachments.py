@@ -13,8 +13,11 @@ from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.model.blocks import Block, ImageBlock, TextBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 
-# Attachments whose text is not in the log: only that there was one.
+# Attachments of which no text is read: it is not in the log, or it is no message of the conversation. Those of 2.1.316
+# are facts about the session, which the model is sent anew in every session and which count with what the agent adds to
+# each request, the system prompt (`prompt_snapshot`), and the tools that a search has found.
 _WITHOUT_TEXT = {
+    *("date", "deferred_tools_record", "environment", "prompt_snapshot", "remote_session_change", "session_context"),
     *("agent_mention", "auto_mode", "budget_usd", "command_permissions", "compact_file_reference", "delegate_mode"),
     *("delegate_mode_exit", "dynamic_skill", "edited_image_file", "hook_cancelled", "hook_error_during_execution"),
     *("hook_non_blocking_error", "hook_permission_decision", "hook_progress", "hook_system_message", "output_style"),

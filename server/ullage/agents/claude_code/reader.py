@@ -25,7 +25,7 @@ NAME = "claude-code"
 # Types of lines that Claude Code writes for itself. The model is sent none of them.
 _OWN_LINES = {
     *("agent-color", "agent-name", "agent-setting", "ai-title", "api-request", "api-request-blob", "api-request-shape"),
-    *("atis-latch", "attribution-snapshot", "bridge-session", "cost-state"),
+    *("atis-latch", "attribution-snapshot", "bridge-session", "cost-state", "tools-used"),
     *("custom-title", "file-history-snapshot", "frame-link", "last-prompt", "mode", "permission-mode", "pr-link"),
     *(
         "progress",

@@ -36,6 +36,26 @@ def test_an_attachment_of_an_unknown_kind_is_told_unless_it_has_a_text() -> None
     assert [(skipped.reason, skipped.expected) for skipped in transcript.skipped] == [("attachment line (tide)", False)]
 
 
+def test_facts_about_the_session_are_known_and_no_message() -> None:
+    kinds: dict[str, dict[str, Any]] = {
+        "environment": {"snapshot": {"platform": "linux"}},
+        "date": {"date": "2026-11-23"},
+        "remote_session_change": {"commit": "Signed"},
+        "session_context": {"context": {}},
+        "prompt_snapshot": {"systemPrompt": ["You are an agent."]},
+        "deferred_tools_record": {"entries": [{"name": "search"}]},
+    }
+    lines, last = [line("user", "u1", None, "question")], "u1"
+    for kind, facts in kinds.items():
+        lines.append(attachment(f"h-{kind}", last, kind, **facts))
+        last = f"h-{kind}"
+    transcript = read_lines(*lines, line("assistant", "a1", last, [say("answer")]))
+    assert [message.text for message in messages_of(transcript)] == ["question", "answer"]
+    assert [(skipped.reason, skipped.expected) for skipped in transcript.skipped] == [
+        (f"attachment line ({kind})", True) for kind in kinds
+    ]
+
+
 def test_what_the_editor_attaches_is_read() -> None:
     transcript = read_lines(
         line("user", "u1", None, "question"),
