@@ -156,6 +156,25 @@ def test_sessions_are_deleted_together_or_not_at_all(store: Path) -> None:
     assert ullage("sessions", "--store", store, "--json").json["sessions"] == []
 
 
+def test_what_is_kept_of_a_deleted_session_alone_is_deleted_with_it(store: Path, tmp_path: Path) -> None:
+    def kept() -> set[str]:
+        return {file.name for kind in ("given", "hooks") for file in store.with_name(f"{store.name}.{kind}").iterdir()}
+
+    ids: list[str] = []
+    for name in ("5f0f2d1c-0001", "5f0f2d1c-0002"):
+        transcript = tmp_path / f"{name}.jsonl"
+        transcript.write_bytes(ClaudeLog(session=name).ask(f"Which port has {name}?").answer(9_000).data)
+        ids.append(ullage("import", transcript, "--store", store, "--json").json["session_id"])
+        for kind, file in (("given", f"{name}.jsonl"), ("hooks", f"{name}.brief"), ("hooks", f"{name}.taken")):
+            folder = store.with_name(f"{store.name}.{kind}")
+            folder.mkdir(exist_ok=True)
+            (folder / file).write_text("> its text")
+    before = kept()
+    assert len(before) == 6
+    assert ullage("delete", ids[0], "--yes", "--store", store).status == 0
+    assert kept() == {name for name in before if "0002" in name}
+
+
 def test_a_message_has_the_same_number_in_summaries_lists_searches_and_stretches(store: Path) -> None:
     session, report = compacted(store)
     rows = {

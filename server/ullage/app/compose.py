@@ -25,12 +25,14 @@ from ullage.service.ports.models import Summarizer
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore
 from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.store.database import default_path
 from ullage.store.project_memory import project_memory
 from ullage.store.reading import open_to_read
 from ullage.store.sqlite_store import open_store
 from ullage.system.agent_settings import LocalAgentSettings
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
+from ullage.system.session_traces import SessionTraces
 from ullage.tools.toolbox import LocalToolbox
 from ullage.watch.finder import AgentFiles
 
@@ -70,6 +72,7 @@ def build_workspace(closing: AsyncExitStack, store_path: Path | None, settings: 
     # A server is not to pause for this import at its first message.
     import_module("ullage.service.compact.automatic")
     workspace = workspace_on(closing.enter_context(open_store(store_path)), settings, store_path)
+    workspace.remove_traces = SessionTraces(store_path or default_path())
     closing.push_async_callback(workspace.ports.providers.close)
     closing.push_async_callback(workspace.end_all)
     return workspace
@@ -88,7 +91,10 @@ def open_workspace(
     """
     settings = settings or Settings(summary=SummarySettings(writer="offline"))
     with open_to_read(store_path) if to_read else open_store(store_path) as store:
-        yield workspace_on(store, settings, store_path)
+        workspace = workspace_on(store, settings, store_path)
+        if not to_read:
+            workspace.remove_traces = SessionTraces(store_path or default_path())
+        yield workspace
 
 
 def workspace_on(

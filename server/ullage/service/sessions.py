@@ -35,7 +35,7 @@ from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.read_only import require_not_followed
 from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.store import SessionInfo
+from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore
 from ullage.transcript.rules.tool_pairs import is_prompt
 
 _TITLE_CHARS = 60
@@ -157,13 +157,29 @@ def rename(conversation: Conversation, title: str) -> None:
     conversation.record(SessionRenamed(title=line))
 
 
+# More sessions than any store has.
+_ALL = 1 << 40
+
+
 async def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
-    """Deletes a session: ends its work, closes it and removes it from the list. Returns the session as it was last
-    listed. Raises `SessionNotFound`."""
-    info = workspace.ports.store.info(session_id)
+    """Deletes a session: ends its work, closes it, removes it from the list, and removes what is kept of an agent's
+    session outside the store, unless another session is of the same. Returns the session as it was last listed. Raises
+    `SessionNotFound`."""
+    store = workspace.ports.store
+    info = store.info(session_id)
     await workspace.end(session_id)
-    workspace.ports.store.delete(session_id)
+    imported = store.imported()
+    store.delete(session_id)
+    origin = next((one for one in imported if one.session_id == session_id), None)
+    if origin is not None and not _is_needed(store, origin):
+        workspace.remove_traces(origin.origin_id, origin.path)
     return info
+
+
+def _is_needed(store: SessionStore, origin: ImportedSession) -> bool:
+    """Says whether another session in the store is of the same session of an agent, or a fork of this one."""
+    same = any((one.agent, one.origin_id) == (origin.agent, origin.origin_id) for one in store.imported())
+    return same or any(one.parent_id == origin.session_id for one in store.list(limit=_ALL))
 
 
 def _configured(workspace: Environment, context: Mapping[str, Any]) -> SessionConfigured:

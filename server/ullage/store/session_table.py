@@ -222,6 +222,7 @@ def imported_sessions(connection: sqlite3.Connection) -> tuple[ImportedSession, 
                 agent=event.agent,
                 parent_id=event.parent_id,
                 is_sub_agent=event.is_sub_agent,
+                path=event.path,
             )
             found.setdefault(session_id, origin)
     return tuple(found.values())

@@ -55,6 +55,12 @@ class ReadingsFolder:
             raise StoreUnavailable(f"cannot write {self._folder}: {error.strerror or error}") from error
         replace_file(self._file_of(reading.path, reading.origin_id), data)
 
+    def remove(self, path: str, origin_id: str) -> None:
+        """Removes the readings of a conversation in the file at `path`, if there are any."""
+        for file in (self._file_of(path, origin_id), self._file_of(path, "")):
+            with suppress(OSError):
+                file.unlink()
+
     def _make_room(self, size: int) -> None:
         """Removes the oldest readings as long as there are too many for another one of `size` bytes."""
         kept = sorted(((file, file.stat()) for file in self._folder.iterdir()), key=lambda one: one[1].st_mtime_ns)

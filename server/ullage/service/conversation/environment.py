@@ -19,7 +19,7 @@ from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.publish import Bus
 from ullage.service.ports.continuing import ContinuesSessions
 from ullage.service.ports.following import FollowsAgents
-from ullage.service.ports.given_back import ReadsReceipts, no_receipts
+from ullage.service.ports.given_back import ReadsReceipts, RemovesTraces, no_receipts, no_traces
 from ullage.service.ports.models import EditorFiles, ModelLimits, Permissions
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import StoredSession
@@ -47,7 +47,8 @@ class Environment:
     is False if the client says that its user does not trust the open folder; the project's instructions for summaries
     are then not read. `following` is None in a process that can't follow agents' conversations; `followed` says by id
     which sessions it follows. `wiring` and `continuing` are None in a process whose door does not offer them.
-    `receipts` returns what hooks gave back to an agent's session.
+    `receipts` returns what hooks gave back to an agent's session, and `remove_traces` removes that and all else that is
+    kept of it outside the store.
     """
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
@@ -63,6 +64,7 @@ class Environment:
         self.wiring: WiresAgents | None = None
         self.continuing: ContinuesSessions | None = None
         self.receipts: ReadsReceipts = no_receipts
+        self.remove_traces: RemovesTraces = no_traces
         self.own_counter: TokenCounter | None = None
         self.own_strategy: TruncationStrategy | None = None
         self.always_falls_back = False

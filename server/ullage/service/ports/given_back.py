@@ -30,6 +30,18 @@ class ReadsReceipts(Protocol):
         ...
 
 
+class RemovesTraces(Protocol):
+    """Removes what is kept of an agent's session outside the store of sessions."""
+
+    def __call__(self, agent_session_id: str, path: str, /) -> None:
+        """Removes what belongs to the session to which its agent gave this id, in the agent's file at `path`."""
+        ...
+
+
+def no_traces(_: str, __: str, /) -> None:
+    """Removes nothing: in a process that keeps nothing next to its store."""
+
+
 def no_receipts(_: str, /) -> Sequence[GivenBack]:
     """Reads nothing: in a process that knows of no hooks."""
     return ()

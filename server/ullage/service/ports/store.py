@@ -48,6 +48,7 @@ class ImportedSession(Struct, frozen=True, kw_only=True):
     agent: str = ""
     parent_id: str = ""
     is_sub_agent: bool = False
+    path: str = ""
 
 
 class AttachedSession(Struct, frozen=True, kw_only=True):
