@@ -9,7 +9,6 @@ SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
 SHORTEST = 40
 # Shorter modules that only one neighbour imports, each with the reason why it is a module.
 ALONE = {
-    "cli/hooks/marks.py": "looks into an agent's file, which the hooks themselves never do",
     "cli/hooks/wired.py": "looks into an agent's settings, which the hooks themselves never do",
     "mcp/connection.py": "each door has its dialect there",
     "app/summary_prompts.py": "reads files, and `compose.py` only puts parts together",
