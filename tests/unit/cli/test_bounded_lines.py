@@ -22,7 +22,7 @@ for number in range(lines):
 
 
 def _run_beside_each_other(path: Path, longest: int) -> list[tuple[str, int]]:
-    """Has processes add lines, and returns whose are there, as they stand. Raises `ValueError` for a broken one."""
+    """Has processes add lines, and returns whose are there, in their order. Raises `ValueError` for a broken one."""
     command = [sys.executable, "-c", _CODE, str(path)]
     started = [
         subprocess.Popen([*command, str(name), str(_LINES), str(longest)], stdin=subprocess.PIPE)

@@ -14,7 +14,7 @@ from ullage.model.blocks import Block, ImageBlock, TextBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 
 # Attachments of which no text is read: it is not in the log, or it is no message of the conversation. Those of 2.1.316
-# are facts about the session, which the model is sent anew in every session and which count with what the agent adds to
+# are facts about the session, which the model is sent in every session and which count with what the agent adds to
 # each request, the system prompt (`prompt_snapshot`), and the tools that a search has found.
 _WITHOUT_TEXT = {
     *("date", "deferred_tools_record", "environment", "prompt_snapshot", "remote_session_change", "session_context"),

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 # Bytes of a summary by which it is distinguished from another one.
 _LONGEST = 2_000
-# Bytes before the place up to which a file was searched. If they have changed, the agent has written the file anew.
+# Bytes before the place up to which a file was searched. If they have changed, the agent has written all of it again.
 _SAMPLE = 200
 
 
