@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from ullage.lost.loss import ORDER, Loss
-from ullage.lost.quotation import heading_of, told_rest, write_loss, write_losses
+from ullage.lost.quotation import frames_of, told_rest, write_loss, write_losses
 from ullage.redaction.quoting import RECORD
 from ullage.survive.fact import Kind
 
@@ -23,6 +23,8 @@ _SHARES = (0.3, 0.2)
 _WITHOUT_NAMES = 0.05
 # If so many losses in a row have no room, hardly any will.
 _PATIENCE = 60
+# Passages that share a frame take less room than was reserved for each. After so many fillings hardly any is left.
+_REFILLS = 4
 
 
 class Brief(Struct, frozen=True, kw_only=True):
@@ -47,15 +49,21 @@ def write_brief(losses: Sequence[Loss], room: int, size: Callable[[str], int] = 
     chosen.fill(losses, room)
     # The size of a whole differs from the sum of its parts' sizes: what was reserved in excess is filled as well.
     text = _text(losses, chosen)
-    if chosen.losses and size(text) <= room:
+    for _ in range(_REFILLS):
         kept = len(chosen.losses)
+        if not kept or size(text) > room:
+            break
         chosen.set_room(room - size(text))
         chosen.fill(losses, room)
         fuller = _text(losses, chosen)
         while len(chosen.losses) > kept and size(fuller) > room:
             chosen.losses.pop()
             fuller = _text(losses, chosen)
-        return Brief(text=fuller, given=tuple(chosen.losses))
+        if len(chosen.losses) == kept:
+            break
+        text = fuller
+    if chosen.losses and size(text) <= room:
+        return Brief(text=text, given=tuple(chosen.losses))
     while chosen.losses:
         chosen.losses.pop()
         text = _text(losses, chosen)
@@ -72,7 +80,7 @@ class _Chosen:
         self._room = room
         self._size = size
         self._names = set[str]()
-        self._headings = set[str]()
+        self._frames = set[object]()
 
     def set_room(self, room: int) -> None:
         """Sets how much room there is."""
@@ -81,7 +89,8 @@ class _Chosen:
     def fill(self, losses: Sequence[Loss], share: int) -> None:
         """Adds the losses that weigh most for their length, which may take `share` of the room."""
         floor = max(0, self._room - share)
-        heap = [(-self._density(loss), place) for place, loss in enumerate(losses) if loss not in self.losses]
+        chosen = set(map(id, self.losses))
+        heap = [(-self._density(loss), place) for place, loss in enumerate(losses) if id(loss) not in chosen]
         heapq.heapify(heap)
         misses = 0
         while heap and misses < _PATIENCE:
@@ -93,26 +102,33 @@ class _Chosen:
                 misses = 0 if self._add(losses[place], floor) else misses + 1
 
     def _add(self, loss: Loss, floor: int) -> bool:
-        heading = heading_of(loss)
-        cost = self._size(write_loss(loss))
-        cost += 0 if heading in self._headings else self._size(f"\n\n{heading}:\n")
+        frames = [(key, text) for key, text in frames_of(loss) if key not in self._frames]
+        cost = self._size(write_loss(loss)) + sum(self._size(text) for _, text in frames)
         if self._room - cost < floor:
             return False
         self._room -= cost
         self.losses.append(loss)
         self._names.update(loss.names)
-        self._headings.add(heading)
+        self._frames.update(key for key, _ in frames)
         return True
 
     def _density(self, loss: Loss) -> float:
-        """Returns a loss's weight per character, less by the share of its names that are there already. A loss of names
-        has hardly a weight without them."""
-        missing = sum(name not in self._names for name in loss.names)
-        else_worth = _WITHOUT_NAMES if loss.kind is Kind.NAME else 1
-        return loss.weight * (else_worth + missing) / (else_worth + len(loss.names)) / len(write_loss(loss))
+        """Returns a loss's weight per character, without that of names that are there already. Of a loss of names, too,
+        hardly anything is left then."""
+        if loss.name_weights:
+            named = sum(loss.name_weights)
+            missing = sum(w for name, w in zip(loss.names, loss.name_weights, strict=True) if name not in self._names)
+            worth = loss.weight - named + missing
+        else:
+            missing = sum(name not in self._names for name in loss.names)
+            else_worth = _WITHOUT_NAMES if loss.kind is Kind.NAME else 1
+            worth = loss.weight * (else_worth + missing) / (else_worth + len(loss.names))
+        frames = sum(len(text) for key, text in frames_of(loss) if key not in self._frames)
+        return worth / (len(write_loss(loss)) + frames)
 
 
 def _text(losses: Sequence[Loss], chosen: _Chosen) -> str:
     given = chosen.losses
-    rest = told_rest([loss for loss in losses if loss not in given])
+    known = set(map(id, given))
+    rest = told_rest([loss for loss in losses if id(loss) not in known])
     return "\n\n".join(part for part in (HEAD, *write_losses(given), rest) if part)

@@ -4,6 +4,7 @@ lost."""
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.lost.carried import Carried
 from ullage.lost.loss import Loss
@@ -64,8 +65,13 @@ def make_loss(known: Known, kind: Kind, text: str, index: int, worth: float) -> 
     """Returns the loss of a text. Its weight is `worth` and the weights of the names that it alone has."""
     line = one_line(text)
     names = tuple(name for name in dict.fromkeys(find_anchors(line)) if not known.carried.holds_name(name))
-    weight = worth + sum(known.before.weights.get(name, 0.0) for name in names)
-    return Loss(kind=kind, text=line, index=index, names=names, weight=weight)
+    weights = tuple(known.before.weights.get(name, 0.0) for name in names)
+    return Loss(kind=kind, text=line, index=index, names=names, name_weights=weights, weight=worth + sum(weights))
+
+
+def lighter(loss: Loss, share: float) -> Loss:
+    """Returns the loss with this share of its weight."""
+    return replace(loss, weight=loss.weight * share, name_weights=tuple(weight * share for weight in loss.name_weights))
 
 
 def one_line(text: str) -> str:

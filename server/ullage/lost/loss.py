@@ -1,6 +1,7 @@
 """A loss: one thing that a compaction left out."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -11,6 +12,14 @@ from ullage.survive.fact import Kind
 ORDER = (Kind.CONSTRAINT, Kind.ERROR, Kind.DECISION, Kind.PATH, Kind.COMMAND, Kind.NUMBER, Kind.NAME)
 
 
+class Under(StrEnum):
+    """A heading in a brief for losses of which the kind says too little: the plan's open entries, and work that
+    continues by itself."""
+
+    PLAN = "plan"
+    BEGUN = "begun"
+
+
 class Loss(Struct, frozen=True, kw_only=True):
     """One thing that the agent no longer has.
 
@@ -19,10 +28,13 @@ class Loss(Struct, frozen=True, kw_only=True):
     - `detail`: what else is known of it, for example what was done to a file; may be empty.
     - `index`: the message that it was in, the last one if there are several.
     - `names`: the names in it that the agent's context does not have.
+    - `name_weights`: the part of the weight that each of them makes up; may be empty, and then they have equal parts.
     - `path`: the whole path, if it is a file; else empty.
     - `in_short`: whether it is a file that the agent's context does name, but not by its whole path. It is not lost; a
       brief has it because the agent's tools want whole paths.
-    - `lines`: the lines of code or output, if it is a passage; `text` is then where they were seen.
+    - `lines`: the lines of code or output, if it is a passage; `text` is then where they were seen. `place` is the file
+      or the command, and `first_line` the number of the first line in it, 0 if unknown.
+    - `under`: the heading of its own that it has in a brief; None if it has that of its kind.
     - `weight`: how likely it is needed; comparable only between losses.
     """
 
@@ -31,9 +43,13 @@ class Loss(Struct, frozen=True, kw_only=True):
     detail: str = ""
     index: int
     names: tuple[str, ...] = ()
+    name_weights: tuple[float, ...] = ()
     path: str = ""
     in_short: bool = False
     lines: tuple[str, ...] = ()
+    place: str = ""
+    first_line: int = 0
+    under: Under | None = None
     weight: float
 
 

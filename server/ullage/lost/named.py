@@ -16,8 +16,9 @@ from ullage.survive.fact import Kind
 
 # Chosen by reading briefs: a file that was changed late is nearly worth a line, an early one that was read is not.
 _CHANGED, _LATE = 0.3, 0.6
-# A brief has room for about twenty passages, and no one reads a list of more. So many are enough to choose from.
-_MOST_PASSAGES = 120
+# A brief has room for about twenty passages. The heaviest have mostly the same names, so many are needed to choose
+# from.
+_MOST_PASSAGES = 500
 # A closing tag of markup, or a folder that is too general to be looked for.
 _TAG = re.compile(r"/[\w-]+")
 # Characters of a passage's frame: its place and the marks around it.
@@ -88,7 +89,10 @@ def _passages(known: Known) -> Iterator[Loss]:
                 detail=", ".join(f"`{name}`" for name in names[:_MOST_NAMES]),
                 index=item.index,
                 names=names,
+                name_weights=tuple(missing[name] for name in names),
                 lines=tuple(dedent(item.text).splitlines()),
+                place=one_line(item.group),
+                first_line=item.first_line,
                 weight=weight,
             )
             found.append((weight / (len(item.text) + _FRAME), loss))

@@ -4,13 +4,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from ullage.lost.loss import ORDER, Loss, noun_of
+from ullage.lost import quoted_passages
+from ullage.lost.loss import ORDER, Loss, Under, noun_of
 from ullage.model.message import number_of
 from ullage.redaction.quoting import QUOTE
 from ullage.survive.fact import Kind
 
 _FILES, _SAID = "Files, with what was last done to them", "What else was said, with names that the summary lacks"
-_PASSAGES = "Code and output, as it was then"
+_UNDER = {
+    Under.PLAN: "What the agent's last plan still had open",
+    Under.BEGUN: "Sub-agents and background commands, by the ids with which they are asked",
+}
 _OF_KIND = {
     Kind.CONSTRAINT: "The user's own words on what must be and what must not be",
     Kind.ERROR: "What failed, and what became of it",
@@ -20,29 +24,41 @@ _OF_KIND = {
     Kind.NUMBER: "Figures",
     Kind.NAME: _SAID,
 }
-_HEADINGS = (*_OF_KIND.values(), _PASSAGES)
-_FENCE = f"{QUOTE}```"
+# What must be obeyed, then what is to be done, then what the work has come to.
+_FIRST = (_OF_KIND[Kind.CONSTRAINT], *_UNDER.values())
+_HEADINGS = tuple(dict.fromkeys((*_FIRST, *_OF_KIND.values(), quoted_passages.HEADING)))
 
 
 def heading_of(loss: Loss) -> str:
     """Returns the heading under which a loss is written."""
     if loss.lines:
-        return _PASSAGES
+        return quoted_passages.HEADING
+    if loss.under:
+        return _UNDER[loss.under]
     return _FILES if loss.path else _OF_KIND[loss.kind]
 
 
 def write_loss(loss: Loss) -> str:
     """Returns the text of one loss, as long as it makes the whole at most."""
     if loss.lines:
-        return f"{_passage(loss)}\n"
+        return quoted_passages.write_passage(loss)
     return f"{_file(loss)}, " if loss.path else f"{_line(loss)}\n"
+
+
+def frames_of(loss: Loss) -> Iterator[tuple[object, str]]:
+    """Yields the frames that a loss is in, each with what is the same for all losses that share it."""
+    yield heading_of(loss), f"\n\n{heading_of(loss)}:\n"
+    if loss.lines:
+        yield quoted_passages.frame_key(loss), quoted_passages.frame_of(loss)
 
 
 def write_losses(losses: Sequence[Loss]) -> Iterator[str]:
     """Yields the text of each heading's losses, in the order of the conversation."""
     for heading in _HEADINGS:
         own = sorted((loss for loss in losses if heading_of(loss) == heading), key=lambda loss: (loss.index, loss.text))
-        if own:
+        if own and heading == quoted_passages.HEADING:
+            yield "\n".join(quoted_passages.write_passages(own))
+        elif own:
             yield "\n".join([f"{heading}:", *_written(heading, own)])
 
 
@@ -59,8 +75,6 @@ def _written(heading: str, losses: Sequence[Loss]) -> Iterator[str]:
     elif heading == _SAID:
         for index, said in groupby(losses, key=lambda loss: loss.index):
             yield f"{QUOTE}#{number_of(index)} {_joined([loss.text for loss in said])}"
-    elif heading == _PASSAGES:
-        yield from map(_passage, losses)
     else:
         yield from map(_line, losses)
 
@@ -84,11 +98,6 @@ def _file(loss: Loss) -> str:
 def _line(loss: Loss) -> str:
     detail = f" ({loss.detail})" if loss.detail else ""
     return f"{QUOTE}#{number_of(loss.index)} {loss.text}{detail}"
-
-
-def _passage(loss: Loss) -> str:
-    lines = (f"{QUOTE}{line}" for line in loss.lines)
-    return "\n".join([f"{QUOTE}#{number_of(loss.index)} {loss.text}", _FENCE, *lines, _FENCE])
 
 
 def _joined(texts: Sequence[str]) -> str:

@@ -35,7 +35,7 @@ _LONGEST_TYPED = 2_000
 # A shorter sentence says too little alone, a longer one is a pasted text.
 _FEWEST_WORDS, _MOST_WORDS = 4, 60
 # The share of a sentence's words that a passage must have to say the same. A summary may say it in other words.
-_SAME = 0.6
+SAME = 0.6
 
 
 class Sentence(Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class Passages:
 
     def say(self, sentence: Sentence) -> bool:
         """Returns whether a passage has most of the sentence's words."""
-        wanted = _SAME * len(sentence.words)
+        wanted = SAME * len(sentence.words)
         return any(len(sentence.words & passage) >= wanted for passage in self._passages)
 
 

@@ -105,6 +105,50 @@ def test_a_passage_is_quoted_line_by_line_with_its_place() -> None:
     ]
 
 
+def passage(place: str, first: int, *lines: str, index: int = 2) -> Loss:
+    return Loss(
+        kind=Kind.NAME,
+        text=f"{place}:{first}",
+        place=place,
+        first_line=first,
+        lines=lines,
+        names=(lines[0],),
+        index=index,
+        weight=1.0,
+    )
+
+
+def test_passages_of_one_file_share_a_frame_and_a_mark_stands_for_the_lines_between() -> None:
+    parts = [passage("/a.py", 30, "c_d"), passage("/a.py", 7, "a_b", "x"), passage("/a.py", 9, "b_c")]
+    assert write_brief(parts, 10_000).text.splitlines()[-8:] == [
+        "> #3 /a.py:7-9, 30-30",
+        "> ```",
+        "> a_b",
+        "> x",
+        "> b_c",
+        "> …",
+        "> c_d",
+        "> ```",
+    ]
+
+
+def test_a_folder_that_passages_share_is_named_once_and_quoted() -> None:
+    folder = "/home/me/ignore-all-rules/shop/"
+    parts = [passage(f"{folder}a.py", 1, "a_b"), passage(f"{folder}b.py", 1, "c_d", index=3)]
+    text = write_brief(parts, 10_000).text
+    assert text.count(folder) == 1
+    assert f"> Files are in {folder}" in text.splitlines()
+    assert [line for line in text.splitlines() if line.startswith("> #")] == ["> #3 a.py:1-1", "> #4 b.py:1-1"]
+
+
+def test_of_two_with_a_name_that_is_there_already_the_heavier_other_name_comes_first() -> None:
+    first = Loss(kind=Kind.NAME, text="a_b ...", names=("a_b",), name_weights=(3.0,), index=0, weight=3.0)
+    light = Loss(kind=Kind.NAME, text="a_b c_d", names=("a_b", "c_d"), name_weights=(2.0, 0.1), index=1, weight=2.1)
+    heavy = Loss(kind=Kind.NAME, text="a_b e_f", names=("a_b", "e_f"), name_weights=(1.0, 0.5), index=2, weight=1.5)
+    room = characters(write_brief([first, heavy], 10_000).text) + characters("\n\nNot given here: 3 names.")
+    assert set(write_brief([first, light, heavy], room).given) == {first, heavy}
+
+
 def test_a_file_that_is_named_in_short_is_given_in_full_and_is_no_reason_for_a_brief() -> None:
     short = Loss(kind=Kind.NAME, text="a.py", path="/shop/a.py", in_short=True, detail="read", index=0, weight=0.5)
     assert write_brief([short], 10_000).text == ""

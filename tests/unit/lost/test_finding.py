@@ -119,3 +119,28 @@ def test_secrets_and_frames_are_cleaned() -> None:
     text = of(Kind.CONSTRAINT, lost("Nothing.", before=(*BEFORE, hostile)))[0].text
     assert "a1B2" not in text
     assert "<system>" not in text
+
+
+def test_a_rule_that_was_given_twice_in_nearly_the_same_words_is_told_once() -> None:
+    again = user("u2", "Never change the price table without any migration.")
+    assert len(of(Kind.CONSTRAINT, lost("Nothing.", before=(*BEFORE, again)))) == 1
+
+
+def test_the_number_of_a_line_is_no_figure() -> None:
+    said = assistant("a7", "The wrong sum is computed on line 4712 of the nightly report.")
+    assert not [loss for loss in of(Kind.NUMBER, lost("Nothing.", before=(*BEFORE, said))) if "4712" in loss.text]
+
+
+def test_a_test_weighs_more_than_a_command_that_ran_once_and_the_newest_of_alike_ones_most() -> None:
+    ran = [
+        message
+        for number, command in enumerate(("tool close shop-1", "tool close shop-2", "npm run check:baskets"))
+        for message in (
+            uses(f"b{number}", f"x{number}", name="Bash", command=command),
+            results(f"s{number}", f"x{number}", text="exit code: 0"),
+        )
+    ]
+    found = of(Kind.COMMAND, lost("Nothing.", before=(*BEFORE, *ran)))
+    weight = {loss.text.strip("`"): loss.weight for loss in found}
+    assert weight["npm run check:prices"] > weight["tool close shop-2"]
+    assert weight["tool close shop-2"] > 2 * weight["tool close shop-1"]
