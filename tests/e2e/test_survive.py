@@ -121,3 +121,8 @@ def test_on_recorded_compactions_the_page_of_another_project_lets_hardly_anythin
     assert shares["tail"] < shares["ullage"] > shares["agent"]
     assert shares["agent + ullage"] >= shares["agent"]
     assert shares["agent + brief"] > shares["agent"]
+    assert shares["agent + other brief"] <= shares["agent"] + 5
+    lookups = {row["arm"]: row["lookups_against_agent"] for row in found["arms"]}
+    assert lookups["everything"]["value"] == 0
+    assert lookups["agent + brief"]["high"] < 1
+    assert lookups["agent + other brief"]["value"] >= 0.95

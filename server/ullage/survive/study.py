@@ -34,6 +34,7 @@ class Arm(StrEnum):
     ORACLE = "everything"
     EMPTY = "nothing"
     SHUFFLED = "other project"
+    OTHER_BRIEF = "agent + other brief"
 
 
 class Carried(Struct, frozen=True, kw_only=True):
@@ -45,15 +46,18 @@ class Carried(Struct, frozen=True, kw_only=True):
 
 class Trial(Struct, frozen=True, kw_only=True):
     """One cut. `project` is the folder in which the conversation began, or else the conversation. `page` is what Ullage
-    carries."""
+    carries, `own` what the agent itself carried, and `brief` what Ullage gives back next to that; both are None at a
+    chosen cut."""
 
     project: str
     conversation: str
     recorded: Recorded
     known: Known
     page: Carried
+    own: Carried | None
     outcomes: Mapping[Arm, Outcome]
     survivors: Mapping[Arm, tuple[Survivors, ...]]
+    brief: Carried | None = None
 
 
 class ArmRow(Struct, frozen=True, kw_only=True):
@@ -63,7 +67,8 @@ class ArmRow(Struct, frozen=True, kw_only=True):
     - `unblocked`: of the actions that need something, the percentage that can go ahead; null if none needs anything.
     - `against_agent`: that share divided by the one of the agent's own summary, at the same cuts.
     - `facts`: the percentage of the facts needed that were carried.
-    - `lookups` and `lookup_tokens`: what must be looked up again, per cut.
+    - `lookups` and `lookup_tokens`: what must be looked up again, per cut. `lookups_against_agent`: these look-ups
+      divided by those after the agent's own summary, at the same cuts; null if that needs none.
     - `unknown`: facts missing per cut that no look-up had shown.
     """
 
@@ -75,6 +80,7 @@ class ArmRow(Struct, frozen=True, kw_only=True):
     facts: Interval | None
     lookups: float
     lookup_tokens: float
+    lookups_against_agent: Interval | None
     unknown: float
 
 
@@ -125,6 +131,7 @@ def make_trial(
         recorded=recorded,
         known=known,
         page=carried[Arm.OURS],
+        own=carried.get(Arm.AGENT),
         outcomes={arm: replay(recorded, each.texts, each.size) for arm, each in carried.items()},
         survivors={arm: survivors(known, each.texts) for arm, each in carried.items()},
     )
@@ -155,20 +162,21 @@ def _own_names(folder: str) -> frozenset[str]:
 
 
 def with_control(trials: Sequence[Trial]) -> Iterator[Trial]:
-    """Yields the trials with the control arm: the page of the next trial of another project. A trial without any is
-    yielded as it is."""
+    """Yields the trials with the control arms: the page of the next trial of another project, and next to the agent's
+    own the brief of such a one. A trial without any is yielded as it is."""
     for place, trial in enumerate(trials):
         following = (*trials[place + 1 :], *trials[:place])
-        page = next((other.page for other in following if not same_project(other.project, trial.project)), None)
-        if page is None:
-            yield trial
-        else:
-            outcome = replay(trial.recorded, page.texts, page.size)
-            yield replace(
-                trial,
-                outcomes={**trial.outcomes, Arm.SHUFFLED: outcome},
-                survivors={**trial.survivors, Arm.SHUFFLED: survivors(trial.known, page.texts)},
-            )
+        others = [other for other in following if not same_project(other.project, trial.project)]
+        page = next((other.page for other in others), None)
+        brief = next((other.brief for other in others if other.brief), None)
+        arms = {Arm.SHUFFLED: page} if page else {}
+        if brief and trial.own:
+            arms[Arm.OTHER_BRIEF] = Carried(texts=(*trial.own.texts, *brief.texts), size=trial.own.size + brief.size)
+        yield replace(
+            trial,
+            outcomes={**trial.outcomes, **{arm: replay(trial.recorded, c.texts, c.size) for arm, c in arms.items()}},
+            survivors={**trial.survivors, **{arm: survivors(trial.known, c.texts) for arm, c in arms.items()}},
+        )
 
 
 def _arm_row(arm: Arm, trials: Sequence[Trial]) -> ArmRow:
@@ -183,6 +191,7 @@ def _arm_row(arm: Arm, trials: Sequence[Trial]) -> ArmRow:
         facts=share([(each.carried, each.needed) for each in found]),
         lookups=_mean([each.lookups for each in found]),
         lookup_tokens=_mean([each.tokens for each in found]),
+        lookups_against_agent=ratio([(each[arm].lookups, each[Arm.AGENT].lookups) for each in beside]),
         unknown=_mean([each.unknown for each in found]),
     )
 

@@ -1,6 +1,7 @@
 """What many cuts say together: arms, kinds, the control of another project, intervals and calibration."""
 
 import pytest
+from msgspec.structs import replace
 
 from support.build import assistant, measure, results, user, uses
 from ullage.model.message import Message
@@ -15,14 +16,17 @@ from ullage.tokens.counter_choice import get_counter
 COUNTER = get_counter("gpt-4o")
 
 
-def trial(project: str, *, own: str, ours: str, name: str = "round_price") -> Trial:
+def trial(project: str, *, own: str, ours: str, name: str = "round_price", brief: str = "") -> Trial:
     fact = Fact(kind=Kind.NAME, text=name)
     recorded = Recorded(
         actions=((Need(fact=fact, source=1, tokens=70, looked_again=True),),), free=2, looks_again=1, look_tokens=90
     )
     texts = {Arm.AGENT: own, Arm.OURS: ours, Arm.ORACLE: name}
+    texts |= {Arm.BRIEF: f"{own}\n{brief}"} if brief else {}
     carried = {arm: Carried(texts=(text,), size=len(text)) for arm, text in texts.items()}
-    return make_trial(f"{project}.jsonl", project, recorded, Known(facts=(fact,), sentences=()), carried)
+    known = Known(facts=(fact,), sentences=())
+    alone = Carried(texts=(brief,), size=len(brief)) if brief else None
+    return replace(make_trial(f"{project}.jsonl", project, recorded, known, carried), brief=alone)
 
 
 TRIALS = (
@@ -48,6 +52,32 @@ def test_the_control_carries_the_page_of_another_project() -> None:
     control = row(Arm.SHUFFLED, *TRIALS)
     assert control.unblocked is not None
     assert control.unblocked.value == 0
+
+
+def briefed() -> tuple[Trial, ...]:
+    """Returns six cuts, alternately of two projects, each with a brief that has what is missing."""
+    one = trial("/home/me/shop", own="", ours="", brief="round_price")
+    other = trial("/home/me/bank", own="", ours="", name="close_book", brief="close_book")
+    return (one, other) * 3
+
+
+def test_a_brief_spares_the_look_ups_and_that_of_another_project_spares_none() -> None:
+    brief, other = row(Arm.BRIEF, *briefed()), row(Arm.OTHER_BRIEF, *briefed())
+    assert brief.lookups_against_agent is not None
+    assert other.lookups_against_agent is not None
+    assert (brief.lookups, brief.lookups_against_agent.value) == (0, 0)
+    assert (brief.lookups_against_agent.low, brief.lookups_against_agent.high) == (0, 0)
+    assert (other.lookups, other.lookups_against_agent.value) == (1, 1)
+    assert (other.unblocked and other.unblocked.value, other.facts and other.facts.value) == (0, 0)
+
+
+def test_the_brief_of_another_project_is_carried_next_to_the_agents_own() -> None:
+    own = trial("/home/me/shop", own="round_price", ours="", brief="nothing_new")
+    other = row(Arm.OTHER_BRIEF, own, trial("/home/me/bank", own="", ours="", name="close_book", brief="close_book"))
+    assert other.unblocked is not None
+    # The agent's own summary has what the first needs.
+    assert other.unblocked.value == 50
+    assert Arm.OTHER_BRIEF not in {row.arm for row in study(TRIALS).arms}
 
 
 def test_there_is_no_control_without_another_project() -> None:

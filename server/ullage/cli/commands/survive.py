@@ -26,10 +26,11 @@ _ARMS = (
     Column(name="Facts", rank=2, right=True),
     Column(name="Look up again", rank=1, right=True),
     Column(name="for tokens", rank=1, right=True),
+    Column(name="Look-ups, times agent", rank=2, right=True),
     Column(name="Nowhere", rank=3, right=True, style="dim"),
 )
 # Everything and nothing carry all and none by definition.
-_SHOWN = (Arm.AGENT, Arm.TAIL, Arm.MASKING, Arm.OURS, Arm.BESIDE, Arm.BRIEF, Arm.SHUFFLED)
+_SHOWN = (Arm.AGENT, Arm.TAIL, Arm.MASKING, Arm.OURS, Arm.BESIDE, Arm.BRIEF, Arm.SHUFFLED, Arm.OTHER_BRIEF)
 
 
 def run(args: Namespace) -> int:
@@ -105,6 +106,7 @@ def _arm(row: ArmRow) -> Sequence[str]:
         _percent(row.facts),
         f"{row.lookups:.1f}",
         f"{row.lookup_tokens:,.0f}",
+        _times(row.lookups_against_agent) if row.arm is not Arm.AGENT else "",
         f"{row.unknown:.1f}",
     )
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from ullage.app.scratch import reading_settings, throwaway_workspace
 from ullage.cli.surviving.cuts import Cut, find_cuts, messages_of
 from ullage.edits.compaction import joined
@@ -48,11 +50,14 @@ async def trials_of(name: str, transcript: ImportedTranscript, size: int, *, onl
         carried = await _carried(cut, messages, size) if recorded.actions or recorded.free else None
         if carried:
             known = known_before(messages, cut.at)
-            found.append(make_trial(name, transcript.cwd, recorded, known, carried))
+            arms = {arm: _as_carried(context) for arm, context in carried.items()}
+            # The brief is the last message that is given back.
+            brief = _as_carried(carried[Arm.BRIEF][-1:]) if Arm.BRIEF in carried else None
+            found.append(replace(make_trial(name, transcript.cwd, recorded, known, arms), brief=brief))
     return found
 
 
-async def _carried(cut: Cut, messages: Sequence[Message], size: int) -> Mapping[Arm, Carried] | None:
+async def _carried(cut: Cut, messages: Sequence[Message], size: int) -> Mapping[Arm, Sequence[Message]] | None:
     """Returns what each arm carries. Returns None if the context before the cut is too small to compare."""
     with throwaway_workspace(reading_settings(_MODEL, None)) as workspace:
         conversation = await _opened(workspace, cut.before)
@@ -70,7 +75,11 @@ async def _carried(cut: Cut, messages: Sequence[Message], size: int) -> Mapping[
         with suppress(CannotFit):
             await fit_budget(conversation, budget)
         arms[Arm.OURS] = conversation.transcript.view
-    return {arm: Carried(texts=tuple(_texts(each)), size=_COUNTER.count_messages(each)) for arm, each in arms.items()}
+    return arms
+
+
+def _as_carried(context: Sequence[Message]) -> Carried:
+    return Carried(texts=tuple(_texts(context)), size=_COUNTER.count_messages(context))
 
 
 async def _opened(workspace: Workspace, events: tuple[Event, ...]) -> Conversation:
