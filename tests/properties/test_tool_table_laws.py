@@ -23,6 +23,7 @@ from ullage.agents.tools import (
 )
 from ullage.model.artifacts import FileAction
 from ullage.model.message import Message, Role
+from ullage.proxy.record.terminals import Terminals
 from ullage.proxy.record.tool_calls import CallState
 from ullage.summary.choosing.ledger import collect
 from ullage.summary.reading.digest import read_messages
@@ -54,7 +55,7 @@ def recorded(told: dict[str, Any], result: str = SHOWN) -> list[Message]:
     call = call.with_update({"content": content})
     return [
         Message(id="u", role=Role.ASSISTANT, content=(call.use(),)),
-        Message(id="r", role=Role.USER, content=(call.result(),)),
+        Message(id="r", role=Role.USER, content=(call.result(Terminals()),)),
     ]
 
 

@@ -89,6 +89,8 @@ def gives_fill_notes(added: Added) -> bool:
 def started_by(added: Added) -> Iterator[tuple[str, ...]]:
     """Yields the words that start Ullage in each command that was added, without the command's own arguments."""
     lines = [(_words_in(hook.command), "hook") for hook in added.hooks]
+    if added.command:
+        lines.append(([*added.command], "hook"))
     if added.status_line:
         lines.append((_words_in(added.status_line), "statusline"))
     if added.mcp:

@@ -13,7 +13,6 @@ from ullage.model.errors import UllageError
 from ullage.model.json_values import as_text
 from ullage.proxy.connection import Pending
 from ullage.proxy.deleting import delete
-from ullage.proxy.listing import pending_list
 from ullage.proxy.offered_server import offered
 from ullage.proxy.opening import load, pending_new
 from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_params
@@ -22,6 +21,7 @@ from ullage.proxy.prompts import take_prompt
 from ullage.proxy.record.recording import record_messages
 from ullage.proxy.recovery import reopen_lost, revive
 from ullage.proxy.session import ProxiedSession
+from ullage.proxy.session_list import pending_list
 from ullage.proxy.sessions import Sessions
 
 Handler = Callable[[Sessions, Piece, Frame], Awaitable[None]]

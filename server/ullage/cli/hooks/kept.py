@@ -5,7 +5,8 @@ own file; `ID.taken` the one that the worker writes a brief for; `ID.worker` the
 that is not given yet, `ID.brief` one that was; `ID.owed` the time of a compaction whose summary was not handed over;
 `ID.figure` how full the context is, `ID.emptied` the time of the last compaction, after which an older figure counts
 no more, and `ID.fill` which notes of the fill were given;
-`ID.mark` the beginning of the last summary in the agent's file, and `ID.searched` up to where it was looked for.
+`ID.mark` the beginning of the last summary in the agent's file, or the id of the compaction, and `ID.searched` up to
+where it was looked for.
 """
 
 import os
