@@ -6,6 +6,8 @@ export default defineConfig({
     // Milliseconds. A real server starts in some tests, on machines that have other things to do.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // Of `expect.poll`, as `PATIENCE` is of the others.
+    expect: { poll: { timeout: 60_000, interval: 10 } },
     include: ['test/unit/**/*.test.ts', 'src/**/*.test.ts'],
     // The client needs a real `vscode`; what is tested of it here is its errors, which are those of JSON-RPC.
     alias: [

@@ -16,6 +16,7 @@ from acp import schema
 from acp.client.connection import ClientSideConnection
 
 from benches.neovim import RIGS
+from support.lsp_client import PATIENCE
 from support.program import language_server
 
 MODEL = "gpt-4o"
@@ -90,7 +91,9 @@ async def connected(
     """Starts the agent with the SDK's client, which offers the given session capabilities, and makes the handshake."""
     # The SDK's protocol has methods that a client needs only if it offers them.
     client: Any = person
-    async with acp.spawn_agent_process(client, *command, env=dict(os.environ)) as (connection, _):
+    async with acp.spawn_agent_process(
+        client, *command, env=dict(os.environ), transport_kwargs={"shutdown_timeout": PATIENCE}
+    ) as (connection, _):
         files = schema.FileSystemCapabilities(read_text_file=True)
         answer = await connection.initialize(
             protocol_version=acp.PROTOCOL_VERSION,

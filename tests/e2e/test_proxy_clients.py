@@ -53,7 +53,9 @@ async def test_what_the_sdk_s_client_says_through_the_proxy_is_in_the_language_s
     # The SDK's protocol has methods that a client needs only if it offers them.
     client: Any = person
     async with (
-        acp.spawn_agent_process(client, *proxied(tmp_path), env=dict(os.environ)) as (connection, _),
+        acp.spawn_agent_process(
+            client, *proxied(tmp_path), env=dict(os.environ), transport_kwargs={"shutdown_timeout": PATIENCE}
+        ) as (connection, _),
         language_server(tmp_path / "sessions.db") as editor,
     ):
         await connection.initialize(protocol_version=acp.PROTOCOL_VERSION)

@@ -5,7 +5,7 @@ vim.o.columns, vim.o.lines = 110, 40
 require('ullage').setup(vim.tbl_extend('force', vim.g.ullage, { notices = { level = 'off' } }))
 
 local ROUNDS = 100
-local PATIENCE = 20000
+local PATIENCE = 60000
 
 local function milliseconds(since)
   return (vim.uv.hrtime() - since) / 1e6

@@ -62,7 +62,7 @@ T['a notice offers']['what can be done'] = function(kind, labels)
   notices.setup()
   notices.offer = nil
   require('ullage.events').emit('notice', { text = 'News.', severity = 'warning', kind = kind, edit_id = 'e_9' })
-  vim.wait(1000, function()
+  vim.wait(60000, function()
     return notices.offer ~= nil
   end)
   local offered = vim.tbl_map(function(choice)

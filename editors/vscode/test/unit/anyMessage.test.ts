@@ -4,6 +4,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { pickAnyMessage } from '../../src/commands/anyMessage';
 import { ContextMessages, type Entry, type Method } from '../../src/protocol.gen';
 import type { Ullage } from '../../src/ullage';
+import { PATIENCE } from './patience';
 import { window } from './vscode';
 
 const TOTAL = 10_000;
@@ -52,7 +53,7 @@ async function rig(total = TOTAL): Promise<Rig> {
     return Promise.resolve({ entries: indexes.map(entry), total });
   };
   const chosen = pickAnyMessage({ sessions: { request } } as unknown as Ullage, 's_5', 'Choose');
-  await vi.waitFor(() => { expect(requests.length > 0 && !pick.busy).toBe(true); });
+  await vi.waitFor(() => { expect(requests.length > 0 && !pick.busy).toBe(true); }, PATIENCE);
   return { pick, requests, chosen };
 }
 
@@ -63,7 +64,7 @@ test('of a long conversation the newest page is read, and older ones when they a
   expect(pick.items[99]).toMatchObject({ label: '#9901 you  Say 9901', description: 'archived' });
   expect(pick.items.at(-1)?.label).toContain('Older messages (9,900 more)');
   pick.choose(/Older/);
-  await vi.waitFor(() => { expect(pick.items).toHaveLength(201); });
+  await vi.waitFor(() => { expect(pick.items).toHaveLength(201); }, PATIENCE);
   expect(pick.activeItems).toEqual([expect.objectContaining({ label: '#9900 you  Say 9900' })]);
   pick.choose(/#9801 /);
   expect((await chosen)?.messageId).toBe('m_9800');
@@ -73,9 +74,9 @@ test('of a long conversation the newest page is read, and older ones when they a
 test('a number finds its message in the whole conversation, and words find what the search finds', async () => {
   const { pick, requests, chosen } = await rig();
   pick.type('#12');
-  await vi.waitFor(() => { expect(pick.items[1]?.label).toBe('#12 you  Say 12'); });
+  await vi.waitFor(() => { expect(pick.items[1]?.label).toBe('#12 you  Say 12'); }, PATIENCE);
   pick.type('port');
-  await vi.waitFor(() => { expect(pick.items[1]?.label).toContain('the port'); });
+  await vi.waitFor(() => { expect(pick.items[1]?.label).toContain('the port'); }, PATIENCE);
   expect(requests.at(-1)?.[1]).toMatchObject({ sessionId: 's_5', query: 'port' });
   pick.choose(/the port/);
   expect(await chosen).toMatchObject({ messageId: 'm_41', index: 41 });

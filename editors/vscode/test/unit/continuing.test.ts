@@ -5,6 +5,7 @@ import { compactInto, continueIn, continueSession, undoOwn } from '../../src/com
 import { commandLine, figureOf, waysOf } from '../../src/continuingText';
 import { ContinuingChoices, ContinuingPreview, ContinuingWrite, type ContinuingChoicesResult, type ContinuingResult, type Method } from '../../src/protocol.gen';
 import type { Ullage } from '../../src/ullage';
+import { PATIENCE } from './patience';
 import { example } from './samples';
 import { env, window } from './vscode';
 
@@ -126,7 +127,7 @@ test('the picker shows a figure for each way, and why a way is not possible', as
     return preview;
   });
   const done = continueSession(ullage);
-  await vi.waitFor(() => { expect(pick.items.at(-1)?.detail).toContain('no new session can be made'); });
+  await vi.waitFor(() => { expect(pick.items.at(-1)?.detail).toContain('no new session can be made'); }, PATIENCE);
   expect(pick.shown[0]).toEqual(['Counting…', 'Counting…', 'Choose the message next', 'Counting…', 'Counting…']);
   expect(pick.items[1]?.detail).toBe(figureOf(preview));
   pick.choose(3);

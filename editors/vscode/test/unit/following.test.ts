@@ -15,6 +15,7 @@ import type { Health } from '../../src/health';
 import { FollowingStart, FollowingStop, type FollowedConversation, type FollowingChange, type Nearness } from '../../src/protocol.gen';
 import { escapeMarkdown } from '../../src/tooltip';
 import { memory } from './memory';
+import { PATIENCE } from './patience';
 import { example, running } from './samples';
 import { EventEmitter, window, workspace } from './vscode';
 
@@ -179,11 +180,11 @@ test('what another process follows is read from its file, and no server is asked
   expect(following.shown.subject).toEqual(claude);
   live.now = { writer: 1, rows: [codex] };
   live.changed?.();
-  await vi.waitFor(() => { expect(following.rows).toEqual([codex]); });
+  await vi.waitFor(() => { expect(following.rows).toEqual([codex]); }, PATIENCE);
   expect(requests).toEqual([]);
   live.now = undefined;
   live.changed?.();
-  await vi.waitFor(() => { expect(requests).toEqual([FollowingStart.name]); });
+  await vi.waitFor(() => { expect(requests).toEqual([FollowingStart.name]); }, PATIENCE);
   expect(live.changed).toBeUndefined();
 });
 
@@ -192,7 +193,7 @@ test('a server that runs for something else follows instead of the file', async 
   live.now = { writer: 1, rows: [codex] };
   await following.begin();
   healths.fire(running);
-  await vi.waitFor(() => { expect(requests).toEqual([FollowingStart.name]); });
+  await vi.waitFor(() => { expect(requests).toEqual([FollowingStart.name]); }, PATIENCE);
   expect(live.changed).toBeUndefined();
 });
 

@@ -8,6 +8,7 @@ import { Sessions } from '../../src/sessions';
 import { StatusBar } from '../../src/statusBar';
 import { LINKED_COMMANDS } from '../../src/tooltip';
 import { memory } from './memory';
+import { PATIENCE } from './patience';
 import { example, running } from './samples';
 import { commands, EventEmitter, window } from './vscode';
 
@@ -194,7 +195,7 @@ test('“Not now” does nothing', async () => {
   const notices = new Notices(sessions, memory());
   window.showWarningMessage.mockResolvedValueOnce('Not now');
   updates.fire(example('update.notice.compaction_due.json') as SessionNotification);
-  await vi.waitUntil(() => window.showWarningMessage.mock.calls.length > 0);
+  await vi.waitUntil(() => window.showWarningMessage.mock.calls.length > 0, PATIENCE);
   await Promise.resolve();
   expect(commands.executeCommand).not.toHaveBeenCalled();
   notices.dispose();

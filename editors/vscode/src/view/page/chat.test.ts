@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { HostMessage, Item, PageMessage, Piece } from '../messages';
 import type { Kept } from './kept';
 import { Page } from './page';
+import { PATIENCE } from '../../../test/unit/patience';
 import { call, item, marker, result } from '../../../test/unit/view/items';
 
 let root: HTMLElement;
@@ -186,7 +187,7 @@ test('what is typed is there again when the page comes back', async () => {
   ask('one');
   box().value = 'half of';
   box().dispatchEvent(new Event('input'));
-  await vi.waitUntil(() => kept?.prompt?.draft === 'half of');
+  await vi.waitUntil(() => kept?.prompt?.draft === 'half of', PATIENCE);
   start();
   expect(box().value).toBe('half of');
   press(box(), 'ArrowUp');

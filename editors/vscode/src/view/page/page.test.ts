@@ -10,6 +10,7 @@ import type { HostMessage, Item, PageMessage } from '../messages';
 import type { Kept } from './kept';
 import { toUsage } from '../usage';
 import { Page } from './page';
+import { PATIENCE } from '../../../test/unit/patience';
 import { usage } from '../../../test/unit/samples';
 import { call, item, items, marker, result } from '../../../test/unit/view/items';
 
@@ -119,7 +120,7 @@ test('a summary streams while it is written, and can be cancelled', async () => 
   page.receive({ type: 'compacting', number: 1, trigger: 'manual', messages: 3, before: 9_000, summary: '' });
   page.receive({ type: 'chunk', text: '## Task\nFix' });
   page.receive({ type: 'chunk', text: ' it' });
-  await vi.waitUntil(() => find('.writing-text').textContent === 'TaskFix it');
+  await vi.waitUntil(() => find('.writing-text').textContent === 'TaskFix it', PATIENCE);
   find('.cancel').click();
   expect(sent).toContainEqual({ type: 'cancel' });
   page.receive({ type: 'compacted', status: 'cancelled', error: '' });
@@ -175,7 +176,7 @@ test('of 10,000 messages few are in the document', () => {
 test('what was open is open again when the page comes back', async () => {
   show(archived);
   find('.group').click();
-  await vi.waitUntil(() => kept?.place.opened.length === 1);
+  await vi.waitUntil(() => kept?.place.opened.length === 1, PATIENCE);
   start();
   show(archived);
   expect(words('.archived .text')).toEqual(['m1', 'm2']);

@@ -9,12 +9,12 @@ import { Sessions } from '../../../src/sessions';
 import type { PageMessage } from '../../../src/view/messages';
 import { ViewHost } from '../../../src/view/viewHost';
 import { memory } from '../memory';
+import { PATIENCE } from '../patience';
 import { example, repository } from '../samples';
 import { hasServer, RealServer } from '../server';
 import { PageStub } from './pageStub';
 import { viewParts, type TestParts } from './viewParts';
 
-const PATIENCE = { timeout: 60_000, interval: 10 };
 const STORY = path.join(repository, 'tests/data/chat');
 
 describe.skipIf(!hasServer)('the view’s host, with a model', () => {

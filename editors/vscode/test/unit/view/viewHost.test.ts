@@ -8,12 +8,11 @@ import { ContextCompact, ContextUndo, SessionAppend, SessionImport } from '../..
 import { Sessions } from '../../../src/sessions';
 import type { HostMessageOf, PageMessage } from '../../../src/view/messages';
 import { ViewHost } from '../../../src/view/viewHost';
+import { PATIENCE } from '../patience';
 import { repository, running } from '../samples';
 import { hasServer, RealServer } from '../server';
 import { PageStub } from './pageStub';
 import { viewParts, type TestParts } from './viewParts';
-
-const PATIENCE = { timeout: 60_000, interval: 10 };
 
 describe.skipIf(!hasServer)('the view’s host', () => {
   const memory = { keys: () => [], get: () => undefined, update: () => Promise.resolve() } as unknown as vscode.Memento;
