@@ -31,7 +31,7 @@ usage: 1400 20
 """
 ACPX = RIGS / "acp" / "node_modules" / ".bin" / "acpx"
 NODE = RIGS / "node" / "node_modules" / ".bin"
-SECONDS = 60
+SECONDS = 180
 
 
 @pytest.fixture

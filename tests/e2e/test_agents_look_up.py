@@ -59,6 +59,9 @@ def _codex(server: list[str]) -> OneShot:
         "mcp_servers.ullage.args": server[1:],
         # Codex gives its servers few variables of its own accord.
         "mcp_servers.ullage.env_vars": ["CODEX_HOME"],
+        # Otherwise Codex asks its model before a server has started that takes longer than usual.
+        "mcp_servers.ullage.required": True,
+        "mcp_servers.ullage.startup_timeout_sec": 120,
         "model_auto_compact_token_limit": _LIMIT,
     }
     words = [word for name, value in settings.items() for word in ("-c", f"{name}={json.dumps(value)}")]

@@ -20,7 +20,7 @@ if sys.platform == "win32":
 import fcntl
 import termios
 
-PATIENCE = 60
+PATIENCE = 180
 
 
 def test_reader_that_leaves_ends_the_command_quietly() -> None:

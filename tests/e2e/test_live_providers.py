@@ -18,7 +18,7 @@ from support.wire.server import WireServer, replies
 from support.wire.storm import weather
 from ullage.model.usage import UsageSource
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 LONG = "iso_bench_trae/us-anthropic-claude-sonn__sglang_sonnet45_rerun_f06e90c2.trajectory.json"
 
 

@@ -17,7 +17,7 @@ from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 from support.coding_session import first_turn, reading_turn
 from support.program import serve_command
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 MODEL = "gpt-4o"
 
 

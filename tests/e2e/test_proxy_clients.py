@@ -20,7 +20,7 @@ from support.proxy_rig import TOY
 
 ACPX = RIGS / "acp" / "node_modules" / ".bin" / "acpx"
 NODE = RIGS / "node" / "node_modules" / ".bin"
-SECONDS = 60
+SECONDS = 180
 
 
 def proxied(folder: Path, *options: str) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.lsp_client import LspClient
+from support.lsp_client import PATIENCE, LspClient
 from support.program import language_server
 
 KILLS = 50
@@ -29,7 +29,7 @@ async def append_until_killed(client: LspClient, session_id: str, round_: int, a
         message = {"role": "user", "content": f"note {number} of round {round_}", "id": f"m{round_}-{number}"}
         future = await client.start("ullage/session/append", {"sessionId": session_id, "messages": [message]})
         future.add_done_callback(note)
-    await asyncio.wait_for(enough.wait(), 60)
+    await asyncio.wait_for(enough.wait(), PATIENCE)
     client.kill()
     await client.wait_closed()
     return acknowledged

@@ -17,7 +17,7 @@ from ullage.store import open_store
 TESTS = Path(__file__).resolve().parents[1]
 KILLS = 50
 # Seconds. No appender that runs takes this long.
-PATIENCE = 60
+PATIENCE = 180
 
 
 def start_appender(path: Path, name: str, count: str = "") -> subprocess.Popen[str]:

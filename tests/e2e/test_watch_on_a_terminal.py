@@ -23,7 +23,7 @@ import struct
 import termios
 
 # Seconds. A busy machine may be slow.
-PATIENCE = 60
+PATIENCE = 180
 ENTER_SCREEN, LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
 
 

@@ -11,7 +11,7 @@ from support.lsp_client import RpcFailure
 Json = dict[str, Any]
 SHOWS_ALL: Json = {"session": {"compaction": {}, "notices": {}}}
 # Seconds: processes have to start, on a machine that runs others.
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class AcpEnd(ABC):
@@ -77,17 +77,17 @@ class AcpEnd(ABC):
                 await self._changed.wait()
 
     async def until_line(self, line: bytes) -> None:
-        """Waits until this line was received."""
-        async with asyncio.timeout(PATIENCE):
-            while line not in self.lines[-100:]:
-                self._changed.clear()
+        """Waits until this line was received, for as long as others come."""
+        while line not in self.lines[-100:]:
+            self._changed.clear()
+            async with asyncio.timeout(PATIENCE):
                 await self._changed.wait()
 
     async def until_lines(self, count: int) -> None:
-        """Waits until so many lines of the agent itself were received."""
-        async with asyncio.timeout(PATIENCE):
-            while sum(not is_ours(line) for line in self.lines) < count:
-                self._changed.clear()
+        """Waits until so many lines of the agent itself were received, for as long as lines come."""
+        while sum(not is_ours(line) for line in self.lines) < count:
+            self._changed.clear()
+            async with asyncio.timeout(PATIENCE):
                 await self._changed.wait()
 
     async def open(self, capabilities: Json | None = None, cwd: str = "/work") -> str:

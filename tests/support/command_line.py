@@ -11,7 +11,7 @@ from msgspec import Struct
 
 SAMPLE = Path(__file__).resolve().parents[2] / "server" / "ullage" / "cli" / "data" / "sample.jsonl"
 # Seconds, far longer than any command takes on a loaded machine.
-PATIENCE = 120
+PATIENCE = 300
 
 
 class Ended(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ import msgspec
 
 ROOT = Path(__file__).resolve().parents[2]
 # Seconds: longer than any answer takes on a loaded machine, short enough to wait for a failing test.
-PATIENCE = 60.0
+PATIENCE = 180.0
 TOY_SERVER = (sys.executable, "-m", "support.lsp_toy")
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 # Seconds until a screen shows what is waited for, on a busy machine.
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 def wait_until(is_met: Callable[[], bool]) -> None:

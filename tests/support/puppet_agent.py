@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-PATIENCE = 60.0
+PATIENCE = 180.0
 _CHUNK = 1 << 16
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from support.session_log import JsonObject, line, say
 
 # Seconds. A busy machine may take long to start a process.
-PATIENCE = 60
+PATIENCE = 180
 # How often a test kills a watcher.
 KILLS = int(os.environ.get("ULLAGE_KILLS", "12"))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 Row = dict[str, Any]
 # Seconds. A busy machine may take long to start a process.
-PATIENCE = 90.0
+PATIENCE = 180.0
 _LOOK_EVERY = 0.05
 
 

@@ -58,5 +58,5 @@ def test_serving_begins_without_importing_what_only_later_calls_need(door: str) 
     # Coverage starts itself in child processes, and keeps its data in SQLite.
     env = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     command = [sys.executable, "-c", program]
-    modules = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=env)
+    modules = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, env=env)
     assert set(HEAVY) & set(modules.stdout.split()) == set()

@@ -8,13 +8,15 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from support.acp_end import PATIENCE, AcpEnd, Json
+from support.acp_end import AcpEnd, Json
 from support.agents.launch import Launch
 
 ULLAGE = Path(sys.executable).with_name("ullage")
 # The answer to an agent's permission request: every tool call is refused.
 _REJECTED: Json = {"outcome": {"outcome": "cancelled"}}
 _CHUNK = 1 << 16
+# Seconds after the end of its input until a program is killed. Some agents do not end by themselves.
+_ENDS_WITHIN = 60.0
 
 
 class ProgramEnd(AcpEnd):
@@ -62,7 +64,7 @@ async def program(command: Sequence[str], launch: Launch, errors: Path) -> Async
         assert process.stdin is not None
         process.stdin.close()
         with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), PATIENCE)
+            await asyncio.wait_for(process.wait(), _ENDS_WITHIN)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()

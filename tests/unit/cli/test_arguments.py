@@ -23,7 +23,7 @@ def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         stdin=subprocess.DEVNULL,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
         check=False,
         # Coverage imports the database itself.
         env={name: value for name, value in os.environ.items() if not name.startswith("COV")},

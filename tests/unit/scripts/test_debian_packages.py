@@ -29,7 +29,7 @@ def run(tmp_path: Path, command: str, **env: str) -> tuple[subprocess.CompletedP
         env={**outer, "PATH": f"{tmp_path}:{outer['PATH']}", "CALLS": str(calls), **env},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     return ran, calls.read_text()

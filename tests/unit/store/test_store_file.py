@@ -252,7 +252,7 @@ def test_another_process_that_indexes_at_the_same_time_does_no_harm(tmp_path: Pa
         for number in range(50):
             one.append("s", records(message(f"n{number}", "hazel"), start=301 + number))
         for stepper in steppers:
-            stepper.join(timeout=60)
+            stepper.join(timeout=300)
         assert sorted(hit.index for hit in two.search("hazel", limit=100)) == list(range(300, 350))
         assert len({hit.index for hit in two.search("walnut7", limit=100)}) == 100
 
