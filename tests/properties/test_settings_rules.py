@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -35,6 +35,8 @@ def test_thresholds_always_keep_the_rules(chosen: dict[str, float], window: int)
 
 
 @given(CHOSEN, st.none() | SHARES)
+# The default of `prepare_at`.
+@example({"compact_at": 0.01}, 0.75)
 def test_what_is_accepted_stays_as_it_was_chosen_and_a_refusal_names_two(
     chosen: dict[str, float], prepare_at: float | None
 ) -> None:
@@ -50,7 +52,7 @@ def test_what_is_accepted_stays_as_it_was_chosen_and_a_refusal_names_two(
         # A choice that equals the default can't be known as a choice, so it gives way like the default.
         default = ContextSettings()
         assert all(getattr(kept, name) == value for name, value in chosen.items() if value != getattr(default, name))
-        assert prepare_at in (None, settled_prepare_at(summary, kept))
+        assert prepare_at in (None, SummarySettings().prepare_at, settled_prepare_at(summary, kept))
 
 
 def test_the_defaults_keep_the_rules_and_stay_as_they_are() -> None:
