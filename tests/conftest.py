@@ -1,5 +1,6 @@
 """Options and fixtures that every test may use."""
 
+import signal
 from collections.abc import Callable, Generator
 from typing import Never
 
@@ -19,7 +20,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def unignore_signals() -> None:
+    """Has the programs that tests start take signals as in a terminal, also if the tests run under `nohup` or in the
+    background of a script: a program inherits that a signal is ignored, but not that it has a handler."""
+    for name in ("SIGINT", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _, __: None)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    unignore_signals()
     config.addinivalue_line("markers", "slow: takes more than a few seconds; runs with --all")
     config.addinivalue_line("markers", "long: a further agent, an older editor, or a part in full; runs with --long")
     config.addinivalue_line("markers", "minutes: takes minutes, and begins first, so that others run beside it")
