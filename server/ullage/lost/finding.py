@@ -72,12 +72,13 @@ def _constraints(known: Known) -> Iterator[Loss]:
 
 
 def _once(losses: Iterable[Loss]) -> Iterator[Loss]:
-    """Yields the losses without those that a heavier one of them says in other words."""
-    kept: list[frozenset[str]] = []
+    """Yields the losses without those that a heavier one of them says in other words. A loss that names something else
+    is another one, however alike the rest is: a rule for each of many files is many rules."""
+    kept: list[tuple[frozenset[str], frozenset[str]]] = []
     for loss in sorted(losses, key=lambda each: (-each.weight, -each.index)):
-        words = sentence_of(loss.kind, loss.text).words
-        if not words or all(len(words & known) < SAME * len(words) for known in kept):
-            kept.append(words)
+        words, names = sentence_of(loss.kind, loss.text).words, frozenset(loss.names)
+        if not words or not any(names <= others and len(words & known) >= SAME * len(words) for known, others in kept):
+            kept.append((words, names))
             yield loss
 
 
