@@ -93,7 +93,7 @@ async def test_what_the_agent_writes_to_its_settings_after_the_preview_stays(hom
         assert (written["numStartups"], written["tips"], list(written["mcpServers"])) == (42, ["new"], ["ullage"])
 
         preview = await client.request("ullage/agents/unwire", {"agent": AGENT, "dryRun": True})
-        state.write_text(state.read_text().replace("42", "43"))
+        state.write_text(state.read_text().replace('"numStartups": 42', '"numStartups": 43'))
         await client.request("ullage/agents/unwire", {"agent": AGENT, "previewId": preview["previewId"]})
         assert json.loads(state.read_text()) == {"tips": ["new"], "projects": {"/home/me": {}}, "numStartups": 43}
 
