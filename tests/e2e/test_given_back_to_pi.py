@@ -1,24 +1,20 @@
 """The real pi with a model on the loopback, and what `ullage wire` adds: the prompt after a compaction has what the
 summary left out, once, and the session keeps it."""
 
-import asyncio
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from support.acp_end import PATIENCE
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.runs import ONE_SHOTS
-from support.command_line import ullage
 from support.hook_place import TRIES
+from support.plugged_agent import DECISION, PluggedAgent, places, run_instead
 from support.systems import needs_linux
-from ullage.lost.brief import HEAD, LONGEST
+from ullage.lost.brief import LONGEST
 
-DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."
 (_SHOT,) = [shot for shot in ONE_SHOTS if shot.known.name == "pi"]
 # Tokens of recent messages that it keeps.
 _KEPT = 30
@@ -35,53 +31,21 @@ def _prepare(home: Path, url: str) -> Mapping[str, str]:
 PI = replace(_SHOT, known=replace(_SHOT.known, prepare=_prepare))
 
 
-class Pi:
-    """pi in a home folder of its own, with the requests that it has sent."""
+class Pi(PluggedAgent):
+    """pi in a home folder of its own."""
 
     def __init__(self, home: Path, model: ModelServer) -> None:
-        if not PI.known.program.exists():
-            pytest.skip("pi is not installed; scripts/rigs/agents.sh gets it")
-        self.home, self.store, self._model = home, home / "store.db", model
-        # Words of its own request for a summary; the brief speaks of summaries, too.
-        model.until_summary, model.summary_words = True, ("<conversation>",)
-        environment = PI.known.launch(home, model.url).environment
-        self._variables = {name: value for name, value in environment.items() if name != "PATH"}
+        super().__init__(PI, "pi", "<conversation>", home, model)
         self.extension = home / "pi" / "extensions" / "ullage.js"
-
-    def run(self, command: str, *options: str) -> None:
-        ran = ullage(command, "pi", "--yes", "--store", self.store, *options, env=self._variables)
-        assert (ran.status, ran.err) == (0, "")
-
-    async def ask(self, prompt: str, *, again: bool = True) -> list[Any]:
-        """Returns the messages of the last request with the prompt, after the system prompt."""
-        known = len(self._model.asked)
-        await PI.ask(self.home, self._model.url, prompt, again=again)
-        requests = [json.loads(request) for request in self._model.asked[known:]]
-        return [one["messages"][1:] for one in requests if one.get("tools")][-1]
 
     async def compact(self, words: str) -> None:
         """Has it say these words, and then compact."""
-        self._model.words = f" {words}"
+        self.model.words = f" {words}"
         await self.ask("Which port is it?", again=False)
-        self._model.words = ""
+        self.model.words = ""
         await self.ask(f"And the one beside it? {'Look at all of them. ' * 20}")
-        self._model.inflated = 95_000
+        self.model.inflated = 95_000
         await self.ask("And the third?")
-
-    async def until_counted(self) -> None:
-        """Waits until the context was counted after a turn."""
-        async with asyncio.timeout(PATIENCE):
-            while not [*self.store.with_name("store.db.hooks").glob("*.figure")]:
-                await asyncio.sleep(0.05)
-
-    def arrivals(self) -> list[Any]:
-        path = self.store.with_name("store.db.hooks.jsonl")
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def places(messages: list[Any]) -> list[int]:
-    """Returns the numbers of the messages with a brief."""
-    return [number for number, message in enumerate(messages) if HEAD[:40] in json.dumps(message)]
 
 
 async def test_the_prompt_after_a_compaction_has_what_the_summary_left_out_once(tmp_path: Path) -> None:
@@ -116,9 +80,7 @@ async def test_a_missing_broken_or_slow_ullage_changes_nothing(tmp_path: Path) -
         agent = Pi(tmp_path, model)
         agent.run("wire", "--fill-notes")
         program = tmp_path / "program"
-        text = agent.extension.read_text()
-        (line,) = [line for line in text.splitlines() if line.startswith("const COMMAND = ")]
-        agent.extension.write_text(text.replace(line, f'const COMMAND = ["{program}", "--fill-notes"];'))
+        run_instead(agent.extension, program)
         await agent.compact(DECISION)
         messages = await agent.ask("And the fourth?")
         assert SUMMARY in json.dumps(messages)
