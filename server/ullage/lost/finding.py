@@ -49,7 +49,7 @@ def find_lost(before: Sequence[Message], carried: Sequence[Message], cwd: str = 
 def lost_from(before: Before, carried: Sequence[Message]) -> tuple[Loss, ...]:
     """Returns what the context `carried` over a compaction lacks of what was known before, as `find_lost` does."""
     known = Known(before=before, carried=Carried(carried, [file.path for file in before.ledger.files]))
-    guiding = [*_once(_constraints(known)), *_once(_decisions(known))]
+    guiding = [*_distinct(_constraints(known)), *_distinct(_decisions(known))]
     worked = [*_errors(known), *_files(known), *_commands(known)]
     told = {loss.text for loss in guiding}
     figures = [loss for loss in _numbers(known) if loss.text not in told]
@@ -71,7 +71,7 @@ def _constraints(known: Known) -> Iterator[Loss]:
             yield make_loss(known, Kind.CONSTRAINT, item.text, item.index, 1.0 + recency(known, item.index))
 
 
-def _once(losses: Iterable[Loss]) -> Iterator[Loss]:
+def _distinct(losses: Iterable[Loss]) -> Iterator[Loss]:
     """Yields the losses without those that a heavier one of them says in other words. A loss that names something else
     is another one, however alike the rest is: a rule for each of many files is many rules."""
     kept: list[tuple[frozenset[str], frozenset[str]]] = []
