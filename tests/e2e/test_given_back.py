@@ -1,7 +1,6 @@
 """The real Claude Code with a model on the loopback, and what `ullage wire` adds: after a compaction, the next
 request has what the summary left out, and Ullage's tools."""
 
-import asyncio
 import json
 from collections import Counter
 from pathlib import Path
@@ -13,7 +12,8 @@ from msgspec.structs import replace
 from support.agents.launch import Launch, prepare_of
 from support.agents.model_server import ModelServer
 from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
-from support.command_line import PATIENCE, Ran, ullage
+from support.command_line import Ran, ullage
+from support.hook_place import arrivals_at, until_counted
 from support.systems import needs_linux
 from ullage.lost.brief import HEAD, LONGEST
 from ullage.system.receipts import Receipts
@@ -63,12 +63,12 @@ class Wired:
         """Returns the last request that has the prompt."""
         known = len(self.model.asked)
         await CLAUDE.ask(self.folder, self.model.url, prompt, again=again)
-        return [request for request in self.model.asked[known:] if prompt in request][-1]
+        return self.model.last_with(prompt, known)
 
     @property
     def rows(self) -> list[Any]:
         """The hooks that arrived."""
-        return [json.loads(line) for line in (self.folder / "store.db.hooks.jsonl").read_text().splitlines()]
+        return arrivals_at(self.store)
 
 
 @pytest.mark.long
@@ -104,9 +104,7 @@ async def test_the_model_is_given_one_note_of_its_fill(tmp_path: Path) -> None:
         # With what the agent itself adds to each request, between the first mark and the second.
         model.inflated = 130_000
         await wired.ask("Rename the table in every part.", again=False)
-        async with asyncio.timeout(PATIENCE):
-            while not [*(tmp_path / "store.db.hooks").glob("*.figure")]:
-                await asyncio.sleep(0.1)
+        await until_counted(wired.store)
         noted = await wired.ask("Which port is it?")
         assert noted.count("of 200,000 tokens (7") == 1
         again = await wired.ask("And the one beside it?")

@@ -15,6 +15,7 @@ from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.panes import HAS_TMUX, Pane, panes
 from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
 from support.command_line import PATIENCE, Ran, ullage
+from support.hook_place import arrivals_at, until_counted
 from support.systems import needs_linux
 from ullage.lost.brief import HEAD, LONGEST
 
@@ -64,7 +65,7 @@ class Home:
         """Returns the last request that has the prompt."""
         known = len(self._model.asked)
         await CODEX.ask(self.folder, self._model.url, prompt, again=again)
-        return [request for request in self._model.asked[known:] if prompt in request][-1]
+        return self._model.last_with(prompt, known)
 
     def servers(self) -> str:
         """What Codex lists as its MCP servers."""
@@ -95,16 +96,11 @@ class Home:
         with panes(self.folder) as opened:
             yield opened.open("codex", command, self.launch.environment, self.launch.cwd)
 
-    async def until_counted(self) -> None:
-        """Waits until the figure after a turn is kept."""
-        await _until(lambda: any((self.folder / "store.db.hooks").glob("*.figure")))
-
     def files(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in (self.folder / "codex").iterdir() if path.suffix in _SETTINGS}
 
     def arrivals(self) -> list[tuple[str, str, int]]:
-        path = self.folder / "store.db.hooks.jsonl"
-        rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        rows = arrivals_at(self.folder / "store.db")
         return [(row["event"], row["outcome"], row["characters"]) for row in rows]
 
 
@@ -137,7 +133,7 @@ async def test_the_model_of_codex_is_given_one_note_of_its_fill(tmp_path: Path) 
         # With what Codex itself adds to each request, between the first mark and the second.
         model.inflated = SEAT.window * 3 // 4
         await home.ask("Which port is it?", again=False)
-        await home.until_counted()
+        await until_counted(tmp_path / "store.db")
         note = f"of {SEAT.window:,} tokens (7"
         assert (await home.ask("And the one beside it?")).count(note) == 1
         # The first one stays in the conversation.
@@ -160,7 +156,7 @@ async def test_after_a_compaction_by_hand_the_next_prompt_has_what_the_summary_l
             model.inflated = SEAT.window * 3 // 4
             await pane.type("Which port is it?")
             await pane.until(DECISION[-20:])
-            await home.until_counted()
+            await until_counted(tmp_path / "store.db")
             model.words, model.inflated = "", 0
             await pane.type("/compact")
             await pane.until("Context compacted")

@@ -1,7 +1,6 @@
 """The real Gemini CLI with a model on the loopback, and what `ullage wire` adds: the prompt after a compression has
 what the summary left out, once, and what Ullage's MCP server says."""
 
-import asyncio
 import json
 from collections.abc import Mapping
 from hashlib import sha256
@@ -12,8 +11,8 @@ from msgspec.structs import replace
 
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.runs import ONE_SHOTS
-from support.command_line import PATIENCE, ullage
-from support.hook_place import TRIES
+from support.command_line import ullage
+from support.hook_place import TRIES, arrivals_at, until_counted
 from support.systems import needs_linux
 from ullage.lost.brief import HEAD
 
@@ -63,18 +62,16 @@ async def test_the_model_of_gemini_cli_is_given_one_note_of_its_fill(tmp_path: P
             """Returns the last request that has the prompt."""
             known = len(model.asked)
             await GEMINI.ask(tmp_path, model.url, prompt, again=again)
-            return [request for request in model.asked[known:] if prompt in request][-1]
+            return model.last_with(prompt, known)
 
         model.inflated = _WINDOW * 3 // 4
         await ask("Which port is it?", again=False)
-        async with asyncio.timeout(PATIENCE):
-            while not [*(tmp_path / "store.db.hooks").glob("*.figure")]:
-                await asyncio.sleep(0.1)
+        await until_counted(store)
         note = f"of {_WINDOW:,} tokens (7"
         assert (await ask("And the one beside it?")).count(note) == 1
         # The first one stays in the conversation.
         assert (await ask("And the third?")).count(note) == 1
-    rows = [json.loads(line) for line in (tmp_path / "store.db.hooks.jsonl").read_text().splitlines()]
+    rows = arrivals_at(store)
     assert [(row["event"], row["outcome"]) for row in rows] == [("BeforeAgent", "note")]
     assert ullage("unwire", "--yes", "--store", store, env=variables).status == 0
     assert settings(tmp_path).read_bytes() == before
@@ -97,7 +94,7 @@ async def test_the_prompt_after_a_compression_has_what_the_summary_left_out_once
             """Returns the last request that has the prompt."""
             known = len(model.asked)
             await GEMINI.ask(tmp_path, model.url, prompt, again=again)
-            return [request for request in model.asked[known:] if prompt in request][-1]
+            return model.last_with(prompt, known)
 
         # Repeated words end an answer as a loop.
         long = " ".join(sha256(str(number).encode()).hexdigest()[:9] for number in range(_WORDS))
@@ -118,7 +115,7 @@ async def test_the_prompt_after_a_compression_has_what_the_summary_left_out_once
         assert (await ask("And the last one?")).count(DECISION) == 1
         # Without a terminal it has no tools that it would ask the user about, but the words of the server about them.
         assert any("tool server 'ullage'" in request for request in model.asked)
-    rows = [json.loads(line) for line in (tmp_path / "store.db.hooks.jsonl").read_text().splitlines()]
+    rows = arrivals_at(store)
     assert [row["outcome"] for row in rows if row["outcome"] != "late"] == ["given"]
     assert {row["event"] for row in rows} == {"BeforeAgent"}
     assert ullage("unwire", "--yes", "--store", store, env=variables).status == 0

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.runs import ONE_SHOTS
-from support.hook_place import TRIES
+from support.hook_place import TRIES, until_counted
 from support.plugged_agent import DECISION, PluggedAgent, places, run_instead
 from support.systems import needs_linux
 from ullage.lost.brief import LONGEST
@@ -99,7 +99,7 @@ async def test_the_model_is_told_how_full_its_context_is_once(tmp_path: Path) ->
         agent.run("wire", "--fill-notes")
         model.inflated = 72_000
         await agent.ask("Which port is it?", again=False)
-        await agent.until_counted()
+        await until_counted(agent.store)
         told = json.dumps(await agent.ask("And the one beside it?"))
         assert told.count("of 100,000 tokens") == 1
         assert "It is compacted at 83,616 tokens" in told

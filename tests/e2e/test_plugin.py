@@ -17,7 +17,7 @@ from support.agents.resumed import need, resume
 from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
 from support.command_line import Ran, ullage
 from support.documents import ROOT
-from support.hook_place import TRIES
+from support.hook_place import TRIES, arrivals_at
 from support.systems import needs_linux
 
 RULE = "Never change src/shop/legacy.py without a migration."
@@ -63,7 +63,7 @@ class Home:
         """Returns the last request that has the prompt."""
         known = len(self.model.asked)
         await CLAUDE.ask(self.folder, self.model.url, prompt, again=again)
-        return [request for request in self.model.asked[known:] if prompt in request][-1]
+        return self.model.last_with(prompt, known)
 
     async def is_given(self) -> bool:
         """Says whether a prompt is asked with what was left out, once. On a busy machine that may be a later one than
@@ -81,8 +81,7 @@ class Home:
     @property
     def rows(self) -> Sequence[Any]:
         """The hooks that arrived."""
-        path = self.folder / "data" / "ullage" / "sessions.db.hooks.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return arrivals_at(self.folder / "data" / "ullage" / "sessions.db")
 
 
 def given(request: str) -> int:

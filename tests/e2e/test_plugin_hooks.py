@@ -13,7 +13,7 @@ import pytest
 
 from support.command_line import PATIENCE, Ran, ullage
 from support.documents import ROOT
-from support.hook_place import AGENT, ID, RULE, SUMMARY, TRIES, end_worker, is_silent, log
+from support.hook_place import AGENT, ID, RULE, SUMMARY, TRIES, arrivals_at, end_worker, is_silent, log
 from ullage.cli.hooks.kept import Kept
 from ullage.cli.plugin_health import plugin_checks
 
@@ -65,8 +65,7 @@ class Home:
 
     @property
     def arrivals(self) -> list[Any]:
-        path = self.store.with_name("sessions.db.hooks.jsonl")
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return arrivals_at(self.store)
 
     @property
     def has_server(self) -> bool:

@@ -17,7 +17,7 @@ from support.agents.resumed import need, resume
 from support.agents.runs import ONE_SHOTS
 from support.command_line import ullage
 from support.documents import ROOT
-from support.hook_place import TRIES
+from support.hook_place import TRIES, arrivals_at
 from support.systems import needs_linux
 
 EXTENSION = ROOT / "editors" / "gemini-cli"
@@ -66,7 +66,7 @@ class Home:
         """Returns the last request that has the prompt."""
         known = len(self.model.asked)
         await self._shot.ask(self.folder, self.model.url, prompt, again=again)
-        return [request for request in self.model.asked[known:] if prompt in request][-1]
+        return self.model.last_with(prompt, known)
 
     async def compress(self) -> None:
         """Has the agent compress a decision away."""
@@ -87,8 +87,7 @@ class Home:
     @property
     def rows(self) -> list[Any]:
         """The hooks that arrived."""
-        path = self.folder / "data" / "ullage" / "sessions.db.hooks.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return arrivals_at(self.folder / "data" / "ullage" / "sessions.db")
 
 
 @pytest.mark.long

@@ -1,5 +1,6 @@
 """A store and a transcript of an agent, and the hooks that the agent runs for them, as real processes."""
 
+import asyncio
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ from typing import Any
 import msgspec
 
 from support.claude_log import ClaudeLog
-from support.command_line import Ran, ullage
+from support.command_line import PATIENCE, Ran, ullage
 from ullage.service.ports.given_back import GivenBack
 from ullage.system.receipts import Receipts
 
@@ -89,8 +90,7 @@ class Place:
 
     @property
     def arrivals(self) -> list[Any]:
-        path = self.store.with_name("sessions.db.hooks.jsonl")
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return arrivals_at(self.store)
 
     @property
     def receipts(self) -> tuple[GivenBack, ...]:
@@ -103,6 +103,19 @@ def hook_place(folder: Path, agent: str = AGENT, transcript: bytes = b"") -> Gen
     made = Place(folder, agent, transcript)
     yield made
     end_worker(made.worker)
+
+
+def arrivals_at(store: Path) -> list[Any]:
+    """Returns the hooks that arrived for a store."""
+    path = store.with_name(f"{store.name}.hooks.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+async def until_counted(store: Path) -> None:
+    """Waits until the context of a store's one session was counted after a turn."""
+    async with asyncio.timeout(PATIENCE):
+        while not [*store.with_name(f"{store.name}.hooks").glob("*.figure")]:
+            await asyncio.sleep(0.05)
 
 
 def end_worker(worker: int) -> None:

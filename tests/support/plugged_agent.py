@@ -1,17 +1,16 @@
 """A real agent that runs Ullage by a plugin, in a home folder of its own, with the requests that it sends to a model on
 the loopback."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.acp_end import PATIENCE
 from support.agents.model_server import ModelServer
 from support.agents.runs import OneShot
 from support.command_line import ullage
+from support.hook_place import arrivals_at
 from ullage.lost.brief import HEAD
 
 DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."
@@ -41,15 +40,8 @@ class PluggedAgent:
         requests = [json.loads(request) for request in self.model.asked[known:]]
         return [request["messages"][1:] for request in requests if request.get("tools")][-1]
 
-    async def until_counted(self) -> None:
-        """Waits until the context was counted after a turn."""
-        async with asyncio.timeout(PATIENCE):
-            while not [*self.store.with_name("store.db.hooks").glob("*.figure")]:
-                await asyncio.sleep(0.05)
-
     def arrivals(self) -> list[Any]:
-        path = self.store.with_name("store.db.hooks.jsonl")
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return arrivals_at(self.store)
 
     def why(self) -> list[str]:
         files = self.store.with_name("store.db.given").glob("*.jsonl")
