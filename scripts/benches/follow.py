@@ -116,7 +116,8 @@ def _until_all(rows: Rows, messages: int) -> float:
     known: set[str] = set()
     while True:
         seen, row = rows.get(timeout=PATIENCE)
-        if row["messages"] >= messages:
+        # A first figure comes before the messages are counted.
+        if row["messages"] is not None and row["messages"] >= messages:
             known.add(row["path"])
         if len(known) == _AT_ONCE:
             return seen
