@@ -11,7 +11,8 @@ from textwrap import fill
 from typing import Any, NoReturn
 
 from ullage import __version__
-from ullage.cli.arguments import COMMANDS, add_shared
+from ullage.cli.arguments.command_table import COMMANDS
+from ullage.cli.arguments.shared_arguments import add_shared
 from ullage.cli.color import asked_color, color_help, wants_color
 
 _DEFAULT = "here"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ullage import __version__
-from ullage.cli.arguments import COMMANDS
+from ullage.cli.arguments.command_table import COMMANDS
 from ullage.cli.command_line import build_parser, parse
 from ullage.cli.main import main
 

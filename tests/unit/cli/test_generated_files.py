@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import gen_cli
-from ullage.cli.arguments import COMMANDS
+from ullage.cli.arguments.command_table import COMMANDS
 
 FILES = gen_cli.outputs()
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.cli.arguments import COMMANDS, add_shared
+from ullage.cli.arguments.command_table import COMMANDS
+from ullage.cli.arguments.shared_arguments import add_shared
 from ullage.cli.command_line import Parser
 from ullage.cli.statusline import files, line, plain_json, print_line
 from ullage.model.words import short

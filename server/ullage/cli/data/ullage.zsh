@@ -252,7 +252,7 @@ _shtab_ullage_help_options=(
   "--store[the session store\'s file\; \`doctor\` names the usual one]:PATH:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":the command\; without it, all:(here watch statusline context messages compact continue undo history import sessions search export archive delete inspect lost brief wire unwire hook survive demo doctor lsp acp mcp schema completion man help)"
+  ":the command\; without it, all:(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive delete inspect survive lsp acp mcp demo doctor schema completion man help)"
 )
 
 # guard to ensure default positional specs are added only once per session

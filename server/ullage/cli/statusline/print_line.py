@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The options, each with the name of its value; `FLAGS` have no value. `ullage.cli.arguments` describes them.
+# The options, each with the name of its value; `FLAGS` have no value. `cli/arguments` describes them.
 VALUES = {"--store": "store", "--cwd": "cwd", "--pid": "process_id", "--width": "width", "--color": "color"}
 FLAGS = {"--tmux": "tmux", "--plain": "plain", "--ascii": "ascii", "--quiet": "quiet", "--no-pager": "pager"}
 _UNKNOWN = "?"

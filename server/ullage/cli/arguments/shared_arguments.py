@@ -1,13 +1,37 @@
-"""Arguments that several commands have."""
+"""Arguments that several commands have, or all."""
 
-from argparse import ArgumentParser
+from argparse import SUPPRESS, ArgumentParser
+from pathlib import Path
 
-from ullage.cli.argument_values import number
+from ullage.cli.arguments.argument_values import number
 
 _TARGET_HELP = (
     "a transcript's path, `-` for standard input, or the beginning of the id of a stored session or of an agent's own"
 )
 _NEWEST = "; without it, this folder's newest conversation"
+
+
+def add_shared(parser: ArgumentParser, *, set_defaults: bool) -> None:
+    """Adds the options that every command has (`--store`, `--color`, `--no-pager`) to a parser.
+
+    The options may be given before or after the command's name. `set_defaults` must be false for the parser of a
+    command, because its defaults would replace the values given before the name.
+    """
+    store, color = (None, "auto") if set_defaults else (SUPPRESS, SUPPRESS)
+    group = parser if set_defaults else parser.add_argument_group("options of every command")
+    group.add_argument(
+        "--store",
+        type=Path,
+        metavar="PATH",
+        default=store,
+        help="the session store's file; `doctor` names the usual one",
+    )
+    group.add_argument(
+        "--color", choices=["auto", "always", "never"], default=color, help="colours; auto: on a terminal"
+    )
+    group.add_argument(
+        "--no-pager", action="store_true", default=False if set_defaults else SUPPRESS, help="print long output at once"
+    )
 
 
 def add_json(parser: ArgumentParser) -> None:

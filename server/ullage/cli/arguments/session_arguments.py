@@ -1,0 +1,154 @@
+"""Commands on sessions, stored or in files, with their arguments."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+from ullage.cli.arguments.argument_values import days, number, size
+from ullage.cli.arguments.command import Command
+from ullage.cli.arguments.shared_arguments import add_drawing, add_file, add_json, add_provider, add_target
+
+
+def _context(parser: ArgumentParser) -> None:
+    add_target(parser)
+    add_drawing(parser)
+    add_provider(parser)
+    parser.add_argument("--messages", action="store_true", help="with --json: the messages, too")
+
+
+def _messages(parser: ArgumentParser) -> None:
+    add_target(parser)
+    parser.add_argument("--context", action="store_true", help="only messages in the context, not archived ones")
+    parser.add_argument("--biggest", action="store_true", help="the biggest first")
+    parser.add_argument("--limit", type=number, metavar="N", help="how many, the last (or the biggest)")
+    add_drawing(parser)
+
+
+def _compact(parser: ArgumentParser) -> None:
+    add_target(parser, optional=False)
+    parser.add_argument("--budget", type=number, metavar="TOKENS", help="the most the resulting context may count")
+    parser.add_argument("--from", dest="first", metavar="MESSAGE", help="only from this message on (number or id)")
+    parser.add_argument("--up-to", dest="last", metavar="MESSAGE", help="only up to this message (number or id)")
+    parser.add_argument("--focus", default="", metavar="TEXT", help="what to keep above all")
+    add_drawing(parser)
+    add_provider(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="OUT", help="write the JSON object to this file; `-`: to standard output"
+    )
+
+
+def _undo(parser: ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="the session's id, or the beginning of it")
+    parser.add_argument("edit", nargs="?", metavar="EDIT", help="the edit's id (see history); without it, the last one")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would come back")
+    add_drawing(parser)
+
+
+def _history(parser: ArgumentParser) -> None:
+    add_target(parser)
+    add_drawing(parser)
+
+
+def _import(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the transcript, or `-` for standard input")
+    add_file(parser)
+    add_drawing(parser)
+
+
+def _sessions(parser: ArgumentParser) -> None:
+    parser.add_argument("--cwd", metavar="FOLDER", help="only sessions of this folder")
+    parser.add_argument("--limit", type=number, default=20, metavar="N", help="how many, the newest first")
+    parser.add_argument("--ids", action="store_true", help="print the ids alone, one a line")
+    add_drawing(parser)
+
+
+def _search(parser: ArgumentParser) -> None:
+    parser.add_argument("query", nargs="?", metavar="QUERY", help="words, names or a question; archived messages count")
+    parser.add_argument("--session", metavar="SESSION", help="only in this session")
+    parser.add_argument("--limit", type=number, default=10, metavar="N", help="how many, the best first")
+    parser.add_argument(
+        "--show", metavar="MESSAGE", help="print this message of the session whole (number or id), instead of searching"
+    )
+    add_drawing(parser)
+
+
+def _export(parser: ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="the session's id, or the beginning of it")
+    parser.add_argument(
+        "--original",
+        action="store_true",
+        help="the agent's own file, byte for byte as it was: from the archive, or from its place. With a folder as "
+        "--output, the files that belong to it, too",
+    )
+    parser.add_argument(
+        "--version", type=number, metavar="N", help="with --original: which version of a file that was rewritten"
+    )
+    parser.add_argument(
+        "--as",
+        dest="shape",
+        choices=["ullage", "anthropic", "openai"],
+        default="ullage",
+        help="the whole log (default), or the context as a provider's request",
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="write to this file, not to standard output")
+
+
+def _archive(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=["prune"],
+        help="prune: remove conversations; asks first. Without it: list agents",
+    )
+    parser.add_argument(
+        "--older-than", type=days, metavar="AGE", help="with prune: those that have not changed for so long: 90d, 12w"
+    )
+    parser.add_argument(
+        "--to", type=size, metavar="SIZE", help="with prune: the oldest, until the archive is this small: 2GB, 500MB"
+    )
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    add_json(parser)
+
+
+def _delete(parser: ArgumentParser) -> None:
+    parser.add_argument("sessions", nargs="+", metavar="SESSION", help="ids, or beginnings of ids")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    add_json(parser)
+
+
+def _inspect(parser: ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="the session's id, or the beginning of it")
+    parser.add_argument("--json", action="store_true", help="print one JSON object an event, with all its fields")
+
+
+def _survive(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="transcripts, or folders with some; without any, the agents' newest conversations on this machine",
+    )
+    add_file(parser)
+    size = "how much may be carried where the agent never compacted; 3k. Elsewhere it is what the agent carried"
+    parser.add_argument("--size", type=number, default=3_000, metavar="TOKENS", help=size)
+    parser.add_argument("--recorded", action="store_true", help="only where an agent compacted by itself")
+    parser.add_argument(
+        "--limit", type=number, default=50, metavar="N", help="without FILE: how many conversations, the newest; 50"
+    )
+    add_drawing(parser)
+
+
+SESSION_COMMANDS = (
+    Command("context", "show how full a context is, and of what", _context),
+    Command("messages", "list the messages of a conversation, with their numbers", _messages),
+    Command("compact", "replace the older part of a context by a summary", _compact),
+    Command("undo", "undo an edit of a stored session, such as a compaction", _undo),
+    Command("history", "list the edits of a context and what each saved", _history),
+    Command("import", "read another program's transcript into a stored session", _import, "import_file"),
+    Command("sessions", "list stored sessions", _sessions),
+    Command("search", "search all messages of stored sessions", _search),
+    Command("export", "write a stored session out", _export),
+    Command("archive", "show or prune what is kept of agents' own files", _archive),
+    Command("delete", "delete stored sessions", _delete),
+    Command("inspect", "print the events of a stored session's log, one a line", _inspect),
+    Command("survive", "measure what compactions leave an agent able to do", _survive),
+)
