@@ -33,7 +33,7 @@ _LONG = ["Look at src/login.py again, please. " * 40, "I looked at src/login.py:
 
 async def record_dialog() -> list[str]:
     """Returns the dialog as lines of JSON, each with the sender and the message."""
-    rig = AcpRig(_agent())
+    rig = AcpRig(scripted_agent())
     await rig.initialize(ALL_CAPABILITIES)
     session_id = await rig.new_session()
     await _ask(rig, session_id)
@@ -43,7 +43,9 @@ async def record_dialog() -> list[str]:
     return [json.dumps({"from": who, "message": message}, ensure_ascii=False) for who, message in rig.wire]
 
 
-def _agent() -> Agent:
+def scripted_agent() -> Agent:
+    """Returns an agent whose model reads a file, answers, and fails at the second prompt."""
+
     def open_workspace(announcer: Announcer) -> Workspace:
         live = play(_SCRIPT, OneFile("src/login.py", "def login(): ..."))
         workspace = build_test_workspace(FixedClock(), CountingIds(), live=live)

@@ -43,6 +43,8 @@ class AcpRig:
         self.reads = asyncio.Event()
         self.reads.set()
         self.stops_reading_at = ""
+        # The version that the agent has answered.
+        self.version = 1
         self.connection.connect(self)
 
     def write(self, data: bytes) -> None:
@@ -50,6 +52,7 @@ class AcpRig:
         assert data.count(b"\n") == 1
         assert data.endswith(b"\n")
         message: Json = msgspec.json.decode(data)
+        self.version = message.get("result", {}).get("protocolVersion", self.version)
         if has_schema():
             self.faults += self._judge(message)
         self.sent.append(message)
@@ -114,6 +117,10 @@ class AcpRig:
         meta = {} if settings is None else {"_meta": {"ullage": {"settings": settings}}}
         return await self.ask("initialize", protocolVersion=1, clientCapabilities=capabilities or {}, **meta)
 
+    async def initialize_version_2(self) -> Json:
+        info = {"name": "client", "version": "1"}
+        return await self.ask("initialize", protocolVersion=2, info=info, capabilities={})
+
     async def new_session(self, cwd: str = "/project") -> str:
         """Starts a session, waits for all updates that a new session causes, and returns its id."""
         session_id: str = (await self.ask("session/new", cwd=cwd, mcpServers=[]))["sessionId"]
@@ -149,8 +156,10 @@ class AcpRig:
 
     def _judge(self, message: Json) -> list[str]:
         if "error" in message:
-            return faults_in_error(message["error"])
+            return faults_in_error(message["error"], self.version)
         if "method" in message:
-            return faults_in_params(message["method"], message["params"])
+            return faults_in_params(message["method"], message["params"], self.version)
         method = self._methods.pop(message["id"])
-        return [] if method.startswith("_ullage/") else faults_in_result(method, message["result"])
+        if method.startswith("_ullage/"):
+            return []
+        return faults_in_result(method, message["result"], self.version)

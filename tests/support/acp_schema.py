@@ -1,7 +1,7 @@
 """Checks what the agent sends with the Agent Client Protocol's official JSON Schema.
 
-The schema is read from npm's package (`scripts/rigs/acp.sh`) and closed for the tests: ACP allows no own fields outside
-`_meta`, but its schema does not express that.
+The schemas are read from npm's package (`scripts/rigs/acp.sh`) and closed for the tests: ACP allows no own fields
+outside `_meta`, but its schema does not express that.
 """
 
 import json
@@ -15,10 +15,12 @@ from benches.neovim import RIGS
 
 PACKAGE = RIGS / "acp" / "node_modules" / "@agentclientprotocol" / "sdk"
 SCHEMA = PACKAGE / "schema" / "v1" / "schema.json"
+# Version 2 is a draft; this is its stable part.
+SCHEMAS = {1: SCHEMA, 2: PACKAGE / "schema" / "v2" / "schema.json"}
 Json = dict[str, Any]
 _UNIONS = ("allOf", "anyOf", "oneOf")
 _OPEN = "Open"
-# Methods that the stable schema does not have, and the type that their result must have.
+# Methods that the stable schemas do not have, and the type that their result must have.
 _UNSTABLE = {"session/fork": "NewSessionResponse"}
 
 
@@ -27,23 +29,23 @@ def has_schema() -> bool:
     return SCHEMA.exists()
 
 
-def faults_in_params(method: str, params: Any) -> list[str]:
+def faults_in_params(method: str, params: Any, version: int = 1) -> list[str]:
     """Returns the faults in the params of a request or notification that the agent sends."""
-    return list(_faults(_types()["params", method], params))
+    return list(_faults(_types(version)["params", method], params, version))
 
 
-def faults_in_result(method: str, result: Any) -> list[str]:
+def faults_in_result(method: str, result: Any, version: int = 1) -> list[str]:
     """Returns the faults in the result of a client's request."""
-    return list(_faults(_UNSTABLE.get(method) or _types()["result", method], result))
+    return list(_faults(_UNSTABLE.get(method) or _types(version)["result", method], result, version))
 
 
-def faults_in_error(error: Any) -> list[str]:
+def faults_in_error(error: Any, version: int = 1) -> list[str]:
     """Returns the faults in an error object."""
-    return list(_faults("Error", error))
+    return list(_faults("Error", error, version))
 
 
-def _faults(kind: str, value: Any) -> Iterator[str]:
-    validator: Any = _validator(kind)
+def _faults(kind: str, value: Any, version: int) -> Iterator[str]:
+    validator: Any = _validator(kind, version)
     for error in validator.iter_errors(value):
         deepest = max([error, *_causes(error)], key=lambda cause: len(cause.absolute_path))
         yield f"{kind}: {deepest.json_path}: {deepest.message[:300]}"
@@ -56,14 +58,14 @@ def _causes(error: jsonschema.ValidationError) -> Iterator[jsonschema.Validation
 
 
 @cache
-def _validator(kind: str) -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator({"$ref": f"#/$defs/{kind}", "$defs": _definitions()})
+def _validator(kind: str, version: int) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator({"$ref": f"#/$defs/{kind}", "$defs": _definitions(version)})
 
 
 @cache
-def _definitions() -> Json:
+def _definitions(version: int) -> Json:
     """Returns every type twice: closed under its own name, and open, to be part of another, with the prefix `Open`."""
-    known: Json = json.loads(SCHEMA.read_text())["$defs"]
+    known: Json = json.loads(SCHEMAS[version].read_text())["$defs"]
     known["SessionCapabilities"]["properties"]["fork"] = {"type": "object"}
     closed = {name: _with_closure(schema, closed=True) for name, schema in known.items()}
     return closed | {_OPEN + name: _with_closure(schema, closed=False) for name, schema in known.items()}
@@ -82,7 +84,8 @@ def _with_closure(schema: Any, *, closed: bool) -> Any:
         if union in known:
             # The parts of a composed type share its fields, so only the whole is closed; the type of a field is closed
             # by itself.
-            changed[union] = [_with_closure(part, closed=closed and not _is_made_of(known)) for part in known[union]]
+            parts = [part for part in known[union] if not _is_for_later(part)]
+            changed[union] = [_with_closure(part, closed=closed and not _is_made_of(known)) for part in parts]
     if owner:
         changed["properties"] = {name: _with_closure(part, closed=True) for name, part in known["properties"].items()}
     if "items" in known:
@@ -92,13 +95,18 @@ def _with_closure(schema: Any, *, closed: bool) -> Any:
     return changed
 
 
+def _is_for_later(part: Any) -> bool:
+    """Whether a part of a union stands for values that a later version may add: version 2 has such parts."""
+    return isinstance(part, dict) and ("not" in part or cast("Json", part).get("title") == "unknown")
+
+
 def _is_made_of(schema: Json) -> bool:
     return "properties" in schema or (schema.get("type") == "object" and any(union in schema for union in _UNIONS))
 
 
 @cache
-def _types() -> dict[tuple[str, str], str]:
+def _types(version: int) -> dict[tuple[str, str], str]:
     """Returns the name of each method's type, by `params` or `result` and the method."""
-    schema: Json = json.loads(SCHEMA.read_text())["$defs"]
+    schema: Json = json.loads(SCHEMAS[version].read_text())["$defs"]
     named: Iterable[tuple[str, Json]] = ((name, kind) for name, kind in schema.items() if "x-method" in kind)
     return {("result" if name.endswith("Response") else "params", kind["x-method"]): name for name, kind in named}

@@ -14,6 +14,9 @@ from ullage.acp.client import ClientFiles
 from ullage.acp.connection import INITIALIZE, AcpConnection
 from ullage.acp.prompt import PromptHandlers
 from ullage.acp.sessions import SessionHandlers
+from ullage.acp.v2.introductions import introduction_as_v2
+from ullage.acp.v2.prompt_life import PromptLife
+from ullage.acp.v2.routes import routes_of, spoken
 from ullage.api import session_methods as api
 from ullage.api.client_input import read_settings
 from ullage.api.engine import Handler
@@ -21,6 +24,7 @@ from ullage.api.permissions import ClientPermissions
 from ullage.api.wire import AnyMethod
 from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.model.errors import InvalidRequest
+from ullage.model.json_values import as_plain
 from ullage.model.settings import Settings
 from ullage.model.updates import ToolCall
 from ullage.service.conversation.workspace import Workspace
@@ -55,6 +59,15 @@ class Agent:
         self._opened: Workspace | None = None
         self.connection = AcpConnection(max_line)
         self._announcer = Announcer(self.connection, self._folder)
+        self._prompts = PromptHandlers(self.workspace, self._announcer)
+        # ACP's methods in version 1.
+        self._routes = (
+            (INITIALIZE, handshake.InitializeParams, self._initialize),
+            ("authenticate", handshake.AuthenticateParams, self._authenticate),
+            *_session_routes(SessionHandlers(self.workspace, self._announcer)),
+            ("session/prompt", api.PromptParams, self._prompts.prompt),
+            ("session/cancel", api.SessionParams, self._prompts.cancel),
+        )
         self._install()
 
     def workspace(self) -> Workspace:
@@ -75,17 +88,10 @@ class Agent:
         return self.workspace().open(session_id).transcript.cwd
 
     def _install(self) -> None:
-        prompts = PromptHandlers(self.workspace, self._announcer)
+        for name, params, handler in self._routes:
+            self.connection.add_route(name, params, handler)
         for method in self._methods:
             self.connection.add_route(PREFIX + method.name, method.params, self._serve(method))
-        for name, params, handler in (
-            (INITIALIZE, handshake.InitializeParams, self._initialize),
-            ("authenticate", handshake.AuthenticateParams, self._authenticate),
-            *_session_routes(SessionHandlers(self.workspace, self._announcer)),
-            ("session/prompt", api.PromptParams, prompts.prompt),
-            ("session/cancel", api.SessionParams, prompts.cancel),
-        ):
-            self.connection.add_route(name, params, handler)
 
     def _serve(self, method: AnyMethod) -> Handler:
         def handle(params: Any) -> Coroutine[Any, Any, Any]:
@@ -93,14 +99,25 @@ class Agent:
 
         return handle
 
-    async def _initialize(self, params: handshake.InitializeParams) -> handshake.InitializeResult:
+    async def _initialize(self, params: handshake.InitializeParams) -> Any:
         client = self._announcer.client = params.client
         if client.settings is not None:
             self._settings = read_settings(client.settings)
         # A daemon thread, so that the program does not wait for it when the client leaves at once.
         threading.Thread(target=self._hooks.warm_up, name="warm-up", daemon=True).start()
         names = tuple(PREFIX + method.name for method in self._methods)
-        return handshake.introduce(self._version, names)
+        introduced = handshake.introduce(self._version, names)
+        if params.version == handshake.PROTOCOL_VERSION:
+            return introduced
+        self._speak_version_2()
+        return introduction_as_v2(as_plain(introduced))
+
+    def _speak_version_2(self) -> None:
+        life = PromptLife(self.workspace, self.connection, self._announcer, self._prompts)
+        self.connection.spoken = spoken(life, lambda: self.workspace().ports.ids.new("m"))
+        self._routes = tuple(routes_of(self._routes, life))
+        self.connection.clear_routes()
+        self._install()
 
     async def _authenticate(self, params: handshake.AuthenticateParams) -> api.Nothing:
         if params.method_id != handshake.KEY_METHOD.id:

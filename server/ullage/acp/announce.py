@@ -50,12 +50,13 @@ class Announcer:
         self._folder = folder
         self._silenced = False
         self.client = Client()
+        self.on_prompt: Callable[[str, UserMessageChunk], object] = lambda _, __: None
 
     def session_updated(self, session_id: str, update: Update) -> None:
         """Sends one update in a form that the client can show.
 
-        A user's message is not sent, because the client that sent the prompt shows it already. Nothing is sent inside a
-        `silenced` block.
+        A user's message is given to `on_prompt` alone, because in version 1 the client that sent the prompt shows it
+        already. Nothing is sent inside a `silenced` block.
         """
         if self._silenced:
             return
@@ -65,7 +66,7 @@ class Announcer:
             case Notice() if not self.client.shows_notices:
                 self._send_notice(session_id, update)
             case UserMessageChunk():
-                pass
+                self.on_prompt(session_id, update)
             case ToolCall():
                 self.send(session_id, with_whole_paths(update, self._folder(session_id)))
             case _:

@@ -1,5 +1,12 @@
-"""An ACP client's connection: the request engine over lines of JSON."""
+"""An ACP client's connection: the request engine over lines of JSON, in the version of ACP that client and agent
+speak."""
 
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar
+
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.api.codes import error_object
@@ -11,16 +18,70 @@ from ullage.model.errors import AuthenticationFailed, NoModelConfigured, UllageE
 
 # ACP's code for a missing key. The client then shows the agent's ways to authenticate.
 AUTHENTICATION_REQUIRED = -32000
+R = TypeVar("R")
 _NEEDS_KEY = (NoModelConfigured, AuthenticationFailed)
 INITIALIZE = "initialize"
 DIALECT = Dialect(cancel="$/cancel_request", cancel_key="requestId", opening=INITIALIZE)
 
 
+class Spoken(Struct, frozen=True, kw_only=True):
+    """How the messages to the client differ from those of version 1, which the agent's parts make.
+
+    - `shaped(method, params)`: returns the params as the client gets them, or None to send nothing.
+    - `asking(method, params)`: is entered while a request of the agent waits for the client's answer.
+    """
+
+    shaped: Callable[[str, Any], Any]
+    asking: Callable[[str, Any], AbstractContextManager[None]]
+
+
+VERSION_1 = Spoken(shaped=lambda _, params: params, asking=lambda _, __: nullcontext())
+
+
 class AcpConnection(RequestEngine):
-    """The connection of one ACP client. `max_line` is the length of the longest message that is accepted, in bytes."""
+    """The connection of one ACP client. `max_line` is the length of the longest message that is accepted, in bytes.
+    `spoken` is that of version 1 until another version is negotiated."""
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
         super().__init__(LineFraming(max_line), DIALECT, describe=wire_error)
+        self.spoken = VERSION_1
+        self._turns: set[asyncio.Task[Any]] = set()
+
+    def notify(self, method: str, params: object) -> None:
+        """Sends a notification to the client, if its version has it."""
+        shaped = self.spoken.shaped(method, params)
+        if shaped is not None:
+            super().notify(method, shaped)
+
+    async def ask(self, method: str, params: object, result: type[R]) -> R:
+        """Sends a request to the client and returns its result as the type `result`. Raises `BadReply`."""
+        with self.spoken.asking(method, params):
+            return await super().ask(method, self.spoken.shaped(method, params), result)
+
+    def start_turn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        """Runs a prompt turn that lasts longer than the request that began it, and returns its task. `drain` lets it
+        end as it lets requests end."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._turns.add(task)
+        task.add_done_callback(self._turns.discard)
+        return task
+
+    async def drain(self, seconds: float) -> None:
+        """Lets running turns and requests end for up to `seconds` each, then cancels them and all other work."""
+        turns = set(self._turns)
+        if turns:
+            _, late = await asyncio.wait(turns, timeout=seconds)
+            for turn in late:
+                turn.cancel()
+        await super().drain(seconds)
+
+    def unfinished(self) -> int:
+        """Returns how much work has not ended, as `RequestEngine` does, turns included."""
+        return super().unfinished() + len(self._turns)
+
+    def error_of(self, error: BaseException) -> ErrorObject:
+        """Returns the error object that says why a prompt failed. An error that is no `UllageError` is logged."""
+        return self._error_object(error, "a prompt")
 
 
 def wire_error(error: UllageError) -> ErrorObject:

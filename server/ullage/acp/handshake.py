@@ -1,26 +1,37 @@
-"""`initialize` and `authenticate`: the protocol version, the agent's capabilities, and how the user gives it a key."""
+"""`initialize` and `authenticate`: the agent's capabilities, and how the user gives it a key, in version 1's shapes."""
 
 from typing import Any
 
 from msgspec import Struct, field
 
 from ullage.acp.client import Client, read_client
+from ullage.acp.v2.introductions import VERSION, greeting_as_v1
 
-# ACP's version. A client that asks for another version gets this one and decides whether to continue.
 PROTOCOL_VERSION = 1
 
 
 class InitializeParams(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `InitializeRequest`. Capabilities of any shape are accepted."""
+    """ACP's `InitializeRequest`. Capabilities of any shape are accepted: `client_capabilities` is version 1's name,
+    `capabilities` that of version 2."""
 
     protocol_version: int
     client_capabilities: Any = None
+    capabilities: Any = None
     meta: Any = field(name="_meta", default=None)
+
+    @property
+    def version(self) -> int:
+        """The version that is spoken: the highest that the agent has and the client asks for, 1 if there is none. A
+        client that speaks neither decides whether to continue."""
+        return VERSION if self.protocol_version >= VERSION else PROTOCOL_VERSION
 
     @property
     def client(self) -> Client:
         """What the client can do, read from its capabilities and its `_meta`."""
-        return read_client(self.client_capabilities, self.meta)
+        said = self.client_capabilities
+        if self.version == VERSION:
+            said = greeting_as_v1({"capabilities": self.capabilities})["clientCapabilities"]
+        return read_client(said, self.meta)
 
 
 class Implementation(Struct, frozen=True, kw_only=True):
@@ -107,8 +118,7 @@ KEY_METHOD = AuthMethod(
 
 
 def introduce(version: str, methods: tuple[str, ...]) -> InitializeResult:
-    """Returns the answer to `initialize`. It has ACP's version 1, whichever version the client requested. `methods` are
-    the names of Ullage's own methods."""
+    """Returns the answer to `initialize` in ACP's version 1. `methods` are the names of Ullage's own methods."""
     return InitializeResult(
         agent_info=Implementation(name="ullage", title="Ullage", version=version),
         agent_capabilities=AgentCapabilities(

@@ -108,6 +108,10 @@ class RequestEngine:
         for bad params."""
         self._routes[method] = _Route(read, handler)
 
+    def clear_routes(self) -> None:
+        """Removes the handlers of all methods, so that others can be registered."""
+        self._routes.clear()
+
     # Messages to the client
 
     def notify(self, method: str, params: object) -> None:

@@ -36,6 +36,11 @@ def decode_json(data: bytes, kind: type[T]) -> T:
         return _decode_slowly(data, kind, error)
 
 
+def as_plain(value: object) -> JsonObject:
+    """Returns a struct as the JSON object that is sent of it."""
+    return decode_json(encode_json(value), JsonObject)
+
+
 def _decode_slowly(data: bytes, kind: type[T], error: msgspec.DecodeError) -> T:
     try:
         return msgspec.convert(json.loads(data), kind)

@@ -8,9 +8,9 @@ from support.acp_rig import AcpRig
 from support.lsp_client import RpcFailure
 
 
-@pytest.mark.parametrize("asked", [1, 2, 0, 65535])
-async def test_the_one_version_there_is_answers_every_other(rig: AcpRig, asked: int) -> None:
-    assert (await rig.ask("initialize", protocolVersion=asked))["protocolVersion"] == 1
+@pytest.mark.parametrize(("asked", "answered"), [(1, 1), (2, 2), (0, 1), (65535, 2)])
+async def test_the_highest_version_up_to_the_one_asked_for_answers(rig: AcpRig, asked: int, answered: int) -> None:
+    assert (await rig.ask("initialize", protocolVersion=asked))["protocolVersion"] == answered
 
 
 async def test_what_the_agent_can_do_is_said(rig: AcpRig) -> None:
