@@ -12,7 +12,7 @@ from msgspec import Struct
 from ullage.model.artifacts import ArtifactLedger
 
 
-class Provided(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Provided(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The fields of a content block or message that only its provider's format has. `format` is `anthropic` or
     `openai`.
 
@@ -27,14 +27,14 @@ class Provided(Struct, frozen=True, kw_only=True, omit_defaults=True):
     whole: bool = False
 
 
-class TextBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="text", omit_defaults=True):
+class TextBlock(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="text", omit_defaults=True):
     """A content block of plain text."""
 
     text: str
     provided: Provided | None = None
 
 
-class ImageBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="image", omit_defaults=True):
+class ImageBlock(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="image", omit_defaults=True):
     """A content block with a picture: base64 `data` or a `url`. `width` and `height` are pixels, None if the sender did
     not give them."""
 
@@ -46,7 +46,7 @@ class ImageBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="image
     provided: Provided | None = None
 
 
-class ThinkingBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="thinking", omit_defaults=True):
+class ThinkingBlock(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="thinking", omit_defaults=True):
     """A content block with a model's reasoning. `signature` must be sent back to the provider unchanged. `redacted`
     holds encrypted reasoning that only the provider can read."""
 
@@ -56,7 +56,7 @@ class ThinkingBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="th
     provided: Provided | None = None
 
 
-class ToolUseBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="tool_use", omit_defaults=True):
+class ToolUseBlock(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="tool_use", omit_defaults=True):
     """A model's call of the tool `name` with `input`. The block with the result has the same id in `tool_use_id`."""
 
     id: str
@@ -65,7 +65,7 @@ class ToolUseBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="too
     provided: Provided | None = None
 
 
-class ResourceBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="resource", omit_defaults=True):
+class ResourceBlock(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="resource", omit_defaults=True):
     """A file or other resource that was added to the conversation. Without `text` it is only a link."""
 
     uri: str
@@ -77,7 +77,9 @@ class ResourceBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="re
 ResultPart = TextBlock | ImageBlock | ResourceBlock
 
 
-class ToolResultBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="tool_result", omit_defaults=True):
+class ToolResultBlock(
+    Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="tool_result", omit_defaults=True
+):
     """The result of the tool call with the id `tool_use_id`. `is_error` is set if the tool failed."""
 
     tool_use_id: str

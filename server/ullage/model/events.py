@@ -10,8 +10,11 @@ from ullage.model.message import Message, ToolDefinition
 from ullage.model.settings import ContextSettings, overridden
 from ullage.model.usage import MessageCount, Usage
 
+# `gc=False`, here and at what events hold: frozen values form no cycles. Looking for cycles in the values of a long
+# log stops all threads for up to a second, so also the requests of others.
 
-class _Event(Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
+
+class _Event(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", omit_defaults=True):
     """The base of all events. The tag of each is the event's name in the store, so it never changes."""
 
 
@@ -184,7 +187,7 @@ Event = (
 )
 
 
-class Record(Struct, frozen=True, kw_only=True):
+class Record(Struct, frozen=True, kw_only=True, gc=False):
     """An event at its position in a log. `position` counts from 0 without gaps; `timestamp` is Unix milliseconds."""
 
     position: int

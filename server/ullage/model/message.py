@@ -16,7 +16,7 @@ class Role(StrEnum):
     ASSISTANT = "assistant"
 
 
-class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Message(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One message of a transcript. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown.
     `provided` holds fields that only the provider's own format has, such as `name`."""
 

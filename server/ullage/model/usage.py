@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 
-class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Usage(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens
     read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.provider_usage`
     converts the other providers' shapes."""
@@ -58,7 +58,7 @@ class UsageSource(StrEnum):
     STALE = "stale"
 
 
-class Breakdown(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Breakdown(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """Tokens of the context, or of one message, by kind. The parts of a context sum to `used`. `overhead` is the part
     that a provider reported beyond what the session contains, such as an agent's own system prompt and tools."""
 
@@ -112,7 +112,7 @@ class BudgetShares(Struct, frozen=True, kw_only=True, rename="camel"):
     overflow: int
 
 
-class MessageCount(Struct, frozen=True, kw_only=True):
+class MessageCount(Struct, frozen=True, kw_only=True, gc=False):
     """One message's tokens by kind (`parts`). `counter` is the name of the counter that counted them."""
 
     counter: str
