@@ -1,0 +1,1 @@
+"""Builds and checks what a release publishes, each channel from the one version and description of `pyproject.toml`."""

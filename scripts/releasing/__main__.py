@@ -1,0 +1,68 @@
+"""`./scripts/release OUT`: builds and checks every channel, and prints how each ended."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from releasing.extension import build_extension
+from releasing.judges import JUDGES, check_generated
+from releasing.listings import write_listings
+from releasing.neovim_plugin import build_plugin
+from releasing.outcomes import Failed, Outcome, attempt
+from releasing.project import ROOT, Project, read_project
+from releasing.python_package import build_package
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Builds into the given folder. Returns 1 if a channel failed, and with `--all` also if a program is missing; 2 if
+    the folder has files in it already."""
+    parser = argparse.ArgumentParser(prog="scripts/release", description=__doc__)
+    parser.add_argument("out", type=Path, metavar="OUT", help="an empty or new folder for what is built")
+    parser.add_argument("--all", action="store_true", help="a missing program is an error")
+    given = parser.parse_args(arguments)
+    out: Path = given.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    if any(out.iterdir()):
+        print(f"{out} is not empty; name a new folder", file=sys.stderr)
+        return 2
+    outcomes = build_all(read_project(), out)
+    for outcome in outcomes:
+        print(_line(outcome, out))
+    return int(any(outcome.fault and (given.all or not outcome.is_missing) for outcome in outcomes))
+
+
+def build_all(project: Project, out: Path) -> list[Outcome]:
+    """Builds and checks each channel. Listings name the source archive by its hash: without one there are none."""
+    package = attempt("PyPI", partial(build_package, project, ROOT, out))
+    outcomes = [
+        attempt("generated files", partial(check_generated, ROOT)),
+        package,
+        attempt("VS Code Marketplace, Open VSX", partial(build_extension, project, ROOT, out)),
+        attempt("Neovim's plugin", partial(build_plugin, project, ROOT, out)),
+    ]
+    listings = attempt("listings", partial(_listings, project, package, out))
+    judged = [] if listings.fault else [attempt(name, partial(judge, project, out)) for name, judge in JUDGES.items()]
+    return [*outcomes, listings, *judged]
+
+
+def _listings(project: Project, package: Outcome, out: Path) -> list[Path]:
+    archives = [path for path in package.made if path.name == project.archive]
+    if not archives:
+        raise Failed("there is no source archive to name")
+    return write_listings(project, archives[0], out)
+
+
+def _line(outcome: Outcome, out: Path) -> str:
+    if outcome.is_missing:
+        return f"left out  {outcome.channel}: {outcome.fault}"
+    if outcome.fault:
+        return f"FAILED    {outcome.channel}: {outcome.fault}"
+    return f"ready     {outcome.channel}: " + (
+        ", ".join(str(path.relative_to(out)) for path in outcome.made) or "as they should be"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

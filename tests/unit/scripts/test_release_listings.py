@@ -1,0 +1,122 @@
+"""What a registry, a package manager or an editor reads of Ullage has one version and one description, everywhere."""
+
+import base64
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from benches.neovim import RIGS
+from releasing.listings import TEMPLATES, agent_entry, fill_in, write_listings
+from releasing.neovim_plugin import build_plugin
+from releasing.project import read_project
+from support.documents import ROOT
+from ullage import __version__
+
+PROJECT = read_project()
+_DIGEST = "ab" * 32
+# The manifests in the repository that have a version, with the path of its field.
+_STATED: dict[str, tuple[str, ...]] = {
+    "server.json": ("version",),
+    "editors/vscode/package.json": ("version",),
+    "editors/claude-code/.claude-plugin/plugin.json": ("version",),
+    "editors/gemini-cli/gemini-extension.json": ("version",),
+}
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    """The listings of a release whose source archive is four bytes."""
+    archive = tmp_path / PROJECT.archive
+    archive.write_bytes(b"tar.")
+    write_listings(PROJECT, archive, tmp_path / "out")
+    return tmp_path / "out"
+
+
+@pytest.mark.parametrize("path", _STATED)
+def test_each_manifest_in_the_repository_has_the_package_s_version(path: str) -> None:
+    stated: Any = json.loads((ROOT / path).read_text(encoding="utf-8"))
+    for name in _STATED[path]:
+        stated = stated[name]
+    assert stated == __version__
+
+
+def test_the_extension_s_description_is_the_package_s() -> None:
+    manifest = json.loads((ROOT / "editors/vscode/package.json").read_text(encoding="utf-8"))
+    assert manifest["description"] == PROJECT.description
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values())
+def test_each_listing_has_the_version_and_no_other_and_the_description(template: str) -> None:
+    text = fill_in(template, PROJECT, _DIGEST)
+    # nvim-lspconfig's files name no version: they are for whichever is installed.
+    if template != "lspconfig.lua":
+        assert __version__ in text
+    assert PROJECT.description in text
+    assert "$" not in text.replace('"$HOME:$HOME:ro"', "")
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values())
+def test_a_new_version_changes_each_listing_that_names_one(template: str) -> None:
+    newer = fill_in(template, PROJECT._replace(version="7.8.9"), _DIGEST)
+    assert __version__ not in newer
+    assert newer.replace("7.8.9", __version__) == fill_in(template, PROJECT, _DIGEST)
+
+
+def test_the_listings_that_download_the_archive_name_it_by_its_hash(release: Path) -> None:
+    # The SHA-256 of `tar.`, in hexadecimal and in base 64.
+    formula = (release / "homebrew/Formula/ullage.rb").read_text(encoding="utf-8")
+    found = re.search(r'sha256 "([0-9a-f]{64})"', formula)
+    assert found
+    expression = (release / "nixpkgs/ullage/package.nix").read_text(encoding="utf-8")
+    integrity = re.search(r'hash = "sha256-(.+)"', expression)
+    assert integrity
+    assert base64.b64decode(integrity[1]).hex() == found[1]
+
+
+def test_nix_is_told_every_package_that_the_core_needs() -> None:
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    expression = fill_in("package.nix", PROJECT, _DIGEST)
+    listed = re.search(r"python3Packages; \[\n(.*?)\n  \]", expression, re.DOTALL)
+    assert listed
+    assert listed[1].split() == [re.split(r"[<>=]", needed)[0] for needed in stated]
+
+
+def test_the_agent_registry_s_entry_keeps_the_rules_of_its_schema() -> None:
+    entry = agent_entry(PROJECT)
+    assert re.fullmatch(r"[a-z][a-z0-9-]*", entry["id"])
+    assert re.fullmatch(r"\d+\.\d+\.\d+", entry["version"])
+    assert entry["distribution"]["uvx"]["package"].endswith(f"=={__version__}")
+    assert entry["license_url"].startswith("https://")
+    assert entry["description"] == PROJECT.description
+
+
+def test_the_agent_registry_s_entry_is_valid_by_its_schema() -> None:
+    path = RIGS / "acp" / "agent.schema.json"
+    if not path.exists():
+        pytest.skip("the registry's schema is not there; put agent.schema.json into the rigs' folder acp")
+    judge: Any = jsonschema.Draft7Validator(json.loads(path.read_text(encoding="utf-8")))
+    assert [fault.message for fault in judge.iter_errors(agent_entry(PROJECT))] == []
+    # The judge finds faults.
+    assert [*judge.iter_errors({**agent_entry(PROJECT), "version": "new"})]
+
+
+def test_the_registry_s_icon_has_one_colour_and_sixteen_pixels(release: Path) -> None:
+    icon = (release / "acp-registry/ullage/icon.svg").read_text(encoding="utf-8")
+    assert 'width="16" height="16"' in icon
+    assert {*re.findall(r'(?:fill|stroke)="([^"]+)"', icon)} == {"none", "currentColor"}
+
+
+def test_neovim_s_plugin_is_packed_to_the_same_bytes_each_time(tmp_path: Path) -> None:
+    (first,), (again,) = (build_plugin(PROJECT, ROOT, _folder(tmp_path / name)) for name in ("a", "b"))
+    assert first.name == f"ullage.nvim-{__version__}.tar.gz"
+    assert first.read_bytes() == again.read_bytes()
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir()
+    return path
