@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import re
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -20,6 +21,16 @@ GRACE = 3.0
 _LAST_LINES, _LONGEST_LINE = 20, 400
 # Seconds to wait for the rest of standard error after the agent has ended. A child of the agent may keep the pipe open.
 _REST_TIMEOUT = 0.5
+# What a line says that gives a reason. A stack trace follows such a line, or ends with it.
+_REASON = re.compile(
+    r"error|fatal|panic|exception|failed|failure|abort|killed|cannot|can't|unable|denied|refused|not found|"
+    r"out of memory|unauthori[sz]ed|\bE[A-Z]{4,}\b",
+    re.IGNORECASE,
+)
+# A stack frame, which may contain the name of an error.
+_FRAME = re.compile(r"at |File \"|\^|note: ")
+# An entry of a log: a field (`phase=register`), or a level that is no error.
+_LOG = re.compile(r"\b\w+=\S|\b(?:info|debug|trace)\b", re.IGNORECASE)
 
 
 class AgentProcess(Struct, frozen=True, eq=False):
@@ -33,12 +44,13 @@ class AgentProcess(Struct, frozen=True, eq=False):
     last_lines: deque[str]
 
     async def ended(self) -> str:
-        """Waits until the agent ends. Returns its exit status or signal in words, with the last line of its standard
-        error if there is one."""
+        """Waits until the agent ends. Returns its exit status or signal in words, with the line of its standard
+        error that says why, if there is one."""
         status = await self.process.wait()
         await asyncio.wait([self.errors], timeout=_REST_TIMEOUT)
         how = f"exit status {status}" if status >= 0 else f"killed by signal {-status}"
-        return f"{how}; its last words: {self.last_lines[-1]}" if self.last_lines else how
+        why = last_words(self.last_lines)
+        return f"{how}; its last words: {why}" if why else how
 
     async def stop(self) -> None:
         """Ends the agent: closes its input, then asks its process group to end, then kills the group. Waits up to 3
@@ -92,3 +104,12 @@ async def _copy_errors(stream: asyncio.StreamReader | None, last_lines: "deque[s
         rest = rest[-_LONGEST_LINE:]
     if text := rest.decode(errors="replace").strip():
         last_lines.append(text)
+
+
+def last_words(lines: Iterable[str]) -> str:
+    """Returns the last of the lines that gives a reason. If none does, returns the last that is no entry of a log, or
+    "" if all are."""
+    said = [line for line in lines if not _FRAME.match(line)]
+    reasons = [line for line in said if _REASON.search(line)]
+    others = [line for line in said if not _LOG.search(line)]
+    return next((found[-1] for found in (reasons, others) if found), "")
