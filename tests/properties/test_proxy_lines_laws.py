@@ -28,7 +28,8 @@ def test_every_byte_comes_out_once_and_in_order(stream: bytes, sizes: list[int],
 
 
 @given(STREAMS, SIZES)
-def test_lines_that_are_not_too_long_come_whole(stream: bytes, sizes: list[int]) -> None:
+def test_messages_that_are_not_too_long_come_whole(stream: bytes, sizes: list[int]) -> None:
+    stream = b"\n".join(b" {" + line for line in stream.split(b"\n"))
     lines = [line + b"\n" for line in stream.split(b"\n")]
     lines[-1] = lines[-1].removesuffix(b"\n")
     assert cut(stream, sizes, longest=1_000) == [Piece(line) for line in lines if line]

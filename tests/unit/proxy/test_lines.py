@@ -36,15 +36,22 @@ def test_lines_come_with_their_line_feeds_and_a_carriage_return_is_part_of_a_lin
 
 def test_what_the_stream_ends_with_is_passed_on_too() -> None:
     cutter = LineCutter()
-    assert list(cutter.feed(b"half a l")) == []
-    assert list(cutter.end()) == [Piece(b"half a l")]
+    assert list(cutter.feed(b'{"half a l')) == []
+    assert list(cutter.end()) == [Piece(b'{"half a l')]
 
 
 def test_a_line_that_is_too_long_goes_through_in_pieces_unread() -> None:
     cutter = LineCutter(longest=4)
-    assert list(cutter.feed(b"12345")) == [Piece(b"12345", whole=False, ends=False)]
+    assert list(cutter.feed(b"[2345")) == [Piece(b"[2345", whole=False, ends=False)]
     assert list(cutter.feed(b"67")) == [Piece(b"67", whole=False, ends=False)]
     assert list(cutter.feed(b"8\nok\n")) == [Piece(b"8\n", whole=False), Piece(b"ok\n")]
+
+
+def test_a_prompt_on_a_terminal_goes_through_before_its_line_ends() -> None:
+    cutter = LineCutter()
+    assert list(cutter.feed(b"Paste code here > ")) == [Piece(b"Paste code here > ", whole=False, ends=False)]
+    assert list(cutter.feed(b'\n {"a":')) == [Piece(b"\n", whole=False)]
+    assert list(cutter.feed(b"1}\n")) == [Piece(b' {"a":1}\n')]
 
 
 def test_nothing_is_inserted_in_the_middle_of_a_long_line() -> None:

@@ -7,6 +7,8 @@ from msgspec import Struct
 # Bytes in the longest line that is read, 32 MiB: far above any message of a session's replay. A longer line is
 # forwarded in pieces and unread, so that the proxy's memory stays bounded.
 LONGEST = 1 << 25
+# How a message begins, which is a JSON object, or several in an array.
+_MESSAGE = (b"{", b"[")
 
 
 class Piece(Struct, frozen=True):
@@ -22,13 +24,15 @@ class Piece(Struct, frozen=True):
 
 class LineCutter:
     """Cuts a byte stream after its line feeds, wherever the stream is divided into reads. A line longer than `longest`
-    bytes is cut into pieces."""
+    bytes is cut into pieces. So is one that is no message: a prompt on a terminal waits for its answer first."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
         self._held: list[bytes] = []
         self._length = 0
         self._streaming = False
+        # Whether the line in progress has a character that is no white space.
+        self._begun = False
 
     def feed(self, data: bytes) -> Iterator[Piece]:
         """Takes the next bytes of the stream. Yields the lines that they complete, each with its line feed, and pieces
@@ -46,13 +50,15 @@ class LineCutter:
             yield Piece(self._take(), whole=not self._streaming)
 
     def _line(self, last: bytes) -> Piece:
-        whole, self._streaming = not self._streaming, False
+        whole, self._streaming, self._begun = not self._streaming, False, False
         self._held.append(last)
         return Piece(self._take(), whole=whole)
 
     def _part(self, data: bytes) -> Iterator[Piece]:
         self._held.append(data)
         self._length += len(data)
+        if not self._begun and (said := data.lstrip()):
+            self._begun, self._streaming = True, not said.startswith(_MESSAGE)
         if self._streaming or self._length > self._longest:
             self._streaming = True
             yield Piece(self._take(), whole=False, ends=False)
