@@ -90,3 +90,41 @@ async def test_a_copy_that_comes_after_its_hand_over_was_cancelled_is_muted_and_
         play.agent.answers(await play.agent.gets("session/delete"))
         await play.turn("Go on")
     assert not any(b"a replay" in line for line in play.client.lines)
+
+
+async def test_a_late_copy_that_the_agent_cannot_delete_never_appears_in_the_clients_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with playing(tmp_path, monkeypatch) as play:
+        play.agent.abilities = {"sessionCapabilities": {"fork": {}, "close": {}, "list": {}}}
+        await play.greet()
+        await play.turn()
+        asked = play.prompts("/compact")
+        forking = await play.agent.gets("session/fork")
+        play.client.send({"method": "session/cancel", "params": {"sessionId": ID}})
+        assert (await play.client.answer(asked))["stopReason"] == "cancelled"
+        play.agent.answers(forking, sessionId="copy")
+        play.agent.answers(await play.agent.gets("session/close"))
+        listing = play.client.start("session/list")
+        sessions = [{"sessionId": session_id, "cwd": "/work"} for session_id in ("copy", ID)]
+        play.agent.answers(await play.agent.gets("session/list"), sessions=sessions)
+        assert [entry["sessionId"] for entry in (await play.client.answer(listing))["sessions"]] == [ID]
+
+
+async def test_the_copy_of_a_compaction_that_changed_nothing_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with playing(tmp_path, monkeypatch) as play:
+        await begin(play, compacts=True)
+        asked = play.prompts("/compact")
+        play.agent.answers(await play.agent.gets("session/fork"), sessionId="copy")
+        closing, request = await play.agent.gets_both("session/close", "session/prompt")
+        play.agent.answers(closing)
+        play.client.send({"method": "session/cancel", "params": {"sessionId": ID}})
+        await play.agent.gets("session/cancel")
+        play.agent.answers(request, stopReason="cancelled")
+        play.agent.refuses(await play.agent.gets("session/close"))
+        deleting = await play.agent.gets("session/delete")
+        assert deleting["params"]["sessionId"] == "copy"
+        play.agent.answers(deleting)
+        assert (await play.client.answer(asked))["stopReason"] == "cancelled"

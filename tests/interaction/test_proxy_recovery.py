@@ -74,6 +74,22 @@ async def test_a_session_that_the_agent_has_lost_is_begun_again_from_the_record(
         assert "Berta" in await rig.prompt(session_id, "Which cask?")
 
 
+async def test_the_commands_of_a_session_that_was_handed_over_are_listed_once_with_those_of_the_agent(
+    tmp_path: Path,
+) -> None:
+    async with proxy_rig(tmp_path, {**LASTING, "commands": ["review"]}) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "First")
+        await rig.prompt(session_id, "/compact")
+        await rig.prompt(session_id, "Second")
+    async with proxy_rig(tmp_path, {**LASTING, "commands": ["review"]}) as rig:
+        await rig.ask("initialize", protocolVersion=1)
+        await rig.ask("session/load", sessionId=session_id, cwd="/work", mcpServers=[])
+        await rig.prompt(session_id, "/context")
+        (listed,) = rig.updates("available_commands_update")
+    assert [command["name"] for command in listed["availableCommands"]] == ["review", "context", "compact", "undo"]
+
+
 async def test_an_unknown_session_is_refused_with_the_agents_own_error(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, LASTING) as rig:
         await rig.ask("initialize", protocolVersion=1)

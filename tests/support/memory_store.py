@@ -172,8 +172,7 @@ class MemoryStore:
         for session_id, log in reversed(self._logs.items()):
             events = [record.event for record in log.records]
             ids = [event.session_id for event in events if isinstance(event, AgentAttached)]
-            edited = any(isinstance(event, ContextEdited | EditReverted) for event in events)
-            if log.deleted or not edited or len(events) < 2 or not isinstance(events[1], AgentAttached):
+            if log.deleted or {*ids} <= {session_id} or len(events) < 2 or not isinstance(events[1], AgentAttached):
                 continue
             newest_first = dict.fromkeys(reversed(ids))
             title = self.info(session_id).title

@@ -3,15 +3,19 @@ send a prompt."""
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
 from ullage.model.errors import AgentError
 from ullage.model.json_values import as_object, as_objects, as_text
 from ullage.proxy.offered_server import with_session
+from ullage.proxy.record.session_record import SessionRecord
 from ullage.proxy.session import ProxiedSession
 
 _log = logging.getLogger(__name__)
+# Is called with a session and the agent's id of another that the agent has made for it.
+Noted = Callable[[ProxiedSession, str], Awaitable[None]]
 
 
 async def open_fresh(session: ProxiedSession) -> tuple[str, dict[str, Any]]:
@@ -71,17 +75,31 @@ async def copy_session(session: ProxiedSession) -> str:
         return ""
     params = {"sessionId": session.agent_id, "cwd": session.cwd, "mcpServers": _servers(session)}
     try:
-        copy, _ = await _make(session, "session/fork", params)
+        copy, _ = await _make(session, "session/fork", params, _note_copy)
     except AgentError as error:
         _log.info("No copy of session %s: %s", session.id, error)
         return ""
     return copy
 
 
-async def _make(session: ProxiedSession, method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+async def _note_copy(session: ProxiedSession, copy: str) -> None:
+    """Records the agent's id of a copy that the agent can't delete, so that the client never sees it in its list."""
+    copied, attached = session.attachment(copy), session.attachment(session.agent_id)
+
+    async def job(record: SessionRecord) -> None:
+        record.conversation.record(copied, attached)
+
+    if not session.connection.agent_can("delete"):
+        await session.put(job)
+
+
+async def _make(
+    session: ProxiedSession, method: str, params: dict[str, Any], note: Noted | None = None
+) -> tuple[str, dict[str, Any]]:
     """Requests a session from the agent, which is an aside from then on. Returns the agent's id of it and its result.
 
-    If this coroutine is cancelled, the session is discarded once the agent has made it. Raises `AgentError`.
+    `note` is called with the agent's id once the agent has made it. If this coroutine is cancelled, that still happens,
+    and then the session is discarded. Raises `AgentError`.
     """
     connection = session.connection
 
@@ -90,6 +108,8 @@ async def _make(session: ProxiedSession, method: str, params: dict[str, Any]) ->
             result = await connection.agent.request(method, params)
             made = as_text(result.get("sessionId"))
             connection.set_aside(made)
+        if note is not None:
+            await note(session, made)
         return made, result
 
     asking = asyncio.ensure_future(ask())

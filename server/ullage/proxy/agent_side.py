@@ -69,6 +69,8 @@ async def _take_message(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     aside = connection.asides.get(sent.session_id) or (session.own_turn if session and session.muted else None)
     if aside is not None:
         _keep_aside(connection.agent, aside, frame, sent)
+        if session is not None and frame.method == UPDATE:
+            session.facts.take_update(fields(sent.update))
         return
     if frame.id is not UNSET:
         connection.asked[frame.id] = Asked(

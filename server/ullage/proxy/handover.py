@@ -148,23 +148,11 @@ async def _ask(session: ProxiedSession, focus: str) -> str:
             await prompt_agent(session, session.agent_id, _summary_prompt(focus))
         return answer.text
     answer = session.connection.set_aside(copy)
-    await _note_copy(session, copy)
     try:
         await prompt_agent(session, copy, _summary_prompt(focus))
     finally:
         discard(session, copy)
     return answer.text
-
-
-async def _note_copy(session: ProxiedSession, copy: str) -> None:
-    """Records the agent's id of a copy that the agent can't delete, so that the client never sees it in its list."""
-    copied, attached = session.attachment(copy), session.attachment(session.agent_id)
-
-    async def job(record: SessionRecord) -> None:
-        record.conversation.record(copied, attached)
-
-    if not session.connection.agent_can("delete"):
-        await session.put(job)
 
 
 def _update(compaction_id: str, status: CompactionStatus, edit: CompactionEdit | None = None) -> CompactionUpdate:

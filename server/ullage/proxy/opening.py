@@ -5,7 +5,6 @@ handover the agent's id differs: the proxy then requests that session, and answe
 So it does after the undo of a handover, because the agent was then sent the later messages as one text.
 """
 
-import asyncio
 from functools import partial
 from typing import Any
 
@@ -22,13 +21,10 @@ from ullage.proxy.record.session_record import SessionRecord
 from ullage.proxy.recovery import reopen_recorded, revive
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.sessions import Sessions
-from ullage.proxy.slash_commands import offer_commands
+from ullage.proxy.slash_commands import offer_late
 from ullage.proxy.state import State
 
 _LOAD = "session/load"
-# Seconds that an agent has to send its list of commands before ours are offered alone. The agents that were measured
-# send the list within some tenths of a second.
-_COMMANDS_PATIENCE = 1.0
 
 
 def pending_new(sessions: Sessions, parent: ProxiedSession | None, frame: Frame) -> Pending:
@@ -158,15 +154,7 @@ async def _begin(session: ProxiedSession, result: dict[str, Any], parent_id: str
     await session.put(job)
     if facts.occupancy is not None:
         await record_occupancy(session)
-    session.connection.spawn(_offer(session))
-
-
-async def _offer(session: ProxiedSession) -> None:
-    """Sends the client the proxy's slash commands after 1 second, unless the agent has sent its list, to which they are
-    added."""
-    await asyncio.sleep(_COMMANDS_PATIENCE)
-    if not session.facts.has_commands:
-        offer_commands(session)
+    session.connection.spawn(offer_late(session))
 
 
 def _session(

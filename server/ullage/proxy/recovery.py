@@ -21,7 +21,7 @@ from ullage.proxy.record.recording import record_messages
 from ullage.proxy.record.session_record import SessionRecord
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.sessions import Sessions
-from ullage.proxy.slash_commands import offer_commands
+from ullage.proxy.slash_commands import list_commands
 from ullage.proxy.state import State
 from ullage.proxy.to_client import send_history, send_usage
 
@@ -105,7 +105,7 @@ async def reopen_recorded(
             return
     said = {name: value for name, value in opened.items() if name != "sessionId"}
     client.insert(line(Response(id=request_id, result=said)))
-    offer_commands(session)
+    list_commands(session)
     send_usage(session, record)
 
 

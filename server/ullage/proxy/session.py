@@ -77,7 +77,9 @@ class ProxiedSession(SessionLife):
         """
         left_open = self._state is State.HOLDING
         self._on(Event.MOVED)
-        self.connection.asides.pop(agent_id, None)
+        opened = self.connection.asides.pop(agent_id, None)
+        if opened is not None and opened.commands is not None:
+            self.facts.take_update(opened.commands)
         if left_open and agent_id != self.agent_id:
             self.connection.set_aside(self.agent_id)
         self.agent_id, self.seed = agent_id, seed

@@ -1,11 +1,16 @@
 """The slash commands that the client is offered, and those that the proxy handles itself."""
 
+import asyncio
+
 from msgspec import Struct
 
 from ullage.agents.acp import COMPACT_COMMANDS, unlisted_compact_command
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.to_client import send_commands
 
+# Seconds that an agent has to send its list of commands before ours are offered alone. The agents that were measured
+# send the list within some tenths of a second.
+_COMMANDS_PATIENCE = 1.0
 _OWN = (
     {"name": "context", "description": "Show how full the context is"},
     {"name": "compact", "description": "Make room in the context", "input": {"hint": "what to keep above all"}},
@@ -54,7 +59,27 @@ def offer_commands(session: ProxiedSession) -> None:
 
     Sends nothing if the agent lacks none of them.
     """
-    offered = session.facts.command_names
-    added = [own for own in _OWN if own["name"] not in offered]
-    if added:
-        send_commands(session, [*session.facts.commands, *added])
+    if any(own["name"] not in session.facts.command_names for own in _OWN):
+        _list(session)
+
+
+def list_commands(session: ProxiedSession) -> None:
+    """Sends the client the slash commands of a session that the proxy has had opened for it: of the agent's list it has
+    seen nothing. If the agent has not sent the list yet, waits 1 second for it."""
+    if session.facts.has_commands:
+        _list(session)
+    else:
+        session.connection.spawn(offer_late(session))
+
+
+async def offer_late(session: ProxiedSession) -> None:
+    """Sends the client the proxy's slash commands after 1 second, unless the agent has sent its list, to which they are
+    added."""
+    await asyncio.sleep(_COMMANDS_PATIENCE)
+    if not session.facts.has_commands:
+        offer_commands(session)
+
+
+def _list(session: ProxiedSession) -> None:
+    added = [own for own in _OWN if own["name"] not in session.facts.command_names]
+    send_commands(session, [*session.facts.commands, *added])

@@ -68,7 +68,10 @@ _V3 = (
     "UPDATE sessions SET indexed_position = -1",
 )
 
-MIGRATIONS = (_V1, _V2, _V3)
+# The sessions of agents behind the proxy are found without reading their messages.
+_V4 = ("CREATE INDEX attachments ON records (session_id, position) WHERE event = 'agent_attached'",)
+
+MIGRATIONS = (_V1, _V2, _V3, _V4)
 VERSION = len(MIGRATIONS)
 
 

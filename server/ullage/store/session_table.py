@@ -175,17 +175,14 @@ def sessions_with(connection: sqlite3.Connection, message_id: str) -> tuple[str,
 
 
 def attached_sessions(connection: sqlite3.Connection) -> tuple[AttachedSession, ...]:
-    """Returns the listed sessions of agents behind the proxy that have been compacted, last created first. The second
-    own record of such a session attaches the agent."""
-    attached = event_name(AgentAttached)
+    """Returns the listed sessions of agents behind the proxy of which an agent has had another id than their own, last
+    created first. The second own record of such a session attaches the agent."""
     rows = connection.execute(
         "SELECT s.session_id, s.title, r.payload FROM sessions s "
-        "JOIN records first ON first.session_id = s.session_id AND first.event = ? "
-        "AND first.position = COALESCE(s.fork_position, -1) + 2 "
-        "JOIN records r ON r.session_id = s.session_id AND r.event = ? "
-        "WHERE NOT s.deleted AND EXISTS (SELECT 1 FROM records INDEXED BY edits WHERE session_id = s.session_id "
-        "AND event IN ('context_edited', 'edit_reverted')) ORDER BY s.created_at DESC, s.rowid DESC, r.position",
-        (attached, attached),
+        "JOIN records first INDEXED BY attachments ON first.session_id = s.session_id "
+        "AND first.event = 'agent_attached' AND first.position = COALESCE(s.fork_position, -1) + 2 "
+        "JOIN records r INDEXED BY attachments ON r.session_id = s.session_id AND r.event = 'agent_attached' "
+        "WHERE NOT s.deleted ORDER BY s.created_at DESC, s.rowid DESC, r.position"
     )
     titles: dict[str, str] = {}
     # A dict as an ordered set. An id that comes again moves to the end.
@@ -200,6 +197,7 @@ def attached_sessions(connection: sqlite3.Connection) -> tuple[AttachedSession, 
     return tuple(
         AttachedSession(session_id=session_id, title=titles[session_id], agent_ids=tuple(known))
         for session_id, known in ids.items()
+        if known.keys() != {session_id}
     )
 
 

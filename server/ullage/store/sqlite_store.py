@@ -165,7 +165,7 @@ class SqliteStore:
             return session_table.imported_sessions(connection)
 
     def attached(self) -> tuple[AttachedSession, ...]:
-        """Returns the compacted sessions of agents behind the proxy; see `SessionStore.attached`."""
+        """Returns the sessions of agents behind the proxy that have other ids; see `SessionStore.attached`."""
         with self._reporting, self._reading as connection:
             return session_table.attached_sessions(connection)
 

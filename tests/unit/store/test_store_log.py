@@ -201,13 +201,13 @@ def test_sessions_are_found_by_a_message_that_they_have_appended(store: SessionS
     assert store.sessions_with("m2") == ()
 
 
-def test_a_compacted_session_of_an_agent_is_listed_with_the_agents_ids_in_the_order_of_their_last_use(
+def test_a_session_with_other_ids_of_an_agent_is_listed_with_them_in_the_order_of_their_last_use(
     store: SessionStore,
 ) -> None:
     own, fresh = (AgentAttached(agent="toy", session_id=session_id) for session_id in ("s", "fresh"))
     back = EditReverted(edit_id="e1", timestamp=0)
     store.create("s", records(SessionCreated(), own, message("m1"), fresh, back, own))
-    store.create("not compacted", records(SessionCreated(), own, message("m2"), fresh))
+    store.create("fresh", records(SessionCreated(), fresh, message("m2"), fresh))
     store.create("no agent's", records(SessionCreated(), message("m3"), back))
     store.create("gone", records(SessionCreated(), own, fresh, back))
     store.delete("gone")

@@ -9,6 +9,7 @@ from ullage.agents.acp import compaction_call, occupancy_of_update
 from ullage.edits.compaction import Summary
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.message import Message
+from ullage.proxy.agent_sessions import discard
 from ullage.proxy.native_compaction import NativeCompaction
 from ullage.proxy.record.compactions import Archiving, archive, has_messages
 from ullage.proxy.record.session_record import SessionRecord
@@ -105,6 +106,8 @@ def _archive(session: ProxiedSession, record: SessionRecord, made: NativeCompact
     changed_nothing = not made.completed and (used is None or used >= made.used_before)
     # Some agents report twice that they are done; at the second report there are no messages since the first.
     if changed_nothing or not has_messages(record):
+        if made.copy:
+            discard(session, made.copy)
         return
     summary = Summary(
         text=made.summary.strip() or _NO_SUMMARY, ledger=ArtifactLedger(), summarizer=session.connection.agent_name

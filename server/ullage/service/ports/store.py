@@ -165,8 +165,8 @@ class SessionStore(Protocol):
         ...
 
     def attached(self) -> tuple[AttachedSession, ...]:
-        """Returns the listed sessions of agents behind the proxy that have been compacted, the last created first.
-        Before a compaction the agent has one id of a session, which is the session's own."""
+        """Returns the listed sessions of agents behind the proxy of which an agent has had another id than their own,
+        the last created first. Before a compaction the agent has one id of a session, which is the session's own."""
         ...
 
     def delete(self, session_id: str) -> None:
