@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from support.acp_end import PATIENCE, AcpEnd, Json, is_ours
-from support.acp_schema import faults_in_params, has_schema
+from support.acp_schema import faults_in_params, faults_in_result, has_schema
 from ullage.app.compose import workspace_on
 from ullage.model.settings import Settings
 from ullage.proxy.connection import ProxyOptions
@@ -100,4 +100,7 @@ async def running(
 
 def _faults(line: bytes) -> list[str]:
     message: Json = json.loads(line)
+    if "method" not in message:
+        # The agent's answer to `initialize`, to which the proxy adds, or a result of a method of Ullage's own.
+        return faults_in_result("initialize", message["result"]) if "agentInfo" in message["result"] else []
     return faults_in_params(message["method"], message["params"])

@@ -184,6 +184,10 @@ class RequestEngine:
         self._background.add(task)
         task.add_done_callback(self._finish_background)
 
+    def owes(self, request_id: RequestId | None) -> bool:
+        """Returns whether a request of the client with this id is not answered yet."""
+        return request_id in self._peer.owed
+
     def unfinished(self) -> int:
         """Returns how much work has not ended: requests in both directions, notifications and background tasks. It is 0
         if everything has ended; a request may be counted twice."""

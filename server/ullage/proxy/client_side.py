@@ -15,6 +15,8 @@ from ullage.proxy.connection import Pending
 from ullage.proxy.deleting import delete
 from ullage.proxy.offered_server import offered
 from ullage.proxy.opening import load, pending_new
+from ullage.proxy.own_methods import PREFIX as OWN_PREFIX
+from ullage.proxy.own_methods import with_own_methods
 from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_params
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.prompts import take_prompt
@@ -49,7 +51,11 @@ async def from_client(sessions: Sessions, piece: Piece) -> None:
         server = sessions.connection.options.server
         if server is not None:
             piece, frame = offered(piece, frame, server)
-        await _HANDLERS.get(as_text(frame.method), _other)(sessions, piece, frame)
+        method = as_text(frame.method)
+        if method.startswith(OWN_PREFIX) and sessions.connection.options.own_methods:
+            sessions.own_methods.take(piece)
+        else:
+            await _HANDLERS.get(method, _other)(sessions, piece, frame)
     await agent.drain()
 
 
@@ -104,8 +110,11 @@ async def _cancel(sessions: Sessions, piece: Piece, frame: Frame) -> None:
 
 
 async def _cancel_request(sessions: Sessions, piece: Piece, frame: Frame) -> None:
-    """Cancels the prompt that the notification names, if the proxy holds it. Otherwise forwards the notification."""
+    """Cancels the prompt that the notification names, if the proxy holds it, or the request of a method of Ullage's
+    own. Otherwise forwards the notification."""
     request_id = fields(frame.params).get("requestId")
+    if sessions.own_methods.cancel(request_id, piece):
+        return
     if not any([session.holds.cancel(request_id) for session in sessions]):
         await _other(sessions, piece, frame)
 
@@ -148,7 +157,7 @@ def _pending(sessions: Sessions, session: ProxiedSession | None, frame: Frame) -
         case "session/new" | "session/fork":
             return pending_new(sessions, session, frame)
         case "initialize":
-            return _learning(sessions, method, sessions.connection.learn_agent)
+            return Pending(method=method, answered=partial(_initialized, sessions))
         case "session/set_mode" if session is not None:
             mode = fields(frame.params).get("modeId")
             return _learning(sessions, method, lambda _: session.facts.take_mode(mode))
@@ -158,6 +167,16 @@ def _pending(sessions: Sessions, session: ProxiedSession | None, frame: Frame) -
             return Pending(method=method, answered=partial(_closed, sessions, session))
         case _:
             return Pending(method=method)
+
+
+async def _initialized(sessions: Sessions, piece: Piece, frame: Frame) -> None:
+    """Handles the agent's answer to `initialize`: stores what it says of the agent, and adds the names of
+    Ullage's own methods, unless every line is forwarded byte for byte."""
+    connection = sessions.connection
+    if not memoryview(frame.error):
+        connection.learn_agent(fields(frame.result))
+    adds = connection.options.own_methods and not connection.only_forwards
+    connection.client.pass_on(with_own_methods(piece) if adds else piece)
 
 
 def _learning(sessions: Sessions, method: str, learn: Callable[[dict[str, Any]], object]) -> Pending:

@@ -32,13 +32,15 @@ class ProxyOptions(Struct, frozen=True, kw_only=True):
     `window` is the window in tokens for an agent that reports none. If `hand_over` is true, the proxy compacts by a
     handover even if the agent has a compacting command. `server` is Ullage's MCP server as a client offers it to an
     agent; None to offer none. With `asks_for_compactions` the agent reports its compactions also if the client takes no
-    updates of them.
+    updates of them. With `own_methods` the proxy answers the requests of Ullage's own methods, and the answer to
+    `initialize` names these methods.
     """
 
     window: int | None = None
     hand_over: bool = False
     server: JsonObject | None = None
     asks_for_compactions: bool = False
+    own_methods: bool = False
 
 
 class Pending(Struct, frozen=True, kw_only=True):

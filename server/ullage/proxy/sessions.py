@@ -4,14 +4,19 @@ from collections.abc import Iterator
 
 from ullage.model.message import Message
 from ullage.proxy.connection import Connection
+from ullage.proxy.own_methods import OwnMethods
 from ullage.proxy.session import ProxiedSession
 
 
 class Sessions:
-    """The proxied sessions of a connection, by the client's session id. Iterates over the sessions."""
+    """The proxied sessions of a connection, by the client's session id. Iterates over the sessions.
+
+    `own_methods` answers the client's requests that are for Ullage and not for the agent.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self.own_methods = OwnMethods(connection)
         self._by_id: dict[str, ProxiedSession] = {}
 
     def __iter__(self) -> Iterator[ProxiedSession]:

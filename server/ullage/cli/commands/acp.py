@@ -37,7 +37,11 @@ def _serve_proxy(args: Namespace, settings: Settings) -> int:
     _go()
     server = None if args.no_mcp else _server(args.store)
     options = ProxyOptions(
-        window=args.window, hand_over=args.hand_over, server=server, asks_for_compactions=not args.no_mcp
+        window=args.window,
+        hand_over=args.hand_over,
+        server=server,
+        asks_for_compactions=not args.no_mcp,
+        own_methods=not args.no_mcp,
     )
     return serve_acp_proxy(args.agent, args.store, settings, options)
 

@@ -52,6 +52,14 @@ def with_params(line: bytes, changes: dict[str, Any]) -> bytes:
     return msgspec.json.encode(whole) + b"\n"
 
 
+def with_result(line: bytes, changes: dict[str, Raw]) -> bytes:
+    """Returns the line, which must have an object as result, with the fields in `changes` replaced. All other values
+    keep their bytes. The line ends with a line feed."""
+    whole = _raw_fields.decode(line)
+    whole["result"] = Raw(msgspec.json.encode(_raw_fields.decode(whole["result"]) | changes))
+    return msgspec.json.encode(whole) + b"\n"
+
+
 def line(message: Request | Notification | Response | ErrorResponse) -> bytes:
     """Returns a message of the proxy's own as a line of JSON with a line feed."""
     return encode_json(message) + b"\n"

@@ -34,6 +34,11 @@ class Outlet:
         else:
             self._sink.write(line)
 
+    @property
+    def has_room(self) -> bool:
+        """Whether the caller should write more; see `Writer.has_room`."""
+        return self._sink.has_room
+
     async def drain(self) -> None:
         """Waits until there is room to write more. Called after each forwarded piece, so that the proxy reads no faster
         than the other side."""

@@ -1,0 +1,99 @@
+"""Answers Ullage's own methods (`_ullage/…`) for the client, by the handlers that `ullage acp` has for them, and
+adds their names to the agent's answer to `initialize`. The agent gets nothing of these requests."""
+
+from typing import Any
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from ullage import __version__
+from ullage.acp.connection import DIALECT, wire_error
+from ullage.api.engine import Handler, RequestEngine
+from ullage.api.wire import AnyMethod
+from ullage.jsonrpc.envelope import RequestId
+from ullage.jsonrpc.line_framing import LineFraming
+from ullage.model.errors import StoreUnavailable
+from ullage.model.json_values import JsonObject, as_object, encode_json
+from ullage.proxy.connection import Connection
+from ullage.proxy.pipe.frames import fields, peek, with_result
+from ullage.proxy.pipe.lines import Piece
+from ullage.proxy.pipe.outlet import Outlet
+
+PREFIX = "_ullage/"
+_CAPABILITIES = "agentCapabilities"
+# The agent answers `initialize`.
+_DIALECT = replace(DIALECT, opening="")
+
+
+class OwnMethods:
+    """Runs the client's requests of Ullage's own methods, each of which gets one answer."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._engine: RequestEngine | None = None
+
+    def take(self, piece: Piece) -> None:
+        """Takes a line of the client with one of the methods, and answers it in a task."""
+        if self._engine is None:
+            self._engine = self._made()
+        self._engine.feed(piece.data)
+
+    def cancel(self, request_id: RequestId | None, piece: Piece) -> bool:
+        """Cancels a request by the client's notification. Returns whether the request was one of these."""
+        is_ours = self._engine is not None and self._engine.owes(request_id)
+        if is_ours:
+            self.take(piece)
+        return is_ours
+
+    def _made(self) -> RequestEngine:
+        engine = RequestEngine(LineFraming(), _DIALECT, describe=wire_error)
+        engine.connect(_Inserted(self._connection.client))
+        for method in _methods():
+            engine.add_route(PREFIX + method.name, method.params, self._serve(method))
+        return engine
+
+    def _serve(self, method: AnyMethod) -> Handler:
+        async def handle(params: Any) -> Any:
+            workspace = await self._connection.recorder.opened()
+            if workspace is None:
+                raise StoreUnavailable("the session store failed, and nothing is recorded; start the proxy again")
+            return await method.handler(workspace, params)
+
+        return handle
+
+
+class _Inserted:
+    """Writes whole lines to the client between those that are forwarded."""
+
+    def __init__(self, client: Outlet) -> None:
+        self._client = client
+
+    @property
+    def has_room(self) -> bool:
+        return self._client.has_room
+
+    def write(self, data: bytes) -> None:
+        self._client.insert(data)
+
+    async def drain(self) -> None:
+        await self._client.drain()
+
+
+def with_own_methods(piece: Piece) -> Piece:
+    """Returns the agent's answer to `initialize` with Ullage's version and the names of its own methods, as `ullage
+    acp` names them. Returns an answer without a result as it is."""
+    frame = peek(piece.data)
+    if frame is None or not memoryview(frame.result):
+        return piece
+    capabilities = as_object(fields(frame.result).get(_CAPABILITIES))
+    names = [PREFIX + method.name for method in _methods()]
+    told: JsonObject = {**as_object(capabilities.get("_meta")), "ullage": {"version": __version__, "methods": names}}
+    changed = Raw(encode_json({**capabilities, "_meta": told}))
+    return Piece(with_result(piece.data, {_CAPABILITIES: changed}))
+
+
+def _methods() -> tuple[AnyMethod, ...]:
+    # Imported here, because the handlers would delay the start.
+    from ullage.api.methods import METHODS  # noqa: PLC0415
+
+    return METHODS
