@@ -1,0 +1,1 @@
+"""Makes the documentation site of the documents that are in the repository."""
