@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from support.claude_log import ClaudeLog
 from support.example_following import FOLLOWED
+from support.follower_ports import follower_ports
 from support.transcripts import ROOT
 from support.workspace import PATIENCE, TestClient, build_test_client
 from ullage.agents.discovery import Wanted
@@ -20,12 +21,6 @@ from ullage.cli.watching.live_table import Board
 from ullage.model.followed import FollowedRow, without_children
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.sub_agents import SubAgents
-from ullage.service.ports.agent_files import AgentPorts
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.kept_readings import ReadingsFolder
-from ullage.system.lease import FileLease
-from ullage.system.live_file import JsonLiveFile
-from ullage.system.read_list import JsonReadList
 from ullage.watch.finder import AgentFiles
 
 MAIN = "11111111-2222-4333-8444-555555555555"
@@ -42,10 +37,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def no_window(origin_id: str) -> int | None:
-    return None
-
-
 class Follows:
     """A process that follows what is in the home folder. `rows` is what its listener got."""
 
@@ -53,18 +44,8 @@ class Follows:
         self.client: TestClient = build_test_client()
         self.store = self.client.workspace.ports.store
         self.rows: list[FollowedRow] = []
-        self.live = JsonLiveFile(folder / "live.json")
-        ports = AgentPorts(
-            files=GrowingFiles(),
-            find=changed_since,
-            lease=FileLease(folder / "lease"),
-            processes=dict,
-            live=self.live,
-            told=no_window,
-            read=JsonReadList(folder / "store.db"),
-            readings=ReadingsFolder(folder / "store.db"),
-            process_id=1,
-        )
+        ports = follower_ports(folder, changed_since)
+        self.live = ports.live
         self._follower = AgentFollower(self.client.workspace, ports, self.rows.append, SINCE)
         self._task = asyncio.create_task(self._follower.run())
 

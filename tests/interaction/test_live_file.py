@@ -12,17 +12,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from support.follower_ports import follower_ports
 from support.log_trees import to_bytes
 from support.session_log import line, say
 from support.workspace import build_test_client
 from ullage.model.errors import StoreUnavailable
 from ullage.model.followed import FollowedRow, LiveSessions
 from ullage.service.follow.agent_follower import AgentFollower
-from ullage.service.ports.agent_files import AgentPorts, FoundFile
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.kept_readings import ReadingsFolder
+from ullage.service.ports.agent_files import FoundFile
 from ullage.system.live_file import JsonLiveFile, live_path
-from ullage.system.read_list import JsonReadList
 
 # Seconds. A busy machine may be slow.
 PATIENCE = 60
@@ -84,15 +82,12 @@ class Process:
     def __init__(self, machine: Machine, process_id: int) -> None:
         client = build_test_client()
         self.rows: list[FollowedRow] = []
-        ports = AgentPorts(
-            files=GrowingFiles(),
-            find=machine.find,
+        ports = follower_ports(
+            machine.live.parent,
+            machine.find,
             lease=machine.lease,
             processes=machine.running,
-            live=JsonLiveFile(machine.live),
             told=machine.window_of,
-            read=JsonReadList(machine.read_list.with_name("store.db")),
-            readings=ReadingsFolder(machine.read_list.with_name("store.db")),
             process_id=process_id,
         )
         self.clock = client.clock

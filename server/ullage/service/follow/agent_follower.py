@@ -7,6 +7,7 @@ to the search for new ones. A look at an unchanged file asks the operating syste
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -48,6 +49,8 @@ _TRY_AGAIN = 1.0
 _LISTED = 50
 # Seconds without a change after which a file is no longer looked at by itself.
 _QUIET = 900.0
+# Seconds after which the archive begins to keep files although some are still being read into their sessions.
+_KEEP_AT_LATEST = 60.0
 # Files of which a piece is read in one round, if their sessions have only a part of them. Many that are read in turns
 # would be in memory together, and none would be whole before all are.
 _BEHIND = 2
@@ -119,8 +122,8 @@ class AgentFollower:
         # Parents of sub-agents, by the agent and its own id, and whether the store has them.
         self._stored: dict[tuple[str, str], bool] = {}
         self._shown_at = -_SHOW_EVERY
-        # Set when every file that was found at first was looked at.
-        self._shown = asyncio.Event()
+        # Set when every file that was found at first was looked at, and when all of them were read to their ends.
+        self._shown, self._whole = asyncio.Event(), asyncio.Event()
         self._read = ReadFilesKept(ports.read)
         # The rows that the listener knows.
         self._known: dict[str, FollowedRow] = {}
@@ -145,8 +148,11 @@ class AgentFollower:
             self._ports.lease.give_up()
 
     async def _keep(self, keeper: Keeper) -> None:
-        # Compressing takes a processor, and a user waits for the figures.
+        # Copying and compressing take a third of a processor's time from reading, and a user waits for the sessions.
         await self._shown.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_KEEP_AT_LATEST):
+                await self._whole.wait()
         await keeper.run()
 
     async def _follow(self) -> None:
@@ -158,6 +164,8 @@ class AgentFollower:
                 next_search = now + search_pause(loop.time() - now)
             await self._look_at_due()
             self._shown.set()
+            if not any(followed.is_behind for followed in self._followed.values()):
+                self._whole.set()
             self._show(loop.time())
             self._read.write_sometimes(loop.time())
             due = min((followed.due for followed in self._followed.values()), default=next_search)

@@ -1,0 +1,35 @@
+"""The ports of a follower in a test: real files, next to a store in a folder of the test."""
+
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from ullage.service.ports.agent_files import AgentPorts, FindChanged
+from ullage.system.growing_files import GrowingFiles
+from ullage.system.kept_readings import ReadingsFolder
+from ullage.system.lease import FileLease
+from ullage.system.live_file import JsonLiveFile, live_path
+from ullage.system.read_list import JsonReadList
+
+
+def _no_window(origin_id: str) -> int | None:
+    return None
+
+
+def follower_ports(folder: Path, find: FindChanged, **others: Any) -> AgentPorts:
+    """Returns the ports of a follower of the files that `find` finds. `others` replace single ones. No process says
+    that it has a conversation, and no agent says its window."""
+    store = folder / "store.db"
+    ports = AgentPorts(
+        files=GrowingFiles(),
+        find=find,
+        lease=FileLease(folder / "lease"),
+        processes=dict,
+        live=JsonLiveFile(live_path(store)),
+        told=_no_window,
+        read=JsonReadList(store),
+        readings=ReadingsFolder(store),
+        process_id=1,
+    )
+    return replace(ports, **others)
