@@ -4,15 +4,17 @@ import json
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.memory_store import MemoryStore
-from support.transcripts import ROOT
+from support.transcripts import ROOT, conversation_files
 from support.workspace import build_test_client
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import as_timestamp
 from ullage.model.errors import InputError
+from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.imports import import_or_continue
 from ullage.service.ports.agent_files import FoundFile
@@ -45,6 +47,23 @@ def time_of(line: bytes) -> int:
 PAUSE = 1_000
 
 
+# Bytes of a log from which on the test takes seconds.
+LARGE = 200_000
+
+
+def other_logs() -> list[Any]:
+    """Returns all other recorded logs of lines. Those of a terminal are left out: they hold many conversations, of
+    which the longest is read."""
+    logs = [path for path in conversation_files() if path.suffix == ".jsonl" and not path.is_relative_to(ROOT / "live")]
+    return [
+        pytest.param(
+            path, id=path.relative_to(ROOT).as_posix(), marks=[pytest.mark.slow] * (path.stat().st_size > LARGE)
+        )
+        for path in logs
+        if not path.is_relative_to(ROOT / "codex_tui_log")
+    ]
+
+
 # A reader must hold back what later lines may change, and its state must survive each of them.
 @pytest.mark.parametrize("path", small_logs(), ids=lambda path: path.relative_to(ROOT / "live").as_posix())
 async def test_a_recorded_log_that_settles_at_each_pause_is_what_it_is_as_a_whole(path: Path, tmp_path: Path) -> None:
@@ -57,6 +76,29 @@ async def test_a_recorded_log_that_settles_at_each_pause_is_what_it_is_as_a_whol
             await followed.look()
         if time_of(one) and time_of(then) - time_of(one) > PAUSE:
             await followed.settle()
+    await is_as_a_whole(followed, workspace, log)
+
+
+# Lines of sub-agents may come mixed with the agent's own.
+@pytest.mark.parametrize("path", other_logs())
+async def test_a_recorded_log_that_is_followed_line_by_line_is_what_it_is_as_a_whole(
+    path: Path, tmp_path: Path
+) -> None:
+    workspace, log = build_test_client(store=MemoryStore()).workspace, tmp_path / path.name
+    followed = FollowedFile(workspace, GrowingFiles(), FoundFile(path=log))
+    for one in path.read_bytes().splitlines(keepends=True):
+        with log.open("ab") as file:
+            file.write(one)
+        with suppress(InputError):
+            await followed.look()
+    if followed.conversation is None:
+        pytest.skip("the parent of its first line may still come, or the file is no log")
+    await is_as_a_whole(followed, workspace, log)
+
+
+async def is_as_a_whole(followed: FollowedFile, workspace: Workspace, log: Path) -> None:
+    """Asserts that the followed file has one session, to which the rest of the file belongs, and which then is that of
+    the whole file."""
     try:
         transcript = read_document(read_transcript_file(log))
     except InputError:

@@ -4,7 +4,7 @@ For agents whose lines say with `isSidechain` and `agentId` that they are a sub-
 of which `Document.run` chooses one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -16,6 +16,8 @@ from ullage.model.json_values import JsonObject, as_text
 
 # Characters of a conversation's first prompt that name it in the list of conversations.
 _TITLE = 60
+# Types of the lines that are messages.
+_MESSAGES = ("user", "assistant")
 
 
 class _Conversation(Struct, frozen=True, kw_only=True):
@@ -27,7 +29,7 @@ class _Conversation(Struct, frozen=True, kw_only=True):
 
     @property
     def messages(self) -> list[JsonObject]:
-        return [line.value for line in self.lines if line.value and line.value.get("type") in ("user", "assistant")]
+        return [line.value for line in self.lines if line.value and line.value.get("type") in _MESSAGES]
 
 
 def conversation_records(document: Document, text_of: Callable[[JsonObject], str]) -> Records:
@@ -64,6 +66,23 @@ def conversation_records(document: Document, text_of: Callable[[JsonObject], str
 def is_side(value: JsonObject) -> bool:
     """Returns whether a line belongs to a sub-agent's conversation."""
     return value.get("isSidechain") is True
+
+
+def may_be_another(lines: Iterable[Line], *, reads_side: bool | None, agent_id: str, has_messages: bool) -> bool:
+    """Returns whether with these further lines of a file its conversation may be another one than that which is read.
+
+    `reads_side` says whether a sub-agent's is read, None if no line has shown that; `agent_id` is the sub-agent's.
+    `has_messages` says whether a message was read.
+    """
+    values = [line.value for line in lines if line.value]
+    agents = {as_text(value.get("agentId")) for value in values if is_side(value)}
+    if reads_side is False:
+        # A main conversation stays the file's, whatever its sub-agents do.
+        return bool(agents) and not has_messages
+    is_main = any(not is_side(value) for value in values if value.get("type") in _MESSAGES)
+    if reads_side:
+        return is_main or not agents <= {agent_id}
+    return bool(agents) and (is_main or agents != {""})
 
 
 def _divide(lines: Sequence[Line]) -> list[_Conversation]:

@@ -8,12 +8,13 @@ as a new root. A resumed session may copy its history under new ids. Lines with 
 """
 
 from collections import deque
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from ullage.agents.claude_code.entry import Entry, entry_of
 from ullage.agents.claude_code.tree_writer import TreeWriter
-from ullage.agents.side_chains import conversation_records
+from ullage.agents.side_chains import conversation_records, may_be_another
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -60,7 +61,8 @@ class Reader:
     read.
 
     A log can hold the main conversation and conversations of sub-agents. The first line that says by `isSidechain`
-    which of the two it belongs to decides; lines of the other kind are left out.
+    which of the two it belongs to decides, or the first message, which without it is the main one's; lines of the other
+    kind are left out.
     """
 
     def __init__(self, builder: TranscriptBuilder) -> None:
@@ -113,12 +115,19 @@ class Reader:
         """Adds the newest answer if the log says that it has ended. Otherwise further lines of it may come."""
         self._writer.complete_answer()
 
+    def starts_over(self, lines: Sequence[Line]) -> bool:
+        """Returns whether with these further lines the log's conversation may be another one."""
+        builder = self._builder
+        return may_be_another(
+            lines, reads_side=self._is_side, agent_id=builder.session_id, has_messages=builder.messages > 0
+        )
+
     def _take_own(self, entry: Entry) -> None:
         """Reads a line if it belongs to the conversation that this reader reads; else records it as skipped.
 
         Early versions write sub-agents' lines without an `agentId` into the main file, maybe as its first lines.
         """
-        if self._is_side is None and "isSidechain" in entry.value:
+        if self._is_side is None and ("isSidechain" in entry.value or entry.is_message):
             if entry.is_side and not entry.value.get("agentId"):
                 self._undecided.append(entry)
                 return
@@ -252,4 +261,4 @@ def records(document: Document) -> Records:
     )
 
 
-FORMAT = replace(incremental(NAME, matches, Reader, records), settle=Reader.settle)
+FORMAT = replace(incremental(NAME, matches, Reader, records), settle=Reader.settle, starts_over=Reader.starts_over)

@@ -6,10 +6,13 @@ answer. A `chat_compression` is a compaction and contains the context that it le
 in which every record has `isSidechain`.
 """
 
+from collections.abc import Sequence
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.agents.qwen_code.path import Path, Said, find_kept, path_after
-from ullage.agents.side_chains import conversation_records, is_side
+from ullage.agents.side_chains import conversation_records, is_side, may_be_another
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.provider_usage import exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -106,6 +109,13 @@ class QwenReader:
     def finish(self) -> None:
         """Adds the answer that was held back because its last record did not come."""
         self._settle()
+
+    def starts_over(self, lines: Sequence[Line]) -> bool:
+        """Returns whether with these further records the session's conversation may be another one."""
+        builder = self._builder
+        return may_be_another(
+            lines, reads_side=self._is_side, agent_id=builder.session_id, has_messages=builder.messages > 0
+        )
 
     def _read_facts(self, value: JsonObject) -> None:
         builder, session = self._builder, as_text(value.get("sessionId"))
@@ -234,4 +244,4 @@ def _usage(raw: JsonObject) -> Usage:
     )
 
 
-FORMAT = incremental(NAME, matches, QwenReader, records)
+FORMAT = replace(incremental(NAME, matches, QwenReader, records), starts_over=QwenReader.starts_over)

@@ -46,8 +46,10 @@ class Format(Struct, frozen=True, kw_only=True):
     nothing has been written for a while, and makes it add what is complete. `begins_another` is set if a file may hold
     several conversations, one after the other, and returns whether a line may begin another one. `may_take_back` says
     that after a user has gone back to an earlier message, the messages after it may return, and the file then no longer
-    says that they were left out. `reads_folders` says whether it also reads a folder, of which it chooses one
-    conversation.
+    says that they were left out. `starts_over` is set if the lines of several conversations may come mixed, of which
+    the reader leaves out the others'. It is called with the reader and with further lines, and returns whether with
+    them the file's conversation may be another one than the reader's. `reads_folders` says whether it also reads a
+    folder, of which it chooses one conversation.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Format(Struct, frozen=True, kw_only=True):
     reader: Callable[[TranscriptBuilder], Reader] | None = None
     settle: Callable[[Any], None] | None = None
     begins_another: Callable[[Line], bool] | None = None
+    starts_over: Callable[[Any, Sequence[Line]], bool] | None = None
     may_take_back: bool = False
     reads_folders: bool = False
 
@@ -109,8 +112,10 @@ class OpenReading:
 
     def goes_on_with(self, lines: Sequence[Line]) -> bool:
         """Returns whether these lines, which were added to the file, are the next records."""
-        begins = self._known.begins_another
-        return self.goes_on and not (begins and any(map(begins, lines)))
+        begins, starts_over = self._known.begins_another, self._known.starts_over
+        if not self.goes_on or (starts_over and starts_over(self._reader, lines)):
+            return False
+        return not (begins and any(map(begins, lines)))
 
     def take(self, records: Sequence[Line]) -> None:
         """Reads further records."""
@@ -140,11 +145,19 @@ def open_reading(known: Format, document: Document) -> OpenReading | None:
     if known.reader is None or known.records is None:
         return None
     records = known.records(document).lines
-    goes_on = bool(records and document.lines) and records[-1] is document.lines[-1]
     builder = TranscriptBuilder(known.name, document.name)
-    reading = OpenReading(known, builder, known.reader(builder), goes_on=goes_on)
-    reading.take(records)
-    return reading
+    reader = known.reader(builder)
+    for record in records:
+        reader.take(record)
+    rest = _lines_after(document, records)
+    goes_on = rest == () or bool(rest and known.starts_over and not known.starts_over(reader, rest))
+    return OpenReading(known, builder, reader, goes_on=goes_on)
+
+
+def _lines_after(document: Document, records: Sequence[Line]) -> tuple[Line, ...] | None:
+    """Returns the lines of a document after the last of these records, or None if that is no line of it."""
+    last = next((place for place, line in enumerate(reversed(document.lines)) if records and line is records[-1]), None)
+    return None if last is None else document.lines[len(document.lines) - last :]
 
 
 def reading_from(known: Format, state: bytes) -> OpenReading | None:
