@@ -7,162 +7,28 @@ earlier ones as evidence, as a store has them. Compactions that a user or the pr
   that was compacted. The error is the distance from them, as a share; `of the fill` compares with the upper bound,
   which one large step can put far above the threshold.
 - Calls: the truth is the number of calls that still came before the compaction, for the last forty calls before it.
-- Warning: ahead if a call followed it before the compaction. It was false if the conversation continued for longer than
-  the forecast's range without a compaction or a smaller context.
+- Warning: ahead if a call followed it before the compaction. What is shown between two calls counts, too: a prompt or
+  results of tools that stand in the conversation before the call that they are for. It was false if the conversation
+  continued for longer than the forecast's range without a compaction or a smaller context.
 
 The forecast was fitted on one half of such conversations, chosen by the hash of the file's name (`fitted`); the aims
-are for all. The floors are the rule alone, the last compaction's size, the last three growths, and a warning at a fixed
-share.
+are for all. The floors are the rule alone, the last compaction's size, the last three growths, a warning that knows no
+more than the last call's report, and one at a fixed share.
 """
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
 from benches.report import Aim, Report, at_least, at_most, median, recorded
-from ullage.agents.agent import Agent
-from ullage.agents.own_context import Rule, Setup
+from benches.trigger_replay import BY_REPORTS, FLOOR, OURS, Guess, Replay, Span, Step
 from ullage.agents.table import agent_of_format
-from ullage.catalog.limits import ContextLimits
 from ullage.formats.transcripts.imported import ImportedTranscript
-from ullage.model.edits import CompactionEdit
-from ullage.model.events import ContextEdited, ConversationImported, ModelChanged, UsageReported
-from ullage.model.figure import CallsLeft
-from ullage.policy.approach import warns_at
-from ullage.policy.evidence import Compacted, Evidence
-from ullage.policy.forecast import calls_left
-from ullage.policy.threshold import find_threshold, of_same_window
-from ullage.policy.window import Candidates, find_window
+from ullage.model.events import UsageReported
 
 _STEPS = 40
-_FIXED = 8 / 9
+_WAYS = (OURS, BY_REPORTS, FLOOR)
 _THRESHOLDS = ("ours", "without a rule", "rule alone", "last compaction")
-
-
-class Guess(Struct, frozen=True, kw_only=True):
-    """What was predicted before one automatic compaction: the threshold by each way, in tokens, None if not known.
-    `times` counts the compactions that were known of the same version, model and window."""
-
-    seen: Compacted
-    times: int
-    by: dict[str, int | None]
-
-    def error(self, way: str) -> float:
-        """Returns the distance of a prediction from the bounds, as a share of the upper one; 1 without a prediction."""
-        tokens = self.by[way]
-        if tokens is None:
-            return 1.0
-        return max(self.seen.beyond - tokens, tokens - self.seen.tokens, 0) / self.seen.tokens
-
-
-class Step(Struct, frozen=True, kw_only=True):
-    """What was shown after one call: the forecast and the floor's, None if there was none, whether each of both ways
-    would warn, and the size of the context."""
-
-    used: int
-    left: CallsLeft | None
-    floor: tuple[int, int] | None
-    warns: bool
-    warns_fixed: bool
-
-
-class Span(Struct, frozen=True, kw_only=True):
-    """The calls between two compactions. `compacted` says that the agent itself compacted after the last of them."""
-
-    name: str
-    steps: tuple[Step, ...]
-    compacted: bool
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether the conversation is in the half on which the forecast was fitted."""
-        return not int(hashlib.md5(self.name.encode(), usedforsecurity=False).hexdigest(), 16) & 1
-
-
-class Replay:
-    """Replays conversations one after the other; `guesses` and `spans` are what was found."""
-
-    def __init__(self) -> None:
-        self.guesses: list[Guess] = []
-        self.spans: list[Span] = []
-        self._known: dict[str, list[Compacted]] = {}
-        self._ids: set[str] = set()
-
-    def take(self, path: Path, transcript: ImportedTranscript) -> None:
-        """Replays one conversation."""
-        agent, evidence = agent_of_format(transcript.format), Evidence()
-        model, version, steps = transcript.model, "", list[Step]()
-        others = tuple(self._known.get(transcript.format, ()))
-        for event in transcript.events:
-            if isinstance(event, ConversationImported):
-                version = event.version
-            elif isinstance(event, ModelChanged):
-                model = event.model
-            before, evidence = evidence, evidence.after(event, model, version)
-            if isinstance(event, UsageReported) and evidence.last:
-                if steps and evidence.answer == before.answer:
-                    steps.pop()
-                steps.append(_step(evidence, others, agent, _setup(evidence, agent, model, version)))
-            elif isinstance(event, ContextEdited) and isinstance(event.edit, CompactionEdit) and event.edit.by_agent:
-                seen = evidence.compactions[-1] if len(evidence.compactions) else None
-                is_new = seen is not None and seen.id not in self._ids and evidence.compactions != before.compactions
-                if seen is not None and is_new:
-                    self._ids.add(seen.id)
-                    if seen.tells and steps:
-                        self._guess(seen, before, others, agent, _setup(before, agent, model, version))
-                    self._end(path, steps, compacted=seen.tells)
-                    self._known.setdefault(transcript.format, []).append(seen)
-                steps = []
-        self._end(path, steps, compacted=False)
-
-    def _end(self, path: Path, steps: Sequence[Step], *, compacted: bool) -> None:
-        if steps:
-            self.spans.append(Span(name=path.name, steps=tuple(steps), compacted=compacted))
-
-    def _guess(
-        self, seen: Compacted, evidence: Evidence, others: Sequence[Compacted], agent: Agent | None, setup: Setup
-    ) -> None:
-        known = of_same_window(others, agent, setup)
-        same = [one for one in (*known, *evidence.compactions) if one.tells and one.version == seen.version]
-        rule = agent.own_context.threshold(setup) if agent else None
-        by = {
-            "ours": _tokens(evidence, known, agent, setup),
-            "without a rule": _tokens(evidence, known, None, setup),
-            "rule alone": rule.tokens if isinstance(rule, Rule) else None,
-            "last compaction": same[-1].tokens if same else None,
-        }
-        self.guesses.append(Guess(seen=seen, times=len(same), by=by))
-
-
-def _setup(evidence: Evidence, agent: Agent | None, model: str, version: str) -> Setup:
-    limits = ContextLimits.for_model(model, {})
-    known = Candidates(model=model, catalog=limits.input, agent=agent, holder="the agent")
-    window = find_window(evidence, known)
-    return Setup(version=version, model=model, window=window.size if window else 0, max_output=limits.max_output)
-
-
-def _tokens(evidence: Evidence, others: tuple[Compacted, ...], agent: Agent | None, setup: Setup) -> int | None:
-    found = find_threshold(evidence, others, agent, setup).threshold
-    return found.tokens if found else None
-
-
-def _step(evidence: Evidence, others: tuple[Compacted, ...], agent: Agent | None, setup: Setup) -> Step:
-    used, growths = evidence.last, evidence.growths
-    threshold = _tokens(evidence, of_same_window(others, agent, setup), agent, setup)
-    if threshold is None:
-        return Step(used=used, left=None, floor=None, warns=False, warns_fixed=False)
-    left, recent = max(0, threshold - used), growths[-3:]
-    earliest = int(threshold * _FIXED)
-    return Step(
-        used=used,
-        left=calls_left(left, growths),
-        floor=(left // max(recent), left // min(recent)) if recent else None,
-        warns=used >= warns_at(threshold, growths, earliest),
-        warns_fixed=used >= earliest,
-    )
 
 
 def run(paths: Sequence[Path]) -> Report:
@@ -178,10 +44,14 @@ def run(paths: Sequence[Path]) -> Report:
         "all": replay.spans,
     }
     calls = [_calls_row(name, spans) for name, spans in halves.items()]
-    warned = [_warning_row(name, spans, fixed=fixed) for name, spans in halves.items() for fixed in (False, True)]
+    warned = {(name, way): _warning_row(name, spans, way) for name, spans in halves.items() for way in _WAYS}
     misses = [row for guess in replay.guesses if (row := _miss(guess)) is not None]
     misses += [row for span in replay.spans if (row := _wrong_warning(span)) is not None]
-    return Report(bench="trigger", rows=[*rows, *calls, *warned, *misses], aims=_aims(replay, calls[-1], warned[-2]))
+    return Report(
+        bench="trigger",
+        rows=[*rows, *calls, *warned.values(), *misses],
+        aims=_aims(replay, calls[-1], warned["all", OURS]),
+    )
 
 
 def _begin(transcript: ImportedTranscript) -> int:
@@ -218,9 +88,9 @@ def _miss(guess: Guess) -> dict[str, Any] | None:
 
 def _wrong_warning(span: Span) -> dict[str, Any] | None:
     steps = span.steps
-    at = next((place for place, step in enumerate(steps) if step.warns), None)
+    at = span.first_warning(OURS)
     late = span.compacted and (at is None or at == len(steps) - 1)
-    if not late and (at is None or span.compacted or not _continued(steps, at)):
+    if not late and (at is None or span.compacted or not _continued(steps, at, OURS)):
         return None
     return {
         "warning": "late" if late else "false",
@@ -252,21 +122,21 @@ def _calls_row(name: str, spans: Sequence[Span]) -> dict[str, Any]:
     }
 
 
-def _warning_row(name: str, spans: Sequence[Span], *, fixed: bool) -> dict[str, Any]:
+def _warning_row(name: str, spans: Sequence[Span], way: str) -> dict[str, Any]:
     ahead: list[bool] = []
     false: list[bool] = []
     leads: list[int] = []
     for span in spans:
         steps = span.steps
-        at = next((place for place, step in enumerate(steps) if (step.warns_fixed if fixed else step.warns)), None)
+        at = span.first_warning(way)
         if span.compacted:
             ahead.append(at is not None and at < len(steps) - 1)
         if at is None:
             continue
         leads += [len(steps) - 1 - at] if span.compacted else []
-        false.append(not span.compacted and _continued(steps, at))
+        false.append(not span.compacted and _continued(steps, at, way))
     return {
-        "warning": f"{name}, {'fixed share (floor)' if fixed else 'ours'}",
+        "warning": f"{name}, {way}",
         "compactions": len(ahead),
         "ahead": _share(ahead),
         "warnings": len(false),
@@ -275,12 +145,13 @@ def _warning_row(name: str, spans: Sequence[Span], *, fixed: bool) -> dict[str, 
     }
 
 
-def _continued(steps: Sequence[Step], at: int) -> bool:
+def _continued(steps: Sequence[Step], at: int, way: str) -> bool:
     """Returns whether the conversation continued for longer than the forecast's range after a warning, though its
     context did not become smaller."""
-    left = steps[at].left
+    warned = steps[at].warned[way]
+    left = steps[at].forecast(warned)
     after = steps[at + 1 :]
-    smaller = next((place for place, step in enumerate(after) if step.used < 0.9 * steps[at].used), len(after))
+    smaller = next((place for place, step in enumerate(after) if step.used < 0.9 * warned), len(after))
     return left is not None and smaller == len(after) and len(after) > left.high
 
 

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from support.followed_rig import IN_PIECES, DiskThatFillsUp, Rig, talk
 from support.log_trees import SESSIONS, make_log, to_bytes
+from support.session_log import JsonObject, call, line, result
 from support.transcripts import conversation, conversation_files
 from support.workspace import build_test_client
 from ullage.agents.transcripts import detect_format, read, read_document
 from ullage.model.errors import InputError, StoreUnavailable, UnknownFormat, UnreadableTranscript
 from ullage.model.events import MessageAppended
+from ullage.service.conversation.usage import usage_meta
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.imports import import_or_continue
 from ullage.service.ports.agent_files import FoundFile
@@ -256,6 +258,23 @@ async def test_a_file_of_one_value_on_several_lines_is_read_again_when_it_has_ch
     assert rig.sessions == 1
 
 
+async def test_a_long_result_of_a_tool_warns_before_the_call_that_it_is_for(tmp_path: Path) -> None:
+    # This version compacts at 167,000 tokens.
+    rig, common = Rig(tmp_path), {"version": "2.1.197", "model": "claude-opus-4-6"}
+    usage = {"input_tokens": 138_000, "output_tokens": 100}
+    asking: JsonObject = {"id": "a1", "stop_reason": "tool_use", "usage": usage}
+    rig.write([line("user", "u1", None, "Why?"), line("assistant", "a1", "u1", [call("t1")], **asking, **common)])
+    await rig.read()
+    await rig.followed.settle()
+    assert rig.followed.conversation is not None
+    before = usage_meta(rig.followed.conversation)
+    assert (before.source, before.level, before.calls_left) == ("reported", "normal", None)
+    rig.add(to_bytes([line("user", "u2", "a1", [result("t1", "cask " * 30_000)])]))
+    await rig.read()
+    after = usage_meta(rig.followed.conversation)
+    assert (after.source, after.level, after.compact_at) == ("stale", "critical", 167_000)
+
+
 # Half of the file's conversation may be in the store already, and every shape of a file must come out as when it is
 # imported at once.
 @pytest.mark.slow
@@ -330,8 +349,8 @@ async def test_a_recorded_compaction_of_gemini_cli_is_one_while_the_file_is_foll
     rig = Rig(tmp_path)
     head, *rest = data.splitlines(keepends=True)
     rig.add(head + rest.pop(0))
-    for line in rest:
-        rig.add(line)
+    for record in rest:
+        rig.add(record)
         await rig.read()
         await rig.followed.settle()
     assert rig.followed.conversation is not None
