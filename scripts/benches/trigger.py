@@ -8,7 +8,7 @@ earlier ones as evidence, as a store has them. Compactions that a user or the pr
   which one large step can put far above the threshold.
 - Calls: the truth is the number of calls that still came before the compaction, for the last forty calls before it.
 - Warning: ahead if a call followed it before the compaction. What is shown between two calls counts, too: a prompt or
-  results of tools that stand in the conversation before the call that they are for. It was false if the conversation
+  results of tools that are in the conversation before the call that they are for. It was false if the conversation
   continued for longer than the forecast's range without a compaction or a smaller context.
 
 The forecast was fitted on one half of such conversations, chosen by the hash of the file's name (`fitted`); the aims

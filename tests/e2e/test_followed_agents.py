@@ -2,6 +2,7 @@
 automatic compaction is warned of before and recorded after."""
 
 import asyncio
+import json
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +19,7 @@ from support.agents.runs import ONE_SHOTS, SEATED, SUMMARY_WORDS, OneShot, Seate
 from support.command_line import ullage
 from support.systems import needs_linux
 from support.watching import watching
+from support.wire.replies import Call
 
 # Tokens below an agent's threshold at which the user must have been warned. A call in these tests adds fewer.
 _SHORT = 4_000
@@ -25,15 +27,7 @@ _LOOK_EVERY = 0.3
 # Some agents don't compact a short conversation, whatever its usage.
 _TRIES = 3
 _LONG = " ".join(["cask"] * 4_000)
-# Each prompt is a process of its own here. What Gemini CLI 0.61 resumes has no usage, and its file then has no
-# compaction, whatever the last request's size was. `test_followed_files.py` follows a recorded one.
-_LACKING = pytest.mark.xfail(
-    reason="Gemini CLI does not compact before a resumed process's first request", strict=False
-)
-OTHERS = [
-    pytest.param(one, marks=[pytest.mark.long, *([_LACKING] if one.known.name == "gemini" else [])], id=one.known.name)
-    for one in ONE_SHOTS[1:]
-]
+OTHERS = [pytest.param(one, marks=pytest.mark.long, id=one.known.name) for one in ONE_SHOTS[1:]]
 
 
 async def until(accept: Callable[[], bool]) -> None:
@@ -101,7 +95,11 @@ async def test_an_agents_figure_is_its_own_and_its_compaction_is_warned_of_and_r
             # Past the threshold, the agent compacts at this prompt or before the one after it.
             model.inflated += 2 * _SHORT
             for number in range(_TRIES):
-                await agent.ask(tmp_path, model.url, f"Then number {number}? {_LONG}", again=True)
+                prompt = f"Then number {number}?"
+                if agent.tool:
+                    name, given = agent.tool
+                    model.scripted = {prompt: Call(f"c{number}", name, json.dumps(given))}
+                await agent.ask(tmp_path, model.url, f"{prompt} {_LONG}", again=True)
                 if shown.figures()["compactions"]:
                     break
             after = await shown.until(lambda shown: shown["compactions"] == 1)

@@ -132,15 +132,17 @@ class ModelServer:
             await exchange.chunk(b"")
 
     async def _generate(self, exchange: Exchange, *, stream: bool) -> None:
-        """Answers in Google's format, as far as an answer of one text needs it ("Generating content",
+        """Answers in Google's format, as far as an answer of one text or call needs it ("Generating content",
         `generateContent`)."""
         body = exchange.body
         items = [body.get("systemInstruction"), body.get("tools"), *body.get("contents", [])]
-        text = _text(self._reply(body, items))
+        reply = self._reply(body, items)
+        text, calls = _text(reply), [part for part in reply.parts if isinstance(part, Call)]
         await self.free.wait()
         prompt = count_items(items)
         usage = {"promptTokenCount": prompt + self.inflated, "candidatesTokenCount": count_text(text)}
-        content = {"role": "model", "parts": [{"text": text}]}
+        called = [{"functionCall": {"name": call.name, "args": json.loads(call.arguments)}} for call in calls]
+        content = {"role": "model", "parts": called or [{"text": text}]}
         answer: Json = {
             "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
             "usageMetadata": {**usage, "totalTokenCount": sum(usage.values())},

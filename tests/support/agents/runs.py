@@ -24,7 +24,8 @@ class OneShot(Struct, frozen=True, kw_only=True):
     conversation and of the same one.
 
     `figure` returns the size of its context in tokens after the last answer, from its own files in a home folder. The
-    agent compacts by itself at `compacts_at` tokens. It ends within `patience` seconds.
+    agent compacts by itself at `compacts_at` tokens; `tool` and its arguments are a call without which it would not,
+    because it does so only between two requests of one process. It ends within `patience` seconds.
     """
 
     known: Known
@@ -32,6 +33,7 @@ class OneShot(Struct, frozen=True, kw_only=True):
     again: tuple[str, ...]
     figure: Callable[[Path], int]
     compacts_at: int
+    tool: tuple[str, Json] | None = None
     patience: float = 2 * PATIENCE
 
     async def ask(self, home: Path, url: str, prompt: str, *, again: bool) -> None:
@@ -234,5 +236,7 @@ ONE_SHOTS = (
         again=("-r", "latest", "-p"),
         figure=_gemini,
         compacts_at=524_288,
+        # What it resumes has no usage, so before a process's first request it takes the context for small.
+        tool=("list_directory", {"dir_path": "."}),
     ),
 )
