@@ -212,6 +212,6 @@ class _Counted:
 
     @property
     def waiting(self) -> int | None:
-        """The size of the context with what was added since the last call. None if no call tells the size."""
+        """The size of the context with what was added since the last call. None if no call shows the size."""
         reading = self._projection.tracker.reading
         return reading.used if reading.source is UsageSource.STALE else None
