@@ -1,4 +1,4 @@
-"""Writes the shapes of issuers' tokens from gitleaks' rule list, or with --check says whether they have drifted.
+"""Writes issuers' shapes of tokens and names of services from gitleaks' rule list; --check says if they have drifted.
 
 The list is taken from a package of the gitleaks program, in which it is embedded; the package and the list are both
 pinned by their SHA-256, and the list is the `config/gitleaks.toml` of gitleaks' own repository, byte for byte. It is
@@ -34,7 +34,15 @@ LEFT_OUT = {
     # none.
     "authress-service-client-access-key",
 }
+# How a rule begins that knows a token only by the name next to it.
+BY_NAME = (r"(?i)[\w.-]{0,50}", r"[\w.-]{0,50}")
+# The rule of which the names are those of no service.
+GENERIC = "generic-api-key"
+# A shorter word can be a part of any other.
+SHORTEST_SERVICE = 4
+NO_SERVICES = {"linear", "sonar", "confluence", "jira", "looker", "beamer"}
 HEAD = f'''"""Tokens of known issuers: for each its prefix, which characters follow, and at least and at most how many.
+Then the names of services whose tokens have no shape.
 
 Written by scripts/gen_secret_shapes.py from the rule list of gitleaks {VERSION}; change the script, not this file.
 SHA-256 of the list: {LIST_SHA256}
@@ -100,10 +108,21 @@ def read_shapes(data: bytes) -> list[Shape]:
     return merged(found)
 
 
-def module(shapes: Sequence[Shape]) -> str:
+def read_services(data: bytes) -> list[str]:
+    """Returns the words by which rules know a service's token, in lower case and in order."""
+    rules = tomllib.loads(data.decode())["rules"]
+    named = [rule for rule in rules if rule.get("regex", "").startswith(BY_NAME)]
+    generic = {word for rule in named if rule["id"] == GENERIC for word in rule["keywords"]}
+    words = {word for rule in named for word in rule["keywords"] if word[0] != "_" and word[-1] not in "_-"}
+    long_enough = {word for word in words if len(word) >= SHORTEST_SERVICE and "__" not in word}
+    return sorted(long_enough - generic - NO_SERVICES)
+
+
+def module(shapes: Sequence[Shape], services: Sequence[str]) -> str:
     """Returns the text of the generated module."""
     rows = [f'    ("{s.prefix}", "{_class(s.alphabet)}", {s.shortest}, {s.longest}),\n' for s in shapes]
-    return "".join((HEAD, *rows, ")\n"))
+    words = [f'    "{word}",\n' for word in services]
+    return "".join((HEAD, *rows, ")\n\nSERVICES = (\n", *words, ")\n"))
 
 
 def _class(alphabet: str) -> str:
@@ -124,7 +143,7 @@ def main() -> int:
     data = rule_list()
     if given.get:
         return 0
-    text = module(read_shapes(data))
+    text = module(read_shapes(data), read_services(data))
     if TARGET.is_file() and TARGET.read_text(encoding="utf-8") == text:
         return 0
     if given.check:

@@ -25,6 +25,7 @@ _NAMED = (
     "protocol",
     "proxy",
     "quality",
+    "secrets",
     "speed",
     "store",
     "trigger",

@@ -37,6 +37,7 @@ def _redactions() -> tuple[Step, Callable[[str, Step], str]]:
     from ullage.redaction.secrets.names import redact_named  # noqa: PLC0415
     from ullage.redaction.secrets.places import redact_places  # noqa: PLC0415
     from ullage.redaction.secrets.runs import redact_runs  # noqa: PLC0415
+    from ullage.redaction.secrets.services import redact_by_service  # noqa: PLC0415
     from ullage.redaction.secrets.shapes import redact_shapes  # noqa: PLC0415
 
-    return lambda text: redact_named(redact_places(redact_shapes(text))), redact_runs
+    return lambda text: redact_by_service(redact_named(redact_places(redact_shapes(text)))), redact_runs

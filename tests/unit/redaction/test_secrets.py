@@ -1,6 +1,7 @@
 """Secrets are redacted in summaries; text that only looks like a secret stays."""
 
 import json
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -72,3 +73,23 @@ def test_no_secret_reaches_summary_ledger_or_marker(case: dict[str, Any]) -> Non
     again = compacted((user("Go on."), agent("Done.")), previous=first, focus=line)
     assert leaks(case, render_marker(first)) == []
     assert leaks(case, render_marker(again)) == []
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        f"{'Qx7' * 25}\n",  # lines of base64, which are looked at from each end of a key
+        "-----BEGIN PRIVATE KEY----- ",
+        "-----END PRIVATE KEY-----",
+        "PuTTY-User-Key-File-2 ",
+        "sk-",
+        "authorization:",
+        "api_key=",
+        "curl ",
+    ],
+)
+def test_a_text_that_repeats_what_secrets_begin_with_is_read_in_time(piece: str) -> None:
+    text = "PRIVATE KEY " + piece * (300_000 // len(piece))
+    began = perf_counter()
+    redact(text)
+    assert perf_counter() - began < 30  # a hundredth of this is usual; the slowest took ten minutes

@@ -1,8 +1,10 @@
 """Judges whether a value can be a secret, by its name and its characters, where the patterns alone cannot decide."""
 
 import re
-from itertools import pairwise
+from collections import Counter
 from math import log2
+from operator import ne
+from string import ascii_lowercase, ascii_uppercase, digits
 
 _PASSWORD = re.compile(r"(?i)pass|pwd|\bpin\b|secret|credential")
 # Words in the place of a password or token that are not one: types, states, placeholders, the name repeated.
@@ -34,7 +36,15 @@ _CODE = re.compile(
 _IDENTIFIER = re.compile(
     r"[A-Za-z_][a-z_]*(?:_?\d{1,2})?|[A-Z][A-Z_]*(?:_?\d{1,2})?|[a-z]+(?:[A-Z][a-z]+)+\d?|[A-Za-z_]+"
 )
-_SHORTEST_QUOTED, _SHORTEST_BARE, _SHORTEST_KEY = 4, 6, 8
+_SHORTEST_QUOTED, _SHORTEST_BARE, _SHORTEST_KEY, _SHORTEST_DRAWN = 4, 6, 8, 16
+# What a token consists of, and where its parts end.
+_TOKEN = re.compile(r"[\w.~+/=:-]+")
+_SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
+# The kind of each character: digit, upper case, or any other.
+_KINDS = str.maketrans(
+    {**dict.fromkeys(digits, "0"), **dict.fromkeys(ascii_uppercase, "A"), **dict.fromkeys(ascii_lowercase, "a")}
+)
+_DIGITS = re.compile("0+")
 
 
 def is_secret(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
@@ -51,18 +61,40 @@ def is_secret(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
         return _is_password(name, value, quoted=quoted, bound=bound)
     if len(value) < _SHORTEST_KEY or " " in value or value.isdigit():
         return False
-    if not quoted and (_CODE.fullmatch(value) or _IDENTIFIER.fullmatch(value)):
+    if not quoted and (_is_code(value, bound=bound) or _IDENTIFIER.fullmatch(value)):
         return False
-    return any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and (quoted or bound or is_random(value))
+    is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return is_mixed and (quoted or bound or is_random(value) or is_drawn(value))
 
 
 def _is_password(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
     if quoted:
         spaced = " " in value and "phrase" not in name.lower()
         return len(value) >= _SHORTEST_QUOTED and not spaced and not _CODE.fullmatch(value)
-    if len(value) < (_SHORTEST_QUOTED if bound else _SHORTEST_BARE) or _CODE.fullmatch(value):
+    if len(value) < (_SHORTEST_QUOTED if bound else _SHORTEST_BARE) or _is_code(value, bound=bound):
         return False
     return bound or not value.replace("_", "a").isalpha()
+
+
+def _is_code(value: str, *, bound: bool) -> bool:
+    """Returns whether an unquoted value reads as code. A dotted token such as Discord's reads so, too, but has a drawn
+    part."""
+    if not _CODE.fullmatch(value):
+        return False
+    drawn = is_drawn(value) if bound else any(map(is_drawn, _SEPARATORS.split(value)))
+    return not drawn or not _TOKEN.fullmatch(value)
+
+
+def is_drawn(value: str) -> bool:
+    """Returns whether the characters of a value can be drawn at random from any alphabet: lower case and digits, or
+    hexadecimal digits. Names with a number have few changes between letters and digits, such tokens have many. So this
+    says less than `is_random` and holds only for values whose name or place means a secret."""
+    chars = "".join(filter(str.isalnum, value))
+    if len(chars) < _SHORTEST_DRAWN:
+        return False
+    kinds = chars.translate(_KINDS)
+    changes = sum(map(ne, kinds, kinds[1:]))
+    return changes >= 0.2 * (len(chars) - 1) and _DIGITS.subn("", kinds)[1] >= 2 and _entropy(value) >= 2.8
 
 
 def is_random(value: str) -> bool:
@@ -72,18 +104,14 @@ def is_random(value: str) -> bool:
     characters. In random text it changes twice in three. So the kind must change in at least 38 % of the
     neighbouring pairs, and the entropy must be at least 2.8 bits per character.
     """
-    letters = [_kind(char) for char in value if char.isalnum()]
-    if len(letters) < _SHORTEST_KEY:
+    kinds = "".join(filter(str.isalnum, value)).translate(_KINDS)
+    if len(kinds) < _SHORTEST_KEY:
         return False
-    changes = sum(one != other for one, other in pairwise(letters))
-    return changes / (len(letters) - 1) >= 0.38 and _entropy(value) >= 2.8
-
-
-def _kind(char: str) -> int:
-    return 0 if char.isdigit() else 1 if char.isupper() else 2
+    changes = sum(map(ne, kinds, kinds[1:]))
+    return changes / (len(kinds) - 1) >= 0.38 and _entropy(value) >= 2.8
 
 
 def _entropy(value: str) -> float:
     """Returns Shannon's entropy of the characters, in bits per character."""
-    counts = [value.count(char) for char in set(value)]
-    return -sum(count / len(value) * log2(count / len(value)) for count in counts)
+    size = len(value)
+    return -sum(count / size * log2(count / size) for count in Counter(value).values())

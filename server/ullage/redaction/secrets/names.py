@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from ullage.redaction.secrets.judgement import is_secret
-from ullage.redaction.secrets.shapes import cut, lowered, places_of
+from ullage.redaction.secrets.shapes import FewWithin, cut, lowered, places_of
 
 # The words by which a secret's name is recognised. Plain search finds them; a pattern would be tried at every
 # character.
@@ -20,7 +20,7 @@ _NAME = re.compile(
 )
 _KEY_OF = re.compile(
     r"(?:api|access|secret|private|auth|encryption|signing|master|account|subscription|storage|shared|license|deploy"
-    r"|consumer|client|webhook|hmac|jwt|role|app|admin|data|cookie|session)[_ -]?$",
+    r"|consumer|client|webhook|hmac|jwt|role|app|admin|data|cookie|session)[_ .-]?$",
     re.IGNORECASE,
 )
 _FLAG = re.compile(r"(?<![\w-])--?(?:[A-Za-z0-9]+-){0,3}$")
@@ -59,13 +59,14 @@ def redact_named(text: str) -> str:
 
 
 def _values(text: str) -> Iterator[tuple[int, int]]:
-    done = 0
+    done, few = 0, FewWithin()
     for at in sorted(places_of(lowered(text), _WORDS)):
-        word = _NAME.match(text, at) if at >= done else None
+        word = _NAME.match(text, at) if at >= done and few.tries(at) else None
         before = text[max(0, at - _LONGEST_NAME) : at]
         is_flag = "-" in before and _FLAG.search(before) is not None
         if word and (is_flag or _tells(word[0].lower(), before)):
-            span = _value_of(text, _name(before, word[0]), word.end(), is_flag)
+            span, reach = _value_of(text, _name(before, word[0]), word.end(), is_flag)
+            few.reaches(reach)
             if span:
                 done = span[1]
                 yield span
@@ -90,13 +91,17 @@ def _name(before: str, word: str) -> str:
     return (start[0] if start else "") + word
 
 
-def _value_of(text: str, name: str, end: int, is_flag: bool) -> tuple[int, int] | None:
+def _value_of(text: str, name: str, end: int, is_flag: bool) -> tuple[tuple[int, int] | None, int]:
+    """Returns the span of a name's secret value, if it has any, and the end of the text in which it was searched."""
+    reach = end
     for pattern in (_ARGUMENT, *_AFTER) if is_flag else _AFTER:
         match = pattern.match(text, end)
-        span = _judged(match, name, pattern is _ARGUMENT) if match else None
-        if span:
-            return span
-    return None
+        if match:
+            reach = max(reach, match.end())
+            span = _judged(match, name, pattern is _ARGUMENT)
+            if span:
+                return span, reach
+    return None, reach
 
 
 def _judged(match: re.Match[str], name: str, is_argument: bool) -> tuple[int, int] | None:

@@ -4,7 +4,7 @@ import re
 
 from ullage.redaction import REDACTED
 from ullage.redaction.secrets.judgement import is_secret
-from ullage.redaction.secrets.shapes import cut, lowered, places_of
+from ullage.redaction.secrets.shapes import cut, lowered, matches_at, places_of
 
 _IN_URL = re.compile(r"(?P<head>://[^\s:/@\"'<>]{0,100}:)(?P<inside>[^\s\"'<>`]{1,300})(?=@[\w\[$])")
 _URL_USER = re.compile(r"(?<=://)(?=[\w.~%-]{0,200}\d)[\w.~%-]{20,300}(?=(?::x-oauth-basic)?@)")
@@ -18,7 +18,7 @@ _QUERY = re.compile(
 _SCHEMES = ("bearer ", "basic ", "token ", "digest ", "apikey ", "negotiate ")
 _SCHEME = re.compile(r"[A-Za-z]{5,9}\s{1,3}(?P<inside>[A-Za-z0-9+/_.=~:-]{16,2000})")
 _AUTHORIZATION = re.compile(
-    r"authorization\\{0,3}[\"']?\s{0,3}(?:[:=]|=>|,)\s{0,3}\\{0,3}[\"']?(?:[A-Za-z][\w-]{1,20}\s{1,3})?"
+    r"authorization\\{0,3}[\"'`]?\s{0,3}(?:[:=]|=>|,)\s{0,3}\\{0,3}[\"'`]?(?:[A-Za-z][\w-]{1,20}\s{1,3})?"
     r"(?P<inside>[^\s\"'\\,;:][^\s\"'\\,;]{5,2000})",
     re.IGNORECASE,
 )
@@ -30,6 +30,8 @@ _COOKIE = re.compile(r"(?<==)[^;\s=][^;\s]{7,}")
 _USER = r"[^\n|;]{0,300}?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?[\"']?[^\s:\"']{0,80}:"
 _INLINE = r"[^\n|;]{0,300}?\s-p"
 _LOGIN = r"\s+login\b[^\n|;]{0,200}?\s-p[ =][\"']?"
+# Characters between a program's name and the password that a pattern looks through at most.
+_LONGEST_ARGUMENTS = 300
 # Programs that take a password as an argument, each with the text between the program's name and the password.
 _PROGRAMS = {
     "curl": _USER,
@@ -75,23 +77,16 @@ def redact_places(text: str) -> str:
     if "cookie" in low:
         text = _COOKIES.sub(lambda match: match["head"] + _COOKIE.sub(REDACTED, match["inside"]), text)
         low = lowered(text)
-    spans: list[tuple[int, int]] = []
-    for at in places_of(low, _SCHEMES):
-        match = _SCHEME.match(text, at)
-        if match and any(map(str.isdigit, match["inside"])):
-            spans.append(match.span("inside"))
-    found = [_AUTHORIZATION.match(text, at) for at in places_of(low, ("authorization",))]
-    found += [
-        pattern.match(text, at)
-        for word, pattern in _ARGUMENTS.items()
-        if word in text
-        for at in places_of(text, (word,))
-    ]
+    found = [match for word in _SCHEMES for match in matches_at(_SCHEME, text, places_of(low, (word,)))]
+    spans = [match.span("inside") for match in found if any(map(str.isdigit, match["inside"]))]
+    found = [*matches_at(_AUTHORIZATION, text, places_of(low, ("authorization",)))]
+    for word, pattern in _ARGUMENTS.items():
+        found += matches_at(pattern, text, places_of(text, (word,)), _LONGEST_ARGUMENTS)
     if "|" in text:
-        found += [_PIPED.match(text, at) for at in places_of(text, ("echo", "printf"))]
+        found += [match for word in ("echo", "printf") for match in matches_at(_PIPED, text, places_of(text, (word,)))]
     if _PORTED.search(text):
         found += _PGPASS.finditer(text)
-    return cut(text, [*spans, *(match.span("inside") for match in found if match and _counts(match["inside"]))])
+    return cut(text, [*spans, *(match.span("inside") for match in found if _counts(match["inside"]))])
 
 
 def _redact_addresses(text: str) -> str:

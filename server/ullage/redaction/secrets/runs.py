@@ -11,13 +11,14 @@ from ullage.redaction.secrets.shapes import long_words
 
 # A run of at least 24 characters. The lookbehinds exclude runs after a sign of a public digest or of a longer word. The
 # first character comes before them, because the search for it is fast.
-_RUN = re.compile(r"[A-Za-z0-9](?<![\w+/=.%-].)(?<!h1:.)[A-Za-z0-9_.+/-]{23,}={0,2}(?![\w%])")
+_RUN = re.compile(r"[A-Za-z0-9](?<![\w+/.%-].)(?<![\W_]=.)(?<!h1:.)[A-Za-z0-9_.+/-]{23,}={0,2}(?![\w%])")
 _HEX = re.compile(r"[0-9a-fA-F-]+")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
-# Beginnings of ids from model APIs and of digests from package managers. They are random, but public.
+# Beginnings of ids from model APIs, of digests from package managers and of public keys of SSH (`AAAA`). They are
+# random, but public.
 _ID = re.compile(
-    r"(?:toolu|srvtoolu|call|msg|req|chatcmpl|run|thread|step|file|resp|item|fc|rs|asst|batch|ses|gen)[_-]"
-    r"|(?:sha\d{3}|md5|h1|integrity)[-:=]",
+    r"(?:toolu|srvtoolu|call|msg|req|chatcmpl|run|thread|step|file|resp|item|fc|rs|asst|batch|ses|gen|wrkspc)[_-]"
+    r"|(?:sha\d{3}|md5|h1|integrity)[-:=]|AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNh|GnNrLX)",
     re.IGNORECASE,
 )
 _SHORTEST = 24

@@ -16,6 +16,7 @@ _MORE = (
     ("sk-", r"\w-", 16, 200),  # OpenAI, Anthropic, and those who copied the prefix
     ("pk_live_", "A-Za-z0-9", 10, 120), ("pk_test_", "A-Za-z0-9", 10, 120), ("whsec_", r"\w+/=-", 16, 100),  # Stripe
     ("AKIA", "A-Z0-9", 16, 16), ("ASIA", "A-Z0-9", 16, 16), ("AROA", "A-Z0-9", 16, 16), ("AIDA", "A-Z0-9", 16, 16),
+    ("ABIA", "A-Z0-9", 16, 16), ("ACCA", "A-Z0-9", 16, 16),
     ("LTAI", "A-Za-z0-9", 12, 30), ("AKID", "A-Za-z0-9", 13, 60),  # Alibaba, Tencent
     ("ya29.", r"\w-", 20, 400), ("GOCSPX-", r"\w-", 20, 40), ("1//0", r"\w-", 30, 120),  # Google
     *((f"xox{kind}-", r"\w.-", 10, 250) for kind in "abceoprs"), ("xapp-", r"\w-", 10, 200),  # Slack
@@ -35,21 +36,28 @@ _MORE = (
 # So many random characters after a prefix are a token, even if its length is wrong: cut off, or of a newer kind.
 _ENOUGH = 16
 _LONGEST_RUN = 1_200
+_WORD = re.compile(rf"[\w.~+/=:-]{{1,{_LONGEST_RUN}}}")
 # A terminal or an editor that wraps lines divides a secret; the next line begins with one more run that contains a
 # digit.
 _WRAPPED = re.compile(r"\\?\r?\n[ \t]{0,12}(?=[\w+/=-]{0,40}\d)[\w+/=-]{8,200}(?=[\s\"']|$)")
 _WEB_TOKEN = re.compile(r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{4,1000}")
+# How many places within one stretch of text are tried.
+_MOST_WITHIN = 16
 # Characters of the shortest token in the lists: Slack's, `xoxb-` and ten more.
 _SHORTEST = 15
 # Text that ends inside a word, so that no token begins after it. The letter of an escape (`\n`) doesn't count.
 _INSIDE = re.compile(r"(?:^|[^\\])[A-Za-z0-9_]\Z|[A-Z0-9_]\Z")
 _BOT = re.compile(r"\b\d{8,10}:AA[\w-]{30,40}")  # Telegram
 _PEM = re.compile(
-    rf"-----BEGIN {_LABEL}-----(?:.{{0,8000}}?-----END {_LABEL}-----|.{{0,8000}})"
-    rf"|(?:[\w+/=]{{20,90}}(?:\\[nr]|\s){{1,4}}){{1,200}}-----END {_LABEL}-----"
-    r"|PuTTY-User-Key-File-\d.{0,8000}?Private-MAC: \w{10,80}",
+    rf"-----BEGIN {_LABEL}-----(?:.{{0,8000}}?-----END {_LABEL}-----|.{{0,8000}})",
     re.DOTALL,
 )
+_PUTTY = re.compile(r"PuTTY-User-Key-File-\d.{0,8000}?Private-MAC: \w{10,80}", re.DOTALL)
+_LONGEST_PUTTY = 8_000
+# The end of a private key of which the beginning was cut off. What is before it is matched from its end backwards.
+_PEM_END = re.compile(rf"-----END {_LABEL}-----")
+_LINES_BACKWARDS = re.compile(r"(?:(?:[nr]\\|\s){1,4}[\w+/=]{20,90}){1,200}")
+_LONGEST_PEM = 18_000
 _HOOKS = re.compile(
     r"(https://hooks\.slack\.com/(?:services|workflows|triggers)/|https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/"
     r"|https://[\w.-]{1,80}webhook\.office\.com/webhookb2/|https://hooks\.zapier\.com/hooks/catch/)[\w/@.-]{8,300}"
@@ -60,8 +68,12 @@ _CRYPT = re.compile(r"\$(?:2[abxy]|apr1|argon2(?:id?|d)|scrypt|pbkdf2-sha\d+|[15
 def redact_shapes(text: str) -> str:
     """Returns `text` with `[redacted]` for private keys, tokens of known issuers, webhook addresses and password
     hashes."""
-    if "PRIVATE KEY" in text or "PuTTY-User" in text:
+    if "PuTTY-User" in text:
+        keys = matches_at(_PUTTY, text, places_of(text, ("PuTTY-User",)), _LONGEST_PUTTY)
+        text = cut(text, [key.span() for key in keys])
+    if "PRIVATE KEY" in text:
         text = _PEM.sub(REDACTED, text)
+        text = cut(text, _cut_off_keys(text))
     text = cut(text, _prefixed(text))
     if ":AA" in text:
         text = _BOT.sub(REDACTED, text)
@@ -70,6 +82,13 @@ def redact_shapes(text: str) -> str:
     if "$" in text:
         text = _CRYPT.sub(REDACTED, text)
     return text
+
+
+def _cut_off_keys(text: str) -> Iterator[tuple[int, int]]:
+    for end in _PEM_END.finditer(text):
+        lines = _LINES_BACKWARDS.match(text[max(0, end.start() - _LONGEST_PEM) : end.start()][::-1])
+        if lines:
+            yield end.start() - lines.end(), end.end()
 
 
 def lowered(text: str) -> str:
@@ -87,6 +106,38 @@ def places_of(text: str, words: Iterable[str]) -> Iterator[int]:
         while at >= 0:
             yield at
             at = text.find(word, at + 1)
+
+
+class FewWithin:
+    """Says which places of a text to try, so that a text that repeats a word a million times takes no longer than
+    others of its length: of the places inside one stretch at most 16. In texts that users write, so many words of a
+    secret's place are not within one value."""
+
+    def __init__(self) -> None:
+        self._end = self._tried = 0
+
+    def tries(self, at: int) -> bool:
+        """Returns whether to try a place. Places come in order."""
+        self._tried = self._tried + 1 if at < self._end else 0
+        return self._tried < _MOST_WITHIN
+
+    def reaches(self, end: int) -> None:
+        """Takes the end of the stretch that was looked at from a place that was tried."""
+        if not self._tried:
+            self._end = end
+
+
+def matches_at(pattern: re.Pattern[str], text: str, places: Iterable[int], reach: int = 0) -> list[re.Match[str]]:
+    """Returns the matches of `pattern` that begin at the places (in order), of many that overlap only the first.
+    `reach` is how many characters the pattern looks at where it doesn't match."""
+    found: list[re.Match[str]] = []
+    few = FewWithin()
+    for at in places:
+        if few.tries(at):
+            match = pattern.match(text, at)
+            few.reaches(match.end() if match else at + reach)
+            found += [match] if match else []
+    return found
 
 
 def cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -159,15 +210,22 @@ def _prefixed(text: str) -> Iterator[tuple[int, int]]:
     # Most texts contain few of these characters, so most prefixes need no search.
     found = [first for sign, firsts in _by_sign() if sign in words for first in firsts if first in words]
     for first in found:
-        shapes = _by_first()[first]
+        shapes, few = _by_first()[first], FewWithin()
         for at in places_of(text, (first,)):
-            end = -1 if _is_inside(text, at) else max([shape.end_at(text, at) for shape in shapes])
-            if end > 0:
-                yield at, _unwrapped(text, end)
+            if not _is_inside(text, at) and few.tries(at):
+                end = max([shape.end_at(text, at) for shape in shapes])
+                few.reaches(max(end, _end_of_word(text, at)))
+                if end > 0:
+                    yield at, _unwrapped(text, end)
     if "eyJ" in words:
         for token in _WEB_TOKEN.finditer(text):
             if not _is_inside(text, token.start()):
                 yield token.start(), _unwrapped(text, token.end())
+
+
+def _end_of_word(text: str, at: int) -> int:
+    word = _WORD.match(text, at)
+    return word.end() if word else at
 
 
 def _is_inside(text: str, at: int) -> bool:
