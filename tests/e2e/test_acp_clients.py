@@ -115,7 +115,7 @@ async def test_the_python_sdk_s_client_goes_through_a_whole_session(command: lis
     async with connected(command, person) as connection:
         session_id = (await connection.new_session(cwd=str(project), mcp_servers=[])).session_id
         assert await ask(connection, session_id, "Look at the login") == "end_turn"
-        assert (person.asked, person.read) == (["Read src/login.py"], [str(project / "src" / "login.py")])
+        assert (person.asked, person.read) == ([], [str(project / "src" / "login.py")])
         assert person.text() == "I look.It is fine."
         usage = [update for update in person.updates if isinstance(update, schema.UsageUpdate)]
         assert (usage[-1].used, usage[-1].size) == (1420, 128_000)
@@ -166,7 +166,7 @@ async def test_what_was_said_here_is_there_for_the_language_server_a_moment_late
         assert (await editor.request("ullage/context/get", {"sessionId": session_id}))["used"] == 1420
         await ask(connection, session_id, "And now?")
         # The Language Server got no request: it saw by itself that the session has grown.
-        await editor.wait_for("ullage/session/update", lambda params: _messages(params["update"]) == 6)
+        await editor.wait_for("ullage/session/update", lambda params: _messages(params["update"]) == 7)
         page = await editor.request("ullage/context/messages", {"sessionId": session_id, "scope": "transcript"})
         texts = [block.get("text") for entry in page["entries"] for block in entry["message"]["content"]]
         assert texts[-2:] == ["And now?", "Anything else?"]
@@ -182,9 +182,13 @@ def test_acpx_prompts_permits_and_shows_the_answer(
 ) -> None:
     if not (ACPX.exists() and NODE.exists()):
         lacking("acpx and Node.js (scripts/rigs/acp.sh, scripts/rigs/node.sh)")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "login.py").write_text("def login(): pass\n")
+    (tmp_path / "script.txt").write_text(SCRIPT.replace("src/", "../notes/"))
     wire = [msgspec.json.decode(line) for line in _acpx(command, project, tmp_path, "Look at the login").splitlines()]
     answers = [message["result"] for message in wire if "method" not in message and "result" in message]
-    assert answers[-1] == {"stopReason": "end_turn"}
+    assert answers[-1]["stopReason"] == "end_turn"
+    assert answers[-1]["usage"]["totalTokens"] == 2_650
     told = [message["params"]["update"] for message in wire if message.get("method") == "session/update"]
     said = "".join(each["content"]["text"] for each in told if each["sessionUpdate"] == "agent_message_chunk")
     assert said == "I look.It is fine."

@@ -32,13 +32,16 @@ async def rig_for(server: WireServer, folder: Path) -> AsyncGenerator[AcpRig]:
 @pytest.mark.parametrize("kind", DIALECTS)
 async def test_the_model_reads_a_file_that_the_user_permits_and_answers(kind: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The cask holds ninety litres.")
-    read = Reply(parts=(Say("Let me see."), Call("call_1", "read_file", '{"path": "notes.txt"}')))
+    read = Reply(parts=(Say("Let me see."), Call("call_1", "read_file", '{"path": "../notes.txt"}')))
     server = WireServer(DIALECTS[kind](), replies(read, say("Ninety litres.")))
     async with server.serving(), rig_for(server, tmp_path) as rig:
         rig.answers["session/request_permission"] = lambda _: ALLOW
         await rig.initialize()
-        session_id = await rig.new_session(str(tmp_path))
-        assert await rig.ask("session/prompt", sessionId=session_id, prompt=PROMPT) == {"stopReason": "end_turn"}
+        (tmp_path / "project").mkdir()
+        session_id = await rig.new_session(str(tmp_path / "project"))
+        answer = await rig.ask("session/prompt", sessionId=session_id, prompt=PROMPT)
+        assert answer["stopReason"] == "end_turn"
+        assert answer["usage"]["totalTokens"] > 0
     assert rig.text() == "Let me see.Ninety litres."
     assert rig.updates("usage_update")[-1]["_meta"]["ullage"]["source"] == "reported"
     assert [received.violations for received in server.asked] == [[], []]
@@ -55,6 +58,6 @@ async def test_cancelling_hangs_up_at_the_provider(kind: str, tmp_path: Path) ->
         request_id = rig.start("session/prompt", sessionId=session_id, prompt=PROMPT)
         await rig.update(session_id, "agent_message_chunk")
         rig.notify("session/cancel", sessionId=session_id)
-        assert await rig.answer(request_id) == {"stopReason": "cancelled"}
+        assert (await rig.answer(request_id))["stopReason"] == "cancelled"
         await asyncio.wait_for(server.hung_up.wait(), PATIENCE)
     assert rig.faults == []

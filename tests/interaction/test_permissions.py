@@ -9,7 +9,7 @@ from support.workspace import LARGE_MODEL, PATIENCE, NoTools, TestClient, build_
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.permission import PermissionAnswer
 from ullage.model.updates import ToolCall, ToolKind
-from ullage.service.ports.models import ToolAbout, ToolOutcome
+from ullage.service.ports.models import Question, ToolAbout, ToolOutcome
 
 CALLS_TWICE = 'tool: look {"at": 1}\n---\ntool: look {"at": 2}\n---\nsay: Done.\n---\nagain:'
 
@@ -22,7 +22,10 @@ class Looker(NoTools):
         self._kind = kind
 
     def describe(self, use: ToolUseBlock) -> ToolAbout:
-        return ToolAbout(title="Look", kind=self._kind, needs_permission=True)
+        return ToolAbout(title="Look", kind=self._kind)
+
+    async def question(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> Question | None:
+        return Question(key=use.name)
 
     async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
         self.calls += 1

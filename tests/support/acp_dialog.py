@@ -13,6 +13,7 @@ from ullage.acp.announce import Announcer
 from ullage.api.methods import METHODS
 from ullage.model.settings import Settings, SummarySettings
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.world import Surroundings
 
 DIALOG = Path(__file__).resolve().parents[2] / "protocol" / "acp.jsonl"
 _SCRIPT = """
@@ -56,6 +57,7 @@ def scripted_agent() -> Agent:
         open=open_workspace,
         warm_up=lambda: None,
         check_model=lambda _: None,
+        look_around=lambda cwd: Surroundings(platform="Linux", date="2026-11-20", branch="main", folders=(cwd,)),
         settings=Settings(model=SMALL_MODEL, summary=SummarySettings(writer="offline")),
     )
     return Agent(hooks, METHODS, __version__)

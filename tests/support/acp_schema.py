@@ -22,6 +22,8 @@ _UNIONS = ("allOf", "anyOf", "oneOf")
 _OPEN = "Open"
 # Methods that the stable schemas do not have, and the type that their result must have.
 _UNSTABLE = {"session/fork": "NewSessionResponse"}
+# The types to which the unstable schemas add the usage of a turn.
+_WITH_USAGE = {1: "PromptResponse", 2: "IdleStateUpdate"}
 
 
 def has_schema() -> bool:
@@ -67,6 +69,9 @@ def _definitions(version: int) -> Json:
     """Returns every type twice: closed under its own name, and open, to be part of another, with the prefix `Open`."""
     known: Json = json.loads(SCHEMAS[version].read_text())["$defs"]
     known["SessionCapabilities"]["properties"]["fork"] = {"type": "object"}
+    # Not stable yet, and of the shape that the unstable schema gives it.
+    known["Usage"] = json.loads(SCHEMAS[version].with_name("schema.unstable.json").read_text())["$defs"]["Usage"]
+    known[_WITH_USAGE[version]]["properties"]["usage"] = {"$ref": "#/$defs/Usage"}
     closed = {name: _with_closure(schema, closed=True) for name, schema in known.items()}
     return closed | {_OPEN + name: _with_closure(schema, closed=False) for name, schema in known.items()}
 

@@ -28,6 +28,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import (
     Provider,
     Providers,
+    Question,
     Summarizer,
     SummaryPrompts,
     SummaryStream,
@@ -178,6 +179,9 @@ class NoTools:
     def describe(self, use: ToolUseBlock) -> ToolAbout:
         return ToolAbout(title=use.name, kind=ToolKind.OTHER)
 
+    async def question(self, _session_id: str, _cwd: str, _use: ToolUseBlock, /) -> Question | None:
+        return None
+
     async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
         return ToolOutcome(text=f"There is no tool {use.name!r}.", is_error=True)
 
@@ -211,7 +215,10 @@ class OneFile(NoTools):
 
     def describe(self, use: ToolUseBlock) -> ToolAbout:
         locations = (ToolLocation(path=self._path),)
-        return ToolAbout(title=f"Read {self._path}", kind=ToolKind.READ, locations=locations, needs_permission=True)
+        return ToolAbout(title=f"Read {self._path}", kind=ToolKind.READ, locations=locations)
+
+    async def question(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> Question | None:
+        return Question(key=use.name)
 
     async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
         return ToolOutcome(text=self._text)

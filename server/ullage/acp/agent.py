@@ -3,17 +3,20 @@
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
 
 from ullage.acp import handshake
 from ullage.acp import sessions as acp_sessions
-from ullage.acp.announce import Announcer, with_whole_paths
+from ullage.acp.announce import Announcer
 from ullage.acp.client import ClientFiles
 from ullage.acp.connection import INITIALIZE, AcpConnection
 from ullage.acp.prompt import PromptHandlers
 from ullage.acp.sessions import SessionHandlers
+from ullage.acp.system_prompt import LookAround, introduce_agent
+from ullage.acp.tool_updates import with_whole_paths
 from ullage.acp.v2.introductions import introduction_as_v2
 from ullage.acp.v2.prompt_life import PromptLife
 from ullage.acp.v2.routes import routes_of, spoken
@@ -38,12 +41,14 @@ class AgentHooks(Struct, frozen=True, kw_only=True):
     - `open`: makes the workspace. Called once, at the first use, after `initialize` is answered.
     - `warm_up`: called in a thread during `initialize`, to load what the first request would otherwise wait for.
     - `check_model`: raises `NoModelConfigured` if no model can be used.
+    - `look_around`: returns what the system prompt says of the machine and of a session's folder. Blocks on the disk.
     - `settings`: the settings, unless the client sends its own in `initialize`.
     """
 
     open: Callable[[Announcer], Workspace]
     warm_up: Callable[[], object]
     check_model: Callable[[Workspace], object]
+    look_around: LookAround
     settings: Settings = Settings()
 
 
@@ -76,6 +81,8 @@ class Agent:
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
             self._opened.permissions = ClientPermissions(self.connection.ask, "", self._shown)
+            self._opened.reads_open_folders = True
+            self._opened.introduce = partial(introduce_agent, self._hooks.look_around)
             if self._announcer.client.reads_files:
                 self._opened.editor_files = ClientFiles(self.connection.ask)
             self._opened.configure(self._settings)

@@ -6,13 +6,13 @@ them as text, except those that repeat what the tool call of a compaction shows.
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from pathlib import PurePath
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from ullage.acp.client import Client
 from ullage.acp.connection import AcpConnection
+from ullage.acp.tool_updates import with_fences, with_whole_paths
 from ullage.acp.updates import AgentContentChunk, OwnUpdate
 from ullage.model import words
 from ullage.model.updates import (
@@ -67,10 +67,8 @@ class Announcer:
                 self._send_notice(session_id, update)
             case UserMessageChunk():
                 self.on_prompt(session_id, update)
-            case ToolCall():
-                self.send(session_id, with_whole_paths(update, self._folder(session_id)))
             case _:
-                self.send(session_id, update)
+                self.send(session_id, self._shown(session_id, update))
 
     def send(self, session_id: str, update: Update | OwnUpdate) -> None:
         """Sends an update to the client unchanged."""
@@ -91,10 +89,8 @@ class Announcer:
                 begun = replace(update, status=CompactionStatus.IN_PROGRESS)
                 self._show_compaction(session_id, begun)
                 self._show_compaction(session_id, update)
-            case ToolCall():
-                self.send(session_id, with_whole_paths(update, self._folder(session_id)))
             case _:
-                self.send(session_id, update)
+                self.send(session_id, self._shown(session_id, update))
 
     def send_text(self, session_id: str, text: str) -> None:
         """Sends text that the client shows as the agent's answer. The text is not added to the transcript."""
@@ -110,6 +106,15 @@ class Announcer:
         finally:
             self._silenced = False
 
+    def _shown(self, session_id: str, update: Update | OwnUpdate) -> Update | OwnUpdate:
+        match update:
+            case ToolCall():
+                return with_whole_paths(update, self._folder(session_id))
+            case ToolCallUpdate():
+                return with_fences(update)
+            case _:
+                return update
+
     def _show_compaction(self, session_id: str, update: CompactionUpdate | CompactionSummaryChunk) -> None:
         if isinstance(update, CompactionUpdate):
             self.send(session_id, compaction_as_tool_call(update))
@@ -119,12 +124,6 @@ class Announcer:
             return
         description = "" if notice.description is UNSET else f" {notice.description}"
         self.send_text(session_id, f"\n\n_{notice.title}{description}_\n\n")
-
-
-def with_whole_paths(call: ToolCall, folder: str) -> ToolCall:
-    """Returns the tool call with its locations made absolute, as ACP requires: a relative path is joined to
-    `folder`."""
-    return replace(call, locations=tuple(replace(at, path=str(PurePath(folder, at.path))) for at in call.locations))
 
 
 def compaction_as_tool_call(update: CompactionUpdate) -> ToolCall | ToolCallUpdate:

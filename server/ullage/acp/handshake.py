@@ -53,7 +53,7 @@ class Yes(Struct, frozen=True):
     """An empty object, by which ACP says that a capability exists."""
 
 
-class SessionCapabilities(Struct, frozen=True, kw_only=True):
+class SessionCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
     """The optional session methods that the agent serves. `fork` is not in ACP's stable schema; clients that can fork
     look for this name."""
 
@@ -61,6 +61,7 @@ class SessionCapabilities(Struct, frozen=True, kw_only=True):
     resume: Yes = Yes()
     close: Yes = Yes()
     delete: Yes = Yes()
+    additional_directories: Yes = Yes()
     fork: Yes = Yes()
 
 

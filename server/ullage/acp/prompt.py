@@ -4,13 +4,37 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from msgspec import UNSET, Struct, UnsetType
+
 from ullage.acp.announce import Announcer
 from ullage.api import session_methods as api
 from ullage.api.prompt_commands import Invocation, find_command, run_command
+from ullage.model.answer import TurnEnd
 from ullage.model.errors import UllageError
+from ullage.model.usage import Usage
 from ullage.service.conversation.workspace import Workspace
 
 _END_TURN, _CANCELLED = {"stopReason": "end_turn"}, {"stopReason": "cancelled"}
+
+
+class PromptUsage(Struct, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `Usage`: the tokens of a prompt turn's requests. `input_tokens` excludes the tokens read from or written to
+    the cache, and `thought_tokens` are part of `output_tokens`. It says nothing of how full the context is."""
+
+    total_tokens: int
+    input_tokens: int
+    output_tokens: int
+    thought_tokens: int
+    cached_read_tokens: int
+    cached_write_tokens: int
+
+
+class PromptResponse(Struct, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `PromptResponse`. `usage` is left out if the provider reported none. It is not in ACP's stable schema yet;
+    clients that do not know it ignore it."""
+
+    stop_reason: TurnEnd
+    usage: PromptUsage | UnsetType = UNSET
 
 
 class PromptHandlers:
@@ -29,7 +53,7 @@ class PromptHandlers:
         workspace.open(session_id)
         invocation = find_command(params.prompt)
         if invocation is None:
-            return await self._run(session_id, api.prompt(workspace, params))
+            return await self._run(session_id, _prompt(workspace, params))
         return await self._run(session_id, self._command(session_id, invocation))
 
     async def cancel(self, params: api.SessionParams) -> None:
@@ -64,6 +88,29 @@ class PromptHandlers:
             if not running:
                 self._running.pop(session_id, None)
         return _CANCELLED if task.cancelled() else task.result()
+
+
+async def _prompt(workspace: Workspace, params: api.PromptParams) -> PromptResponse:
+    """Sends the prompt to the model and returns the answer, with the tokens that its turn took."""
+    before = _totals(workspace, params.session_id)
+    end = (await api.prompt(workspace, params)).stop_reason
+    took = _totals(workspace, params.session_id) - before
+    return PromptResponse(stop_reason=end, usage=_usage(took) if took.total > 0 else UNSET)
+
+
+def _totals(workspace: Workspace, session_id: str) -> Usage:
+    return workspace.open(session_id).projection.tracker.totals
+
+
+def _usage(took: Usage) -> PromptUsage:
+    return PromptUsage(
+        total_tokens=took.total,
+        input_tokens=took.input_tokens,
+        output_tokens=took.output_tokens,
+        thought_tokens=took.reasoning_tokens,
+        cached_read_tokens=took.cache_read_input_tokens,
+        cached_write_tokens=took.cache_creation_input_tokens,
+    )
 
 
 async def _answer(workspace: Workspace, session_id: str, invocation: Invocation) -> str:

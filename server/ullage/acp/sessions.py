@@ -25,10 +25,11 @@ log = logging.getLogger(__name__)
 
 
 class _Place(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where a session works: its folder, and the MCP servers that the client offers. The agent starts none of these
-    servers."""
+    """Where a session works: its folder, further folders of the project, and the MCP servers that the client offers.
+    The agent starts none of these servers."""
 
     cwd: str
+    additional_directories: tuple[str, ...] | None = None
     mcp_servers: tuple[dict[str, Any], ...] | None = None
 
 
@@ -81,6 +82,7 @@ class SessionHandlers:
         created = SessionCreated(cwd=params.cwd, model=workspace.settings.model)
         with self._announcer.silenced():
             conversation = sessions.new_session(workspace, created)
+        self._place(conversation, params)
         return self._opened(
             conversation, NewSessionResult(session_id=conversation.id, config_options=self._options(conversation))
         )
@@ -105,6 +107,7 @@ class SessionHandlers:
         with self._announcer.silenced():
             workspace = self._workspace()
             conversation = sessions.fork_session(workspace, workspace.open(params.session_id), None, "")
+        self._place(conversation, params)
         return self._opened(
             conversation, NewSessionResult(session_id=conversation.id, config_options=self._options(conversation))
         )
@@ -132,7 +135,13 @@ class SessionHandlers:
 
     def _open(self, params: OpenSessionParams) -> Conversation:
         _check(params)
-        return self._workspace().open(params.session_id)
+        conversation = self._workspace().open(params.session_id)
+        self._place(conversation, params)
+        return conversation
+
+    def _place(self, conversation: Conversation, place: _Place) -> None:
+        """Notes which folders the client has opened for the session, besides the session's own."""
+        self._workspace().open_folders[conversation.id] = place.additional_directories or ()
 
     def _options(self, conversation: Conversation) -> tuple[ConfigOption, ...]:
         return config_options(conversation, self._announcer.client)
@@ -149,9 +158,11 @@ class SessionHandlers:
 
 
 def _check(place: _Place) -> None:
-    is_whole = PurePosixPath(place.cwd).is_absolute() or PureWindowsPath(place.cwd).is_absolute()
-    if not is_whole or "\0" in place.cwd:
-        raise InvalidRequest(f"cwd must be an absolute path, not {place.cwd!r}")
+    named = (("cwd", place.cwd), *(("additionalDirectories", folder) for folder in place.additional_directories or ()))
+    for name, folder in named:
+        is_whole = PurePosixPath(folder).is_absolute() or PureWindowsPath(folder).is_absolute()
+        if not is_whole or "\0" in folder:
+            raise InvalidRequest(f"{name} must be an absolute path, not {folder!r}")
     if place.mcp_servers:
         log.warning("Ullage's agent uses no MCP servers; %d were offered.", len(place.mcp_servers))
 

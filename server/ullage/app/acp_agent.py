@@ -14,6 +14,7 @@ from ullage.service.archive.indexing import Indexer
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
 from ullage.system.stdio import serve_stdio
+from ullage.system.surroundings import look_around
 
 
 def serve_acp_agent(store_path: Path | None, settings: Settings) -> int:
@@ -47,7 +48,13 @@ def make_agent(closing: AsyncExitStack, store_path: Path | None, settings: Setti
         closing.callback(indexer.stop)
         return workspace
 
-    hooks = AgentHooks(open=open_workspace, warm_up=warm_up, check_model=_check_model, settings=settings)
+    hooks = AgentHooks(
+        open=open_workspace,
+        warm_up=warm_up,
+        check_model=_check_model,
+        look_around=look_around,
+        settings=settings,
+    )
     return Agent(hooks, METHODS, __version__, max_line)
 
 

@@ -113,6 +113,9 @@ def workspace_on(
         editor = workspace.editor_files
         return None if editor is None else await editor.read_text(session_id, path)
 
+    def opened(session_id: str) -> tuple[str, ...] | None:
+        return workspace.open_folders.get(session_id, ()) if workspace.reads_open_folders else None
+
     ports = Ports(
         store=store,
         catalog=ContextLimits.for_model,
@@ -125,7 +128,7 @@ def workspace_on(
         ids=RandomIds(),
         summarizer=summarizer or OfflineSummarizer(),
         providers=ProviderRegistry(),
-        toolbox=LocalToolbox(partial(project_memory, store_path=path), look_up, open_text),
+        toolbox=LocalToolbox(partial(project_memory, store_path=path), look_up, open_text, opened),
         prices=price_of,
         prompts=read_summary_prompts,
     )

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import ValidationError
 from msgspec.structs import replace
 
-from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock
+from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock
 from ullage.model.edits import EditTrigger, Replacement, RewriteEdit
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import (
@@ -59,7 +59,7 @@ def new_session(
     if tools:
         events.append(ToolsDeclared(tools=tuple(tools)))
     conversation = workspace.adopt(workspace.ports.ids.new("s"), events)
-    conversation.record(*([_prompted(conversation, system)] if system else []))
+    conversation.record(*([_prompted(conversation, (TextBlock(text=system),))] if system else []))
     return conversation
 
 
@@ -105,11 +105,16 @@ def change_system_prompt(conversation: Conversation, text: str) -> None:
     ids, now = conversation.workspace.ports.ids, conversation.workspace.ports.clock.now()
     old = [item.message for item in conversation.transcript.items if item.message.role is Role.SYSTEM]
     if not old:
-        conversation.record(_prompted(conversation, text))
+        add_system_prompt(conversation, (TextBlock(text=text),))
         return
     replacements = tuple(_rewritten(old, text))
     rewrite = RewriteEdit(id=ids.new("e"), timestamp=now, trigger=EditTrigger.MANUAL, replacements=replacements)
     conversation.record(ContextEdited(edit=rewrite))
+
+
+def add_system_prompt(conversation: Conversation, content: Sequence[Block]) -> None:
+    """Appends the system prompt of a session that has none."""
+    conversation.record(_prompted(conversation, content))
 
 
 def change_model(conversation: Conversation, model: str) -> None:
@@ -197,11 +202,10 @@ def _rewritten(old: Sequence[Message], text: str) -> Iterator[Replacement]:
         yield Replacement(message_id=message_id, block=block, text="" if number else text)
 
 
-def _prompted(conversation: Conversation, text: str) -> MessageAppended:
+def _prompted(conversation: Conversation, content: Sequence[Block]) -> MessageAppended:
     """Returns the event that appends the system prompt of a session that has none."""
     ports = conversation.workspace.ports
-    content = (TextBlock(text=text),)
-    prompt = Message(id=ports.ids.new("m"), role=Role.SYSTEM, content=content, timestamp=ports.clock.now())
+    prompt = Message(id=ports.ids.new("m"), role=Role.SYSTEM, content=tuple(content), timestamp=ports.clock.now())
     return MessageAppended(message=prompt, count=conversation.projection.count(prompt))
 
 

@@ -65,7 +65,9 @@ class MessageCounter(ABC):
         system prompt."""
         framing = self.family.per_message + self._count_name(message)
         if message.role is Role.SYSTEM and message.compaction is None:
-            return Breakdown(system_prompt=framing + sum(map(self._count_block, message.content)))
+            memory = sum(self._count_block(block) for block in message.content if _kind(block, memory_uses) == "memory")
+            whole = framing + sum(map(self._count_block, message.content))
+            return Breakdown(system_prompt=whole - memory, memory=memory)
         tokens = {"messages": 0, "memory": 0, "tool_results": 0, "summary": 0}
         for block in message.content:
             tokens[_kind(block, memory_uses)] += self._count_block(block)

@@ -39,8 +39,6 @@ class _Look(Struct, frozen=True, kw_only=True):
             title=f"{self.doing} {as_text(given.get('pattern')) or path}".strip(),
             kind=self.kind,
             locations=(ToolLocation(path=path),) if path else (),
-            # A file may hold text that no provider should see.
-            needs_permission=True,
         )
 
     async def call(self, call: Call) -> ToolOutcome:
@@ -111,6 +109,7 @@ def folder_tools(open_text: OpenText) -> tuple[Tool, ...]:
             definition=ToolDefinition(name=look.name, description=look.description, input_schema=_schema(look.input)),
             about=look.about,
             run=look.call,
+            reads=True,
         )
         for look in (read_file, *_LOOKS)
     )

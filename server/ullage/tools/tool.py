@@ -10,8 +10,8 @@ from ullage.service.ports.models import ToolAbout, ToolOutcome
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """One call of a tool: the session in which it is made, that session's folder, and the input as the model wrote
-    it."""
+    """One call of a tool: the session in which it is made, that session's folder, and the input as the model wrote it.
+    Of a call that reads files, `cwd` is the folder that it may not leave."""
 
     session_id: str
     cwd: str
@@ -20,8 +20,10 @@ class Call(Struct, frozen=True, kw_only=True):
 
 class Tool(Struct, frozen=True, kw_only=True):
     """One tool that a model may call. `about` describes a call for the user and never fails, whatever the input. `run`
-    runs a call, and raises `UllageError` if it fails; the model reads the error's text."""
+    runs a call, and raises `UllageError` if it fails; the model reads the error's text. `reads` says that the tool
+    looks at files, and so must be asked for where the user wants to be asked."""
 
     definition: ToolDefinition
     about: Callable[[dict[str, Any]], ToolAbout]
     run: Callable[[Call], Awaitable[ToolOutcome]]
+    reads: bool = False

@@ -3,6 +3,7 @@ archive. Those two need no permission, because they reach nothing else."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 from ullage.memory import memory_tool as memory
@@ -14,14 +15,17 @@ from ullage.model.updates import ToolKind
 from ullage.service.archive import recall
 from ullage.service.archive.recall import RecallResult
 from ullage.service.memory import run_memory
-from ullage.service.ports.models import ToolAbout, ToolOutcome
+from ullage.service.ports.models import Question, ToolAbout, ToolOutcome
 from ullage.service.ports.store import MemoryFiles
 from ullage.tools.folder_tools import OpenText, folder_tools
+from ullage.tools.reach import Reach, Spot, open_spot, permitted_spot, resolved
 from ullage.tools.tool import Call, Tool
 
 # Takes a session's folder; gives the folder's memory, or the user's memory for a session without a folder.
 Memories = Callable[[str], MemoryFiles]
 Recall = Callable[[str, Any], Awaitable[RecallResult]]
+# Takes a session's id; gives its further folders, or None where every reading is asked for.
+OpenedFolders = Callable[[str], tuple[str, ...] | None]
 
 
 def memory_tool(memories: Memories) -> Tool:
@@ -58,11 +62,25 @@ def _about_recall(given: dict[str, Any]) -> ToolAbout:
     return ToolAbout(title=f"Recall {subject}".strip(), kind=ToolKind.SEARCH)
 
 
+def _always_ask(_session_id: str) -> None:
+    return None
+
+
 class LocalToolbox:
     """Ullage's own tools, for the service's toolbox port: finds the tool of a call and runs the call. An unknown tool
-    or a failing one gives a result with `is_error`, which the model reads."""
+    or a failing one gives a result with `is_error`, which the model reads.
 
-    def __init__(self, memories: Memories, recall: Recall, open_text: OpenText) -> None:
+    `opened` returns the further folders of a session in which files are read without asking and, after asking, outside.
+    If it returns None, every reading is asked for, and none is possible outside the session's folder.
+    """
+
+    def __init__(
+        self, memories: Memories, recall: Recall, open_text: OpenText, opened: OpenedFolders = _always_ask
+    ) -> None:
+        self._opened = opened
+        # Per session the id of the call that the user was asked about last, and the path outside that was asked about.
+        # A link may lead elsewhere when the call is made: then it is refused.
+        self._asked: dict[str, tuple[str, Path]] = {}
         tools = (*folder_tools(open_text), memory_tool(memories), recall_tool(recall))
         self._tools = {tool.definition.name: tool for tool in tools}
 
@@ -74,13 +92,59 @@ class LocalToolbox:
         tool = self._tools.get(use.name)
         return tool.about(use.input) if tool else ToolAbout(title=use.name, kind=ToolKind.OTHER)
 
+    async def question(self, session_id: str, cwd: str, use: ToolUseBlock, /) -> Question | None:
+        tool, further = self._tools.get(use.name), self._opened(session_id)
+        if tool is None or not tool.reads:
+            return None
+        if further is None:
+            # A file may hold text that no provider should see.
+            return Question(key=use.name)
+        path = _path_of(use)
+        if await asyncio.to_thread(open_spot, Reach(cwd=cwd, further=further), path) is not None:
+            return None
+        found = await asyncio.to_thread(resolved, cwd, path)
+        if found is None:
+            # There is nothing to read, as the call's result will say.
+            return None
+        self._asked[session_id] = (use.id, found)
+        return Question(key=f"{use.name} {found.parent}", title=tool.about({**use.input, "path": str(found)}).title)
+
     async def run(self, session_id: str, cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
         tool = self._tools.get(use.name)
         if tool is None:
             known = ", ".join(self._tools)
             return ToolOutcome(text=f"There is no tool {use.name!r}; there are {known}.", is_error=True)
         try:
+            if tool.reads and (spot := await asyncio.to_thread(self._spot, session_id, cwd, use)) is not None:
+                outcome = await tool.run(
+                    Call(session_id=session_id, cwd=spot.folder, input={**use.input, "path": spot.path})
+                )
+                return outcome if spot.folder == cwd else _told_where(outcome, tool, spot)
             return await tool.run(Call(session_id=session_id, cwd=cwd, input=use.input))
         # OSError: what the system refuses has no other reader than the model, and must not end the turn.
         except (UllageError, OSError) as error:
             return ToolOutcome(text=str(error), is_error=True)
+
+    def _spot(self, session_id: str, cwd: str, use: ToolUseBlock) -> Spot | None:
+        """Returns where a call looks. Returns None if it may look nowhere but in the session's folder, or not at all,
+        as the tool's error then says."""
+        further, path = self._opened(session_id), _path_of(use)
+        if further is None:
+            return None
+        asked = self._asked.pop(session_id, None)
+        found = resolved(cwd, path)
+        if asked is not None and asked == (use.id, found):
+            return permitted_spot(asked[1])
+        return open_spot(Reach(cwd=cwd, further=further), path)
+
+
+def _path_of(use: ToolUseBlock) -> str:
+    return as_text(use.input.get("path")) or "."
+
+
+def _told_where(outcome: ToolOutcome, tool: Tool, spot: Spot) -> ToolOutcome:
+    """Returns the outcome of a search outside the session's folder, with a first line that says to which folder the
+    paths in it are relative."""
+    if outcome.is_error or tool.about({}).kind is not ToolKind.SEARCH:
+        return outcome
+    return ToolOutcome(text=f"[Paths are relative to {spot.folder}]\n{outcome.text}")

@@ -29,9 +29,12 @@ when: not permit
 say: Then not.
 """
 
+# Outside the project, where the user is asked.
+READING_OUTSIDE = READING.replace("src/login.py", "../other/login.py")
+
 
 class ScriptedRig(AcpRig):
-    """A rig whose model plays a script, in a folder with one file."""
+    """A rig whose model plays a script, in a folder with one file, next to another folder with one."""
 
     def __init__(self, folder: Path, script: str) -> None:
         (folder / "script.txt").write_text(script)
@@ -40,8 +43,10 @@ class ScriptedRig(AcpRig):
         closing = AsyncExitStack()
         super().__init__(make_agent(closing, folder / "sessions.db", settings), closing)
         self.project = folder / "project"
-        (self.project / "src").mkdir(parents=True)
-        (self.project / "src" / "login.py").write_text("def login():\n    pass\n")
+        self.outside = (folder / "other" / "login.py").resolve()
+        for path in (self.project / "src" / "login.py", self.outside):
+            path.parent.mkdir(parents=True)
+            path.write_text("def login():\n    pass\n")
 
     async def open(self, capabilities: dict[str, Any] | None = None) -> str:
         await self.initialize(capabilities)
@@ -69,7 +74,17 @@ async def scripted(tmp_path: Path) -> AsyncGenerator[Scripted]:
 async def test_an_answer_comes_in_pieces_and_then_the_usage_and_the_stop_reason(scripted: Scripted) -> None:
     rig = scripted("think: Easy.\nsay: Good morning.\nusage: 800 12")
     session_id = await rig.open()
-    assert await rig.prompt(session_id, "Good morning?") == {"stopReason": "end_turn"}
+    assert await rig.prompt(session_id, "Good morning?") == {
+        "stopReason": "end_turn",
+        "usage": {
+            "totalTokens": 812,
+            "inputTokens": 800,
+            "outputTokens": 12,
+            "thoughtTokens": 0,
+            "cachedReadTokens": 0,
+            "cachedWriteTokens": 0,
+        },
+    }
     assert rig.text() == "Good morning."
     assert "".join(update["content"]["text"] for update in rig.updates("agent_thought_chunk")) == "Easy."
     usage = rig.updates("usage_update")[-1]
@@ -79,13 +94,14 @@ async def test_an_answer_comes_in_pieces_and_then_the_usage_and_the_stop_reason(
 
 
 async def test_a_tool_call_is_shown_permitted_by_the_user_and_made(scripted: Scripted) -> None:
-    rig = scripted(READING)
+    rig = scripted(READING_OUTSIDE)
     asked: list[Any] = []
     rig.answers["session/request_permission"] = lambda params: asked.append(params) or ALLOW
     session_id = await rig.open()
-    assert await rig.prompt(session_id, "Look at the login") == {"stopReason": "end_turn"}
+    assert (await rig.prompt(session_id, "Look at the login"))["stopReason"] == "end_turn"
     (question,) = asked
-    assert question["toolCall"]["locations"] == [{"path": str(rig.project / "src" / "login.py")}]
+    assert question["toolCall"]["title"] == f"Read {rig.outside}"
+    assert question["toolCall"]["locations"] == [{"path": str(rig.project / "../other/login.py")}]
     assert {option["kind"] for option in question["options"]} >= {"allow_once", "allow_always", "reject_once"}
     assert [update["status"] for update in rig.updates("tool_call", "tool_call_update")] == [
         "pending",
@@ -97,11 +113,36 @@ async def test_a_tool_call_is_shown_permitted_by_the_user_and_made(scripted: Scr
     assert rig.faults == []
 
 
-async def test_a_rejected_tool_call_is_not_made_and_the_model_gets_the_refusal(scripted: Scripted) -> None:
+async def test_reading_in_the_open_project_asks_nothing_and_is_shown_in_a_fence(scripted: Scripted) -> None:
     rig = scripted(READING)
+    (rig.project / "src" / "login.py").write_text("def login():\n    # ```\n    pass\n")
+    session_id = await rig.open()
+    assert (await rig.prompt(session_id, "Look at the login"))["stopReason"] == "end_turn"
+    shown = rig.updates("tool_call_update")[-1]["content"][0]["content"]["text"]
+    assert shown.startswith("````\n     1\tdef login():\n")
+    assert shown.endswith("\n````")
+    rig.sent.clear()
+    await rig.ask("session/load", sessionId=session_id, cwd=str(rig.project), mcpServers=[])
+    assert rig.updates("tool_call_update")[-1]["content"][0]["content"]["text"] == shown
+    assert rig.faults == []
+
+
+async def test_a_further_folder_of_the_client_is_read_as_the_project_is(scripted: Scripted) -> None:
+    rig = scripted(READING_OUTSIDE)
+    await rig.initialize()
+    further = [str(rig.outside.parent)]
+    opened = await rig.ask("session/new", cwd=str(rig.project), mcpServers=[], additionalDirectories=further)
+    assert (await rig.prompt(opened["sessionId"], "Look at the login"))["stopReason"] == "end_turn"
+    assert rig.text() == "I look.It is fine."
+    with pytest.raises(RpcFailure, match="additionalDirectories must be an absolute path"):
+        await rig.ask("session/new", cwd=str(rig.project), mcpServers=[], additionalDirectories=["other"])
+
+
+async def test_a_rejected_tool_call_is_not_made_and_the_model_gets_the_refusal(scripted: Scripted) -> None:
+    rig = scripted(READING_OUTSIDE)
     rig.answers["session/request_permission"] = lambda _: REJECT
     session_id = await rig.open()
-    assert await rig.prompt(session_id, "Look at the login") == {"stopReason": "end_turn"}
+    assert (await rig.prompt(session_id, "Look at the login"))["stopReason"] == "end_turn"
     assert rig.updates("tool_call_update")[-1]["status"] == "failed"
     assert rig.text() == "I look.Then not."
 
@@ -110,16 +151,15 @@ async def test_a_rejected_tool_call_is_not_made_and_the_model_gets_the_refusal(s
     "answer", [{}, {"outcome": "yes"}, {"outcome": {"outcome": "selected", "optionId": "no"}}, None]
 )
 async def test_an_invalid_answer_permits_nothing(scripted: Scripted, answer: Any) -> None:
-    rig = scripted(READING)
+    rig = scripted(READING_OUTSIDE)
     rig.answers["session/request_permission"] = lambda _: answer
     session_id = await rig.open()
-    assert await rig.prompt(session_id, "Look at the login") == {"stopReason": "end_turn"}
+    assert (await rig.prompt(session_id, "Look at the login"))["stopReason"] == "end_turn"
     assert rig.text() == "I look.Then not."
 
 
 async def test_a_client_that_offers_its_files_is_asked_for_them(scripted: Scripted) -> None:
     rig = scripted(READING)
-    rig.answers["session/request_permission"] = lambda _: ALLOW
     rig.answers["fs/read_text_file"] = lambda params: {
         "content": f"def login(): ...  # unsaved {Path(params['path']).name}"
     }
@@ -132,7 +172,6 @@ async def test_a_client_that_offers_its_files_is_asked_for_them(scripted: Script
 
 async def test_a_client_that_cannot_give_a_file_leaves_the_one_on_disk(scripted: Scripted) -> None:
     rig = scripted(READING)
-    rig.answers["session/request_permission"] = lambda _: ALLOW
     rig.answers["fs/read_text_file"] = lambda _: "no object"
     session_id = await rig.open({"fs": {"readTextFile": True}})
     await rig.prompt(session_id, "Look at the login")
@@ -146,27 +185,27 @@ async def test_cancelling_while_the_model_writes_keeps_what_it_said(scripted: Sc
     rig.sent.clear()
     request_id = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "second"}])
     rig.notify("session/cancel", sessionId=session_id)
-    assert await rig.answer(request_id) == {"stopReason": "cancelled"}
+    assert (await rig.answer(request_id))["stopReason"] == "cancelled"
     entries = (await rig.ask("_ullage/context/messages", sessionId=session_id))["entries"]
-    assert [entry["message"]["role"] for entry in entries][:2] == ["user", "assistant"]
+    assert [entry["message"]["role"] for entry in entries][:3] == [*("system", "user", "assistant")]
     assert rig.connection.unfinished() == 0
 
 
 async def test_cancelling_while_the_user_is_asked_cancels_the_question(scripted: Scripted) -> None:
-    rig = scripted(READING)
+    rig = scripted(READING_OUTSIDE)
     session_id = await rig.open()
     request_id = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "look"}])
     question = await rig.until(lambda message: message.get("method") == "session/request_permission")
     rig.notify("session/cancel", sessionId=session_id)
     rig.send({"id": question["id"], "result": {"outcome": {"outcome": "cancelled"}}})
-    assert await rig.answer(request_id) == {"stopReason": "cancelled"}
+    assert (await rig.answer(request_id))["stopReason"] == "cancelled"
     assert rig.updates("tool_call_update")[-1]["status"] == "failed"
     assert rig.connection.unfinished() == 0
     assert rig.faults == []
 
 
 async def test_a_prompt_can_be_cancelled_as_any_request(scripted: Scripted) -> None:
-    rig = scripted(READING)
+    rig = scripted(READING_OUTSIDE)
     session_id = await rig.open()
     request_id = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "look"}])
     await rig.until(lambda message: message.get("method") == "session/request_permission")
@@ -181,7 +220,7 @@ async def test_a_prompt_can_be_cancelled_as_any_request(scripted: Scripted) -> N
 async def test_why_the_model_stopped_is_answered(scripted: Scripted, reason: str) -> None:
     rig = scripted(f"say: And so\nstop: {reason}")
     session_id = await rig.open()
-    assert await rig.prompt(session_id, "go on") == {"stopReason": reason}
+    assert (await rig.prompt(session_id, "go on"))["stopReason"] == reason
     assert rig.faults == []
 
 
@@ -197,7 +236,7 @@ async def test_a_provider_that_fails_is_an_error_with_its_name(
     with pytest.raises(RpcFailure) as failure:
         await rig.prompt(session_id, "hello")
     assert (failure.value.code, failure.value.data) == (code, {"kind": kind})
-    assert await rig.prompt(session_id, "hello?") == {"stopReason": "end_turn"}
+    assert (await rig.prompt(session_id, "hello?"))["stopReason"] == "end_turn"
     assert rig.faults == []
 
 
@@ -210,7 +249,7 @@ async def test_pictures_links_and_files_reach_the_model_and_the_transcript(scrip
         {"type": "resource_link", "uri": "file:///project/a.py", "name": "a.py"},
         {"type": "resource", "resource": {"uri": "file:///project/b.py", "text": "the whole file"}},
     ]
-    assert await rig.ask("session/prompt", sessionId=session_id, prompt=prompt) == {"stopReason": "end_turn"}
+    assert (await rig.ask("session/prompt", sessionId=session_id, prompt=prompt))["stopReason"] == "end_turn"
     assert rig.text() == "I see."
     rig.sent.clear()
     await rig.ask("session/load", sessionId=session_id, cwd=str(rig.project), mcpServers=[])
@@ -243,7 +282,7 @@ async def test_a_full_context_warns_compacts_and_goes_on(scripted: Scripted, tmp
     await rig.initialize(settings=small)
     session_id = await rig.new_session(str(rig.project))
     for number in range(8):
-        assert await rig.prompt(session_id, f"Question {number}: " + "why? " * 100) == {"stopReason": "end_turn"}
+        assert (await rig.prompt(session_id, f"Question {number}: " + "why? " * 100))["stopReason"] == "end_turn"
     ended = [update for update in rig.updates("tool_call_update") if update["status"] == "completed"]
     assert any(update["title"].startswith("Compacted ") for update in ended)
     assert any("full" in update["content"]["text"] for update in rig.updates("agent_message_chunk"))
@@ -252,7 +291,7 @@ async def test_a_full_context_warns_compacts_and_goes_on(scripted: Scripted, tmp
 
 
 async def test_an_answer_that_crosses_a_cancellation_harms_nothing(scripted: Scripted) -> None:
-    rig = scripted(READING)
+    rig = scripted(READING_OUTSIDE)
     session_id = await rig.open()
     request_id = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "look"}])
     question = await rig.until(lambda message: message.get("method") == "session/request_permission")
@@ -263,5 +302,5 @@ async def test_an_answer_that_crosses_a_cancellation_harms_nothing(scripted: Scr
     with pytest.raises(RpcFailure) as failure:
         await rig.answer(request_id)
     assert failure.value.code == -32800
-    assert await rig.prompt(session_id, "/context") == {"stopReason": "end_turn"}
+    assert (await rig.prompt(session_id, "/context"))["stopReason"] == "end_turn"
     assert rig.connection.unfinished() == 0

@@ -33,7 +33,12 @@ async def test_what_the_agent_can_do_is_said_in_the_shapes_of_version_2(rig: Acp
     result = await rig.initialize_version_2()
     assert result["info"]["name"] == "ullage"
     session = result["capabilities"]["session"]
-    assert session == {"prompt": {"image": {}, "embeddedContext": {}}, "delete": {}, "fork": {}}
+    assert session == {
+        "prompt": {"image": {}, "embeddedContext": {}},
+        "delete": {},
+        "fork": {},
+        "additionalDirectories": {},
+    }
     assert "_ullage/context/get" in result["capabilities"]["_meta"]["ullage"]["methods"]
     assert [(method["type"], method["methodId"]) for method in result["authMethods"]] == [("agent", "key")]
 

@@ -10,8 +10,8 @@ from support.systems import needs_links
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.updates import ToolKind
 from ullage.service.archive.recall import RecallResult
-from ullage.service.ports.models import ToolOutcome
-from ullage.tools.toolbox import LocalToolbox
+from ullage.service.ports.models import Question, ToolOutcome
+from ullage.tools.toolbox import LocalToolbox, OpenedFolders
 
 
 @pytest.fixture
@@ -27,14 +27,14 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-def toolbox(memory: MemoryTwin | None = None) -> LocalToolbox:
+def toolbox(memory: MemoryTwin | None = None, opened: OpenedFolders = lambda _: None) -> LocalToolbox:
     async def look_up(session_id: str, arguments: Any) -> RecallResult:
         return RecallResult(text=f"{session_id}: {arguments['query']}")
 
     async def open_text(session_id: str, path: str) -> str | None:
         return "as the editor has it" if path.endswith("src/unsaved.py") else None
 
-    return LocalToolbox(lambda _cwd: memory or MemoryTwin(), look_up, open_text)
+    return LocalToolbox(lambda _cwd: memory or MemoryTwin(), look_up, open_text, opened)
 
 
 async def use(project: Path, name: str, **given: Any) -> ToolOutcome:
@@ -120,7 +120,7 @@ async def test_a_session_without_a_folder_has_no_files() -> None:
 
 def test_a_call_is_described_before_it_is_made() -> None:
     about = toolbox().describe(ToolUseBlock(id="t", name="read_file", input={"path": "a.py"}))
-    assert (about.title, about.needs_permission, about.locations[0].path) == ("Read a.py", True, "a.py")
+    assert (about.title, about.locations[0].path) == ("Read a.py", "a.py")
     assert toolbox().describe(ToolUseBlock(id="t", name="other", input={"path": 3})).title == "other"
 
 
@@ -133,17 +133,15 @@ async def test_notes_are_kept_from_call_to_call_without_a_question() -> None:
 
     assert not (await box.run("s", "", create)).is_error
     assert "tabs, not spaces" in (await box.run("s", "", view)).text
-    assert (box.describe(create).title, box.describe(create).needs_permission) == (
-        "Memory: create /memories/a.md",
-        False,
-    )
+    assert box.describe(create).title == "Memory: create /memories/a.md"
+    assert await box.question("s", "", create) is None
     assert (box.describe(create).kind, box.describe(view).kind) == (ToolKind.EDIT, ToolKind.READ)
 
 
 async def test_the_archive_of_the_sessions_own_conversation_is_asked_without_a_question() -> None:
     call = ToolUseBlock(id="t", name="recall", input={"query": "retry limit"})
     assert (await toolbox().run("s_1", "", call)).text == "s_1: retry limit"
-    assert not toolbox().describe(call).needs_permission
+    assert await toolbox().question("s_1", "", call) is None
 
 
 def test_a_model_is_offered_five_tools_with_their_inputs() -> None:
@@ -160,3 +158,53 @@ async def test_a_file_is_read_as_the_editor_has_it_if_it_lies_in_the_folder(proj
     outside = await use(project, "read_file", path="../src/unsaved.py")
     assert outside.is_error
     assert "outside" in outside.text
+
+
+def reading(path: str, name: str = "read_file") -> ToolUseBlock:
+    return ToolUseBlock(id="t", name=name, input={"path": path})
+
+
+async def test_where_every_reading_is_asked_for_so_is_one_in_the_project(project: Path) -> None:
+    asked = await toolbox().question("s", str(project), reading("README.md"))
+    assert asked == Question(key="read_file")
+
+
+async def test_what_the_user_has_opened_is_read_without_a_question(project: Path, tmp_path: Path) -> None:
+    further = tmp_path / "library"
+    further.mkdir()
+    (further / "lib.py").write_text("def helper(): pass\n")
+    box = toolbox(opened=lambda _: (str(further),))
+    for path in ("README.md", "src/../README.md", str(further / "lib.py")):
+        assert await box.question("s", str(project), reading(path)) is None
+        assert not (await box.run("s", str(project), reading(path))).is_error
+    listed = await box.run("s", str(project), reading(str(further), "list_files"))
+    assert listed.text == f"[Paths are relative to {further}]\nlib.py"
+
+
+@needs_links
+async def test_outside_the_open_folders_the_user_is_asked_about_the_path_that_will_be_read(
+    project: Path, tmp_path: Path
+) -> None:
+    (project / "link.txt").symlink_to("../secret.txt")
+    box = toolbox(opened=lambda _: ())
+    for path in ("../secret.txt", "link.txt", str(tmp_path / "secret.txt")):
+        assert (await box.run("s", str(project), reading(path))).is_error
+        asked = await box.question("s", str(project), reading(path))
+        secret = (tmp_path / "secret.txt").resolve()
+        assert asked == Question(key=f"read_file {secret.parent}", title=f"Read {secret}")
+        assert "the secret" in (await box.run("s", str(project), reading(path))).text
+        # The user was asked about one call, not about a later one.
+        assert (await box.run("s", str(project), reading(path))).is_error
+
+
+@needs_links
+async def test_a_link_that_is_changed_after_the_question_leads_nowhere(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "harmless.txt").write_text("harmless")
+    (project / "link.txt").symlink_to("../harmless.txt")
+    box = toolbox(opened=lambda _: ())
+    assert await box.question("s", str(project), reading("link.txt")) is not None
+    (project / "link.txt").unlink()
+    (project / "link.txt").symlink_to("../secret.txt")
+    outcome = await box.run("s", str(project), reading("link.txt"))
+    assert outcome.is_error
+    assert "the secret" not in outcome.text

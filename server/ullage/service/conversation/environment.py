@@ -1,6 +1,6 @@
 """What all conversations of a workspace share: ports, settings, the bus, token counters and limits of models."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
 
 import msgspec
@@ -9,6 +9,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.own_settings import Given
 from ullage.edits.counted import Stamp
 from ullage.edits.strategies.truncation import TruncationStrategy
+from ullage.model.blocks import Block
 from ullage.model.edits import EditTrigger
 from ullage.model.events import EditReverted, Event, Record
 from ullage.model.settings import Settings
@@ -31,6 +32,7 @@ from ullage.tokens.counter_choice import get_counter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ullage.service.conversation.conversation import Conversation
     from ullage.summary.reading.text_reader import Reader
 
 # Before the name of a transcript format: the key of its agent's compactions among the stored calibrations.
@@ -38,17 +40,24 @@ _COMPACTIONS = "compactions/"
 _NOTHING_GIVEN = Given()
 
 
+# Takes a conversation that is still empty; gives the content of its system prompt.
+Introduce = Callable[["Conversation"], Awaitable[tuple[Block, ...]]]
+
+
 class Environment:
     """The state that all conversations of a process share: ports, settings, the bus, counters and limits of models.
 
-    `permissions` and `editor_files` are None unless a door sets them. `own_counter` and `own_strategy` are None unless
-    an embedding program sets them; they replace the model's counter and the strategies that the settings name. With
-    `always_falls_back` a compaction by hand, too, ends in an offline summary if the summarizer fails. `trusts_projects`
-    is False if the client says that its user does not trust the open folder; the project's instructions for summaries
-    are then not read. `following` is None in a process that can't follow agents' conversations; `followed` says by id
-    which sessions it follows. `wiring` and `continuing` are None in a process whose door does not offer them.
-    `receipts` returns what hooks gave back to an agent's session, and `remove_traces` removes that and all else that is
-    kept of it outside the store.
+    `permissions` and `editor_files` are None unless a door sets them. A door that sets `permissions` may set
+    `reads_open_folders`: tools then read what is in a session's folders without asking, and what is outside after
+    asking. `open_folders` has these folders by session id, besides the session's own. `introduce` returns the
+    system prompt of a session whose first prompt comes, None at doors whose clients bring their own. `own_counter`
+    and `own_strategy` are None unless an embedding program sets them; they replace the model's counter and the
+    strategies that the settings name. With `always_falls_back` a compaction by hand, too, ends in an offline
+    summary if the summarizer fails. `trusts_projects` is False if the client says that its user does not trust the
+    open folder; the project's instructions for summaries are then not read. `following` is None in a process that
+    can't follow agents' conversations; `followed` says by id which sessions it follows. `wiring` and `continuing`
+    are None in a process whose door does not offer them. `receipts` returns what hooks gave back to an agent's
+    session, and `remove_traces` removes that and all else that is kept of it outside the store.
     """
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
@@ -58,6 +67,9 @@ class Environment:
         self.indexing_listeners: list[IndexingListener] = []
         self.permissions: Permissions | None = None
         self.editor_files: EditorFiles | None = None
+        self.reads_open_folders = False
+        self.open_folders: dict[str, tuple[str, ...]] = {}
+        self.introduce: Introduce | None = None
         self.trusts_projects = True
         self.following: FollowsAgents | None = None
         self.followed: dict[str, FollowedFrom] = {}

@@ -102,6 +102,7 @@ class Workspace(Environment):
     def forget(self, session_id: str) -> None:
         """Cancels the work of a session and drops the session from memory at once, without waiting for the work to
         end."""
+        self.open_folders.pop(session_id, None)
         conversation = self._open.pop(session_id, None)
         if conversation is not None:
             conversation.is_open = False

@@ -99,13 +99,19 @@ class Providers(Protocol):
 
 
 class ToolAbout(Struct, frozen=True, kw_only=True):
-    """A description of a tool call for the user. `locations` are the files that the call concerns. `needs_permission`
-    says that the user is asked first."""
+    """A description of a tool call for the user. `locations` are the files that the call concerns."""
 
     title: str
     kind: ToolKind
     locations: tuple[ToolLocation, ...] = ()
-    needs_permission: bool = False
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """What the user is asked before a tool call. `title` replaces that of the call if it is not empty. An answer
+    `allow_always` covers later calls with the same `key`."""
+
+    key: str
+    title: str = ""
 
 
 class ToolOutcome(Struct, frozen=True, kw_only=True):
@@ -125,6 +131,11 @@ class Toolbox(Protocol):
 
     def describe(self, use: ToolUseBlock) -> ToolAbout:
         """Returns a description of a tool call for the user. Never raises, whatever the tool and its input."""
+        ...
+
+    async def question(self, session_id: str, cwd: str, use: ToolUseBlock, /) -> Question | None:
+        """Returns what the user must be asked before a tool call in the session with the folder `cwd`. Returns None if
+        the call may be made without asking. Never raises."""
         ...
 
     async def run(self, session_id: str, cwd: str, use: ToolUseBlock, /) -> ToolOutcome:

@@ -80,6 +80,19 @@ class ProjectFile(Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What a system prompt says of the machine and of a session's folder.
+
+    `date` is ISO 8601. `branch` is the branch of the folder's Git repository, empty if there is none. `folders` are the
+    folder and those around it, up to the repository's root, nearest first; without a repository the folder alone.
+    """
+
+    platform: str
+    date: str
+    branch: str = ""
+    folders: tuple[str, ...] = ()
+
+
 class ProjectFiles(Protocol):
     """The files of projects on disk."""
 

@@ -23,7 +23,7 @@ from ullage.service.compact.room import fit_limit
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.read_only import require_not_followed
 from ullage.service.conversation.work import Ask, Job
-from ullage.service.sessions import append, declare_tools
+from ullage.service.sessions import add_system_prompt, append, declare_tools
 from ullage.service.turns.provider_edits import note_cleared, with_clearing
 from ullage.service.turns.tool_calls import Turn, results_message, unmade, use_tools
 from ullage.transcript.partial_answer import PartialAnswer
@@ -63,7 +63,7 @@ async def prompt(conversation: Conversation, content: Sequence[Block]) -> TurnEn
 async def _run(turn: Turn, content: Sequence[Block]) -> TurnEnd:
     conversation = turn.conversation
     ids, clock = conversation.workspace.ports.ids, conversation.workspace.ports.clock
-    _introduce(turn)
+    await _introduce(turn)
     message = _unanswered(conversation, content)
     if message is None:
         message = Message(id=ids.new("m"), role=Role.USER, content=tuple(content), timestamp=clock.now())
@@ -86,15 +86,21 @@ def _unanswered(conversation: Conversation, content: Sequence[Block]) -> Message
     return last if last is not None and last.role is Role.USER and last.content == tuple(content) else None
 
 
-def _introduce(turn: Turn) -> None:
-    """Notes in the guards what the provider does by itself, and declares Ullage's own tools in addition to the
-    session's. A replayed recording gets no tools."""
+async def _introduce(turn: Turn) -> None:
+    """Notes in the guards what the provider does by itself, adds the door's system prompt to an empty session, and
+    declares Ullage's own tools in addition to the session's. A replayed recording gets neither."""
     conversation, guards = turn.conversation, turn.conversation.guards
     capabilities = turn.provider.capabilities(conversation.model)
     guards.replays = capabilities.replays
     if guards.replays:
         return
     guards.provider_clears = capabilities.manages_context
+    introduce = conversation.workspace.introduce
+    if introduce is not None and not conversation.transcript.items:
+        prompt = await introduce(conversation)
+        # Another message may have come in the meantime.
+        if not conversation.transcript.items:
+            add_system_prompt(conversation, prompt)
     declared = conversation.transcript.tools
     names = {tool.name for tool in declared}
     missing = [tool for tool in conversation.workspace.ports.toolbox.definitions if tool.name not in names]

@@ -5,13 +5,14 @@ import asyncio
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message, Role
 from ullage.model.permission import PermissionAnswer
 from ullage.model.updates import TextContent, ToolCall, ToolCallUpdate, ToolContent, ToolKind, ToolStatus
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.ports.models import Provider, ToolOutcome
+from ullage.service.ports.models import Provider, Question, ToolOutcome
 from ullage.service.sessions import append
 from ullage.transcript.partial_answer import PartialAnswer
 
@@ -83,26 +84,27 @@ async def _outcome(turn: Turn, use: ToolUseBlock, call: ToolCall, answer: Partia
     toolbox = turn.conversation.workspace.ports.toolbox
     if use.id in answer.faults:
         return ToolOutcome(text=_UNREADABLE + answer.faults[use.id], is_error=True)
-    if toolbox.describe(use).needs_permission and not await _is_permitted(turn.conversation, use, call):
+    question = await toolbox.question(turn.conversation.id, turn.conversation.transcript.cwd, use)
+    if question is not None and not await _is_permitted(turn.conversation, question, call):
         return ToolOutcome(text=_REFUSED, is_error=True)
     turn.conversation.emit(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.IN_PROGRESS))
     return await toolbox.run(turn.conversation.id, turn.conversation.transcript.cwd, use)
 
 
-async def _is_permitted(conversation: Conversation, use: ToolUseBlock, call: ToolCall) -> bool:
+async def _is_permitted(conversation: Conversation, question: Question, call: ToolCall) -> bool:
     """Returns whether the user permits the tool call, now or by an earlier answer in this session. If no client can ask
     the user, calls that only read are permitted. Raises `CancelledError` if the user stops the turn instead of
     answering."""
     permissions, always = conversation.workspace.permissions, conversation.guards.permitted
     if permissions is None:
         return call.kind in _HARMLESS
-    if use.name in always:
+    if question.key in always:
         return True
-    answer = await permissions.ask(conversation.id, call)
+    answer = await permissions.ask(conversation.id, replace(call, title=question.title or call.title))
     if answer is PermissionAnswer.CANCELLED:
         raise asyncio.CancelledError
     if answer is PermissionAnswer.ALLOW_ALWAYS:
-        always.add(use.name)
+        always.add(question.key)
     return answer is not PermissionAnswer.REJECT_ONCE
 
 

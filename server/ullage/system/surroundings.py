@@ -1,0 +1,64 @@
+"""What a system prompt says of the machine and of a session's folder: the system, the date, the Git branch."""
+
+import platform
+from datetime import UTC, datetime
+from itertools import takewhile
+from pathlib import Path
+
+from ullage.service.ports.world import Surroundings
+
+# Git's own files are shorter; a longer one is not Git's.
+_MOST_CHARS = 4_096
+# A branch's name may be longer, but then it says no more.
+_LONGEST_BRANCH = 200
+_BRANCH = "ref: refs/heads/"
+_LINK = "gitdir: "
+
+
+def look_around(folder: str) -> Surroundings:
+    """Returns what there is to say of the machine and of the folder now. Blocks on the disk; never raises: what cannot
+    be read is left out."""
+    path = Path(folder)
+    repository = _repository(path)
+    return Surroundings(
+        platform=f"{platform.system()} {platform.release()}".strip(),
+        date=datetime.now(UTC).astimezone().date().isoformat(),
+        branch="" if repository is None else _branch(repository),
+        folders=(folder,) if repository is None else (*_below(path, repository), str(repository)),
+    )
+
+
+def _repository(path: Path) -> Path | None:
+    """Returns the nearest folder, from `path` on upwards, that holds a `.git`. Returns None if there is none."""
+    try:
+        return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
+    except OSError:
+        return None
+
+
+def _below(path: Path, repository: Path) -> tuple[str, ...]:
+    return tuple(map(str, takewhile(lambda folder: folder != repository, (path, *path.parents))))
+
+
+def _branch(repository: Path) -> str:
+    git = repository / ".git"
+    if git.is_file():
+        # A worktree or a submodule: the file names the folder with its HEAD.
+        link = _read(git)
+        if not link.startswith(_LINK):
+            return ""
+        git = repository / link.removeprefix(_LINK)
+    head = _read(git / "HEAD")
+    name = head.removeprefix(_BRANCH)
+    return name[:_LONGEST_BRANCH] if head.startswith(_BRANCH) and name.isprintable() else ""
+
+
+def _read(path: Path) -> str:
+    """Returns the first characters of a plain file, without white space around them; empty if it cannot be read."""
+    try:
+        if not path.is_file():
+            return ""
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(_MOST_CHARS).strip()
+    except (OSError, ValueError):
+        return ""
