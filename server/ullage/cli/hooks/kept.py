@@ -4,7 +4,7 @@
 own file; `ID.taken` the one that the worker writes a brief for; `ID.worker` the worker's process; `ID.pending` a brief
 that is not given yet, `ID.brief` one that was; `ID.owed` the time of a compaction whose summary was not handed over;
 `ID.figure` how full the context is, `ID.emptied` the time of the last compaction, after which an older figure counts
-no more, and `ID.fill` which notes of the fill were given;
+no more, `ID.reading` how far the agent's file was read for it, and `ID.fill` which notes of the fill were given;
 `ID.mark` the beginning of the last summary in the agent's file, or the id of the compaction, and `ID.searched` up to
 where it was looked for.
 """
@@ -130,6 +130,14 @@ class Kept:
         not it, even if it was kept after."""
         figure = self._object("figure")
         return figure if figure and int(figure.get("asked_at") or 0) > self._time("emptied") else None
+
+    def note_reading(self, reading: bytes) -> None:
+        """Keeps how far the agent's file was read for the figure, and with what. Raises `OSError`."""
+        self._write("reading", reading)
+
+    def reading(self) -> bytes:
+        """Returns what `note_reading` has kept last; no bytes if there is nothing."""
+        return self._read("reading")
 
     def note_fill(self, given: str) -> None:
         """Keeps which notes of its fill the agent was given, a JSON object. Raises `OSError`."""
