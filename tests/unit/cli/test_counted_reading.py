@@ -1,5 +1,7 @@
 """The figures for a note are those of the whole file, and after the first time only what was added is read."""
 
+import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -112,3 +114,15 @@ async def test_a_file_that_only_grows_a_little_is_not_kept_again(counting: Count
 async def test_figures_that_no_provider_reported_need_the_whole_file(counting: Counting) -> None:
     counting.path.write_bytes(to_lines(session(), said("user", "Which port?"), said("assistant", "8443.")))
     assert await counting.figures() is None
+
+
+async def test_readings_of_sessions_that_rest_for_a_day_go(counting: Counting) -> None:
+    rests = Kept(str(counting.path.with_name("sessions.db")), "rests")
+    rests.note_reading(b"reading")
+    rests.note_figure(b"{}")
+    folder = counting.path.with_name("sessions.db.hooks")
+    for file in folder.iterdir():
+        os.utime(file, (0, time.time() - 2 * 86_400))
+    counting.path.write_bytes(_claude(1))
+    await counting.figures()
+    assert sorted(file.name for file in folder.iterdir()) == ["rests.figure", "s.reading"]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _FRESH = 600
 # Seconds. A session that rests longer is hardly resumed; agents remove its file by then.
 _KEPT = 30 * 86_400
+# Seconds. A reading takes up to a third of the agent's file, and a session that rests longer is read once more.
+_CONTINUED = 86_400
 
 
 class Kept:
@@ -134,6 +136,7 @@ class Kept:
     def note_reading(self, reading: bytes) -> None:
         """Keeps how far the agent's file was read for the figure, and with what. Raises `OSError`."""
         self._write("reading", reading)
+        remove_old(self._folder, _CONTINUED, ".reading")
 
     def reading(self) -> bytes:
         """Returns what `note_reading` has kept last; no bytes if there is nothing."""

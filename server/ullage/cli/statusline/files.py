@@ -97,10 +97,12 @@ def write_whole(path: str, data: bytes) -> None:
         raise
 
 
-def remove_old(folder: str, seconds: float) -> None:
-    """Removes the files of a folder that were last written more than so many seconds ago. Another process may do the
-    same at the same time. Raises `OSError` if the folder can't be read."""
+def remove_old(folder: str, seconds: float, ending: str = "") -> None:
+    """Removes the files of a folder whose names end with `ending` and that were last written more than so many seconds
+    ago. Another process may do the same at the same time. Raises `OSError` if the folder can't be read."""
     for entry in os.scandir(folder):
+        if not entry.name.endswith(ending):
+            continue
         try:
             is_old = entry.stat().st_mtime < time.time() - seconds
         except FileNotFoundError:
