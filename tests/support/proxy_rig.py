@@ -33,7 +33,7 @@ class ProxyRig(AcpEnd):
         self._given: asyncio.Queue[bytes] = asyncio.Queue()
         self._store = open_store(store)
         opens = Store(prepare=lambda: None, open=lambda: workspace_on(self._store, settings))
-        self.proxy = Proxy(command, opens, options, Outlet(self))
+        self.proxy = Proxy([list(one) for one in _commands(command)], opens, options, Outlet(self))
 
     async def read(self) -> bytes:
         return await self._given.get()
@@ -96,6 +96,14 @@ async def running(
         await asyncio.wait_for(task, PATIENCE)
     if has_schema():
         assert [fault for line in rig.lines if is_ours(line) for fault in _faults(line)] == []
+
+
+def _commands(line: Sequence[str]) -> list[list[str]]:
+    """Returns the agents' commands in a command line that has `--then` between them, as for `ullage acp`."""
+    commands: list[list[str]] = [[]]
+    for word in line:
+        commands.append([]) if word == "--then" else commands[-1].append(word)
+    return commands
 
 
 def _faults(line: bytes) -> list[str]:

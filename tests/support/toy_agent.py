@@ -19,6 +19,17 @@ Json = dict[str, Any]
 HIDDEN, CHARS = 500, 4
 
 
+_REFUSALS: dict[str, Json] = {
+    "quota": {"code": -32603, "message": "You have hit your usage limit", "data": {"errorKind": "rate_limit"}},
+    "login": {"code": -32000, "message": "Authentication required"},
+    "tool": {"code": -32603, "message": "There is no such tool"},
+}
+
+
+class Refused(Exception):
+    """The agent answers a prompt with this error."""
+
+
 class ToyAgent:
     """An agent whose sessions are lists of texts."""
 
@@ -70,6 +81,8 @@ class ToyAgent:
             return
         try:
             result = handler(message["params"])
+        except Refused as refused:
+            self.send({"id": message["id"], "error": refused.args[0]})
         except KeyError as error:
             self.send({"id": message["id"], "error": {"code": -32002, "message": f"no session {error}"}})
         else:
@@ -79,7 +92,8 @@ class ToyAgent:
     def _initialize(self, _: Json) -> Json:
         able: Json = {name: {} for name in ("fork", "resume", "list", "close") if self.options.get(name)}
         abilities: Json = {"loadSession": bool(self.options.get("load")), "sessionCapabilities": able}
-        return {"protocolVersion": 1, "agentInfo": {"name": "toy", "version": "1"}, "agentCapabilities": abilities}
+        info = {"name": self.options.get("name", "toy"), "version": "1"}
+        return {"protocolVersion": 1, "agentInfo": info, "agentCapabilities": abilities}
 
     def _session_new(self, _: Json) -> Json:
         session_id = f"toy-{time.time_ns()}"
@@ -112,6 +126,8 @@ class ToyAgent:
             self.tell(session_id, {"sessionUpdate": "compaction_update", "compactionId": "c1", "status": "completed"})
             self._tell_usage(session_id)
             return {"stopReason": "end_turn"}
+        if (text.startswith("refuse") and self.options.get("name") == "toy") or self.options.get("refuses"):
+            raise Refused(_REFUSALS.get(text.partition(" ")[2], _REFUSALS["quota"]))
         heard.append(text)
         answer = self._act(session_id, params["prompt"][-1]["text"]) or f"I was told: {' | '.join(heard[::2])}"
         heard.append(answer)

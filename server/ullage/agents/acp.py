@@ -4,14 +4,24 @@ Every function asks all agents of the table in order and returns the first answe
 because programs derived from another agent keep its additions under a name of their own.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ullage.agents.accounts import token_count
 from ullage.agents.agent import Occupancy
 from ullage.agents.table import AGENTS
-from ullage.model.json_values import as_text
+from ullage.model.json_values import as_object, as_text, encode_json
 
+# ACP's error code for a missing login.
+_LOGIN_REQUIRED = -32000
+# Words of providers and agents for a limit of use (HTTP 429), an overload (503, 529), or a missing or wrong key (401).
+_REFUSES = re.compile(
+    r"rate.?limit|usage.?limit|quota|too many requests|overloaded|resource.?exhausted|billing|credit balance|"
+    r"insufficient.?(?:credit|fund|balance)|unauthori[sz]ed|authentication|not logged in|log ?in\b|api.?key|"
+    r"\b(?:401|429|503|529)\b",
+    re.IGNORECASE,
+)
 _KNOWN = tuple(agent.acp for agent in AGENTS)
 # The slash commands that compact a context, without the slash and without repetition, in the table's order.
 COMPACT_COMMANDS = tuple(dict.fromkeys(known.compact_command for known in _KNOWN if known.compact_command))
@@ -36,6 +46,16 @@ def occupancy_of_answer(result: Mapping[str, Any]) -> Occupancy | None:
     `PromptResponse.usage` is not read: some agents report the turn there, others the session.
     """
     return next((found for known in _KNOWN if (found := known.occupancy_in_answer(result))), None)
+
+
+def refusal_of(error: Mapping[str, Any]) -> str:
+    """Returns why an agent does not answer now although another might, from its error: a limit of use, an overload, or
+    a missing login. Returns "" for other errors."""
+    message, data = as_text(error.get("message")), error.get("data")
+    said = f"{message} {data if isinstance(data, str) else encode_json(data).decode()}"
+    is_refusal = error.get("code") == _LOGIN_REQUIRED or _REFUSES.search(said) is not None
+    told = as_text(as_object(data).get("message")) or message or "it needs a login"
+    return told if is_refusal else ""
 
 
 def window_of_model(model: Mapping[str, Any]) -> int | None:

@@ -14,9 +14,12 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.system.stdio import claim_stdout
 
 
-def serve_acp_proxy(command: Sequence[str], store_path: Path | None, settings: Settings, options: ProxyOptions) -> int:
-    """Starts the agent by `command` and serves one ACP client through the proxy, on standard input and output, until
-    the client is done. Returns the exit status. Raises `InvalidRequest` if the agent can't be started."""
+def serve_acp_proxy(
+    commands: Sequence[Sequence[str]], store_path: Path | None, settings: Settings, options: ProxyOptions
+) -> int:
+    """Starts the first agent of those with these commands and serves one ACP client through the proxy, on standard
+    input and output, until the client is done. Returns the exit status. Raises `InvalidRequest` if the agent can't be
+    started."""
     closing = AsyncExitStack()
 
     def open_workspace() -> Workspace:
@@ -27,7 +30,7 @@ def serve_acp_proxy(command: Sequence[str], store_path: Path | None, settings: S
     async def serve() -> int:
         async with closing:
             store = Store(prepare=warm_up, open=open_workspace)
-            return await serve_proxy(command, store, options, 0, claim_stdout())
+            return await serve_proxy(commands, store, options, 0, claim_stdout())
 
     share_the_interpreter()
     return asyncio.run(serve())

@@ -108,6 +108,18 @@ def begun_again(agent: str, before: int, after: int) -> str:
     )
 
 
+def continued_in(agent: str, tokens: int, *, whole: bool) -> str:
+    """Returns the notice that a conversation continues in another agent, which is sent so many tokens of it."""
+    what = "the whole conversation" if whole else "a summary"
+    return f"This conversation continues in {agent}, which gets {what}: {short(tokens)} tokens. /undo goes back."
+
+
+def refused_by(agent: str, reason: str) -> str:
+    """Returns the notice that an agent has refused a prompt, before the one that the conversation continues in
+    another."""
+    return f"{agent} refuses: {reason}"
+
+
 def undone(before: int, after: int) -> str:
     """Returns the notice that an edit was undone, with the tokens before and after."""
     return f"Undone: {shrinking(before, after)}."

@@ -9,6 +9,7 @@ from typing import Any
 
 from ullage.model.errors import AgentError
 from ullage.model.json_values import as_object, as_objects, as_text
+from ullage.proxy.connection import Connection
 from ullage.proxy.offered_server import with_session
 from ullage.proxy.record.session_record import SessionRecord
 from ullage.proxy.session import ProxiedSession
@@ -18,25 +19,28 @@ _log = logging.getLogger(__name__)
 Noted = Callable[[ProxiedSession, str], Awaitable[None]]
 
 
-async def open_fresh(session: ProxiedSession) -> tuple[str, dict[str, Any]]:
-    """Requests a new session from the agent, and sets in it the mode and the config options of this one.
+async def open_fresh(session: ProxiedSession, at: Connection | None = None) -> tuple[str, dict[str, Any]]:
+    """Requests a new session from the agent, or from the agent at the connection `at`. If that is the session's own,
+    sets in it the mode and the config options of this one.
 
     Returns the agent's id of the new session and the agent's result of `session/new`. The new session is an aside, so
     the client is sent none of its updates. Raises `AgentError`.
     """
     params = {"cwd": session.cwd, "mcpServers": _servers(session)}
-    fresh, opened = await _make(session, "session/new", params)
-    await _set_up(session, fresh, opened)
+    connection = at or session.connection
+    fresh, opened = await _make(session, connection, "session/new", params)
+    if connection is session.connection:
+        await _set_up(session, fresh, opened)
     return fresh, opened
 
 
-async def reopen(session: ProxiedSession, agent_id: str) -> dict[str, Any]:
-    """Requests that the agent open its session `agent_id` again, by `session/resume` if the agent can do that,
-    otherwise by `session/load`. Returns the agent's result.
+async def reopen(session: ProxiedSession, agent_id: str, at: Connection | None = None) -> dict[str, Any]:
+    """Requests that the agent, or the agent at the connection `at`, open its session `agent_id` again, by
+    `session/resume` if the agent can do that, otherwise by `session/load`. Returns the agent's result.
 
     Raises `AgentError` if the agent refuses or can do neither.
     """
-    connection = session.connection
+    connection = at or session.connection
     params = {"sessionId": agent_id, "cwd": session.cwd, "mcpServers": _servers(session)}
     how = next((name for name in ("resume", "load") if connection.agent_can(name)), None)
     if how is None:
@@ -44,22 +48,21 @@ async def reopen(session: ProxiedSession, agent_id: str) -> dict[str, Any]:
     return await connection.agent.request(f"session/{how}", params)
 
 
-async def open_aside(session: ProxiedSession, agent_id: str) -> None:
-    """Requests that the agent open its former session `agent_id` as an aside, so that the conversation can move to it.
-    Does nothing if that session is an open aside already.
+async def open_aside(session: ProxiedSession, agent_id: str, connection: Connection) -> dict[str, Any]:
+    """Requests that the connection's agent open its former session `agent_id` as an aside, so that the conversation can
+    move to it. Returns the agent's result, or an empty one if that session is an open aside already.
 
     Raises `AgentError`.
     """
-    connection = session.connection
     known = connection.asides.get(agent_id)
     if known is not None and known.closing is None:
-        return
+        return {}
     if known is not None and known.closing is not None:
         await asyncio.wait([known.closing])
     # Before the request: a load replays the session, and the client has seen its messages already.
     connection.set_aside(agent_id)
     try:
-        await reopen(session, agent_id)
+        return await reopen(session, agent_id, connection)
     except BaseException:
         connection.asides.pop(agent_id, None)
         raise
@@ -75,7 +78,7 @@ async def copy_session(session: ProxiedSession) -> str:
         return ""
     params = {"sessionId": session.agent_id, "cwd": session.cwd, "mcpServers": _servers(session)}
     try:
-        copy, _ = await _make(session, "session/fork", params, _note_copy)
+        copy, _ = await _make(session, connection, "session/fork", params, _note_copy)
     except AgentError as error:
         _log.info("No copy of session %s: %s", session.id, error)
         return ""
@@ -94,14 +97,13 @@ async def _note_copy(session: ProxiedSession, copy: str) -> None:
 
 
 async def _make(
-    session: ProxiedSession, method: str, params: dict[str, Any], note: Noted | None = None
+    session: ProxiedSession, connection: Connection, method: str, params: dict[str, Any], note: Noted | None = None
 ) -> tuple[str, dict[str, Any]]:
     """Requests a session from the agent, which is an aside from then on. Returns the agent's id of it and its result.
 
     `note` is called with the agent's id once the agent has made it. If this coroutine is cancelled, that still happens,
     and then the session is discarded. Raises `AgentError`.
     """
-    connection = session.connection
 
     async def ask() -> tuple[str, dict[str, Any]]:
         with connection.making():
@@ -116,40 +118,43 @@ async def _make(
     try:
         return await asyncio.shield(asking)
     except asyncio.CancelledError:
-        asking.add_done_callback(partial(_discard_late, session))
+        asking.add_done_callback(partial(_discard_late, session, connection))
         raise
 
 
-def _discard_late(session: ProxiedSession, asking: "asyncio.Future[tuple[str, dict[str, Any]]]") -> None:
+def _discard_late(
+    session: ProxiedSession, connection: Connection, asking: "asyncio.Future[tuple[str, dict[str, Any]]]"
+) -> None:
     if not asking.cancelled() and asking.exception() is None:
-        discard(session, asking.result()[0])
+        discard(session, asking.result()[0], connection)
 
 
-def close_aside(session: ProxiedSession, agent_id: str) -> None:
-    """Has the agent close its session `agent_id`, which the conversation has left or which is a copy. Some agents run a
-    process for each open session. Does nothing if there is no such aside, or if the agent can't close it and open it
-    again later. An error is only logged.
+def close_aside(session: ProxiedSession, agent_id: str, at: Connection | None = None) -> None:
+    """Has the agent, or the agent at the connection `at`, close its session `agent_id`, which the conversation has left
+    or which is a copy. Some agents run a process for each open session. Does nothing if there is no such aside, or if
+    the agent can't close it and open it again later. An error is only logged.
 
     The session is still an aside afterwards, because the agent may still send updates of it.
     """
-    connection = session.connection
+    connection = at or session.connection
     aside = connection.asides.get(agent_id)
     opens_again = connection.agent_can("resume") or connection.agent_can("load")
     if aside is not None and opens_again and connection.agent_can("close"):
-        aside.closing = connection.spawn(_try(session, "session/close", {"sessionId": agent_id}))
+        aside.closing = connection.spawn(_try(connection, "session/close", {"sessionId": agent_id}))
 
 
-def discard(session: ProxiedSession, agent_id: str) -> None:
-    """Has the agent close its session `agent_id`, which nothing needs any more, and delete it, as far as the agent can.
-    An error is only logged. The session is still an aside afterwards."""
-    session.connection.spawn(_discard(session, agent_id))
+def discard(session: ProxiedSession, agent_id: str, at: Connection | None = None) -> None:
+    """Has the agent, or the agent at the connection `at`, close its session `agent_id`, which nothing needs any more,
+    and delete it, as far as the agent can. An error is only logged. The session is still an aside afterwards."""
+    connection = at or session.connection
+    connection.spawn(_discard(connection, agent_id))
 
 
-async def _discard(session: ProxiedSession, agent_id: str) -> None:
+async def _discard(connection: Connection, agent_id: str) -> None:
     # Few agents end a session's process when they delete it.
     for ability in ("close", "delete"):
-        if session.connection.agent_can(ability):
-            await _try(session, f"session/{ability}", {"sessionId": agent_id})
+        if connection.agent_can(ability):
+            await _try(connection, f"session/{ability}", {"sessionId": agent_id})
 
 
 async def prompt_agent(session: ProxiedSession, agent_id: str, text: str) -> None:
@@ -184,7 +189,7 @@ async def _set_up(session: ProxiedSession, fresh: str, opened: dict[str, Any]) -
     facts = session.facts
     mode = as_object(opened.get("modes")).get("currentModeId")
     if facts.mode and facts.mode != mode:
-        await _try(session, "session/set_mode", {"sessionId": fresh, "modeId": facts.mode})
+        await _try(session.connection, "session/set_mode", {"sessionId": fresh, "modeId": facts.mode})
     given = {
         as_text(option.get("id")): option.get("currentValue") for option in as_objects(opened.get("configOptions"))
     }
@@ -192,16 +197,16 @@ async def _set_up(session: ProxiedSession, fresh: str, opened: dict[str, Any]) -
         if given.get(name) != value:
             kind = {"type": "boolean"} if isinstance(value, bool) else {}
             chosen = {"sessionId": fresh, "configId": name, "value": value, **kind}
-            await _try(session, "session/set_config_option", chosen)
+            await _try(session.connection, "session/set_config_option", chosen)
 
 
 def _servers(session: ProxiedSession) -> list[Any]:
     return with_session(session.mcp_servers, session.connection.options.server, session.id)
 
 
-async def _try(session: ProxiedSession, method: str, params: dict[str, Any]) -> None:
+async def _try(connection: Connection, method: str, params: dict[str, Any]) -> None:
     """Sends the agent a request whose failure does no harm. An error is only logged."""
     try:
-        await session.connection.agent.request(method, params)
+        await connection.agent.request(method, params)
     except AgentError as error:
         _log.info("%s", error)

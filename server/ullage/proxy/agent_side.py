@@ -12,10 +12,10 @@ from ullage.api.wire import UPDATE
 from ullage.jsonrpc.envelope import ErrorResponse, Response
 from ullage.jsonrpc.rpc_errors import METHOD_NOT_FOUND, ErrorObject
 from ullage.model.json_values import as_text
-from ullage.proxy.connection import Aside, Asked
+from ullage.proxy.connection import Aside, Asked, Connection
 from ullage.proxy.opening import early_session
 from ullage.proxy.pipe.agent import Agent
-from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_params
+from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_id, with_params
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.recording import record_update
 from ullage.proxy.session import ProxiedSession
@@ -24,6 +24,7 @@ from ullage.proxy.shown_compactions import is_of_compaction
 from ullage.proxy.slash_commands import offer_commands
 from ullage.proxy.to_client import send_update
 
+_CANCEL = "$/cancel_request"
 _NOT_NOW = ErrorObject(code=METHOD_NOT_FOUND, message="The context is being compacted; use no tools.")
 
 
@@ -36,23 +37,22 @@ class _Sent(Struct, frozen=True, rename="camel"):
 _sent = msgspec.json.Decoder(_Sent)
 
 
-async def from_agent(sessions: Sessions, piece: Piece) -> None:
-    """Handles one piece of the agent's output: a line, or a piece of a long line. Returns when the client has room for
+async def from_agent(sessions: Sessions, connection: Connection, piece: Piece) -> None:
+    """Handles one piece of an agent's output: a line, or a piece of a long line. Returns when the client has room for
     more."""
-    client = sessions.connection.client
+    client = connection.client
     frame = peek(piece.data) if piece.whole else None
     if frame is None:
         client.pass_on(piece)
     elif frame.method is UNSET:
-        await _take_answer(sessions, piece, frame)
+        await _take_answer(connection, piece, frame)
     else:
-        await _take_message(sessions, piece, frame)
+        await _take_message(sessions, connection, piece, frame)
     await client.drain()
 
 
-async def _take_answer(sessions: Sessions, piece: Piece, frame: Frame) -> None:
+async def _take_answer(connection: Connection, piece: Piece, frame: Frame) -> None:
     """Handles the agent's answer to a request of the proxy or of the client."""
-    connection = sessions.connection
     if connection.agent.takes(frame):
         return
     pending = connection.pending.pop(None if frame.id is UNSET else frame.id, None)
@@ -62,22 +62,19 @@ async def _take_answer(sessions: Sessions, piece: Piece, frame: Frame) -> None:
         await pending.answered(piece, frame)
 
 
-async def _take_message(sessions: Sessions, piece: Piece, frame: Frame) -> None:
+async def _take_message(sessions: Sessions, connection: Connection, piece: Piece, frame: Frame) -> None:
     """Handles a notification or a request from the agent. Most of them contain the id of a session."""
-    connection, sent = sessions.connection, _read(frame.params)
-    session = sessions.by_agent_id(sent.session_id)
+    sent = _read(frame.params)
+    session = sessions.by_agent_id(sent.session_id, connection)
     aside = connection.asides.get(sent.session_id) or (session.own_turn if session and session.muted else None)
     if aside is not None:
         _keep_aside(connection.agent, aside, frame, sent)
         if session is not None and frame.method == UPDATE:
             session.facts.take_update(fields(sent.update))
         return
-    if frame.id is not UNSET:
-        connection.asked[frame.id] = Asked(
-            method=as_text(frame.method), session_id=sent.session_id, terminal_id=sent.terminal_id
-        )
+    piece = _shown(connection, piece, frame, sent)
     if session is None and frame.method == UPDATE:
-        if connection.hides_unknown:
+        if connection.hides_unknown or connection.number:
             return
         session = early_session(sessions, sent.session_id)
     if session is None:
@@ -90,6 +87,23 @@ async def _take_message(sessions: Sessions, piece: Piece, frame: Frame) -> None:
         if update.get("sessionUpdate") == "available_commands_update":
             # The agent's list of commands replaces the client's list, so ours must be added again.
             offer_commands(session)
+
+
+def _shown(connection: Connection, piece: Piece, frame: Frame, sent: _Sent) -> Piece:
+    """Returns a message with the id of the agent's request as the client gets it. Stores a request as `asked`."""
+    if frame.id is not UNSET:
+        shown_id = connection.shown_id(frame.id)
+        connection.asked[shown_id] = Asked(
+            method=as_text(frame.method),
+            request_id=frame.id,
+            session_id=sent.session_id,
+            terminal_id=sent.terminal_id,
+        )
+        return piece if shown_id == frame.id else Piece(with_id(piece.data, shown_id))
+    if frame.method == _CANCEL and connection.number:
+        shown_id = connection.shown_id(fields(frame.params).get("requestId"))
+        return Piece(with_params(piece.data, {"requestId": shown_id}))
+    return piece
 
 
 def _show(session: ProxiedSession, piece: Piece, update: dict[str, Any]) -> None:

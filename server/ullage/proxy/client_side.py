@@ -17,11 +17,12 @@ from ullage.proxy.offered_server import offered
 from ullage.proxy.opening import load, pending_new
 from ullage.proxy.own_methods import PREFIX as OWN_PREFIX
 from ullage.proxy.own_methods import with_own_methods
-from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_params
+from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_id, with_params
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.prompts import take_prompt
 from ullage.proxy.record.recording import record_messages
-from ullage.proxy.recovery import reopen_lost, revive
+from ullage.proxy.recovery import reopen_lost
+from ullage.proxy.reviving import revive
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.session_list import pending_list
 from ullage.proxy.sessions import Sessions
@@ -42,21 +43,22 @@ _named = msgspec.json.Decoder(_Named)
 async def from_client(sessions: Sessions, piece: Piece) -> None:
     """Handles one piece of the client's output: a line, or a piece of a long line. Returns when the agent has room for
     more."""
-    agent = sessions.connection.agent
+    connection = sessions.connection
     frame = peek(piece.data) if piece.whole else None
     if frame is None or frame.method is UNSET:
-        if frame is None or not _take_answer(sessions, frame):
-            agent.pass_on(piece)
+        if frame is None or not _take_answer(sessions, piece, frame):
+            connection.agent.pass_on(piece)
     else:
-        server = sessions.connection.options.server
+        server = connection.options.server
         if server is not None:
             piece, frame = offered(piece, frame, server)
         method = as_text(frame.method)
-        if method.startswith(OWN_PREFIX) and sessions.connection.options.own_methods:
+        if method.startswith(OWN_PREFIX) and connection.options.own_methods:
             sessions.own_methods.take(piece)
         else:
             await _HANDLERS.get(method, _other)(sessions, piece, frame)
-    await agent.drain()
+    for one in connection.agents:
+        await one.agent.drain()
 
 
 async def _list(sessions: Sessions, piece: Piece, frame: Frame) -> None:
@@ -65,23 +67,31 @@ async def _list(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     sessions.connection.agent.pass_on(piece)
 
 
-def _take_answer(sessions: Sessions, frame: Frame) -> bool:
-    """Handles the client's answer to a request of the agent: stores the output of a command that the client runs for
-    the agent. Returns whether the agent that has asked has ended, so that the answer must not be forwarded."""
-    connection, request_id = sessions.connection, None if frame.id is UNSET else frame.id
-    if request_id in connection.withdrawn:
-        connection.withdrawn.discard(request_id)
-        return True
-    asked = connection.asked.pop(request_id, None)
-    session = sessions.by_agent_id(asked.session_id) if asked else None
-    if asked and session and asked.method == _TERMINAL_OUTPUT:
-        session.show_terminal(asked.terminal_id, as_text(fields(frame.result).get("output")))
+def _take_answer(sessions: Sessions, piece: Piece, frame: Frame) -> bool:
+    """Handles the client's answer to a request of an agent: stores the output of a command that the client runs for
+    the agent, and forwards the answer to an agent that is not the first. Returns whether the answer must not be
+    forwarded to the first agent: it is for another, or the agent that has asked has ended."""
+    request_id = None if frame.id is UNSET else frame.id
+    for connection in sessions.connection.agents:
+        if request_id in connection.withdrawn:
+            connection.withdrawn.discard(request_id)
+            return True
+        asked = connection.asked.pop(request_id, None)
+        if asked is None:
+            continue
+        session = sessions.by_agent_id(asked.session_id, connection)
+        if session and asked.method == _TERMINAL_OUTPUT:
+            session.show_terminal(asked.terminal_id, as_text(fields(frame.result).get("output")))
+        if connection.number:
+            connection.agent.pass_on(Piece(with_id(piece.data, asked.request_id)))
+        return connection.number > 0
     return False
 
 
 async def _initialize(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     connection = sessions.connection
-    connection.greeting = fields(frame.params)
+    for one in connection.agents:
+        one.greeting = fields(frame.params)
     if not connection.agent.alive:
         await connection.agent.start()
     if connection.asks_for_compactions:
@@ -113,9 +123,18 @@ async def _cancel_request(sessions: Sessions, piece: Piece, frame: Frame) -> Non
     """Cancels the prompt that the notification names, if the proxy holds it, or the request of a method of Ullage's
     own. Otherwise forwards the notification."""
     request_id = fields(frame.params).get("requestId")
+    if isinstance(request_id, list | dict):
+        # Not an id, and it can't be looked up.
+        await _other(sessions, piece, frame)
+        return
     if sessions.own_methods.cancel(request_id, piece):
         return
-    if not any([session.holds.cancel(request_id) for session in sessions]):
+    if any([session.holds.cancel(request_id) for session in sessions]):
+        return
+    asked = [one for one in sessions.connection.agents if request_id in one.pending]
+    if asked and asked[0].number:
+        asked[0].agent.pass_on(piece)
+    else:
         await _other(sessions, piece, frame)
 
 
@@ -123,16 +142,17 @@ async def _other(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     """Forwards a request or notification. If the agent or the session isn't open, a request is forwarded after it has
     been opened again, and a notification is dropped."""
     session = _session_of(sessions, frame)
-    if sessions.connection.agent.alive and (session is None or session.is_open):
+    connection = session.connection if session else sessions.connection
+    if connection.agent.alive and (session is None or session.is_open):
         _pass(sessions, session, piece, frame)
     elif frame.id is not UNSET:
-        sessions.connection.spawn(_late(sessions, session, piece, frame))
+        connection.spawn(_late(sessions, session, piece, frame))
 
 
 async def _late(sessions: Sessions, session: ProxiedSession | None, piece: Piece, frame: Frame) -> None:
     """Opens the agent and the session again, then forwards the request. If that fails, answers the request with the
     error."""
-    connection = sessions.connection
+    connection = session.connection if session else sessions.connection
     try:
         await revive(connection)
         if session is not None:
@@ -144,7 +164,7 @@ async def _late(sessions: Sessions, session: ProxiedSession | None, piece: Piece
 
 
 def _pass(sessions: Sessions, session: ProxiedSession | None, piece: Piece, frame: Frame) -> None:
-    connection = sessions.connection
+    connection = session.connection if session else sessions.connection
     if frame.id is not UNSET:
         connection.pending[frame.id] = _pending(sessions, session, frame)
     connection.agent.pass_on(piece if session is None else session.mapped(piece))

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any
 
 from msgspec import Struct
@@ -22,6 +23,10 @@ from ullage.proxy.record.recorder import Recorder
 from ullage.proxy.shown_compactions import with_compactions
 
 _log = logging.getLogger(__name__)
+# Programs that start an agent which their arguments name.
+_LAUNCHERS = frozenset(
+    {"npx", "bunx", "node", "bun", "deno", "uvx", "uv", "pipx", "run", "exec", "python", "python3", "env"}
+)
 # The version of the protocol that the proxy reads.
 VERSION = 1
 
@@ -56,9 +61,11 @@ class Pending(Struct, frozen=True, kw_only=True):
 
 class Asked(Struct, frozen=True, kw_only=True):
     """A request of the agent that the client has not answered yet. `session_id` is the agent's id of the session, and
-    `terminal_id` names a terminal of the client's; each is "" if the request names none."""
+    `terminal_id` names a terminal of the client's; each is "" if the request names none. `request_id` is the agent's
+    id of the request."""
 
     method: str
+    request_id: RequestId | None = None
     session_id: str = ""
     terminal_id: str = ""
 
@@ -88,8 +95,11 @@ class Aside(Struct):
 
 
 class Connection:
-    """What the sessions of one client and one agent share.
+    """What the sessions of one client and one agent share. With several agents, each has a connection.
 
+    - `agents`: the connections of all agents of the client, in the order of the command line. The client makes the
+      handshake with the first.
+    - `number`: the agent's place in that order, from 0.
     - `pending`: the client's requests without an answer, by request id.
     - `asked`: the agent's requests without an answer of the client's, by request id.
     - `withdrawn`: the ids of requests of an agent that has ended. The client's answer to them reaches no agent: another
@@ -101,7 +111,12 @@ class Connection:
       restart of the agent.
     """
 
-    def __init__(self, client: Outlet, agent: Agent, recorder: Recorder, options: ProxyOptions) -> None:
+    def __init__(
+        self, client: Outlet, agent: Agent, recorder: Recorder, options: ProxyOptions, agents: "list[Connection]"
+    ) -> None:
+        self.agents = agents
+        self.number = len(agents)
+        agents.append(self)
         self.client = client
         self.agent = agent
         self.recorder = recorder
@@ -115,6 +130,7 @@ class Connection:
         self.greeting: dict[str, Any] = {}
         self.credentials: dict[str, Any] = {}
         self._name = ""
+        self._answered = False
         self._version: Any = VERSION
         self._abilities: dict[str, Any] = {}
         self._making = 0
@@ -143,10 +159,30 @@ class Connection:
         return self._name or self.agent.command[0]
 
     @property
+    def is_known(self) -> bool:
+        """Whether the agent has answered `initialize`."""
+        return self._answered
+
+    @property
     def only_forwards(self) -> bool:
         """Whether the agent has answered `initialize` with a version of the protocol that the proxy does not read. The
         proxy then forwards every byte of both sides, and does nothing else."""
         return self._version != VERSION
+
+    @property
+    def names(self) -> set[str]:
+        """The names by which a user may name the agent: the words of its command line, and what it calls itself."""
+        return {*self._words, self.agent_name}
+
+    @property
+    def short_name(self) -> str:
+        """What the agent calls itself, or before it has answered `initialize` the program in its command line."""
+        programs = [word for word in self._words if word not in _LAUNCHERS]
+        return self._name or next(iter([*programs, self.agent_name]))
+
+    @property
+    def _words(self) -> list[str]:
+        return [PurePath(word).stem for word in self.agent.command if not word.startswith("-") and "=" not in word]
 
     def agent_can(self, ability: str) -> bool:
         """Returns whether the agent declared a capability: `load`, or the name of one of its session capabilities
@@ -158,6 +194,7 @@ class Connection:
     def learn_agent(self, result: dict[str, Any]) -> None:
         """Stores the agent's name, capabilities and version of the protocol from its result of `initialize`. Logs a
         warning if the proxy does not read that version."""
+        self._answered = True
         self._abilities = as_object(result.get("agentCapabilities"))
         self._name = as_text(as_object(result.get("agentInfo")).get("name"))
         # Agents of before the first release leave the version out.
@@ -170,6 +207,11 @@ class Connection:
                 self._version,
                 VERSION,
             )
+
+    def shown_id(self, request_id: RequestId | None) -> RequestId | None:
+        """Returns the id under which the client gets a request of the agent. The first agent's ids are not changed;
+        those of the others might be the same."""
+        return request_id if self.number == 0 else f"ullage-agent-{self.number}-{request_id!r}"
 
     def set_aside(self, agent_id: str) -> Aside:
         """Makes the agent's session `agent_id` an aside and returns it. From then on, updates of that session are not

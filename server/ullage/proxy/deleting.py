@@ -15,7 +15,7 @@ from ullage.proxy.pipe.frames import Frame, fields, line
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.recording import record_messages
 from ullage.proxy.record.session_record import SessionRecord
-from ullage.proxy.recovery import revive
+from ullage.proxy.reviving import revive
 from ullage.proxy.sessions import Sessions
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import delete_session
@@ -64,15 +64,18 @@ def _others(workspace: Workspace | None, session_id: str) -> Sequence[str]:
 
 async def _delete_others(sessions: Sessions, session_id: str, others: Sequence[str]) -> bool:
     """Has the agent delete these sessions. Returns whether it has deleted one. An error is only logged."""
-    agent, deleted = sessions.connection.agent, False
+    deleted = False
     for other in others:
-        sessions.connection.set_aside(other)
-        try:
-            await agent.request("session/delete", {"sessionId": other})
-            deleted = True
-        except AgentError as error:
-            # Few agents keep a session in which nothing was said.
-            _log.info("Session %s of %s is not deleted: %s", other, session_id, error)
+        # The record does not say of which agent each session is, and the ids of agents differ.
+        for connection in (one for one in sessions.connection.agents if one.agent.alive):
+            connection.set_aside(other)
+            try:
+                await connection.agent.request("session/delete", {"sessionId": other})
+                deleted = True
+                break
+            except AgentError as error:
+                # Few agents keep a session in which nothing was said.
+                _log.info("Session %s of %s is not deleted: %s", other, session_id, error)
     return deleted
 
 

@@ -12,7 +12,7 @@ class AgentFacts:
     """The newest facts that the agent has reported about a session.
 
     - `window`, `occupancy`: in tokens; None until the agent reports them.
-    - `config`: the values of the config options, by option id.
+    - `config`: the values of the config options, by option id, and `options`: the options as the agent sent them.
     - `reports_usage`: the agent sends `usage_update` itself.
     - `reports_model`: the agent has named the model together with a token figure.
     - `has_commands`: the agent has sent a list of slash commands, which may be empty.
@@ -23,6 +23,7 @@ class AgentFacts:
         self.window: int | None = None
         self.mode = ""
         self.config: dict[str, Any] = {}
+        self.options: list[Any] = []
         self.commands: list[Any] = []
         self.has_commands = False
         self.occupancy: Occupancy | None = None
@@ -66,6 +67,7 @@ class AgentFacts:
     def take_config(self, result: dict[str, Any]) -> None:
         """Stores the values of the config options in an agent's result or update. If one of them is the model, stores
         it as the model, unless the agent reports the model with its figures."""
+        self.options = as_list(result.get("configOptions")) or self.options
         for option in as_objects(result.get("configOptions")):
             self.config[as_text(option.get("id"))] = option.get("currentValue")
             if option.get("category") == "model" and not self.reports_model:

@@ -31,9 +31,11 @@ from ullage.proxy.record.compactions import (
     undoable,
 )
 from ullage.proxy.record.session_record import SessionRecord
+from ullage.proxy.reviving import of_agent, revive
 from ullage.proxy.session import ProxiedSession
+from ullage.proxy.slash_commands import list_commands
 from ullage.proxy.state import State
-from ullage.proxy.to_client import send_compaction, send_text, send_usage
+from ullage.proxy.to_client import send_compaction, send_options, send_text, send_usage
 
 _log = logging.getLogger(__name__)
 # Characters of the messages since a compaction that are repeated when it is undone: a few turns.
@@ -62,7 +64,7 @@ async def hand_over(session: ProxiedSession, focus: str, trigger: EditTrigger) -
     compaction_id = record.workspace.ports.ids.new("c")
     send_compaction(session, _update(compaction_id, CompactionStatus.IN_PROGRESS))
     try:
-        summary = await _summary(session, record, focus)
+        summary = await summary_of(session, record, focus)
         edit = (await move(session, record, summary, trigger)).edit
     except UllageError as error:
         send_compaction(session, replace(_update(compaction_id, CompactionStatus.FAILED), error=str(error)))
@@ -103,8 +105,8 @@ def tell_begun_again(session: ProxiedSession, record: SessionRecord, edit: Compa
 
 
 async def undo(session: ProxiedSession) -> str:
-    """Undoes the last compaction of a held session: the conversation returns to the agent's session from before it.
-    Returns a sentence for the user about the result.
+    """Undoes the last compaction of a held session, or its last move to another agent: the conversation returns to the
+    agent's session from before it. Returns a sentence for the user about the result.
 
     Raises `NothingToUndo`, `AgentError` or `StoreUnavailable`.
     """
@@ -112,16 +114,23 @@ async def undo(session: ProxiedSession) -> str:
     found = undoable(record)
     # What the client shows, if the agent has said it.
     before = session.facts.occupancy.used if session.facts.occupancy else record.used
-    left = session.agent_id
-    await open_aside(session, found.before.session_id)
+    left, connection = session.agent_id, session.connection
+    back = await of_agent(connection, found.before.agent) if len(connection.agents) > 1 else connection
+    if back is not connection:
+        await revive(back)
+    opened = await open_aside(session, found.before.session_id, back)
     now = take_back(record, found)
-    session.moved(found.before.session_id, since_of(found.since))
-    close_aside(session, left)
+    session.moved(found.before.session_id, since_of(found.since), back)
+    close_aside(session, left, connection)
+    if back is not connection:
+        session.facts.take_opened(opened)
+        send_options(session)
+        list_commands(session)
     send_usage(session, record)
     return words.undone(before, now)
 
 
-async def _summary(session: ProxiedSession, record: SessionRecord, focus: str) -> Summary:
+async def summary_of(session: ProxiedSession, record: SessionRecord, focus: str) -> Summary:
     """Returns the agent's summary with the user's messages and Ullage's ledger. If the agent refuses, or if its text
     can't be a summary of the conversation, returns an offline summary.
 

@@ -13,12 +13,13 @@ from msgspec import UNSET, Struct
 from ullage.jsonrpc.envelope import RequestId
 from ullage.model.events import SessionCreated
 from ullage.model.json_values import as_list, as_text
-from ullage.proxy.connection import Pending
+from ullage.proxy.connection import Connection, Pending
 from ullage.proxy.pipe.frames import Frame, fields
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.recording import record_messages, record_occupancy
 from ullage.proxy.record.session_record import SessionRecord
-from ullage.proxy.recovery import reopen_recorded, revive
+from ullage.proxy.recovery import reopen_recorded
+from ullage.proxy.reviving import of_agent, revive
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.sessions import Sessions
 from ullage.proxy.slash_commands import offer_late
@@ -44,7 +45,7 @@ def early_session(sessions: Sessions, session_id: str) -> ProxiedSession | None:
     waiting = [pending for pending in sessions.connection.pending.values() if pending.method == "session/new"]
     if not waiting or not session_id or sessions.get(session_id) is not None:
         return None
-    session = _session(sessions, session_id, waiting[0].params)
+    session = _session(sessions.connection, session_id, waiting[0].params)
     sessions.put(session)
     return session
 
@@ -56,20 +57,24 @@ async def load(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     that session and answers the client. Otherwise the client's request is forwarded. Raises `AgentError` or
     `InvalidRequest` if the agent can't be started.
     """
-    connection, params, method = sessions.connection, fields(frame.params), as_text(frame.method)
+    params, method = fields(frame.params), as_text(frame.method)
     request_id = None if frame.id is UNSET else frame.id
     session_id = as_text(params.get("sessionId"))
-    workspace = await connection.recorder.opened()
+    workspace = await sessions.connection.recorder.opened()
     record = SessionRecord(workspace, session_id) if workspace else None
     keeper = record.keeper if record else None
-    if record is not None and keeper is not None and (keeper.session_id != session_id or record.has_returned):
-        session = _session(sessions, session_id, params, State.LOST)
+    connection = sessions.connection
+    if keeper is not None and len(connection.agents) > 1:
+        connection = await of_agent(connection, keeper.agent)
+    is_elsewhere = connection.number > 0 or (keeper is not None and keeper.session_id != session_id)
+    if record is not None and keeper is not None and (is_elsewhere or record.has_returned):
+        session = _session(connection, session_id, params, State.LOST)
         session.adopt(keeper)
         await _replace(sessions, session)
         connection.spawn(reopen_recorded(session, record, request_id, replays=method == _LOAD))
         return
     await revive(connection)
-    session = _session(sessions, session_id, params)
+    session = _session(connection, session_id, params)
     await _replace(sessions, session)
     answered = partial(_loaded, sessions, _Load(session, request_id, method == _LOAD))
     connection.pending[request_id] = Pending(method=method, answered=answered)
@@ -89,7 +94,7 @@ async def _made(
     session = sessions.get(session_id)
     if session is None or session.state is State.LOST:
         # A lost session may have this id, because some agents count their sessions from 1 in each process.
-        session = _session(sessions, session_id, params)
+        session = _session(parent.connection if parent else sessions.connection, session_id, params)
         await _replace(sessions, session)
     await _begin(session, result, parent.id if parent else "")
 
@@ -158,10 +163,10 @@ async def _begin(session: ProxiedSession, result: dict[str, Any], parent_id: str
 
 
 def _session(
-    sessions: Sessions, session_id: str, params: dict[str, Any], state: State = State.OPENING
+    connection: Connection, session_id: str, params: dict[str, Any], state: State = State.OPENING
 ) -> ProxiedSession:
     cwd, mcp_servers = as_text(params.get("cwd")), as_list(params.get("mcpServers"))
-    return ProxiedSession(sessions.connection, session_id, cwd, mcp_servers, state)
+    return ProxiedSession(connection, session_id, cwd, mcp_servers, state)
 
 
 async def _replace(sessions: Sessions, session: ProxiedSession) -> None:

@@ -3,12 +3,13 @@
 A prompt is held while the proxy makes room, runs a slash command or has the session opened again.
 """
 
+import logging
 from functools import partial
 from typing import Any
 
 from msgspec import UNSET, Struct
 
-from ullage.agents.acp import occupancy_of_answer
+from ullage.agents.acp import occupancy_of_answer, refusal_of
 from ullage.api.codes import error_object
 from ullage.jsonrpc.envelope import ErrorResponse, RequestId, Response
 from ullage.model import words
@@ -16,6 +17,7 @@ from ullage.model.edits import EditTrigger
 from ullage.model.errors import UllageError
 from ullage.model.json_values import as_list, as_objects, as_text
 from ullage.proxy.agent_sessions import close_aside, copy_session, prompt_agent
+from ullage.proxy.another_agent import Move, continue_in, describe, named
 from ullage.proxy.connection import Pending
 from ullage.proxy.handover import hand_over, tell_begun_again, undo
 from ullage.proxy.pipe.frames import Frame, fields, line, with_params
@@ -24,9 +26,11 @@ from ullage.proxy.record.recording import record_compaction, record_messages, re
 from ullage.proxy.record.turn import prompt_message
 from ullage.proxy.recovery import reopen_held
 from ullage.proxy.session import ProxiedSession
-from ullage.proxy.slash_commands import SlashCommand, compacting_command, is_ours, read_command
+from ullage.proxy.slash_commands import CONTINUE_IN, SlashCommand, compacting_command, is_ours, read_command
 from ullage.proxy.state import State, refusal
 from ullage.proxy.to_client import send_held_notices, send_text, send_usage
+
+_log = logging.getLogger(__name__)
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
@@ -66,6 +70,11 @@ async def _handle_held(session: ProxiedSession, prompt: Prompt) -> None:
                 await _handle_during_turn(session, prompt)
             else:
                 with session.held():
+                    command = _own_command(session, prompt)
+                    if command is not None and command.name == CONTINUE_IN:
+                        # The present agent is not needed, so a session that is lost is not opened again.
+                        await _continue_as_asked(session, prompt, command.rest)
+                        return
                     reopened = await reopen_held(session)
                     if reopened.edit is not None:
                         tell_begun_again(session, await session.record(), reopened.edit)
@@ -111,6 +120,31 @@ async def _handle_in_hold(session: ProxiedSession, prompt: Prompt) -> None:
             await _show_context(session, prompt)
 
 
+async def _continue_as_asked(session: ProxiedSession, prompt: Prompt, name: str) -> None:
+    continued = await continue_in(session, Move(to=await named(session.connection, name)))
+    _reply(session, prompt, describe(session, continued))
+
+
+async def _continue_elsewhere(session: ProxiedSession, prompt: Prompt, refusal: Piece, reason: str) -> None:
+    """Continues the conversation in the next agent that can, and sends it the prompt that the present one has refused.
+    If none can, the client gets the refusal."""
+    former = session.connection
+    async with session.holds.order:
+        for other in former.agents[former.number + 1 :]:
+            try:
+                with session.held():
+                    continued = await continue_in(session, Move(to=other, refused=True))
+                    text = f"{words.refused_by(former.agent_name, reason)}\n{describe(session, continued)}\n\n"
+                    send_text(session, text)
+                    # A compaction has archived the prompt.
+                    await _forward(session, prompt, _seeded(session, prompt), records=continued.edit is not None)
+            except UllageError as error:
+                _log.warning("The conversation does not continue in %s: %s", other.agent_name, error)
+            else:
+                return
+        session.connection.client.insert(refusal.data)
+
+
 async def _make_room(session: ProxiedSession) -> None:
     """Compacts before a prompt: by the agent's own compacting command if it has one, otherwise by a handover.
 
@@ -144,22 +178,25 @@ async def _begin_native(session: ProxiedSession, trigger: EditTrigger) -> None:
     close_aside(session, copy)
 
 
-async def _forward(session: ProxiedSession, prompt: Prompt, piece: Piece) -> None:
-    """Forwards a prompt to the agent and records it as a message. `piece` is the line to send."""
+async def _forward(session: ProxiedSession, prompt: Prompt, piece: Piece, *, records: bool = True) -> None:
+    """Forwards a prompt to the agent, and with `records` records it as a message. `piece` is the line to send."""
     connection = session.connection
     session.forwards(prompt.id)
     session.holds.leave()
-    connection.pending[prompt.id] = Pending(method="session/prompt", answered=partial(_end_turn, session, prompt.id))
+    connection.pending[prompt.id] = Pending(method="session/prompt", answered=partial(_end_turn, session, prompt))
     connection.agent.pass_on(piece)
     message = prompt_message(prompt.content)
+    if not records:
+        return
     if session.state is State.OPENING:
         session.hold_early(message)
     else:
         await record_messages(session, (message,))
 
 
-async def _end_turn(session: ProxiedSession, prompt_id: RequestId | None, piece: Piece, frame: Frame) -> None:
-    """Handles the agent's answer to a prompt, which ends the turn.
+async def _end_turn(session: ProxiedSession, prompt: Prompt, piece: Piece, frame: Frame) -> None:
+    """Handles the agent's answer to a prompt, which ends the turn. If the agent refuses the prompt for a reason that
+    another agent need not have, the conversation continues in the next one.
 
     Before the answer is forwarded, the remaining messages of the turn are recorded, and the client is sent the
     context's size if the agent doesn't report it. Nothing is recorded for a session that is not open.
@@ -170,8 +207,22 @@ async def _end_turn(session: ProxiedSession, prompt_id: RequestId | None, piece:
             await _complete(session, fields(frame.result))
     finally:
         # The client gets its answer even if an error is raised above.
-        session.answered(prompt_id)
-        session.connection.client.pass_on(piece)
+        session.answered(prompt.id)
+        reason = _refusal(session, frame)
+        if reason:
+            handling = _continue_elsewhere(session, prompt, piece, reason)
+            session.holds.add(prompt.id, handling, cancelled=partial(_answer, session, prompt, "cancelled"))
+        else:
+            session.connection.client.pass_on(piece)
+
+
+def _refusal(session: ProxiedSession, frame: Frame) -> str:
+    """Returns why the agent refuses a prompt that another agent is to answer, or "" if it does not refuse it, if there
+    is no further agent, or if the agent still works on another prompt."""
+    is_last = session.connection.number + 1 == len(session.connection.agents)
+    if is_last or session.state is not State.IDLE or not memoryview(frame.error):
+        return ""
+    return refusal_of(fields(frame.error))
 
 
 async def _complete(session: ProxiedSession, result: dict[str, Any]) -> None:

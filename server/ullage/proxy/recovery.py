@@ -19,26 +19,12 @@ from ullage.proxy.pipe.frames import line
 from ullage.proxy.record.compactions import last_block, offline_summary
 from ullage.proxy.record.recording import record_messages
 from ullage.proxy.record.session_record import SessionRecord
+from ullage.proxy.reviving import revive
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.sessions import Sessions
 from ullage.proxy.slash_commands import list_commands
 from ullage.proxy.state import State
 from ullage.proxy.to_client import send_history, send_usage
-
-
-async def revive(connection: Connection) -> None:
-    """Starts the agent if it doesn't run, and sends it the client's `initialize` and `authenticate` again.
-
-    Raises `InvalidRequest` if the program can't be started, and `AgentError` if the agent refuses a request, does not
-    answer it in time or ends.
-    """
-    async with connection.reviving:
-        if connection.agent.alive:
-            return
-        await connection.agent.start()
-        connection.learn_agent(await connection.agent.request("initialize", connection.to_agent))
-        if connection.credentials:
-            await connection.agent.request("authenticate", connection.credentials)
 
 
 class Reopened(Struct, frozen=True, kw_only=True):
@@ -109,20 +95,20 @@ async def reopen_recorded(
     send_usage(session, record)
 
 
-def agent_ended(sessions: Sessions) -> FailPending:
-    """Marks all sessions as lost, and takes the agent's open requests to the client back, after the agent's output has
-    ended.
+def agent_ended(sessions: Sessions, connection: Connection) -> FailPending:
+    """Marks all sessions of the connection as lost, and takes the agent's open requests to the client back, after the
+    agent's output has ended.
 
     Returns a function that takes the exit reason and answers, with an error, the client's requests that were pending
     when the output ended.
     """
-    connection = sessions.connection
     for request_id in connection.asked:
         taken_back = Notification(method="$/cancel_request", params={"requestId": request_id})
         connection.client.insert(line(taken_back))
     waiting = connection.agent_ended()
     for session in sessions:
-        connection.spawn(record_messages(session, session.agent_ended()))
+        if session.connection is connection:
+            connection.spawn(record_messages(session, session.agent_ended()))
 
     def fail_pending(reason: str) -> None:
         kept = "the conversation is kept, and the next prompt starts the agent again"

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
+from functools import partial
 
 from ullage.model.errors import UllageError
 from ullage.proxy.agent_side import from_agent
@@ -23,13 +24,15 @@ from ullage.system.writer import DescriptorWriter
 log = logging.getLogger(__name__)
 
 
-async def serve_proxy(command: Sequence[str], store: Store, options: ProxyOptions, stdin: int, stdout: int) -> int:
-    """Starts the agent by `command`, and serves the client on two file descriptors until the client closes its end.
-    Returns the exit status, 0.
+async def serve_proxy(
+    commands: Sequence[Sequence[str]], store: Store, options: ProxyOptions, stdin: int, stdout: int
+) -> int:
+    """Starts the first agent of those with these commands, and serves the client on two file descriptors until the
+    client closes its end. Returns the exit status, 0.
 
     Raises `InvalidRequest` if the agent can't be started.
     """
-    proxy = Proxy(command, store, options, Outlet(DescriptorWriter(stdout)))
+    proxy = Proxy(commands, store, options, Outlet(DescriptorWriter(stdout)))
     await proxy.connection.agent.start()
     await proxy.run(await open_source(stdin))
     return 0
@@ -38,14 +41,19 @@ async def serve_proxy(command: Sequence[str], store: Store, options: ProxyOption
 class Proxy:
     """Connects one client with one agent: forwards the lines of both and records the sessions.
 
-    The caller starts the agent. An error in handling one line is logged, and later lines are still forwarded.
+    With several agents, the others continue conversations of the first, and are started then. The caller starts the
+    first agent. An error in handling one line is logged, and later lines are still forwarded.
     """
 
-    def __init__(self, command: Sequence[str], store: Store, options: ProxyOptions, client: Outlet) -> None:
-        agent = Agent(command, self._from_agent, self._agent_ended)
+    def __init__(self, commands: Sequence[Sequence[str]], store: Store, options: ProxyOptions, client: Outlet) -> None:
         opens = Store(prepare=store.prepare, open=lambda: self._listened(store.open()))
         recorder = Recorder(opens, lambda reason: send_unrecorded(self.sessions, reason))
-        self.connection = Connection(client, agent, recorder, options)
+        agents: list[Connection] = []
+        for command in commands:
+            number = len(agents)
+            agent = Agent(command, partial(self._from_agent, number), partial(self._agent_ended, number))
+            Connection(client, agent, recorder, options, agents)
+        self.connection = agents[0]
         self.sessions = Sessions(self.connection)
         self._reading: asyncio.Task[None] | None = None
 
@@ -57,7 +65,8 @@ class Proxy:
             await asyncio.wait([self._reading])
         finally:
             self._reading.cancel()
-        await self.connection.agent.stop()
+        for connection in self.connection.agents:
+            await connection.agent.stop()
         for session in self.sessions:
             await record_messages(session, self.sessions.drop(session))
         await self.connection.recorder.close()
@@ -78,12 +87,12 @@ class Proxy:
         else:
             await self._guarded(from_client(self.sessions, piece))
 
-    async def _from_agent(self, piece: Piece) -> None:
-        if self.connection.only_forwards:
+    async def _from_agent(self, number: int, piece: Piece) -> None:
+        if self.connection.only_forwards and number == 0:
             self.connection.client.pass_on(piece)
             await self.connection.client.drain()
         else:
-            await self._guarded(from_agent(self.sessions, piece))
+            await self._guarded(from_agent(self.sessions, self.connection.agents[number], piece))
 
     async def _guarded(self, passing: Awaitable[None]) -> None:
         try:
@@ -94,12 +103,12 @@ class Proxy:
             # A fault of the proxy with one message must not end the conversation.
             log.exception("A message was not handled")
 
-    def _agent_ended(self) -> FailPending:
-        if self.connection.only_forwards and self._reading is not None:
+    def _agent_ended(self, number: int) -> FailPending:
+        if self.connection.only_forwards and number == 0 and self._reading is not None:
             # The proxy can neither answer the client nor start the agent again, so it ends as the agent has.
             self._reading.cancel()
             return _nothing_pending
-        return agent_ended(self.sessions)
+        return agent_ended(self.sessions, self.connection.agents[number])
 
     def _listened(self, workspace: Workspace) -> Workspace:
         workspace.bus.listen(NoticeListener(self.sessions))

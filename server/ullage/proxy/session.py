@@ -29,6 +29,7 @@ class ProxiedSession(SessionLife):
     """A proxied session. `id` is the client's session id.
 
     - `agent_id`: the agent's session id, which differs from `id` after a handover.
+    - `facts`: what the agent has reported. Each agent that has had the session has facts of its own.
     - `seed`: text to send before the next prompt, with the summary or messages of another session of the agent.
     - `rounds`: the number of answers in the current turn so far; each was a request to the model.
     - `holds`: the prompts that the proxy holds.
@@ -44,7 +45,8 @@ class ProxiedSession(SessionLife):
         self.agent_id = session_id
         self.cwd = cwd
         self.mcp_servers = mcp_servers
-        self.facts = AgentFacts()
+        self.facts: AgentFacts = AgentFacts()
+        self._facts_of: dict[int, AgentFacts] = {connection.number: self.facts}
         self.shown_compactions = ShownCompactions()
         self.seed = ""
         self.rounds = 0
@@ -70,18 +72,22 @@ class ProxiedSession(SessionLife):
         self.rounds = 0
         self.seed = ""
 
-    def moved(self, agent_id: str, seed: str) -> None:
-        """Moves the conversation to the agent's session `agent_id`. `seed` is sent before the next prompt there.
+    def moved(self, agent_id: str, seed: str, connection: Connection | None = None) -> None:
+        """Moves the conversation to the agent's session `agent_id`, or to that of the agent at another connection.
+        `seed` is sent before the next prompt there.
 
         The session that the conversation leaves becomes an aside if it is open.
         """
         left_open = self._state is State.HOLDING
         self._on(Event.MOVED)
+        if left_open and agent_id != self.agent_id:
+            self.connection.set_aside(self.agent_id)
+        if connection is not None and connection is not self.connection:
+            self.connection = connection
+            self.facts = self.facts_at(connection)
         opened = self.connection.asides.pop(agent_id, None)
         if opened is not None and opened.commands is not None:
             self.facts.take_update(opened.commands)
-        if left_open and agent_id != self.agent_id:
-            self.connection.set_aside(self.agent_id)
         self.agent_id, self.seed = agent_id, seed
         self.facts.forget_occupancy()
 
@@ -222,15 +228,20 @@ class ProxiedSession(SessionLife):
         unless 256 jobs wait already."""
         await self.connection.recorder.put(lambda workspace: job(SessionRecord(workspace, self.id)))
 
-    def attachment(self, agent_id: str) -> AgentAttached:
-        """Returns the event that records the agent's name, its session id `agent_id`, and the window in tokens, if
-        known."""
-        window = self.facts.window or self.connection.options.window
+    def facts_at(self, connection: Connection) -> AgentFacts:
+        """Returns what the agent at a connection has reported about its session of this conversation."""
+        return self._facts_of.setdefault(connection.number, AgentFacts())
+
+    def attachment(self, agent_id: str, at: Connection | None = None) -> AgentAttached:
+        """Returns the event that records the name of the agent, or of the agent at the connection `at`, its session id
+        `agent_id`, and the window in tokens, if known."""
+        connection = at or self.connection
+        facts = self.facts_at(connection)
         return AgentAttached(
-            agent=self.connection.agent_name,
+            agent=connection.agent_name,
             session_id=agent_id,
-            window=window,
-            reports=self.facts.reports_usage,
+            window=facts.window or connection.options.window,
+            reports=facts.reports_usage,
         )
 
     def adopt(self, attached: AgentAttached) -> None:

@@ -9,8 +9,9 @@ from ullage.proxy.session import ProxiedSession
 
 
 class Sessions:
-    """The proxied sessions of a connection, by the client's session id. Iterates over the sessions.
+    """The proxied sessions of a client, by the client's session id. Iterates over the sessions.
 
+    `connection` is that of the agent with which the client has made the handshake.
     `own_methods` answers the client's requests that are for Ullage and not for the agent.
     """
 
@@ -26,12 +27,16 @@ class Sessions:
         """Returns the session with this id on the client's side, or None."""
         return self._by_id.get(session_id)
 
-    def by_agent_id(self, agent_id: str) -> ProxiedSession | None:
-        """Returns the session with this id on the agent's side, or None."""
+    def by_agent_id(self, agent_id: str, connection: Connection) -> ProxiedSession | None:
+        """Returns the session with this id at the agent of a connection, or None."""
+
+        def is_it(session: ProxiedSession) -> bool:
+            return session.agent_id == agent_id and session.connection is connection
+
         session = self._by_id.get(agent_id)
-        if session is not None and session.agent_id == agent_id:
+        if session is not None and is_it(session):
             return session
-        return next((other for other in self._by_id.values() if other.agent_id == agent_id), None)
+        return next(filter(is_it, self._by_id.values()), None)
 
     def put(self, session: ProxiedSession) -> tuple[Message, ...]:
         """Adds a session. If there is one with the same client's id, closes that one and returns the remaining messages

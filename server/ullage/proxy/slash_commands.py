@@ -5,17 +5,21 @@ import asyncio
 from msgspec import Struct
 
 from ullage.agents.acp import COMPACT_COMMANDS, unlisted_compact_command
+from ullage.model.json_values import JsonObject
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.to_client import send_commands
 
 # Seconds that an agent has to send its list of commands before ours are offered alone. The agents that were measured
 # send the list within some tenths of a second.
 _COMMANDS_PATIENCE = 1.0
-_OWN = (
+_OWN: tuple[JsonObject, ...] = (
     {"name": "context", "description": "Show how full the context is"},
     {"name": "compact", "description": "Make room in the context", "input": {"hint": "what to keep above all"}},
     {"name": "undo", "description": "Take the last compaction back"},
 )
+
+
+CONTINUE_IN = "continue-in"
 
 
 class SlashCommand(Struct, frozen=True):
@@ -47,11 +51,11 @@ def compacting_command(session: ProxiedSession) -> str | None:
 
 
 def is_ours(session: ProxiedSession, command: SlashCommand) -> bool:
-    """Returns whether the proxy handles a slash command: `/compact`, and `/context` and `/undo` unless the agent has a
+    """Returns whether the proxy handles a slash command: `/compact`, and the others of its own unless the agent has a
     command of that name."""
     if command.name == "compact":
         return True
-    return any(own["name"] == command.name for own in _OWN) and command.name not in session.facts.command_names
+    return any(own["name"] == command.name for own in _own(session)) and command.name not in session.facts.command_names
 
 
 def offer_commands(session: ProxiedSession) -> None:
@@ -59,7 +63,7 @@ def offer_commands(session: ProxiedSession) -> None:
 
     Sends nothing if the agent lacks none of them.
     """
-    if any(own["name"] not in session.facts.command_names for own in _OWN):
+    if any(own["name"] not in session.facts.command_names for own in _own(session)):
         _list(session)
 
 
@@ -81,5 +85,16 @@ async def offer_late(session: ProxiedSession) -> None:
 
 
 def _list(session: ProxiedSession) -> None:
-    added = [own for own in _OWN if own["name"] not in session.facts.command_names]
+    added = [own for own in _own(session) if own["name"] not in session.facts.command_names]
     send_commands(session, [*session.facts.commands, *added])
+
+
+def _own(session: ProxiedSession) -> list[JsonObject]:
+    others = [one for one in session.connection.agents if one is not session.connection]
+    hint = " or ".join(one.short_name for one in others)
+    continues: JsonObject = {
+        "name": CONTINUE_IN,
+        "description": "Continue this conversation in another agent",
+        "input": {"hint": hint},
+    }
+    return [*_OWN, *([continues] if others else [])]

@@ -48,6 +48,13 @@ def send_commands(session: ProxiedSession, commands: list[Any]) -> None:
     send_update(session, update)
 
 
+def send_options(session: ProxiedSession) -> None:
+    """Sends the client the config options of the agent that the conversation has moved to, if it has any."""
+    if session.facts.options:
+        options = {"sessionUpdate": "config_option_update", "configOptions": session.facts.options, "_meta": _MARK}
+        send_update(session, options)
+
+
 def send_notice(session: ProxiedSession, notice: Notice) -> None:
     """Sends the client a notice for the user.
 

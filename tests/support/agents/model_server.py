@@ -44,6 +44,8 @@ class ModelServer:
         self.summary = SUMMARY
         self.scripted: dict[str, Part] = {}
         self.inflated = 0
+        # A status and a body by which requests for answers are refused.
+        self.refusal: tuple[int, Json] | None = None
         self.until_summary = False
         self.summary_words: tuple[str, ...] = _SUMMARY_WORDS
         self.free = asyncio.Event()
@@ -116,6 +118,10 @@ class ModelServer:
         items = wire.items(exchange.body)
         reply = self._reply(exchange.body, items)
         await self.free.wait()
+        if self.refusal is not None:
+            # For the agents' HTTP libraries, which would ask again and again.
+            await exchange.answer(*self.refusal, headers={"x-should-retry": "false"})
+            return
         prompt = count_items(items) + self.inflated
         account = Account(prompt=prompt, cached=0, output=20)
         if not exchange.body.get("stream"):

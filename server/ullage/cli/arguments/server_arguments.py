@@ -28,7 +28,10 @@ def _acp(parser: ArgumentParser) -> None:
     parser.add_argument("--settings", metavar="JSON|FILE", help="settings, as editors send them: JSON, or its file")
     parser.add_argument("--model", metavar="NAME", help="the model of sessions that name none")
     parser.add_argument(
-        "agent", nargs="*", metavar="AGENT", help="behind `--`: an agent's command line, to be its proxy"
+        "agent",
+        nargs="*",
+        metavar="AGENT",
+        help="behind `--`: an agent's command line, to be its proxy; and behind `--then` each, further agents",
     )
     parser.add_argument(
         "--window", type=number, metavar="TOKENS", help="the window of an agent that does not tell its own"

@@ -4,6 +4,7 @@ import gc
 import json
 import os
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -11,6 +12,9 @@ from msgspec.structs import replace
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.json_values import JsonObject
 from ullage.model.settings import Settings
+
+# Separates the command lines of several agents.
+_THEN = "--then"
 
 
 def run(args: Namespace) -> int:
@@ -43,7 +47,7 @@ def _serve_proxy(args: Namespace, settings: Settings) -> int:
         asks_for_compactions=not args.no_mcp,
         own_methods=not args.no_mcp,
     )
-    return serve_acp_proxy(args.agent, args.store, settings, options)
+    return serve_acp_proxy(_commands(args.agent), args.store, settings, options)
 
 
 def _server(store: Path | None) -> JsonObject:
@@ -60,6 +64,19 @@ def _server(store: Path | None) -> JsonObject:
         "args": arguments,
         "env": [{"name": name, "value": os.environ[name]} for name in needed],
     }
+
+
+def _commands(line: Sequence[str]) -> list[list[str]]:
+    """Returns the agents' command lines, which `--then` separates. Raises `InputError` if one of them is empty."""
+    commands: list[list[str]] = [[]]
+    for word in line:
+        if word == _THEN:
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    if not all(commands):
+        raise InputError(f"an agent's command line is missing before or after {_THEN}")
+    return commands
 
 
 def _go() -> None:

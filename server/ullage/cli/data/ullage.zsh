@@ -66,7 +66,7 @@ _shtab_ullage_acp_options=(
   "--store[the session store\'s file\; \`doctor\` names the usual one]:PATH:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  "(*)::behind \`--\`\: an agent\'s command line, to be its proxy:"
+  "(*)::behind \`--\`\: an agent\'s command line, to be its proxy\; and behind \`--then\` each, further agents:"
 )
 
 # guard to ensure default positional specs are added only once per session

@@ -52,6 +52,14 @@ def with_params(line: bytes, changes: dict[str, Any]) -> bytes:
     return msgspec.json.encode(whole) + b"\n"
 
 
+def with_id(line: bytes, request_id: RequestId | None) -> bytes:
+    """Returns the line, which must be an object, with this id. All other values keep their bytes. The result ends with
+    a line feed."""
+    whole = _raw_fields.decode(line)
+    whole["id"] = Raw(encode_json(request_id))
+    return msgspec.json.encode(whole) + b"\n"
+
+
 def with_result(line: bytes, changes: dict[str, Raw]) -> bytes:
     """Returns the line, which must have an object as result, with the fields in `changes` replaced. All other values
     keep their bytes. The line ends with a line feed."""

@@ -1,5 +1,7 @@
 """Records compactions of an agent's context, and finds the agent's session to which an undo returns."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -27,10 +29,10 @@ _SUMMARY_SHARE = 0.15
 
 
 class Undoable(Struct, frozen=True, kw_only=True):
-    """A compaction that can be undone: the last one in force, the agent's session from before it, and the messages
-    recorded after it."""
+    """What can be undone: the last compaction in force, or the conversation's move to another agent without one (`edit`
+    is then None), the agent's session from before it, and the messages recorded after it."""
 
-    edit: CompactionEdit
+    edit: CompactionEdit | None
     before: AgentAttached
     since: tuple[Message, ...]
 
@@ -106,12 +108,15 @@ def last_block(record: SessionRecord) -> CompactionBlock | None:
 
 
 def undoable(record: SessionRecord) -> Undoable:
-    """Returns the compaction that an undo would undo: the last one in force.
+    """Returns what an undo would undo: the last compaction in force, or a later move to another agent.
 
-    Raises `NothingToUndo` if no compaction is in force, or if the agent has no session from before it.
+    Raises `NothingToUndo` if there is neither, or if the agent has no session from before it.
     """
     records = record.workspace.ports.store.read(record.id)
     in_force = compaction_edits(records)
+    move = _last_move(records, in_force)
+    if move is not None:
+        return move
     if not in_force:
         raise NothingToUndo("no compaction of this session is in force")
     edit = in_force[-1]
@@ -123,11 +128,47 @@ def undoable(record: SessionRecord) -> Undoable:
 
 
 def take_back(record: SessionRecord, found: Undoable) -> int:
-    """Records that the compaction is undone and that the conversation returns to the agent's session from before it.
-    Returns the tokens in the context afterwards."""
+    """Records that the compaction, if there is one, is undone and that the conversation returns to the agent's session
+    from before it. Returns the tokens in the context afterwards."""
     conversation, now = record.conversation, record.workspace.ports.clock.now()
-    conversation.record(EditReverted(edit_id=found.edit.id, timestamp=now), found.before)
+    reverted = (EditReverted(edit_id=found.edit.id, timestamp=now),) if found.edit else ()
+    conversation.record(*reverted, found.before)
     return conversation.used
+
+
+def _last_move(records: tuple[Record, ...], in_force: Sequence[CompactionEdit]) -> Undoable | None:
+    """Returns the conversation's last move to another agent that was not undone, or None if there is none, or if a
+    compaction in force was made at it or after it."""
+    # The agents' sessions on the way to the one in use, with the places of their records. A session that comes again
+    # ends those after it.
+    way: list[tuple[int, AgentAttached]] = []
+    edited = {edit.id for edit in in_force}
+    last_edit = -1
+    for record in records:
+        match record.event:
+            case AgentAttached() as attached:
+                known = [_place(one) for _, one in way]
+                if _place(attached) in known:
+                    del way[known.index(_place(attached)) + 1 :]
+                else:
+                    way.append((record.position, attached))
+            case ContextEdited(edit=edit) if edit.id in edited:
+                last_edit = record.position
+            case _:
+                pass
+    if len(way) < 2 or way[-1][1].agent == way[-2][1].agent:
+        return None
+    moved = way[-1][0]
+    # A compaction with which a conversation moves is recorded directly before the move.
+    if last_edit >= moved - 1:
+        return None
+    later = [record.event for record in records if record.position > moved]
+    since = tuple(event.message for event in later if isinstance(event, MessageAppended))
+    return Undoable(edit=None, before=way[-2][1], since=since)
+
+
+def _place(attached: AgentAttached) -> tuple[str, str]:
+    return attached.agent, attached.session_id
 
 
 def _around(

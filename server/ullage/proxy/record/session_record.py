@@ -63,11 +63,14 @@ class SessionRecord:
 
     @property
     def has_returned(self) -> bool:
-        """Whether a compaction was undone, so that the agent's own history may differ from the transcript. False if the
-        session is not in the store."""
-        if not self.exists:
+        """Whether a compaction was undone, or another agent has had the session, so that the agent's own history may
+        differ from the transcript. False if the session is not in the store."""
+        keeper = self.keeper
+        if keeper is None:
             return False
-        return any(isinstance(record.event, EditReverted) for record in self.workspace.ports.store.read(self.id))
+        events = [record.event for record in self.workspace.ports.store.read(self.id)]
+        others = any(isinstance(event, AgentAttached) and event.agent != keeper.agent for event in events)
+        return others or any(isinstance(event, EditReverted) for event in events)
 
     def is_full(self, at_least: float, reported: int | None) -> bool:
         """Returns whether the context has reached the compaction threshold and also has at least `at_least` tokens.
