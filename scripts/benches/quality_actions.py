@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from ullage.agents.inserted import is_typed
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 
@@ -33,7 +34,8 @@ _WRITES = re.compile(r"(?:^|[;&|] *)(?:sed -i|tee |cp |mv |rm |apply_patch|git a
 _EXIT = re.compile(r"(?:exit(?:ed with)?(?: code)?|returncode|exit_code|return code)\"?\W{1,4}(\d+)", re.IGNORECASE)
 _FAILED = re.compile(
     r"^(?:FAILED?\b|--- FAIL|error(?:\[\w+\])?:|fatal:|panic:|Traceback \(|npm ERR!|\*\* \()|\bERROR\b.*\bfailed\b"
-    r"|[1-9]\d* (?:failed|failures?|errors?)\b|tests? failed|command not found|No such file or directory",
+    r"|[1-9]\d* (?:failed|failures?|errors?)\b|tests? failed|command not found|No such file or directory"
+    r"|timed out and has been killed",
     re.MULTILINE,
 )
 _PASSED = re.compile(
@@ -97,7 +99,9 @@ def _actions(messages: Sequence[Message], results: Mapping[str, ToolResultBlock]
         for call in calls:
             yield _action(index, call, results.get(call.id))
         after = messages[index + 1] if index + 1 < len(messages) else None
-        if not calls and after and after.role is Role.USER and (fenced := _FENCED.findall(message.text)):
+        # A message whose commands were refused is followed by the program's complaint.
+        ran = after and after.role is Role.USER and is_typed(after.text)
+        if not calls and after and ran and (fenced := _FENCED.findall(message.text)):
             command = fenced[-1].strip()
             yield Action(
                 index=index, kind=Kind.RUN, target=command, text=command, passed=_outcome(command, after.text, False)

@@ -15,6 +15,12 @@ from ullage.model.standing_instructions import INSTRUCTION_FILES
 
 # Characters. A longer text in tags is not recognised; the bound keeps the search fast on large messages.
 _LONGEST = 20_000
+# What programs that run an agent without a user answer in the user's place: mini-swe-agent if a message has not exactly
+# one command, and trae-agent if it has no call.
+_BY_HARNESS = (
+    r"Please always provide EXACTLY ONE action in triple backticks",
+    r"Please continue with the next step, or if the task is complete or you need clarification, use the ",
+)
 
 
 class _Patterns(Struct, frozen=True, kw_only=True):
@@ -33,7 +39,7 @@ def _patterns() -> _Patterns:
 
     known = tuple(agent.inserted for agent in AGENTS)
     file_names = (re.escape(path.rsplit("/", 1)[-1]) for path in INSTRUCTION_FILES)
-    not_typed = "|".join(pattern for one in known for pattern in one.not_typed)
+    not_typed = "|".join([*(pattern for one in known for pattern in one.not_typed), *_BY_HARNESS])
     tags = "|".join(tag for one in known for tag in (*one.tags, *one.instruction_tags, *one.reminder_tags))
     instruction_tags = "|".join(tag for one in known for tag in one.instruction_tags)
     reminder_tags = "|".join(tag for one in known for tag in one.reminder_tags)

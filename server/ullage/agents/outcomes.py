@@ -38,14 +38,15 @@ _FRAME = re.compile(r"\s*(?:<|Exit code \d+\s*$|Error\s*$|Command exited with co
 # Lines with which a command ends only if it failed. They show it where a filter hides the exit code.
 _BROKE = re.compile(
     r"^(?:Traceback \(most recent call last\)|error: could not compile |make(?:\[\d+\])?: \*\*\* "
-    r"|npm (?:ERR!|error) code "
+    r"|npm (?:ERR!|error) code |The last command .{1,200} timed out\b"
     r"|\*\* \((?:\w+\.)*(?:CompileError|SyntaxError|TokenMissingError|Mix)\)|.{1,200}: error TS\d+: )",
     re.MULTILINE,
 )
 _ERROR_LINE = re.compile(
     r"^[ >|E]{0,6}((?:[\w.]*(?:Error|Exception|Interrupt)\b(?::| \().*)|(?:(?:fatal|error|ERROR|panic|panicked)\b.*)"
-    r"|(?:\*\* \(.*\).*)|(?:.*(?:[Nn]o such file or directory|command not found|Permission denied|cannot find|"
-    r"[Cc]ould not|SyntaxError).*))$",
+    r"|(?:The last command .* timed out\b.*)|(?:\*\* \(.*\).*)"
+    r"|(?:.*(?:[Nn]o such file or directory|command not found|Permission denied|cannot find|[Cc]ould not|SyntaxError)"
+    r".*))$",
     re.MULTILINE,
 )
 # What agents return for a command that the user or a rule did not let run.

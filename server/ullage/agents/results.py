@@ -17,7 +17,7 @@ from ullage.model.message import Message, Role
 FENCED = canonical_name(Action.RUN)
 FENCE = re.compile(r"```[\w-]{0,20}[ \t]*\n(.*?)(?:\n```|$(?![\s\S]))", re.DOTALL)
 _OBSERVATION = re.compile(
-    r"\s*(?:<returncode>|<output>|OBSERVATION|EXECUTION RESULT|Observation:)"
+    r"\s*(?:<returncode>|<output>|OBSERVATION|EXECUTION RESULT|Observation:|The last command <command>)"
     r"|.*\((?:Open file|Current directory):|.*bash-\$\s*$",
     re.DOTALL,
 )
@@ -98,7 +98,12 @@ def fenced_command(messages: Sequence[Message], position: int) -> str:
     if message.role is not Role.ASSISTANT or position + 1 >= len(messages):
         return ""
     following = messages[position + 1]
-    if following.role is not Role.USER or not _OBSERVATION.match(following.text[:400] + "\n" + following.text[-200:]):
+    if following.role is not Role.USER or not is_output(following.text):
         return ""
     fences = list(FENCE.finditer(message.text[-20_000:].rstrip()))
     return fences[-1][1].strip() if fences and message.text.rstrip().endswith("```") else ""
+
+
+def is_output(text: str) -> bool:
+    """Returns whether a text looks like the output of a command in a fenced code block."""
+    return _OBSERVATION.match(text[:400] + "\n" + text[-200:]) is not None

@@ -20,6 +20,8 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
         " [Request interrupted by user]",
         "<bash-stdout>x</bash-stdout>",
         "Base directory for this skill: /skills/review\n\n# Review",
+        "Please always provide EXACTLY ONE action in triple backticks, found 2 actions.",
+        "Please continue with the next step, or if the task is complete or you need clarification, use the 'x' tool.",
     ],
 )
 def test_an_agents_own_lines_are_not_typed(text: str) -> None:

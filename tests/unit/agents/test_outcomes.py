@@ -15,6 +15,12 @@ from ullage.model.artifacts import Outcome
         ("<returncode>1</returncode>\nmake: *** Error 1\nfatal: no rule", None, Outcome.FAILED, "fatal: no rule"),
         ("Process exited with code 0", None, Outcome.PASSED, ""),
         ("Traceback (most recent call last)\nValueError: x", None, Outcome.FAILED, "ValueError: x"),
+        (
+            "The last command <command>make x</command> timed out and has been killed.\nPlease try another command.",
+            None,
+            Outcome.FAILED,
+            "The last command <command>make x</command> timed out and has been killed.",
+        ),
         ("some text", None, Outcome.UNKNOWN, ""),
         ("some text", True, Outcome.FAILED, "some text"),
         ("some text", False, Outcome.PASSED, ""),

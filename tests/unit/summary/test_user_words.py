@@ -41,10 +41,22 @@ def test_the_task_is_the_newest_request_that_asks_for_work() -> None:
     first, second = user("Port the spool."), user("Now write the tests.")
     assert task(first, agent("Done."), second) == "Now write the tests."
     assert task(first, agent("Shall I go on?"), user("yes, go ahead")) == "Port the spool."
+    assert task(first, agent("It still compiles."), user("check again")) == "Port the spool."
     assert task(first, agent("Done."), user("What did we do with the locks?")) == (
         "Port the spool. | What did we do with the locks?"
     )
     assert task(first, agent("Done."), user("Can you document it?")) == "Can you document it?"
+
+
+def test_what_a_harness_answers_in_the_users_place_is_no_task() -> None:
+    complaint = user("Please always provide EXACTLY ONE action in triple backticks, found 2 actions.")
+    killed = user("The last command <command>make</command> timed out and has been killed.")
+    run = agent("It builds.\n\n```bash\nmake\n```")
+    assert task(user("Fix the build."), agent("Two."), complaint, run, killed) == "Fix the build."
+
+
+def test_the_output_of_a_command_that_is_not_among_the_messages_is_no_request() -> None:
+    assert digest(user("<returncode>0</returncode>\n<output>\nspool.py\n</output>")).requests == ()
 
 
 def test_a_lone_question_is_the_task_and_without_a_request_there_is_none() -> None:

@@ -16,7 +16,8 @@ from ullage.summary.tuning import CHARACTERS_PER_TOKEN
 # Words with which a user agrees or lets the agent continue, and which ask for nothing by themselves.
 _AGREES = re.compile(
     r"\W*(?:y|yes|yep|yeah|ok|okay|sure|go|go on|go ahead|continue|proceed|keep going|thanks?|thank you|great|perfect"
-    r"|good|nice|cool|do it|do that|please|please (?:do|continue|proceed|go on)|carry on|lgtm|all|both|done)\W*",
+    r"|good|nice|cool|do it|do that|please|please (?:do|continue|proceed|go on)|carry on|lgtm|all|both|done|retry"
+    r"|(?:please )?(?:check|try|run|look)(?: it| that| them)? again)\W*",
     re.IGNORECASE,
 )
 # A question that asks for work.

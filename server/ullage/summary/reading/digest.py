@@ -10,7 +10,7 @@ from ullage.agents.calls import ToolCall, tool_calls, touches_of
 from ullage.agents.calls_begun import Begun, begun_in
 from ullage.agents.inserted import is_summary, is_typed, without_inserted
 from ullage.agents.outcomes import goes_on, said_in_refusal, was_refused
-from ullage.agents.results import fenced_command
+from ullage.agents.results import fenced_command, is_output
 from ullage.agents.shell import Touch, without_cd
 from ullage.agents.shell_purpose import Purpose
 from ullage.agents.tools import (
@@ -196,7 +196,11 @@ def _bounded(text: str) -> str:
 
 
 def _is_output(messages: Sequence[Message], position: int) -> bool:
-    return position > 0 and bool(fenced_command(messages, position - 1))
+    """Returns whether a message is the output of a command in the agent's text. The command of the first message may
+    be in a message that is not among these."""
+    if not position:
+        return is_output(messages[0].text)
+    return bool(fenced_command(messages, position - 1))
 
 
 def _spoken(messages: Iterable[Message], indices: Sequence[int], reader: Reader) -> Iterator[Excerpt]:
