@@ -154,3 +154,32 @@ def test_the_state_has_sub_agents_issues_and_what_still_runs() -> None:
         "Sub-agent completed: Review it; it said: The lock is never released by the writer.",
         "Still running, command (b9): npm run dev",
     ]
+
+
+def edit(path: str, said: str, *, is_error: bool, call_id: str) -> tuple[Message, Message]:
+    change = {"file_path": path, "old_string": "a", "new_string": "b"}
+    return call("Edit", change, said, is_error=is_error, call_id=call_id)
+
+
+def test_the_state_names_a_file_that_could_not_be_changed() -> None:
+    lost = "Error: `a` was not found.\nRead the file."
+    first = edit("/app/run.py", lost, is_error=True, call_id="a")
+    second = edit("/app/run.py", lost, is_error=True, call_id="b")
+    told = [text for text in texts(list(state_of(digest(*first, *second)))) if "/app/run.py failed" in text]
+    assert told == ["2 changes of /app/run.py failed since #1, and none has worked: Error: 'a' was not found."]
+
+
+def test_a_file_whose_change_worked_at_last_or_failed_once_is_not_called_unchanged() -> None:
+    lost = edit("/app/run.py", "not found", is_error=True, call_id="a")
+    again = edit("/app/run.py", "not found", is_error=True, call_id="b")
+    worked = edit("/app/run.py", "ok", is_error=False, call_id="c")
+    for found in (digest(*lost, *again, *worked), digest(*worked, *lost)):
+        assert "failed since" not in " ".join(texts(list(state_of(found))))
+    after = replace(digest(*lost, *again), after=digest(*worked))
+    assert "failed since" not in " ".join(texts(list(state_of(after))))
+
+
+def test_changes_that_the_user_refused_did_not_fail() -> None:
+    said = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    refused = [edit("/app/run.py", said, is_error=True, call_id=name) for name in ("a", "b")]
+    assert "failed since" not in " ".join(texts(list(state_of(digest(*refused[0], *refused[1])))))

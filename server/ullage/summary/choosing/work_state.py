@@ -13,6 +13,7 @@ from ullage.agents.shell_git import Commit, branch_after, commits_in
 from ullage.agents.shell_issues import issue_changes
 from ullage.model.artifacts import FileAction, Outcome
 from ullage.redaction.clean import clean
+from ullage.summary.choosing.failed_changes import failed_changes
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.choosing.mends import Changes, failures_of
 from ullage.summary.choosing.passages import FEWEST_LINES
@@ -62,11 +63,12 @@ def plan_of(digest: Digest) -> list[Item]:
 
 def state_of(digest: Digest) -> Iterator[Item]:
     """Yields items for the branch and the last commit, the commits before it, the last test run, the last run of other
-    checks, what was changed after the last commit and the last test run, sub-agents, and commands that still run in the
-    background, as far as there are any; and the last call, unless messages that stay in the context have a later
-    one."""
+    checks, what was changed after the last commit and the last test run, files that could not be changed, sub-agents,
+    and commands that still run in the background, as far as there are any; and the last call, unless messages that stay
+    in the context have a later one."""
     changes = Changes(digest)
-    told = [*_committed(digest, changes), *_checked(digest, changes), *_issues(digest), *_begun(digest)]
+    told = [*_committed(digest, changes), *_checked(digest, changes), *failed_changes(digest), *_issues(digest)]
+    told += _begun(digest)
     yield from told
     last = _last_call(digest)
     if last and all(item.index != last.index for item in told):
