@@ -1,6 +1,7 @@
 """The plan: which list it is, and what is done, in hand and left."""
 
 import pytest
+from msgspec.structs import replace
 
 from support.conversations import agent, bash, call, places, user
 from ullage.model.message import Message
@@ -64,3 +65,13 @@ def test_other_lists_are_no_plans(text: str) -> None:
 
 def test_nested_entries_are_left_out() -> None:
     assert read_plan("Next steps:\n- Add a\n    - to one\n- Fix b\n") == ("Add a", "Fix b")
+
+
+def test_a_list_in_the_messages_that_stay_is_newer() -> None:
+    def todos(status: str) -> tuple[Message, ...]:
+        return call("TodoWrite", {"todos": [{"content": "Recompile", "status": status}]}, "ok", call_id=status)
+
+    older, newer = todos("in_progress"), todos("completed")
+    found = read_messages(older, places(older), Reader())
+    after = read_messages(newer, places(newer, start=len(older)), Reader())
+    assert [item.text for item in plan_of(replace(found, after=after))] == ["done: Recompile"]

@@ -48,6 +48,10 @@ def test_a_failed_edit_has_not_changed_anything() -> None:
         ("Let me commit these changes.", "git commit -m one", True),
         ("Let me commit these changes.", "git status", False),
         ("Let me look at the config file first.", "cat config.toml", True),
+        ("Let me verify the git status once more.", "git status", True),
+        ("Let me create a branch off origin/main.", "git checkout -b fix origin/main", True),
+        ("Let me create a branch off origin/main.", "git fetch origin main", False),
+        ("Now let me open the pull request. I'll create the PR as a draft.", "gh pr create --draft", True),
     ],
 )
 def test_a_promised_run_is_done_by_such_a_command(said: str, command: str, done: bool) -> None:
@@ -80,3 +84,10 @@ def test_changes_after_the_last_test_run_are_tested_next() -> None:
     assert steps(*run, *call("Edit", EDIT)) == [
         "Run `pytest -q` again: 1 file changed since, the last of them src/a.py"
     ]
+
+
+def test_what_was_promised_earlier_is_not_next_to_a_promise_that_stays_in_the_context() -> None:
+    said = agent("Now let me add `retries` to `src/b.py`:")
+    look = call("Read", {"file_path": "src/b.py"}, "x")
+    assert len(steps(said, after=look)) == 1
+    assert steps(said, after=(*look, agent("Now let me rename `load_config` everywhere."))) == []

@@ -68,19 +68,29 @@ _SHARE = 0.6
 
 def plan_entries(digest: Digest) -> list[Entry]:
     """Returns the entries of the newest plan: a to-do tool's list, a checklist in Markdown, or a list in the agent's
-    prose. Entries of a list in prose are done if a later call did them. Empty if there is no plan."""
+    prose. A plan in messages after the digest's, which stay in the context, is newer. Entries of a list in prose are
+    done if a later call did them. Empty if there is no plan."""
+    after = digest.after
+    index, entries = _listed(after) if after else (-1, [])
+    if not entries:
+        index, entries = _listed(digest)
+    said_at, said = ((after and after.plans) or digest.plans or [(-1, ())])[-1]
+    if said and said_at > index and not _is_overtaken(digest, said_at):
+        return _from_prose(digest, said_at, said)
+    found = [Entry(status=status, text=text, index=index) for status, text in entries]
+    return _since(digest, found) if _is_overtaken(digest, index) else found
+
+
+def _listed(digest: Digest) -> tuple[int, list[tuple[Status, str]]]:
+    """Returns the index of the message with the newest list of a to-do tool or checklist in Markdown, and the list as
+    pairs of status and text. Returns -1 and an empty list if there is none."""
     index, entries = _checklist(digest)
     for call in reversed(digest.calls):
         if call.index < index:
             break
         if todos := _todos(call):
-            index, entries = call.index, todos
-            break
-    said_at, said = digest.plans[-1] if digest.plans else (-1, ())
-    if said and said_at > index and not _is_overtaken(digest, said_at):
-        return _from_prose(digest, said_at, said)
-    found = [Entry(status=status, text=text, index=index) for status, text in entries]
-    return _since(digest, found) if _is_overtaken(digest, index) else found
+            return call.index, todos
+    return index, entries
 
 
 def _is_overtaken(digest: Digest, index: int) -> bool:

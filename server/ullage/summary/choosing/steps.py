@@ -27,7 +27,7 @@ _VERBS = {
     Kind.COMMIT: ("commit", "push"),
     Kind.TEST: ("test", "retest"),
     Kind.RUN: (
-        *("run", "rerun", "re-run", "verify", "build", "rebuild", "compile", "lint", "format", "install", "execute"),
+        *("run", "rerun", "re-run", "build", "rebuild", "compile", "lint", "format", "install", "execute"),
         *("start", "restart", "deploy", "benchmark", "validate", "launch", "reproduce", "measure", "try", "close"),
     ),
     Kind.CHANGE: (
@@ -64,7 +64,7 @@ _VERBS = {
     Kind.LOOK: (
         *("read", "look", "see", "check", "examine", "explore", "search", "find", "review", "inspect", "view"),
         *("understand", "investigate", "analyze", "analyse", "compare", "think", "grep", "list", "trace", "debug"),
-        *("identify", "determine", "figure", "explain", "summarize", "start by", "wait"),
+        *("identify", "determine", "figure", "explain", "summarize", "start by", "wait", "verify"),
     ),
 }
 # "Let me start with each one" names no step.
@@ -89,12 +89,20 @@ _POINTS = re.compile(
 )
 # "Let me check" names no step.
 _FEWEST_WORDS = 4
+# What is made by a command and not in a file.
+_MADE = (
+    (re.compile(r"\bbranch\b"), re.compile(r"\bgit (?:checkout -[bB]|switch -[cC]|branch|worktree add)\b")),
+    (re.compile(r"\b(?:PR|pull request)\b"), re.compile(r"\bgh pr create\b")),
+)
 
 
 def open_steps(digest: Digest) -> list[tuple[str, int]]:
     """Returns the steps that the agent promised in its newest archived messages and that no later call has done, as
-    pairs of text and message index, the oldest first. A step promised before a later request of the user is
-    dropped."""
+    pairs of text and message index, the oldest first. A step promised before a later request of the user is dropped,
+    and so is every step if the messages that stay in the context promise a later one."""
+    later_said = digest.after.excerpts if digest.after else ()
+    if any(True for piece in later_said if piece.source is Source.AGENT for _ in _promised(piece)):
+        return []
     said = [piece for piece in digest.excerpts if piece.source is Source.AGENT]
     since = _last_request(digest)
     newest = sorted({piece.index for piece in said if piece.index > since})[-_NEWEST:]
@@ -176,11 +184,18 @@ class _Later:
         kind, names = kind_of(text), find_anchors(text)
         match kind:
             case Kind.CHANGE:
-                return changed([pair for pair in self._touches if pair[0].index >= index], names)
+                return self._made(text, index) or changed(
+                    [pair for pair in self._touches if pair[0].index >= index], names
+                )
             case Kind.RUN | Kind.TEST | Kind.COMMIT:
                 return ran([run for run in self._runs if run.index >= index], kind)
             case _:
                 return any(call.index >= index for call in self._calls)
+
+    def _made(self, text: str, index: int) -> bool:
+        """Returns whether a command made the branch or the pull request that a step names."""
+        commands = [command for named, command in _MADE if named.search(text)]
+        return any(command.search(run.command) for command in commands for run in self._runs if run.index >= index)
 
 
 def changed(touches: Sequence[tuple[ToolCall, tuple[Touch, ...]]], names: Sequence[str]) -> bool:
