@@ -2,7 +2,8 @@
 
 1. `write` makes the texts, in an order that does not show whose they are: Ullage's context after a compaction and, at
    recorded compactions, the agent's own summary of the same size. Twenty places (`--places`): all recorded compactions
-   first, then three quarters through the longest other sessions, at 4,000 tokens.
+   first, then three quarters through the longest other sessions, at 4,000 tokens. For more texts of the same sessions,
+   `--share 0.45` takes other places: that share of the tokens of each session, and no recorded compaction.
 2. The reader reads `texts/NN.md` alone, from top to bottom, and answers the five questions in `answers.csv`. "The text
    does not say" is an answer.
 3. A judge, who may be the same person after all answers are written, compares each answer with `truth/NN.md`: what the
@@ -27,6 +28,7 @@ from msgspec import Struct
 
 from benches.__main__ import show
 from benches.quality import OURS, THEIRS
+from benches.quality_probe import text_of
 from benches.quality_reading_truth import write_truth
 from benches.quality_sessions import COUNTER, Recorded, fit_once, read_recorded
 from benches.report import Report, at_least
@@ -65,28 +67,30 @@ class Key(Struct, frozen=True, kw_only=True):
     at: int
 
 
-def choose_places(recorded: Sequence[Recorded], count: int) -> list[Place]:
-    """Returns up to `count` places: recorded compactions, then one in each of the longest other sessions."""
+def choose_places(recorded: Sequence[Recorded], count: int, share: float | None = None) -> list[Place]:
+    """Returns up to `count` places: recorded compactions, then one in each of the longest other sessions. With a share,
+    returns one in each of the longest sessions, after that share of its tokens."""
     real = [
         Place(recorded=each, at=c.at, room=COUNTER.count(render_marker(c.block)), own=render_marker(c.block))
         for each in recorded
-        for c in each.compactions
+        for c in (each.compactions if share is None else ())
     ]
-    others = sorted((each for each in recorded if not each.compactions), key=lambda each: -sum(each.tokens))
+    others = (each for each in recorded if share is not None or not each.compactions)
+    share = SHARE if share is None else share
     cut = [
         Place(recorded=each, at=at, room=ROOM)
-        for each in others
-        if sum(each.tokens) * SHARE >= _SMALLEST and (at := each.place(SHARE * sum(each.tokens))) is not None
+        for each in sorted(others, key=lambda each: -sum(each.tokens))
+        if sum(each.tokens) * share >= _SMALLEST and (at := each.place(share * sum(each.tokens))) is not None
     ]
     return [*real, *cut][:count]
 
 
-def write(folder: Path, paths: Sequence[Path], count: int) -> int:
+def write(folder: Path, paths: Sequence[Path], count: int, share: float | None = None) -> int:
     """Writes texts, truths, the sheet and the key, and returns the number of texts. Raises `ValueError` for a folder
     in the repository."""
     if folder.resolve().is_relative_to(_ROOT):
         raise ValueError("the texts are of recorded sessions: name a folder outside the repository")
-    places = choose_places(read_recorded(paths), count)
+    places = choose_places(read_recorded(paths), count, share)
     texts = [(place, whose) for place in places for whose in ((OURS, THEIRS) if place.own else (OURS,))]
     random.Random(len(texts)).shuffle(texts)
     for name in ("texts", "truth"):
@@ -107,7 +111,10 @@ def _text(place: Place, whose: str) -> str:
     if whose == THEIRS:
         return place.own
     fitted = asyncio.run(fit_once(place.recorded.messages[: place.at], place.room))
-    shown = (render_marker(block) if (block := m.compaction) else f"[{m.role}] {m.text}" for m in fitted.messages)
+    shown = (
+        render_marker(block) if (block := message.compaction) else f"[{message.role}] {text_of(message)}"
+        for message in fitted.messages
+    )
     return "\n\n".join(shown)
 
 
@@ -161,10 +168,11 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="where the texts, the sheet and the key are; outside the repository")
     parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
     parser.add_argument("--places", type=int, default=PLACES, help="at how many places sessions are compacted")
+    parser.add_argument("--share", type=float, help="cut each session after this share of its tokens")
     given = parser.parse_intermixed_args()
     try:
         if given.what == "write":
-            print(f"{write(given.folder, given.paths, given.places)} texts in {given.folder / 'texts'}")
+            print(f"{write(given.folder, given.paths, given.places, given.share)} texts in {given.folder / 'texts'}")
         else:
             show(score(given.folder))
     except (ValueError, OSError) as error:

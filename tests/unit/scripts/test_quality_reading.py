@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec import to_builtins
 
 from benches.quality_reading import QUESTIONS, choose_places, score, write
 from benches.quality_reading_truth import write_truth
@@ -60,6 +61,23 @@ def test_recorded_compactions_come_first_and_then_the_longest_other_sessions() -
     ]
     assert [place.recorded.name for place in choose_places(sessions, 20)] == ["real", "longest", "long"]
     assert [place.recorded.name for place in choose_places(sessions, 2)] == ["real", "longest"]
+
+
+def test_a_share_gives_other_places_in_all_sessions() -> None:
+    sessions = [recorded("long", 250), recorded("longest", 300), recorded("real", 260, compacted=True)]
+    places = choose_places(sessions, 20, share=0.8)
+    assert [(place.recorded.name, place.own) for place in places] == [("longest", ""), ("real", ""), ("long", "")]
+    longest = next(place for place in choose_places(sessions, 20) if place.recorded.name == "longest")
+    assert places[0].at > longest.at
+
+
+def test_a_text_shows_the_calls_that_stay_in_the_context(tmp_path: Path) -> None:
+    messages = tuple(message for turn in range(60) for message in bash(f"make part{turn}", "built " * 200))
+    session = [{"role": str(m.role), "content": to_builtins(m.content)} for m in (user("Build all."), *messages)]
+    (tmp_path / "session.json").write_text(json.dumps(session), encoding="utf-8")
+    assert write(tmp_path / "test", [tmp_path / "session.json"], 1) == 1
+    shown = (tmp_path / "test" / "texts" / "01.md").read_text(encoding="utf-8").splitlines()
+    assert "[assistant] make part44" in shown
 
 
 def test_texts_are_refused_in_the_repository() -> None:
