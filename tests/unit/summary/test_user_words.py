@@ -99,6 +99,13 @@ def test_the_oldest_request_is_shortened_first_at_the_end_of_a_sentence() -> Non
     assert all(part.strip().endswith(".") for part in found[0].split("[…]") if part.strip())
 
 
+def test_a_shortened_request_leaves_no_fence_open() -> None:
+    code = "\n".join(f"step {number} of the loop;" for number in range(60))
+    said = user(f"Port the spool. It looks like this:\n```c\n{code}\n```\nThen write the tests.")
+    assert "```" not in task(said, agent("Done."))
+    assert "step 0 of the loop;" in task(said, agent("Done."))
+
+
 def test_what_a_request_forbids_outlasts_the_rest_of_it() -> None:
     found = fitted(220, *SESSION)
     assert len(found) == 4

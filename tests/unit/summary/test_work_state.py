@@ -151,8 +151,30 @@ def test_the_state_has_sub_agents_issues_and_what_still_runs() -> None:
     )
     assert texts(list(state_of(found))) == [
         "Issues closed: app-1.2",
-        "Sub-agent completed: Review it; it said: The lock is never released by the writer.",
         "Still running, command (b9): npm run dev",
+        "Sub-agent completed: Review it; it said: The lock is never released by the writer.",
+    ]
+
+
+def test_several_sub_agents_are_listed_with_the_ids_for_their_output() -> None:
+    def launched(name: str, what: str) -> tuple[Message, Message]:
+        said = f"Async agent launched successfully.\nagentId: {name} (internal ID)"
+        return call("Task", {"description": what, "run_in_background": True}, said, call_id=name)
+
+    def output(name: str, said: str) -> tuple[Message, Message]:
+        result = f"<task_id>{name}</task_id>\n<status>completed</status>\n<output>\n{said}\n</output>"
+        return call("TaskOutput", {"task_id": name}, result, call_id=f"output-{name}")
+
+    found = digest(
+        *launched("a1b2c3", "Review the locks"),
+        *launched("d4e5f6", "Review the names"),
+        *output("a1b2c3", "The lock is never released by the writer."),
+        *output("d4e5f6", "Two names mean the same thing in the store."),
+    )
+    assert texts(list(state_of(found)))[:3] == [
+        "Sub-agent tasks completed: a1b2c3 Review the locks; d4e5f6 Review the names",
+        "Sub-agent on Review the locks: The lock is never released by the writer.",
+        "Sub-agent on Review the names: Two names mean the same thing in the store.",
     ]
 
 

@@ -32,6 +32,7 @@ _TASK = 600
 # Characters to which requests are shortened, the oldest first, in as many passes as are needed: a paragraph, a few
 # sentences, one sentence. After that the oldest are left out, those that forbid or correct something last.
 _FLOORS = (600, 240, 120)
+_FENCES = re.compile(r"^[ \t]*```.*\n?", re.MULTILINE)
 _ANSWERED = "\n→ #"
 _MARKED = " (the message stays in the context)"
 
@@ -50,7 +51,7 @@ def task_of(digest: Digest, later: Sequence[UserRequest] = ()) -> list[Item]:
 
 
 def _task(request: UserRequest) -> Item:
-    text = shorten(request.text, _TASK) + (_MARKED if request.kept else "")
+    text = _closed(shorten(request.text, _TASK)) + (_MARKED if request.kept else "")
     return Item(section=Section.TASK, text=text, index=request.index, anchors=find_anchors(text))
 
 
@@ -114,7 +115,12 @@ def _without_answer(item: Item) -> Item:
 
 def _shortened(item: Item, floor: int, over: int) -> Item:
     """Returns a request that is about `over` tokens shorter, but has at least `floor` characters if it had as many."""
-    return _item(shorten(item.text, max(floor, len(item.text) - over * CHARACTERS_PER_TOKEN)), item.index)
+    return _item(_closed(shorten(item.text, max(floor, len(item.text) - over * CHARACTERS_PER_TOKEN))), item.index)
+
+
+def _closed(text: str) -> str:
+    """Returns a shortened text without a code fence that lost its end, which would take what follows for code."""
+    return text if len(_FENCES.findall(text)) % 2 == 0 else _FENCES.sub("", text)
 
 
 def _ends(digest: Digest) -> Iterator[int]:

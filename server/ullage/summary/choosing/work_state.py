@@ -2,40 +2,31 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from textwrap import dedent
 
 from msgspec.structs import replace
 
 from ullage.agents.calls import ToolCall, text_put_into
-from ullage.agents.calls_begun import BegunKind
 from ullage.agents.shell_git import Commit, branch_after, commits_in
 from ullage.agents.shell_issues import issue_changes
 from ullage.model.artifacts import FileAction, Outcome
 from ullage.redaction.clean import clean
+from ullage.summary.choosing.begun_work import begun_work
 from ullage.summary.choosing.failed_changes import failed_changes
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.choosing.mends import Changes, failures_of
 from ullage.summary.choosing.passages import FEWEST_LINES
 from ullage.summary.choosing.plans import Status, plan_entries
-from ullage.summary.choosing.sentences import telling
 from ullage.summary.choosing.steps import open_steps, question, was_done
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.digest import Digest, Run
-from ullage.summary.reading.excerpts import clip, cut_at_space, head_and_tail, numbered_lines, prose, single_spaced
+from ullage.summary.reading.excerpts import clip, cut_at_space, head_and_tail, numbered_lines, single_spaced
 
 # Other products read as many files again after a compaction.
 RECENT_FILES = 5
 # A summary shows what is known of the newest work; the archive has the rest.
 _MOST_COMMITS, _MOST_CHECKS, _MOST_NAMES = 8, 3, 6
-_MOST_AGENTS, _MOST_ISSUES = 4, 12
-# Characters.
-_ANSWER_READ, _ANSWER_LIMIT = 6_000, 300
-_CONCLUSION = re.compile(
-    r"^#+ .{0,40}(?:summary|conclusion|findings|recommendation|result|verdict|answer).{0,40}$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_CODE_LINE = re.compile(r"[{};]\s*$|^\s*(?:func|def|class|import|//|#include)\b|:= ")
+_MOST_ISSUES = 12
 # The longest subject that git's own documents call for is 72 characters.
 _SUBJECT_LIMIT = 100
 _DOCUMENTS = (".md", ".rst", ".txt", ".diff", ".patch")
@@ -68,7 +59,7 @@ def state_of(digest: Digest) -> Iterator[Item]:
     in the context have a later one."""
     changes = Changes(digest)
     told = [*_committed(digest, changes), *_checked(digest, changes), *failed_changes(digest), *_issues(digest)]
-    told += _begun(digest)
+    told += begun_work(digest)
     yield from told
     last = _last_call(digest)
     if last and all(item.index != last.index for item in told):
@@ -148,37 +139,6 @@ def _issues(digest: Digest) -> Iterator[Item]:
             by_status.setdefault(status, []).append(issue)
         shown = "; ".join(f"{status}: {', '.join(issues)}" for status, issues in by_status.items())
         yield _item(Section.STATE, f"Issues {clean(shown)}", index)
-
-
-def _begun(digest: Digest) -> Iterator[Item]:
-    """Yields the newest sub-agents with the beginnings of their answers, and all work that still runs."""
-    begun = [*digest.begun, *(digest.after.begun if digest.after else ())]
-    ended = {one.name: one for one in begun if one.name and one.ended >= 0}
-    told = [one for one in begun if one.kind is BegunKind.SUB_AGENT][-_MOST_AGENTS:]
-    running = [one for one in begun if one.ended < 0 and one.name not in ended]
-    for one in [*(one for one in begun if one in told or one in running)][-2 * _MOST_AGENTS :]:
-        what = cut_at_space(" ".join(clean(one.what).split()).replace("`", "'"), _SUBJECT_LIMIT)
-        end = ended.get(one.name, one)
-        if end.ended < 0:
-            name = f" ({one.name})" if one.name.strip("?") else ""
-            yield _item(Section.STATE, f"Still running, {one.kind}{name}: {what}", one.index)
-        elif one.kind is BegunKind.SUB_AGENT:
-            answer = _answer(end.result)
-            yield _item(
-                Section.STATE, f"Sub-agent {end.status}: {what}" + (f"; it said: {answer}" * bool(answer)), one.index
-            )
-
-
-@lru_cache(maxsize=256)
-def _answer(result: str) -> str:
-    """Returns what a sub-agent answered, as far as one line holds it: the first sentences of its conclusion, or of its
-    answer if it has no conclusion. Remembered, because a conversation is often summarized again."""
-    # The output of a sub-agent in the background begins with its calls.
-    text = "\n".join(line for line in result.splitlines() if not line.startswith("[Tool: "))
-    starts = [heading.end() for heading in _CONCLUSION.finditer(text)]
-    pieces = prose(clean(text[starts[-1] if starts else 0 :][:_ANSWER_READ]))
-    said = [told for piece in pieces if not _CODE_LINE.search(piece) and (told := telling(piece))]
-    return cut_at_space(" ".join(said[:2]), _ANSWER_LIMIT)
 
 
 def _is_check(run: Run) -> bool:
