@@ -4,7 +4,9 @@ A session begins with a summary; the conversation continues as recorded and is c
 times, at equal distances. Each time there is at least as much new text as the room holds; where less was recorded,
 fewer compactions follow. Counted are the sentences of the first summary (five words or more, each once) that are in
 the text of the later one in the same order: the longest sequence whose order is that of the first. Code is not
-counted, nor are sections that a later state replaces (plan, state, next step, open tasks, lists of files and names).
+counted, nor are sections that a later state replaces (plan, state, next step, open tasks, lists of files and names),
+nor the line with which an agent's program opens its summary. The user's messages move to the front of a page; if an
+agent's summary lists them at its end, they count as lost.
 
 Two kinds of summaries are followed: the agent's own at recorded compactions, and Ullage's at the same places and of at
 most the same size. The room of the later compactions is three times that size; further rows, without an aim,
@@ -22,6 +24,7 @@ from msgspec import Struct
 from benches.quality_page import read_page
 from benches.quality_sessions import COUNTER, RealCompaction, Recorded, fit, open_events
 from benches.report import Aim, at_least
+from ullage.agents.inserted import is_summary
 from ullage.model.blocks import CompactionBlock
 from ullage.model.events import Event, MessageAppended
 from ullage.model.marker import render_marker
@@ -142,7 +145,8 @@ def sentences_of(page: str) -> list[str]:
 
 def _sentences(page: str) -> Iterator[str]:
     for entry in read_page(page).entries:
-        if not _SUPERSEDED.search(entry.heading) and not entry.text.startswith("[Compaction "):
+        framed = entry.text.startswith("[Compaction ") or is_summary(entry.text)
+        if not _SUPERSEDED.search(entry.heading) and not framed:
             for sentence in _END.split(entry.text):
                 words = _words(sentence)
                 if len(words.split()) >= _FEWEST_WORDS:

@@ -39,6 +39,13 @@ def test_narration_and_fragments_ground_nothing() -> None:
     assert grounded("- `load_rows` opens file") == []
 
 
+def test_the_line_with_which_a_program_opens_a_summary_is_no_sentence_of_it() -> None:
+    opening = "This session is being continued from a previous conversation that ran out of context."
+    assert sentences_of(
+        f"{opening} All is summarized in the following.\n\n1. Intent:\n   Port the daemon to Rust."
+    ) == ["port the daemon to rust."]
+
+
 def test_an_order_that_changed_costs_the_sentences_that_moved() -> None:
     one, two, three = "The rows are kept open.", "The writer stays as it is.", "No test may open the network."
     page = f"## Decisions\n- #3 {one}\n- {two} {three}\n- Too short.\n## Next step\n- Run all of the slow tests again."

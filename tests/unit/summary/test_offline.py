@@ -287,6 +287,24 @@ def test_a_summary_written_by_a_model_is_carried_on() -> None:
     assert "orders_v1" in summary
 
 
+def test_the_text_of_an_earlier_summary_comes_before_its_single_findings() -> None:
+    text = [f"The {number}. part of the daemon was ported and tested by hand." for number in range(8)]
+    findings = [f"- #{number + 1} `unit_{number}` is slow because of `lock_{number}`." for number in range(60)]
+    previous = CompactionBlock(
+        compaction_number=3,
+        timestamp=0,
+        summary="\n".join(
+            ["## Decisions and findings", *findings, "", "## Earlier summary", "", "### Progress", *text]
+        ),
+        messages_archived=90,
+        context_size_before=0,
+    )
+    request = SummaryRequest(messages=SESSION, indices=places(SESSION, 90), max_tokens=700, previous=previous)
+    summary = compose(request, COUNTER).summary
+    assert [line for line in text if line not in summary] == []
+    assert any(finding not in summary for finding in findings)
+
+
 def test_what_matches_the_focus_comes_first() -> None:
     said = tuple(
         agent(f"Found that `unit_{number}` of area_{number} is slow because of `lock_{number}`.")

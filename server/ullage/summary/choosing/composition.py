@@ -145,7 +145,10 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, t
     pool = [*findings, *errors, *passages, *listed, *earlier]
     if focus:
         page.fill([item for item in pool if mentions_focus(item.text, focus)], int(page.room * tuning.focus_share))
-    page.fill(earlier, int(page.room * tuning.carried_share))
+    # Text under an earlier summary's own titles first: where single findings take its place, it has gaps.
+    share = page.used + int(page.room * tuning.carried_share)
+    page.fill([item for item in earlier if item.section is Section.EARLIER], share - page.used)
+    page.fill(earlier, share - page.used)
     page.fill(errors, int(page.room * tuning.section_share))
     page.fill(findings, int((page.room - page.used) * tuning.findings_share))
     # Twice: settling finds that gaps and frames took fewer tokens than were reserved for them.
