@@ -31,6 +31,7 @@ usage: 1400 20
 """
 ACPX = RIGS / "acp" / "node_modules" / ".bin" / "acpx"
 NODE = RIGS / "node" / "node_modules" / ".bin"
+SMALL_SERVER = Path(__file__).parents[1] / "support" / "small_mcp_server.py"
 SECONDS = 180
 
 
@@ -133,6 +134,22 @@ async def test_the_python_sdk_s_client_goes_through_a_whole_session(command: lis
         assert len(said) == 5
         compacted = [update for update in again.updates if isinstance(update, schema.ToolCallStart)]
         assert "think" in [call.kind for call in compacted]
+
+
+async def test_the_python_sdk_s_client_brings_an_mcp_server_that_ends_with_the_session(
+    command: list[str], project: Path, tmp_path: Path
+) -> None:
+    given = msgspec.json.encode({"path": str(tmp_path / "note.txt"), "text": "from the model"}).decode()
+    (tmp_path / "script.txt").write_text(f"tool: mcp__small__note {given}\n---\nsay: Written.\n")
+    person = Person()
+    server = schema.McpServerStdio(name="small", command=sys.executable, args=[str(SMALL_SERVER), "stdio"], env=[])
+    async with connected(command, person) as connection:
+        session_id = (await connection.new_session(cwd=str(project), mcp_servers=[server])).session_id
+        assert await ask(connection, session_id, "Write it down") == "end_turn"
+        await connection.close_session(session_id=session_id)
+    assert person.asked == ["small: note"]
+    assert (tmp_path / "note.txt").read_text() == "from the model"
+    assert person.text() == "Written."
 
 
 async def test_a_client_that_shows_compactions_and_notices_gets_them_as_its_own_types(

@@ -62,6 +62,9 @@ async def test_the_dialog_shows_every_update_that_only_this_door_sends(committed
         "compaction_update",
         "compaction_summary_chunk",
         "notice",
+        "plan",
+        "current_mode_update",
+        "config_option_update",
     }
 
 

@@ -19,6 +19,7 @@ DIALOG = Path(__file__).resolve().parents[2] / "protocol" / "acp.jsonl"
 _SCRIPT = """
 think: The login first.
 say: I look.
+tool: update_plan {"entries": [{"content": "Read the login", "status": "in_progress", "priority": "high"}]}
 tool: read_file {"path": "src/login.py"}
 usage: 1200 30
 ---
@@ -81,7 +82,8 @@ async def _handle(rig: AcpRig, session_id: str) -> None:
     await rig.ask("session/list", cwd="/project")
     await rig.ask("session/close", sessionId=session_id)
     await _fail(rig, "session/resume", sessionId="s_none", cwd="/project")
-    await _fail(rig, "session/set_mode", sessionId=session_id, modeId="ask")
+    await rig.ask("session/set_mode", sessionId=session_id, modeId="ask")
+    await _fail(rig, "session/set_mode", sessionId=session_id, modeId="none")
 
 
 async def _fail(rig: AcpRig, method: str, **params: Any) -> None:

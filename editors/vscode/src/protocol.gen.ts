@@ -1416,7 +1416,7 @@ export interface ToolDefinition {
 }
 
 /** The kinds of the tools in Ullage's toolbox, a subset of ACP's kinds of tool calls. */
-export type ToolKind = "read" | "search" | "edit" | "think" | "other";
+export type ToolKind = "read" | "search" | "edit" | "think" | "switch_mode" | "other";
 
 /** A file that a tool call touches; `line` counts from 1. */
 export interface ToolLocation {

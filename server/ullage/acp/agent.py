@@ -14,6 +14,7 @@ from ullage.acp.announce import Announcer
 from ullage.acp.client import ClientFiles
 from ullage.acp.connection import INITIALIZE, AcpConnection
 from ullage.acp.prompt import PromptHandlers
+from ullage.acp.session_tools.door_tools import DoorTools
 from ullage.acp.sessions import SessionHandlers
 from ullage.acp.system_prompt import LookAround, introduce_agent
 from ullage.acp.tool_updates import with_whole_paths
@@ -31,6 +32,7 @@ from ullage.model.json_values import as_plain
 from ullage.model.settings import Settings
 from ullage.model.updates import ToolCall
 from ullage.service.conversation.workspace import Workspace
+from ullage.tools.offered.session_servers import is_usable
 
 PREFIX = "_ullage/"
 
@@ -65,11 +67,12 @@ class Agent:
         self.connection = AcpConnection(max_line)
         self._announcer = Announcer(self.connection, self._folder)
         self._prompts = PromptHandlers(self.workspace, self._announcer)
+        self._tools = DoorTools(self.workspace, self._announcer, self.connection.ask)
         # ACP's methods in version 1.
         self._routes = (
             (INITIALIZE, handshake.InitializeParams, self._initialize),
             ("authenticate", handshake.AuthenticateParams, self._authenticate),
-            *_session_routes(SessionHandlers(self.workspace, self._announcer)),
+            *_session_routes(SessionHandlers(self.workspace, self._announcer, self._tools)),
             ("session/prompt", api.PromptParams, self._prompts.prompt),
             ("session/cancel", api.SessionParams, self._prompts.cancel),
         )
@@ -82,11 +85,16 @@ class Agent:
             self._opened = self._hooks.open(self._announcer)
             self._opened.permissions = ClientPermissions(self.connection.ask, "", self._shown)
             self._opened.reads_open_folders = True
+            self._opened.session_tools = self._tools
             self._opened.introduce = partial(introduce_agent, self._hooks.look_around)
             if self._announcer.client.reads_files:
                 self._opened.editor_files = ClientFiles(self.connection.ask)
             self._opened.configure(self._settings)
         return self._opened
+
+    async def close(self) -> None:
+        """Ends the MCP servers of all sessions."""
+        await self._tools.close_all()
 
     def _shown(self, session_id: str, call: ToolCall) -> ToolCall:
         return with_whole_paths(call, self._folder(session_id))
@@ -113,7 +121,7 @@ class Agent:
         # A daemon thread, so that the program does not wait for it when the client leaves at once.
         threading.Thread(target=self._hooks.warm_up, name="warm-up", daemon=True).start()
         names = tuple(PREFIX + method.name for method in self._methods)
-        introduced = handshake.introduce(self._version, names)
+        introduced = handshake.introduce(self._version, names, uses_servers=is_usable())
         if params.version == handshake.PROTOCOL_VERSION:
             return introduced
         self._speak_version_2()
@@ -143,6 +151,7 @@ def _session_routes(handlers: SessionHandlers) -> tuple[tuple[str, Any, Handler]
         ("session/list", api.ListSessionsParams, handlers.list),
         ("session/close", api.SessionParams, handlers.close),
         ("session/delete", api.SessionParams, handlers.delete),
+        ("session/set_mode", acp_sessions.SetModeParams, handlers.set_mode),
         ("session/set_config_option", acp_sessions.SetConfigOptionParams, handlers.set_config_option),
     )
 

@@ -19,6 +19,7 @@ class Client(Struct, frozen=True, kw_only=True):
     - `shows_compactions`, `shows_notices`: it accepts updates of that kind.
     - `takes_booleans`: it accepts config options that are on or off, not only lists of values.
     - `reads_files`: it returns the text of a file as its editor holds it.
+    - `shows_forms`: it shows the user a form and returns what the user has written.
     - `settings`: the Ullage settings that it sent, not checked yet, or None.
     """
 
@@ -26,6 +27,7 @@ class Client(Struct, frozen=True, kw_only=True):
     shows_notices: bool = False
     takes_booleans: bool = False
     reads_files: bool = False
+    shows_forms: bool = False
     settings: Any = None
 
 
@@ -39,6 +41,7 @@ def read_client(capabilities: Any, meta: Any) -> Client:
         shows_notices=_is_object(session, "notices"),
         takes_booleans=_is_object(as_object(session.get("configOptions")), "boolean"),
         reads_files=as_object(said.get("fs")).get("readTextFile") is True,
+        shows_forms=_is_object(as_object(said.get("elicitation")), "form"),
         settings=as_object(as_object(meta).get("ullage")).get("settings"),
     )
 

@@ -49,6 +49,12 @@ class PromptCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
     embedded_context: bool = True
 
 
+class McpCapabilities(Struct, frozen=True, kw_only=True):
+    """The transports by which the agent reaches MCP servers, besides stdio, which every agent of ACP has."""
+
+    http: bool
+
+
 class Yes(Struct, frozen=True):
     """An empty object, by which ACP says that a capability exists."""
 
@@ -83,6 +89,7 @@ class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
 
     load_session: bool = True
     prompt_capabilities: PromptCapabilities = PromptCapabilities()
+    mcp_capabilities: McpCapabilities
     session_capabilities: SessionCapabilities = SessionCapabilities()
     meta: ExtensionMetas = field(name="_meta")
 
@@ -118,12 +125,14 @@ KEY_METHOD = AuthMethod(
 )
 
 
-def introduce(version: str, methods: tuple[str, ...]) -> InitializeResult:
-    """Returns the answer to `initialize` in ACP's version 1. `methods` are the names of Ullage's own methods."""
+def introduce(version: str, methods: tuple[str, ...], *, uses_servers: bool) -> InitializeResult:
+    """Returns the answer to `initialize` in ACP's version 1. `methods` are the names of Ullage's own methods.
+    `uses_servers` says that MCP servers can be used."""
     return InitializeResult(
         agent_info=Implementation(name="ullage", title="Ullage", version=version),
         agent_capabilities=AgentCapabilities(
-            meta=ExtensionMetas(ullage=ExtensionMeta(version=version, methods=methods))
+            mcp_capabilities=McpCapabilities(http=uses_servers),
+            meta=ExtensionMetas(ullage=ExtensionMeta(version=version, methods=methods)),
         ),
         auth_methods=(KEY_METHOD,),
     )

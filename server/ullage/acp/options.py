@@ -1,10 +1,11 @@
 """A session's config options: its model, its thresholds and automatic compaction. Changed values are stored in the
 session's log."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ullage.acp.client import Client
+from ullage.acp.session_tools.modes import MODES, Mode
 from ullage.acp.updates import BooleanOption, ConfigChoice, ConfigOption, SelectOption
 from ullage.model.errors import InvalidRequest
 from ullage.model.words import percent, short
@@ -13,9 +14,9 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
 from ullage.service.sessions import change_model, configure_session
 
-MODEL, WARN_AT, COMPACT_AT, AUTO_COMPACT = "model", "warn_at", "compact_at", "auto_compact"
-# ACP's categories: the model itself, and options that depend on it.
-_MODEL, _MODEL_CONFIG = "model", "model_config"
+MODE, MODEL, WARN_AT, COMPACT_AT, AUTO_COMPACT = "mode", "model", "warn_at", "compact_at", "auto_compact"
+# ACP's categories: the mode, the model itself, and options that depend on it.
+_MODE, _MODEL, _MODEL_CONFIG = "mode", "model", "model_config"
 # The offered thresholds, as percent of usable, like the settings. A lower threshold would be reached every other turn.
 # Their names are places on the scale of the window, as everywhere else.
 _SHARES = range(50, 100, 5)
@@ -23,12 +24,13 @@ _ON, _OFF = "on", "off"
 _FIELDS = {WARN_AT: "warnAt", COMPACT_AT: "compactAt", AUTO_COMPACT: "enabled"}
 
 
-def config_options(conversation: Conversation, client: Client) -> tuple[ConfigOption, ...]:
+def config_options(conversation: Conversation, client: Client, mode: Mode) -> tuple[ConfigOption, ...]:
     """Returns the session's config options, each with its current value and the values that the user can choose. There
-    is no model option if no model is known."""
+    is no model option if no model is known. `mode` is the session's mode, which is not among its settings."""
     settings, budget = conversation.settings, conversation.budget
     warned, compacted = "before you are warned", "before it is compacted"
     return (
+        _mode_option(mode),
         *_model_option(conversation),
         _switch(settings.enabled, client),
         _share(WARN_AT, "Warn at", f"How full the context may be {warned}.", settings.warn_at, budget),
@@ -36,20 +38,31 @@ def config_options(conversation: Conversation, client: Client) -> tuple[ConfigOp
     )
 
 
-def set_option(conversation: Conversation, config_id: str, value: str | bool, client: Client) -> None:
-    """Changes one config option of the session to `value`, which is stored in the session's log. Raises
-    `InvalidRequest` if the option or the value was not offered."""
-    known = {option.id: option for option in config_options(conversation, client)}
-    if config_id not in known:
-        raise InvalidRequest(f"there is no config option {config_id!r}; there are {', '.join(known)}")
-    option = known[config_id]
+def set_option(conversation: Conversation, config_id: str, value: str | bool, known: Sequence[ConfigOption]) -> None:
+    """Changes one of the `known` config options of the session to `value`, which is stored in the session's log, except
+    for the mode, which the caller keeps. Raises `InvalidRequest` if the option or the value was not offered."""
+    options = {option.id: option for option in known}
+    if config_id not in options:
+        raise InvalidRequest(f"there is no config option {config_id!r}; there are {', '.join(options)}")
+    option = options[config_id]
     if not _fits(option, value):
         raise InvalidRequest(f"{value!r} is no value of the config option {config_id!r}; {_values(option)}")
     if config_id == MODEL:
         change_model(conversation, str(value))
-    else:
+    elif config_id != MODE:
         own = {**conversation.transcript.context, _FIELDS[config_id]: _setting(value)}
         configure_session(conversation, own)
+
+
+def _mode_option(mode: Mode) -> SelectOption:
+    return SelectOption(
+        id=MODE,
+        name="Mode",
+        description="Which tools the model may use.",
+        category=_MODE,
+        current_value=mode,
+        options=tuple(ConfigChoice(value=each.id, name=each.name) for each in MODES),
+    )
 
 
 def _model_option(conversation: Conversation) -> Iterator[ConfigOption]:

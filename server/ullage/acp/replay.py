@@ -2,15 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 
 from msgspec import UNSET
 
 from ullage.acp.announce import Announcer
+from ullage.acp.session_tools.task_list import UPDATE_PLAN, read_plan
 from ullage.acp.updates import (
     AgentContentChunk,
     Content,
     ImageContent,
     OwnUpdate,
+    PlanUpdate,
     ResourceContent,
     ResourceLink,
     TextResource,
@@ -28,6 +32,7 @@ from ullage.model.blocks import (
     ToolUseBlock,
     join_texts,
 )
+from ullage.model.errors import InvalidRequest
 from ullage.model.message import Message, Role
 from ullage.model.updates import (
     AgentThoughtChunk,
@@ -45,6 +50,7 @@ from ullage.model.updates import (
 from ullage.service.conversation.pages import transcript_page
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import ToolAbout
+from ullage.service.turns.tool_calls import describe_call
 
 # Messages read from the store at a time.
 _PAGE = 100
@@ -56,7 +62,8 @@ Describe = Callable[[ToolUseBlock], ToolAbout]
 async def replay(workspace: Workspace, announcer: Announcer, session_id: str) -> None:
     """Sends the session's whole transcript to the client as updates, archived messages included. Raises
     `SessionNotFound`."""
-    conversation, describe = workspace.open(session_id), workspace.ports.toolbox.describe
+    conversation = workspace.open(session_id)
+    describe = partial(describe_call, conversation)
     sent, total = 0, 1
     while sent < total:
         page = transcript_page(conversation, sent, _PAGE)
@@ -82,6 +89,7 @@ def message_updates(message: Message, describe: Describe) -> Iterator[Update | O
                     yield AgentThoughtChunk(content=TextContent(text=block.thinking), message_id=message.id)
             case ToolUseBlock():
                 yield _call(block, describe(block))
+                yield from _plan(block)
             case ToolResultBlock():
                 yield _result(block)
             case CompactionBlock():
@@ -100,6 +108,13 @@ def _call(block: ToolUseBlock, about: ToolAbout) -> ToolCall:
         locations=about.locations,
         raw_input=block.input,
     )
+
+
+def _plan(block: ToolUseBlock) -> Iterator[PlanUpdate]:
+    """Yields the plan that a tool call has shown."""
+    if block.name == UPDATE_PLAN.name:
+        with suppress(InvalidRequest):
+            yield read_plan(block.input)
 
 
 def _result(block: ToolResultBlock) -> ToolCallUpdate:

@@ -1,15 +1,17 @@
 """ACP's `session/*` methods except prompts: params, results and handlers."""
 
-import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from msgspec import UNSET, Struct
 
 from ullage.acp.announce import Announcer
-from ullage.acp.options import config_options, set_option
+from ullage.acp.options import MODE, config_options, set_option
 from ullage.acp.replay import replay
+from ullage.acp.session_tools.door_tools import DoorTools
+from ullage.acp.session_tools.modes import Mode, SessionModeState, mode_state
+from ullage.acp.session_tools.servers import read_servers
 from ullage.acp.updates import AvailableCommand, AvailableCommandsUpdate, CommandInput, ConfigOption
 from ullage.api import session_methods as api
 from ullage.api.engine import Reply
@@ -20,13 +22,12 @@ from ullage.service import sessions
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
-
-log = logging.getLogger(__name__)
+from ullage.tools.offered.described import Server
 
 
 class _Place(Struct, frozen=True, kw_only=True, rename="camel"):
     """Where a session works: its folder, further folders of the project, and the MCP servers that the client offers.
-    The agent starts none of these servers."""
+    The servers are started with the session's next prompt."""
 
     cwd: str
     additional_directories: tuple[str, ...] | None = None
@@ -34,7 +35,7 @@ class _Place(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NewSessionParams(_Place, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `NewSessionRequest`: an absolute folder, and MCP servers, which are ignored."""
+    """ACP's `NewSessionRequest`: an absolute folder, further folders, and MCP servers."""
 
 
 class OpenSessionParams(_Place, frozen=True, kw_only=True, rename="camel"):
@@ -45,17 +46,31 @@ class OpenSessionParams(_Place, frozen=True, kw_only=True, rename="camel"):
 
 
 class NewSessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `NewSessionResponse` and `ForkSessionResponse`: the new session's id and config options."""
+    """ACP's `NewSessionResponse` and `ForkSessionResponse`: the new session's id, modes and config options."""
 
     session_id: str
+    modes: SessionModeState
+    config_options: tuple[ConfigOption, ...]
+
+
+class OpenSessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `LoadSessionResponse` and `ResumeSessionResponse`: the session's modes and config options."""
+
+    modes: SessionModeState
     config_options: tuple[ConfigOption, ...]
 
 
 class ConfigOptionsResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `LoadSessionResponse`, `ResumeSessionResponse` and `SetSessionConfigOptionResponse`: all config options
-    with their current values."""
+    """ACP's `SetSessionConfigOptionResponse`: all config options with their current values."""
 
     config_options: tuple[ConfigOption, ...]
+
+
+class SetModeParams(Struct, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `SetSessionModeRequest`. `mode_id` is the id of one of the session's modes."""
+
+    session_id: str
+    mode_id: str
 
 
 class SetConfigOptionParams(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -70,47 +85,45 @@ class SetConfigOptionParams(Struct, frozen=True, kw_only=True, rename="camel"):
 class SessionHandlers:
     """The handlers of ACP's `session/*` methods, except prompts, for one connection."""
 
-    def __init__(self, workspace: Callable[[], Workspace], announcer: Announcer) -> None:
+    def __init__(self, workspace: Callable[[], Workspace], announcer: Announcer, tools: DoorTools) -> None:
         self._workspace = workspace
         self._announcer = announcer
+        self._tools = tools
 
     async def new(self, params: NewSessionParams) -> Reply:
-        """Serves `session/new`: creates a session. Raises `InvalidRequest` if the folder is not an absolute path."""
-        _check(params)
+        """Serves `session/new`: creates a session. Raises `InvalidRequest` if a folder is not an absolute path, or an
+        MCP server cannot be used."""
+        servers = _check(params)
         workspace = self._workspace()
         # The model is recorded, so that another door that opens the session knows its window.
         created = SessionCreated(cwd=params.cwd, model=workspace.settings.model)
         with self._announcer.silenced():
             conversation = sessions.new_session(workspace, created)
-        self._place(conversation, params)
-        return self._opened(
-            conversation, NewSessionResult(session_id=conversation.id, config_options=self._options(conversation))
-        )
+        await self._place(conversation, params, servers)
+        return self._opened(conversation, self._created(conversation))
 
     async def load(self, params: OpenSessionParams) -> Reply:
         """Serves `session/load`: opens a stored session and sends its whole transcript before the result. Raises
         `SessionNotFound` or `InvalidRequest`."""
-        conversation = self._open(params)
+        conversation = await self._open(params)
         await replay(self._workspace(), self._announcer, conversation.id)
-        return self._opened(conversation, ConfigOptionsResult(config_options=self._options(conversation)))
+        return self._opened(conversation, self._found(conversation))
 
     async def resume(self, params: OpenSessionParams) -> Reply:
         """Serves `session/resume`: opens a stored session without sending its transcript, which the client shows
         already. Raises `SessionNotFound` or `InvalidRequest`."""
-        conversation = self._open(params)
-        return self._opened(conversation, ConfigOptionsResult(config_options=self._options(conversation)))
+        conversation = await self._open(params)
+        return self._opened(conversation, self._found(conversation))
 
     async def fork(self, params: OpenSessionParams) -> Reply:
         """Serves `session/fork`: creates a session that begins with the whole log of the named one. Raises
         `SessionNotFound` or `InvalidRequest`."""
-        _check(params)
+        servers = _check(params)
         with self._announcer.silenced():
             workspace = self._workspace()
             conversation = sessions.fork_session(workspace, workspace.open(params.session_id), None, "")
-        self._place(conversation, params)
-        return self._opened(
-            conversation, NewSessionResult(session_id=conversation.id, config_options=self._options(conversation))
-        )
+        await self._place(conversation, params, servers)
+        return self._opened(conversation, self._created(conversation))
 
     async def list(self, params: api.ListSessionsParams) -> api.ListSessionsResult:
         """Serves `session/list`: returns a page of the stored sessions, whichever door they were made by, newest
@@ -120,31 +133,54 @@ class SessionHandlers:
     async def close(self, params: api.SessionParams) -> api.Nothing:
         """Serves `session/close`: cancels the session's work and removes the session from memory. It is kept in the
         store. Raises `SessionNotFound`."""
-        return await api.close_session(self._workspace(), params)
+        result = await api.close_session(self._workspace(), params)
+        await self._tools.close(params.session_id)
+        return result
 
     async def delete(self, params: api.SessionParams) -> api.Nothing:
         """Serves `session/delete`: removes the session from the list of sessions. Raises `SessionNotFound`."""
-        return await api.delete_session(self._workspace(), params)
+        result = await api.delete_session(self._workspace(), params)
+        await self._tools.close(params.session_id)
+        return result
+
+    async def set_mode(self, params: SetModeParams) -> api.Nothing:
+        """Serves `session/set_mode`. Raises `SessionNotFound`, or `InvalidRequest` if there is no such mode."""
+        conversation = self._workspace().open(params.session_id)
+        if params.mode_id not in tuple(Mode):
+            raise InvalidRequest(f"there is no mode {params.mode_id!r}; there are {', '.join(Mode)}")
+        self._tools.set_mode(conversation.id, Mode(params.mode_id))
+        return api.Nothing()
 
     async def set_config_option(self, params: SetConfigOptionParams) -> ConfigOptionsResult:
         """Serves `session/set_config_option`: changes one config option and returns all of them. Raises
         `SessionNotFound`, or `InvalidRequest` if the option or the value was not offered."""
         conversation = self._workspace().open(params.session_id)
-        set_option(conversation, params.config_id, params.value, self._announcer.client)
+        set_option(conversation, params.config_id, params.value, self._options(conversation))
+        if params.config_id == MODE:
+            self._tools.set_mode(conversation.id, Mode(str(params.value)))
         return ConfigOptionsResult(config_options=self._options(conversation))
 
-    def _open(self, params: OpenSessionParams) -> Conversation:
-        _check(params)
+    async def _open(self, params: OpenSessionParams) -> Conversation:
+        servers = _check(params)
         conversation = self._workspace().open(params.session_id)
-        self._place(conversation, params)
+        await self._place(conversation, params, servers)
         return conversation
 
-    def _place(self, conversation: Conversation, place: _Place) -> None:
-        """Notes which folders the client has opened for the session, besides the session's own."""
+    async def _place(self, conversation: Conversation, place: _Place, servers: Sequence[Server]) -> None:
+        """Notes which folders and servers the client has opened for the session, besides the session's own folder."""
         self._workspace().open_folders[conversation.id] = place.additional_directories or ()
+        await self._tools.open(conversation.id, servers, place.cwd)
+
+    def _created(self, conversation: Conversation) -> NewSessionResult:
+        found = self._found(conversation)
+        return NewSessionResult(session_id=conversation.id, modes=found.modes, config_options=found.config_options)
+
+    def _found(self, conversation: Conversation) -> OpenSessionResult:
+        modes = mode_state(self._tools.mode(conversation.id))
+        return OpenSessionResult(modes=modes, config_options=self._options(conversation))
 
     def _options(self, conversation: Conversation) -> tuple[ConfigOption, ...]:
-        return config_options(conversation, self._announcer.client)
+        return config_options(conversation, self._announcer.client, self._tools.mode(conversation.id))
 
     def _opened(self, conversation: Conversation, result: Any) -> Reply:
         """Returns a reply with `result`. Once it is sent, so that the client knows the session's id, the slash commands
@@ -157,14 +193,15 @@ class SessionHandlers:
         return Reply(result, then)
 
 
-def _check(place: _Place) -> None:
+def _check(place: _Place) -> tuple[Server, ...]:
+    """Returns the MCP servers that the client offers. Raises `InvalidRequest` if a folder is not an absolute path, or a
+    server cannot be used."""
     named = (("cwd", place.cwd), *(("additionalDirectories", folder) for folder in place.additional_directories or ()))
     for name, folder in named:
         is_whole = PurePosixPath(folder).is_absolute() or PureWindowsPath(folder).is_absolute()
         if not is_whole or "\0" in folder:
             raise InvalidRequest(f"{name} must be an absolute path, not {folder!r}")
-    if place.mcp_servers:
-        log.warning("Ullage's agent uses no MCP servers; %d were offered.", len(place.mcp_servers))
+    return read_servers(place.mcp_servers or ())
 
 
 def _available_commands() -> AvailableCommandsUpdate:

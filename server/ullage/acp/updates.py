@@ -108,4 +108,33 @@ class BooleanOption(Struct, frozen=True, kw_only=True, rename="camel", tag_field
 ConfigOption = SelectOption | BooleanOption
 
 
-OwnUpdate = UserContentChunk | AgentContentChunk | AvailableCommandsUpdate
+class ConfigOptionUpdate(_Update, frozen=True, kw_only=True, rename="camel", tag="config_option_update"):
+    """The update that lists all config options after Ullage itself has changed one."""
+
+    config_options: tuple[ConfigOption, ...]
+
+
+class CurrentModeUpdate(_Update, frozen=True, kw_only=True, rename="camel", tag="current_mode_update"):
+    """The session is in another mode."""
+
+    current_mode_id: str
+
+
+class PlanEntry(Struct, frozen=True, kw_only=True):
+    """One task of a plan, with ACP's priorities (`high`, `medium`, `low`) and states (`pending`, `in_progress`,
+    `completed`)."""
+
+    content: str
+    priority: str
+    status: str
+
+
+class PlanUpdate(_Update, frozen=True, kw_only=True, tag="plan"):
+    """The model's plan, whole."""
+
+    entries: tuple[PlanEntry, ...]
+
+
+OwnUpdate = (
+    UserContentChunk | AgentContentChunk | AvailableCommandsUpdate | ConfigOptionUpdate | CurrentModeUpdate | PlanUpdate
+)

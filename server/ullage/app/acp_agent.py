@@ -55,7 +55,9 @@ def make_agent(closing: AsyncExitStack, store_path: Path | None, settings: Setti
         look_around=look_around,
         settings=settings,
     )
-    return Agent(hooks, METHODS, __version__, max_line)
+    agent = Agent(hooks, METHODS, __version__, max_line)
+    closing.push_async_callback(agent.close)
+    return agent
 
 
 def _check_model(workspace: Workspace) -> None:

@@ -31,7 +31,8 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     """One request: a view of the transcript, the tools offered with it, and the most tokens that the answer may take.
 
     `tools_refused` forbids the use of tools but leaves them in the request, so that the provider's cache still matches
-    its beginning. `instructions`, if any, become a last user message that is not part of the transcript.
+    its beginning. `instructions`, if any, become a last user message that is not part of the transcript;
+    they ask for a summary. `reminder` becomes one, too, for as long as a session's mode asks for it.
 
     `clearing` and `compacts` are only set for providers that support them. `compacts` asks for the provider's own
     compaction of the messages: a text written by the instructions, or data that only the provider can read.
@@ -43,6 +44,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     max_tokens: int
     tools_refused: bool = False
     instructions: str = ""
+    reminder: str = ""
     clearing: ToolUseClearing | None = None
     compacts: bool = False
 

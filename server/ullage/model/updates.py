@@ -211,6 +211,7 @@ class ToolKind(StrEnum):
     SEARCH = "search"
     EDIT = "edit"
     THINK = "think"
+    SWITCH_MODE = "switch_mode"
     OTHER = "other"
 
 

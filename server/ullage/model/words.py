@@ -218,6 +218,17 @@ def sdk_missing(provider: str, extra: str) -> str:
     return f"{provider} needs the Python package {extra}, which is not installed; run {how_to_install(extra)}."
 
 
+def mcp_missing(names: str, extra: str) -> str:
+    """Returns the text for the user whose client offers MCP servers, named `names`, that cannot be started without
+    Ullage's extra."""
+    return f"These MCP servers are not used: {names}. That needs the Python package mcp; run {how_to_install(extra)}."
+
+
+def mcp_failed(name: str, fault: str) -> str:
+    """Returns the text for the user about an MCP server that could not be started, with the reason."""
+    return f"The MCP server {name} is not used: {fault}."
+
+
 def how_to_install(extra: str) -> str:
     """Returns the command that installs one of Ullage's extras, in backticks."""
     return f"`pip install 'ullage[{extra}]'`"

@@ -14,7 +14,7 @@ from ullage.model.errors import SdkMissing
 from ullage.model.settings import ProviderSettings
 
 # Each extra, and the import name of its package, are called the same.
-EXTRAS = ("anthropic", "openai", "keyring")
+EXTRAS = ("anthropic", "openai", "keyring", "mcp")
 # The extra that each kind of provider needs; the others need none.
 _OF_KIND = {"anthropic": "anthropic", "openai": "openai", "openai_chat": "openai"}
 

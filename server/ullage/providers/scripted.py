@@ -126,7 +126,7 @@ class ScriptedProvider:
 
     def _prompt_tokens(self, request: ModelRequest) -> int:
         counter = get_counter(request.model)
-        asked = counter.count(request.instructions)
+        asked = counter.count(request.instructions or request.reminder)
         return counter.count_messages(request.messages) + counter.count_tools(request.tools) + asked
 
 

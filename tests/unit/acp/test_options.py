@@ -22,7 +22,13 @@ async def test_a_new_session_has_every_option_with_its_value(rig: AcpRig) -> Non
     await rig.initialize(ALL_CAPABILITIES)
     _, options = await options_of(rig)
     values = {each["id"]: each["currentValue"] for each in options}
-    assert values == {"model": "claude-sonnet-4-5", "auto_compact": True, "warn_at": "80", "compact_at": "90"}
+    assert values == {
+        "mode": "ask",
+        "model": "claude-sonnet-4-5",
+        "auto_compact": True,
+        "warn_at": "80",
+        "compact_at": "90",
+    }
 
 
 async def test_a_client_without_switches_gets_a_choice_of_two(rig: AcpRig) -> None:

@@ -38,6 +38,7 @@ async def test_what_the_agent_can_do_is_said_in_the_shapes_of_version_2(rig: Acp
         "delete": {},
         "fork": {},
         "additionalDirectories": {},
+        "mcp": {"stdio": {}, "http": {}},
     }
     assert "_ullage/context/get" in result["capabilities"]["_meta"]["ullage"]["methods"]
     assert [(method["type"], method["methodId"]) for method in result["authMethods"]] == [("agent", "key")]

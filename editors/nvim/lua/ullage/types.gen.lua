@@ -899,7 +899,7 @@
 ---@field input_schema? table<string, any>
 
 --- The kinds of the tools in Ullage's toolbox, a subset of ACP's kinds of tool calls.
----@alias ullage.ToolKind "read"|"search"|"edit"|"think"|"other"
+---@alias ullage.ToolKind "read"|"search"|"edit"|"think"|"switch_mode"|"other"
 
 --- A file that a tool call touches; `line` counts from 1.
 ---@class (exact) ullage.ToolLocation

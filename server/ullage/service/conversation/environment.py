@@ -23,6 +23,7 @@ from ullage.service.ports.following import FollowsAgents
 from ullage.service.ports.given_back import ReadsReceipts, RemovesTraces, no_receipts, no_traces
 from ullage.service.ports.models import EditorFiles, ModelLimits, Permissions
 from ullage.service.ports.ports import Ports
+from ullage.service.ports.session_tools import SessionTools
 from ullage.service.ports.store import StoredSession
 from ullage.service.ports.wiring import WiresAgents
 from ullage.service.ports.world import IndexingListener
@@ -50,14 +51,15 @@ class Environment:
     `permissions` and `editor_files` are None unless a door sets them. A door that sets `permissions` may set
     `reads_open_folders`: tools then read what is in a session's folders without asking, and what is outside after
     asking. `open_folders` has these folders by session id, besides the session's own. `introduce` returns the
-    system prompt of a session whose first prompt comes, None at doors whose clients bring their own. `own_counter`
-    and `own_strategy` are None unless an embedding program sets them; they replace the model's counter and the
-    strategies that the settings name. With `always_falls_back` a compaction by hand, too, ends in an offline
-    summary if the summarizer fails. `trusts_projects` is False if the client says that its user does not trust the
-    open folder; the project's instructions for summaries are then not read. `following` is None in a process that
-    can't follow agents' conversations; `followed` says by id which sessions it follows. `wiring` and `continuing`
-    are None in a process whose door does not offer them. `receipts` returns what hooks gave back to an agent's
-    session, and `remove_traces` removes that and all else that is kept of it outside the store.
+    system prompt of a session whose first prompt comes, None at doors whose clients bring their own;
+    `session_tools` is None at doors without tools of their own. `own_counter` and `own_strategy` are None unless an
+    embedding program sets them; they replace the model's counter and the strategies that the settings name. With
+    `always_falls_back` a compaction by hand, too, ends in an offline summary if the summarizer fails.
+    `trusts_projects` is False if the client says that its user does not trust the open folder; the project's
+    instructions for summaries are then not read. `following` is None in a process that can't follow agents'
+    conversations; `followed` says by id which sessions it follows. `wiring` and `continuing` are None in a process
+    whose door does not offer them. `receipts` returns what hooks gave back to an agent's session, and
+    `remove_traces` removes that and all else that is kept of it outside the store.
     """
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
@@ -70,6 +72,7 @@ class Environment:
         self.reads_open_folders = False
         self.open_folders: dict[str, tuple[str, ...]] = {}
         self.introduce: Introduce | None = None
+        self.session_tools: SessionTools | None = None
         self.trusts_projects = True
         self.following: FollowsAgents | None = None
         self.followed: dict[str, FollowedFrom] = {}

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ullage.model.answer import Fragment, ModelRequest
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import SealedCompaction, ToolUseBlock
+from ullage.model.blocks import ImageBlock, SealedCompaction, ToolUseBlock
 from ullage.model.message import ToolDefinition
 from ullage.model.permission import PermissionAnswer
 from ullage.model.price import Price
@@ -115,10 +115,11 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class ToolOutcome(Struct, frozen=True, kw_only=True):
-    """The text of a tool call's result, for the model. `is_error` is set if the call failed."""
+    """A tool call's result for the model: a text, and pictures. `is_error` is set if the call failed."""
 
     text: str
     is_error: bool = False
+    images: tuple[ImageBlock, ...] = ()
 
 
 class Toolbox(Protocol):

@@ -10,6 +10,8 @@ import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 
+from msgspec.structs import replace
+
 from ullage.model.answer import Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, TurnEnd
 from ullage.model.blocks import Block
 from ullage.model.errors import AnswerBroken, ContextTooLong, ProviderError
@@ -101,11 +103,21 @@ async def _introduce(turn: Turn) -> None:
         # Another message may have come in the meantime.
         if not conversation.transcript.items:
             add_system_prompt(conversation, prompt)
-    declared = conversation.transcript.tools
+    if conversation.workspace.session_tools is not None:
+        await conversation.workspace.session_tools.prepare(conversation.id)
+    _declare(conversation)
+
+
+def _declare(conversation: Conversation) -> None:
+    """Declares the tools that the model is to be offered now, unless they are declared already."""
+    declared, door = conversation.transcript.tools, conversation.workspace.session_tools
     names = {tool.name for tool in declared}
     missing = [tool for tool in conversation.workspace.ports.toolbox.definitions if tool.name not in names]
-    if missing:
-        declare_tools(conversation, (*declared, *missing))
+    wanted = (*declared, *missing)
+    if door is not None:
+        wanted = door.offered(conversation.id, wanted)
+    if wanted != declared:
+        declare_tools(conversation, wanted)
 
 
 async def _answer(turn: Turn) -> PartialAnswer:
@@ -149,13 +161,17 @@ async def _request(turn: Turn) -> ModelRequest:
     await conversation.work.wait(Ask.ANSWER)
     if conversation.guards.replays:
         return live_request(conversation)
+    # The last tool call may have changed them.
+    _declare(conversation)
     if conversation.projection.tracker.totals == Usage():
         await _count_first_prompt(turn, live_request(conversation))
         await conversation.work.wait(Ask.ANSWER)
     budget = conversation.budget
     if budget is not None and conversation.used > budget.usable:
         fit_limit(conversation, budget.usable)
-    return with_clearing(conversation, live_request(conversation))
+    door = conversation.workspace.session_tools
+    request = replace(live_request(conversation), reminder=door.reminder(conversation.id) if door else "")
+    return with_clearing(conversation, request)
 
 
 async def _count_first_prompt(turn: Turn, request: ModelRequest) -> None:

@@ -12,7 +12,8 @@ from ullage.model.message import Message, Role
 from ullage.model.permission import PermissionAnswer
 from ullage.model.updates import TextContent, ToolCall, ToolCallUpdate, ToolContent, ToolKind, ToolStatus
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.ports.models import Provider, Question, ToolOutcome
+from ullage.service.ports.models import Provider, Question, ToolAbout, ToolOutcome
+from ullage.service.ports.session_tools import SessionTools
 from ullage.service.sessions import append
 from ullage.transcript.partial_answer import PartialAnswer
 
@@ -58,7 +59,7 @@ def results_message(conversation: Conversation, results: Sequence[ToolResultBloc
 
 
 async def _use_tool(turn: Turn, use: ToolUseBlock, answer: PartialAnswer) -> ToolResultBlock:
-    about = turn.conversation.workspace.ports.toolbox.describe(use)
+    about = describe_call(turn.conversation, use)
     call = ToolCall(
         tool_call_id=use.id,
         title=about.title,
@@ -81,14 +82,28 @@ async def _use_tool(turn: Turn, use: ToolUseBlock, answer: PartialAnswer) -> Too
 
 
 async def _outcome(turn: Turn, use: ToolUseBlock, call: ToolCall, answer: PartialAnswer) -> ToolOutcome:
-    toolbox = turn.conversation.workspace.ports.toolbox
     if use.id in answer.faults:
         return ToolOutcome(text=_UNREADABLE + answer.faults[use.id], is_error=True)
-    question = await toolbox.question(turn.conversation.id, turn.conversation.transcript.cwd, use)
+    conversation, toolbox = turn.conversation, turn.conversation.workspace.ports.toolbox
+    session_id, cwd, door = conversation.id, conversation.transcript.cwd, _door_of(conversation, use)
+    question = door.question(session_id, use) if door else await toolbox.question(session_id, cwd, use)
     if question is not None and not await _is_permitted(turn.conversation, question, call):
         return ToolOutcome(text=_REFUSED, is_error=True)
     turn.conversation.emit(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.IN_PROGRESS))
-    return await toolbox.run(turn.conversation.id, turn.conversation.transcript.cwd, use)
+    return await (door.run(session_id, use) if door else toolbox.run(session_id, cwd, use))
+
+
+def describe_call(conversation: Conversation, use: ToolUseBlock) -> ToolAbout:
+    """Returns a description of a tool call in the session for the user."""
+    tools = conversation.workspace.session_tools
+    about = tools.describe(conversation.id, use) if tools else None
+    return about or conversation.workspace.ports.toolbox.describe(use)
+
+
+def _door_of(conversation: Conversation, use: ToolUseBlock) -> SessionTools | None:
+    """Returns the door's tools if the call is one of theirs, otherwise None."""
+    tools = conversation.workspace.session_tools
+    return tools if tools is not None and tools.describe(conversation.id, use) is not None else None
 
 
 async def _is_permitted(conversation: Conversation, question: Question, call: ToolCall) -> bool:
@@ -109,6 +124,5 @@ async def _is_permitted(conversation: Conversation, question: Question, call: To
 
 
 def _result(use: ToolUseBlock, outcome: ToolOutcome) -> ToolResultBlock:
-    return ToolResultBlock(
-        tool_use_id=use.id, content=(TextBlock(text=outcome.text),) if outcome.text else (), is_error=outcome.is_error
-    )
+    text = (TextBlock(text=outcome.text),) if outcome.text else ()
+    return ToolResultBlock(tool_use_id=use.id, content=(*text, *outcome.images), is_error=outcome.is_error)

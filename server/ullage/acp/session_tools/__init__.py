@@ -1,0 +1,1 @@
+"""What sessions of Ullage's agent have besides the toolbox: MCP servers, a mode, a plan, questions to the user."""

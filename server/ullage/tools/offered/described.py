@@ -1,0 +1,66 @@
+"""MCP servers as a client describes them, and tools as a server describes them."""
+
+import hashlib
+import re
+from collections.abc import Collection
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.model.message import ToolDefinition
+
+# Of a tool's name that a model uses: providers refuse longer ones and other characters (`formats/requests`).
+_LONGEST_NAME = 64
+_ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
+# Before the name of every tool of an MCP server, as in other agents.
+PREFIX = "mcp__"
+
+
+class StdioServer(Struct, frozen=True, kw_only=True):
+    """A server that is started as a program. `env` is what the client gives it besides `PATH`, `HOME` and the like."""
+
+    name: str
+    command: str
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+
+
+class HttpServer(Struct, frozen=True, kw_only=True):
+    """A server that is reached by MCP's streamable HTTP, with the headers that the client gives."""
+
+    name: str
+    url: str
+    headers: dict[str, str] = {}
+
+
+Server = StdioServer | HttpServer
+
+
+class OfferedTool(Struct, frozen=True, kw_only=True):
+    """A tool of a server. `name` is the server's name for it, `definition` has the name that a model uses. `only_reads`
+    is what the server says of it, which is not checked."""
+
+    name: str
+    title: str
+    definition: ToolDefinition
+    only_reads: bool
+
+
+def name_for_model(server: str, tool: str, taken: Collection[str]) -> str:
+    """Returns the name by which a model calls a server's tool: legal at every provider, and not one of `taken`."""
+    whole = PREFIX + "__".join(_ILLEGAL.sub("_", part) for part in (server, tool))
+    if len(whole) <= _LONGEST_NAME and whole not in taken:
+        return whole
+    digest = hashlib.sha256(f"{server}\0{tool}".encode()).hexdigest()[:8]
+    return f"{whole[: _LONGEST_NAME - len(digest) - 1]}_{digest}"
+
+
+def title_of_call(name: str) -> str:
+    """Returns the title of a call of a tool that is not there, by the name that the model used: `server: tool`."""
+    server, _, tool = name.removeprefix(PREFIX).partition("__")
+    return f"{server}: {tool}" if tool else name
+
+
+def input_schema(schema: Any) -> dict[str, Any]:
+    """Returns the schema of a tool's input as providers accept it, which is that of an object."""
+    return {**schema, "type": "object"} if isinstance(schema, dict) else {"type": "object"}
