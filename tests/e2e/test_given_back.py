@@ -2,7 +2,9 @@
 request has what the summary left out, and Ullage's tools."""
 
 import json
+import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,13 @@ from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
 from support.command_line import Ran, ullage
 from support.hook_place import arrivals_at, until_counted
 from support.systems import needs_linux
+from support.wire.replies import Call, Reply
+from ullage.agents.claude_code.reattached import ATTACHED
+from ullage.agents.transcripts import read
 from ullage.lost.brief import HEAD, LONGEST
+from ullage.model.events import ContextEdited, MessageAppended
 from ullage.system.receipts import Receipts
+from ullage.system.touched_files import changed_at
 
 RULE = "Never change src/shop/legacy.py without a migration."
 # With settings of the test's own.
@@ -25,6 +32,8 @@ _KNOWN = replace(SEATED[0].known, prepare=prepare_of("claude-agent-acp"))
 _MODEL, _WINDOW, _COMPACTS_AT = "claude-opus-4-6", 200_000, 167_000
 # Compactions of which none may go without its hooks.
 _MANY = 50
+# Unix seconds.
+_CHANGED_AT = 1_790_000_000
 _ARGUMENTS = ("--model", _MODEL, "-p")
 CLAUDE = OneShot(
     known=_KNOWN, first=_ARGUMENTS, again=("-c", *_ARGUMENTS), figure=lambda _: 0, compacts_at=_COMPACTS_AT
@@ -145,3 +154,48 @@ async def test_after_a_compaction_and_after_a_resume_the_next_request_has_what_w
     assert settings(tmp_path).read_bytes() == wired.before
     # Claude Code has changed this file since.
     assert "mcpServers" not in json.loads((settings(tmp_path).parent / ".claude.json").read_text())
+
+
+class FullAfterTheLastFile(ModelServer):
+    """Has the agent read files one after the other in one turn, and takes its context for full at the last one."""
+
+    def read_all(self, files: Sequence[Path]) -> None:
+        """Has it read these files, each of which has its own name in its text."""
+        self._last = files[-1].name
+        for number, file in enumerate(files):
+            word = f"{files[number - 1].stem}_row" if number else "Look at all parts"
+            self.scripted[word] = Call(f"toolu_{number}", "Read", json.dumps({"file_path": str(file)}))
+
+    def _reply(self, body: Any, items: Sequence[Any]) -> Reply:
+        reply = super()._reply(body, items)
+        if any(isinstance(part, Call) and self._last in part.arguments for part in reply.parts):
+            self.inflated = _COMPACTS_AT
+        return reply
+
+
+@needs_linux
+async def test_the_files_that_it_attaches_again_are_those_that_are_expected(tmp_path: Path) -> None:
+    model = FullAfterTheLastFile()
+    async with model.serving():
+        model.until_summary = True
+        wired = Wired(tmp_path, model)
+        project = tmp_path / "project"
+        project.mkdir(exist_ok=True)
+        files = [project / f"part{number}.py" for number in range(8)]
+        # The newest is too long, and the oldest is read last.
+        for number, file in enumerate(files):
+            file.write_text("".join(f"{file.stem}_row{row} = {row}\n" for row in range(20 if number else 2_000)))
+            os.utime(file, (_CHANGED_AT - number, _CHANGED_AT - number))
+        model.read_all(files)
+        await wired.ask("Look at all parts now.", again=False)
+    (log,) = (tmp_path / "claude" / "projects").rglob("*.jsonl")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    attached = [line["attachment"] for line in lines if line["type"] == "attachment"]
+    came = {one["filename"]: one["type"] for one in attached if one["type"] in ("file", "compact_file_reference")}
+    before = read(log.read_bytes()).events
+    compacted = next(at for at, event in enumerate(before) if isinstance(event, ContextEdited))
+    context = [event.message for event in before[:compacted] if isinstance(event, MessageAppended)]
+    expected = ATTACHED.paths(context, changed_at)
+    assert list(came) == [*expected]
+    assert len(came) == 5
+    assert [kind for kind in came.values() if kind == "compact_file_reference"] == [came[str(files[0])]]

@@ -9,6 +9,7 @@ import re
 
 import msgspec
 
+from ullage.agents.claude_code.reattached import ATTACHED
 from ullage.agents.claude_code.sessions import settings_pattern, state_path
 from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Wiring
 from ullage.model.json_values import as_object
@@ -51,4 +52,5 @@ WIRING = Wiring(
     ),
     plugin=Plugin(path=settings_pattern, is_on=_has_plugin, remedy="claude plugin uninstall ullage"),
     summary_in=_summary_in,
+    attached=ATTACHED,
 )

@@ -13,14 +13,16 @@ from ullage.agents.transcripts import read_document
 from ullage.agents.wiring import Wiring
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.lost.brief import LONGEST, characters, write_brief
+from ullage.lost.coming_again import put_last
 from ullage.lost.finding import lost_from
-from ullage.lost.handed_over import messages_of, records_of, summary_message
+from ullage.lost.handed_over import messages_of, messages_since_compaction, records_of, summary_message
 from ullage.lost.knowledge import Before, read_before
 from ullage.lost.last_compaction import last_compaction
 from ullage.lost.left_out import count_kinds
 from ullage.lost.loss import Loss
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.system.single_files import is_database, parse_file, read_database
+from ullage.system.touched_files import changed_at, text_of
 from ullage.tokens.counter_choice import get_counter
 from ullage.watch.candidates import find_candidates
 from ullage.watch.finder import this_machine
@@ -86,7 +88,8 @@ class _Conversation:
         if self._has_grown():
             self._transcript, self._size = self._read()
             self._before = self._read_before()
-        return self._brief(lost_from(self._before, [summary_message(self._wiring.summary_in(summary))]))
+        losses = lost_from(self._before, [summary_message(self._wiring.summary_in(summary))])
+        return self._brief(put_last(losses, self._attached()))
 
     def brief_of_file(self, since: int) -> LeftBrief:
         """Returns the brief for the last compaction in the file. It must be later than the time `since`, in Unix
@@ -113,6 +116,15 @@ class _Conversation:
             tokens=self._counter.count(brief.text),
             counts=count_kinds(brief.given),
         )
+
+    def _attached(self) -> dict[str, str]:
+        """Returns the files that the agent probably attaches again, each with its text; "" if only its name comes."""
+        attached = self._wiring.attached
+        if attached is None:
+            return {}
+        context = messages_since_compaction(self._transcript)
+        texts = {path: text_of(path) for path in attached.paths(context, changed_at)}
+        return {path: text if self._counter.count(text) <= attached.most else "" for path, text in texts.items()}
 
     def _read_before(self) -> Before:
         return read_before(messages_of(self._transcript), self._transcript.cwd)
