@@ -144,6 +144,23 @@ def test_doctor_says_if_the_program_that_the_plugin_runs_is_not_found(
     assert "PATH" in check.remedy
 
 
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_doctor_tells_of_a_plugin_that_is_on_in_this_project_alone(
+    home: Home, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    project = tmp_path / "shop"
+    (project / ".claude").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    assert [*plugin_checks(None)] == []
+    settings = project / ".claude" / name
+    settings.write_text('{"enabledPlugins": {"ullage@ullage": true}}')
+    (check,) = plugin_checks(None)
+    assert f"in this project alone, by {settings}" in check.found
+    home.install()
+    (check,) = plugin_checks(None)
+    assert "in this project" not in check.found
+
+
 @pytest.mark.parametrize("agent", _HOOKS)
 @pytest.mark.parametrize("program", ["", "#!/bin/sh\necho half installed >&2\nexit 3\n", "not a program"])
 def test_without_ullage_the_hooks_do_nothing_and_say_nothing(tmp_path: Path, agent: str, program: str) -> None:

@@ -141,3 +141,35 @@ def test_a_server_of_the_users_own_stays_as_it_is(tmp_path: Path) -> None:
     assert path.read_text() == text
     home.done("unwire")
     assert path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("kept", "text"),
+    [
+        (False, '{\n  "$schema": "https://opencode.ai/config.json",\n'),
+        (True, '{\n  // Mine.\n  "$schema": "https://opencode.ai/config.json",\n'),
+        (True, '{\n  "model": "wire/m",\n  "$schema": "https://opencode.ai/config.json",\n'),
+    ],
+    ids=["the schema", "with a comment", "with a setting"],
+)
+def test_settings_that_wire_made_go_although_the_agent_added_its_schema(tmp_path: Path, kept: bool, text: str) -> None:
+    home = Home(tmp_path, "opencode")
+    home.done("wire")
+    path = home.agent / "opencode.jsonc"
+    path.write_text(path.read_text().replace("{\n", text, 1))
+    home.done("unwire")
+    assert path.exists() is kept
+    if kept:
+        assert "ullage" not in path.read_text()
+        assert text.splitlines()[1] in path.read_text()
+
+
+def test_a_schema_in_settings_of_the_users_own_stays(tmp_path: Path) -> None:
+    home = Home(tmp_path, "opencode")
+    path = home.agent / "opencode.json"
+    text = '{"$schema": "https://opencode.ai/config.json"}'
+    path.write_text(text)
+    home.done("wire")
+    path.write_text(f"{path.read_text()}\n")
+    home.done("unwire")
+    assert path.read_text().strip() == text

@@ -93,11 +93,13 @@ class Plugin(Struct, frozen=True, kw_only=True):
 
     - `path`: returns the path of the file in which the agent keeps which of the user's plugins are on.
     - `is_on`: says whether Ullage's is, by the text of that file.
+    - `in_projects`: returns the paths of the files in which it keeps the plugins of the project in the folder `cwd`.
     - `remedy`: the command that removes it.
     """
 
     path: Callable[[Machine], str]
     is_on: Callable[[str], bool]
+    in_projects: Callable[[Machine], tuple[str, ...]] = _none
     remedy: str
 
 

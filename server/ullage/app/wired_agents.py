@@ -5,10 +5,12 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_of_word
-from ullage.agents.wiring import SettingsFile, Wiring
+from ullage.agents.wiring import Plugin, SettingsFile, Wiring
 from ullage.model.errors import InvalidRequest
 from ullage.system.wired_files import read_settings
 
@@ -49,7 +51,21 @@ def has_plugin(wiring: Wiring) -> bool:
     """Says whether the agent has Ullage as a plugin for all of the user's projects, and it is on. Raises
     `InvalidRequest` if the agent's file can't be read."""
     plugin = wiring.plugin
-    return plugin is not None and plugin.is_on((read_settings(path_here(plugin.path)) or b"").decode(errors="replace"))
+    return plugin is not None and _is_on(plugin, path_here(plugin.path))
+
+
+def project_with_plugin(wiring: Wiring) -> Path | None:
+    """Returns the file by which the agent has Ullage as a plugin in the project of this folder alone, and it is on.
+    Returns None if there is none. Raises `InvalidRequest` if a file of the agent's can't be read."""
+    plugin = wiring.plugin
+    if plugin is None or has_plugin(wiring):
+        return None
+    paths = map(Path, plugin.in_projects(replace(_this_machine(), cwd=Path.cwd().as_posix())))
+    return next((path for path in paths if _is_on(plugin, path)), None)
+
+
+def _is_on(plugin: Plugin, path: Path) -> bool:
+    return plugin.is_on((read_settings(path) or b"").decode(errors="replace"))
 
 
 def called(words: Sequence[str]) -> list[tuple[Agent, Wiring]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ullage.agents.wiring import Plugin, Wiring
-from ullage.app.wired_agents import all_known, has_plugin
+from ullage.app.wired_agents import all_known, has_plugin, project_with_plugin
 from ullage.cli.provider_health import Check
 from ullage.cli.wiring_health import last_arrival, read_arrivals
 from ullage.model.errors import InputError
@@ -19,19 +19,21 @@ _PROGRAM, _ELSEWHERE = "ullage", "~/.local/bin"
 
 
 def plugin_checks(store: Path | None) -> Iterator[Check]:
-    """Yields one check for each agent that has Ullage's plugin. `store` is the session store's file, or None for the
-    user's, which alone the hooks of a plugin use."""
+    """Yields one check for each agent that has Ullage's plugin, if only in the project of this folder. `store` is the
+    session store's file, or None for the user's, which alone the hooks of a plugin use."""
     path = store or default_path()
     for agent, wiring in all_known():
         try:
             if wiring.plugin is not None and has_plugin(wiring):
-                yield _check(agent.name, wiring, wiring.plugin, path)
+                yield _check(f"{agent.name}: Ullage's plugin is on", wiring, wiring.plugin, path)
+            elif wiring.plugin is not None and (project := project_with_plugin(wiring)):
+                found = f"{agent.name}: Ullage's plugin is on in this project alone, by {project}"
+                yield _check(found, wiring, wiring.plugin, path)
         except InputError as error:
             yield Check(what="plugin", found=f"{agent.name}: {error}", remedy="correct the file")
 
 
-def _check(name: str, wiring: Wiring, plugin: Plugin, store: Path) -> Check:
-    found = f"{name}: Ullage's plugin is on"
+def _check(found: str, wiring: Wiring, plugin: Plugin, store: Path) -> Check:
     receipt = read_receipt(store, wiring.word)
     if receipt is not None:
         return _beside_wired(f"{found}; its hooks give way to those that `ullage wire` added", receipt, wiring, plugin)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
-from ullage.wire.added import add, take_out
+from ullage.wire.added import add, names_only_schema, take_out
 from ullage.wire.entries import Added
 
 
@@ -142,7 +142,8 @@ def _without(now: bytes | None, wired: WiredFile) -> bytes | None:
     if now is None or now == wired.after:
         return None if now is None else wired.before
     before = (wired.before or b"").decode()
-    return _convert(Path(wired.path), now, lambda text: take_out(text, wired.added, before))
+    left = _convert(Path(wired.path), now, lambda text: take_out(text, wired.added, before))
+    return None if wired.before is None and names_only_schema(left.decode(), wired.added) else left
 
 
 def _convert(path: Path, data: bytes | None, change: Callable[[str], str]) -> bytes:

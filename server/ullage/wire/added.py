@@ -3,8 +3,9 @@
 from ullage.model.errors import InvalidRequest
 from ullage.wire import json_added, toml_added
 from ullage.wire.entries import Added
-from ullage.wire.json_text import is_blank
+from ullage.wire.json_text import has_comments, is_blank, read_text
 
+_SCHEMA = "$schema"
 _ROOMS = {"json": json_added, "toml": toml_added}
 
 
@@ -23,6 +24,14 @@ def take_out(text: str, added: Added, before: str) -> str:
     if added.syntax == "whole":
         return _before_whole(text, added, before)
     return _ROOMS[added.syntax].take_out(text, added, before)
+
+
+def names_only_schema(text: str, added: Added) -> bool:
+    """Returns whether settings from which `added` was taken out have nothing but the address of the schema that checks
+    them. Some agents add it by themselves to the settings that they find."""
+    if added.syntax != "json" or is_blank(text) or has_comments(text):
+        return False
+    return read_text(text).keys == (_SCHEMA,)
 
 
 def _whole(text: str, added: Added) -> str:

@@ -60,6 +60,11 @@ def is_blank(text: str) -> bool:
     return not text.strip("\ufeff \t\r\n")
 
 
+def has_comments(text: str) -> bool:
+    """Returns whether a JSON text has a comment."""
+    return "/" in _STRING.sub("", text)
+
+
 def skip_space(text: str, at: int) -> int:
     """Returns the place of the next character that is neither white space nor in a comment."""
     return _skip(text, at)

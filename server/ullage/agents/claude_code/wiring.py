@@ -11,6 +11,7 @@ import msgspec
 
 from ullage.agents.claude_code.reattached import ATTACHED
 from ullage.agents.claude_code.sessions import settings_pattern, state_path
+from ullage.agents.machine import Machine
 from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Wiring
 from ullage.model.json_values import as_object
 
@@ -33,6 +34,11 @@ def _has_plugin(settings: str) -> bool:
     return any(name.partition("@")[0] == "ullage" and on is True for name, on in enabled.items())
 
 
+def _project_settings(machine: Machine) -> tuple[str, ...]:
+    folder = f"{machine.cwd}/.claude"
+    return (f"{folder}/settings.json", f"{folder}/settings.local.json")
+
+
 WIRING = Wiring(
     word="claude-code",
     files=(
@@ -50,7 +56,12 @@ WIRING = Wiring(
         ),
         SettingsFile(path=state_path, mcp_server=True),
     ),
-    plugin=Plugin(path=settings_pattern, is_on=_has_plugin, remedy="claude plugin uninstall ullage"),
+    plugin=Plugin(
+        path=settings_pattern,
+        is_on=_has_plugin,
+        in_projects=_project_settings,
+        remedy="claude plugin uninstall ullage",
+    ),
     summary_in=_summary_in,
     attached=ATTACHED,
 )
