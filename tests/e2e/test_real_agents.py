@@ -9,13 +9,17 @@ from support.agents import upkeep
 from support.agents.launch import AGENTS, Known
 from support.agents.model_server import ModelServer
 from support.agents.scenario import COLUMNS, YES, Place, measure
-from support.agents.table import read_table, write_row
+from support.agents.table import read_table, title_of, write_row
 from support.systems import needs_linux
 
 # Those with the most users run with --all, the others with --long.
 _ALWAYS = ("claude-agent-acp", "codex-acp")
 CASES = [
-    pytest.param(agent, id=agent.name, marks=() if agent.name in _ALWAYS else pytest.mark.long) for agent in AGENTS
+    pytest.param(agent, 1, id=agent.name, marks=() if agent.name in _ALWAYS else pytest.mark.long) for agent in AGENTS
+] + [
+    pytest.param(agent, 2, id=f"{agent.name}, version 2", marks=pytest.mark.long)
+    for agent in AGENTS
+    if agent.name in _ALWAYS
 ]
 # Each try is up to three processes. CI has two cores.
 _AT_ONCE = 2
@@ -23,10 +27,10 @@ _AT_ONCE = 2
 
 @pytest.mark.slow
 @pytest.mark.minutes
-@pytest.mark.parametrize("agent", CASES)
+@pytest.mark.parametrize(("agent", "version"), CASES)
 @needs_linux
 async def test_what_holds_for_an_agent_is_what_the_table_says(
-    agent: Known, tmp_path: Path, request: pytest.FixtureRequest
+    agent: Known, version: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     if not agent.program.exists():
         # Agents are large, and published by others. A machine that cannot get one tests the others.
@@ -35,12 +39,12 @@ async def test_what_holds_for_an_agent_is_what_the_table_says(
 
     async def cell(column: str) -> str:
         async with room:
-            return await measure(agent, column, tmp_path / column.replace(" ", "-"))
+            return await measure(agent, column, tmp_path / column.replace(" ", "-"), version)
 
     row = dict(zip(COLUMNS, await asyncio.gather(*map(cell, COLUMNS)), strict=True))
     if request.config.getoption("--update-golden"):
-        write_row(agent.title, agent.title.split(" ")[0], row)
-    assert read_table()[agent.title] == row
+        write_row(title_of(agent.title, version), row)
+    assert read_table()[title_of(agent.title, version)] == row
 
 
 @pytest.mark.long

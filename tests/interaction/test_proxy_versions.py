@@ -16,7 +16,7 @@ async def test_with_another_version_of_the_protocol_the_proxy_only_forwards_and_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with playing(tmp_path, monkeypatch) as play:
-        play.agent.version = 2
+        play.agent.version = 3
         await play.greet()
         asked = play.prompts("/compact")
         request = await play.agent.gets("session/prompt")
@@ -26,7 +26,7 @@ async def test_with_another_version_of_the_protocol_the_proxy_only_forwards_and_
         assert await play.client.proxy.connection.recorder.settled() is None
         assert "ullage" not in b"".join(play.client.lines).decode()
         assert not play.steps
-        told = [record.message for record in caplog.records if "version 2" in record.message]
+        told = [record.message for record in caplog.records if "version 3" in record.message]
         assert len(told) == 1
 
 
@@ -34,7 +34,7 @@ async def test_the_proxy_of_an_agent_that_only_gets_lines_forwarded_ends_as_the_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with playing(tmp_path, monkeypatch) as play:
-        play.agent.version = 2
+        play.agent.version = 3
         await play.greet()
         play.prompts()
         await play.agent.gets("session/prompt")

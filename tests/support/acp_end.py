@@ -23,6 +23,8 @@ class AcpEnd(ABC):
         self.messages: list[Json] = []
         self.allows: Json | None = None
         self.reads = True
+        # The version that the client asks for.
+        self.version = 1
         self._rest = b""
         self._changed = asyncio.Event()
         self._asked = 0
@@ -96,12 +98,28 @@ class AcpEnd(ABC):
         return (await self.ask("session/new", cwd=cwd, mcpServers=[]))["sessionId"]
 
     async def greet(self, capabilities: Json | None = None) -> Json:
+        if self.version == 2:
+            info = {"name": "client", "version": "1"}
+            return await self.ask("initialize", protocolVersion=2, info=info, capabilities={})
         return await self.ask("initialize", protocolVersion=1, clientCapabilities=capabilities or {})
+
+    async def load(self, session_id: str, cwd: str) -> Json:
+        """Opens a former session, whose history is replayed."""
+        if self.version == 2:
+            start = {"type": "start"}
+            return await self.ask("session/resume", sessionId=session_id, cwd=cwd, mcpServers=[], replayFrom=start)
+        return await self.ask("session/load", sessionId=session_id, cwd=cwd, mcpServers=[])
+
+    def ends(self) -> list[Json]:
+        """Returns the ends of turns so far, as version 2 has them."""
+        return [update for update in self.updates("state_update") if update.get("stopReason")]
 
     async def prompt(self, session_id: str, text: str) -> str:
         """Runs one turn and returns the text that came before its end."""
-        before = len(self.messages)
+        before, ended = len(self.messages), len(self.ends())
         await self.ask("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": text}])
+        if self.version == 2:
+            await self.until(lambda _: len(self.ends()) > ended)
         told = [message["params"]["update"] for message in self.messages[before:] if _is_update(message)]
         return "".join(update["content"]["text"] for update in told if update["sessionUpdate"] == "agent_message_chunk")
 

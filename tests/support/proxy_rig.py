@@ -95,7 +95,8 @@ async def running(
         rig.end()
         await asyncio.wait_for(task, PATIENCE)
     if has_schema():
-        assert [fault for line in rig.lines if is_ours(line) for fault in _faults(line)] == []
+        version = rig.proxy.connection.version
+        assert [fault for line in rig.lines if is_ours(line) for fault in _faults(line, version)] == []
 
 
 def _commands(line: Sequence[str]) -> list[list[str]]:
@@ -106,9 +107,10 @@ def _commands(line: Sequence[str]) -> list[list[str]]:
     return commands
 
 
-def _faults(line: bytes) -> list[str]:
+def _faults(line: bytes, version: int) -> list[str]:
     message: Json = json.loads(line)
     if "method" not in message:
         # The agent's answer to `initialize`, to which the proxy adds, or a result of a method of Ullage's own.
-        return faults_in_result("initialize", message["result"]) if "agentInfo" in message["result"] else []
-    return faults_in_params(message["method"], message["params"])
+        result = message["result"]
+        return faults_in_result("initialize", result, version) if "protocolVersion" in result else []
+    return faults_in_params(message["method"], message["params"], version)

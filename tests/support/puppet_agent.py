@@ -51,8 +51,7 @@ class Puppet:
             message = await self._came.get()
             while message.get("method") == "initialize":
                 self.greeted = message["params"]
-                info = {"name": self.name, "version": "1"}
-                self.answers(message, protocolVersion=self.version, agentInfo=info, agentCapabilities=self.abilities)
+                self.answers(message, protocolVersion=self.version, **self._introduction())
                 message = await self._came.get()
         assert message.get("method") == method, message
         return message
@@ -64,12 +63,23 @@ class Puppet:
         assert found.keys() == {first, second}, found
         return found[first], found[second]
 
+    async def gets_any(self) -> Json:
+        """Returns the next message to the agent, whatever it is."""
+        async with asyncio.timeout(PATIENCE):
+            return await self._came.get()
+
     async def gets_answer(self) -> Json:
         """Returns the next message to the agent, which must be an answer of the client's."""
         async with asyncio.timeout(PATIENCE):
             message = await self._came.get()
         assert "method" not in message, message
         return message
+
+    def _introduction(self) -> Json:
+        info = {"name": self.name, "version": "1"}
+        if self.version == 2:
+            return {"info": info, "capabilities": {"session": self.abilities}}
+        return {"agentInfo": info, "agentCapabilities": self.abilities}
 
     def asks(self, request_id: int, method: str, **params: Any) -> None:
         """Sends the client a request of the agent's own."""

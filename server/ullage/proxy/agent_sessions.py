@@ -45,7 +45,7 @@ async def reopen(session: ProxiedSession, agent_id: str, at: Connection | None =
     how = next((name for name in ("resume", "load") if connection.agent_can(name)), None)
     if how is None:
         raise AgentError(f"{connection.agent_name} cannot open a former session again")
-    return await connection.agent.request(f"session/{how}", params)
+    return await connection.request(f"session/{how}", params)
 
 
 async def open_aside(session: ProxiedSession, agent_id: str, connection: Connection) -> dict[str, Any]:
@@ -107,7 +107,7 @@ async def _make(
 
     async def ask() -> tuple[str, dict[str, Any]]:
         with connection.making():
-            result = await connection.agent.request(method, params)
+            result = await connection.request(method, params)
             made = as_text(result.get("sessionId"))
             connection.set_aside(made)
         if note is not None:
@@ -165,7 +165,7 @@ async def prompt_agent(session: ProxiedSession, agent_id: str, text: str) -> Non
     """
     agent = session.connection.agent
     params = {"sessionId": agent_id, "prompt": [{"type": "text", "text": text}]}
-    turn = asyncio.ensure_future(agent.request("session/prompt", params))
+    turn = asyncio.ensure_future(session.connection.run_turn(agent_id, params))
     # Reads the exception of a cancelled turn, which asyncio would log otherwise.
     turn.add_done_callback(lambda _: turn.cancelled() or turn.exception())
     try:
@@ -201,12 +201,12 @@ async def _set_up(session: ProxiedSession, fresh: str, opened: dict[str, Any]) -
 
 
 def _servers(session: ProxiedSession) -> list[Any]:
-    return with_session(session.mcp_servers, session.connection.options.server, session.id)
+    return with_session(session.mcp_servers, session.connection.server, session.id)
 
 
 async def _try(connection: Connection, method: str, params: dict[str, Any]) -> None:
     """Sends the agent a request whose failure does no harm. An error is only logged."""
     try:
-        await connection.agent.request(method, params)
+        await connection.request(method, params)
     except AgentError as error:
         _log.info("%s", error)

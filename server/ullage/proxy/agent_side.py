@@ -12,11 +12,13 @@ from ullage.api.wire import UPDATE
 from ullage.jsonrpc.envelope import ErrorResponse, Response
 from ullage.jsonrpc.rpc_errors import METHOD_NOT_FOUND, ErrorObject
 from ullage.model.json_values import as_text
-from ullage.proxy.connection import Aside, Asked, Connection
+from ullage.proxy.answers import answers_of
+from ullage.proxy.connection import Asked, Connection
 from ullage.proxy.opening import early_session
 from ullage.proxy.pipe.agent import Agent
 from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_id, with_params
 from ullage.proxy.pipe.lines import Piece
+from ullage.proxy.prompts import complete
 from ullage.proxy.record.recording import record_update
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.sessions import Sessions
@@ -66,11 +68,17 @@ async def _take_message(sessions: Sessions, connection: Connection, piece: Piece
     """Handles a notification or a request from the agent. Most of them contain the id of a session."""
     sent = _read(frame.params)
     session = sessions.by_agent_id(sent.session_id, connection)
+    update = fields(sent.update) if frame.method == UPDATE else {}
+    own_turn = connection.own_turns.get(sent.session_id)
+    if own_turn is not None and own_turn.take(update):
+        return
     aside = connection.asides.get(sent.session_id) or (session.own_turn if session and session.muted else None)
     if aside is not None:
-        _keep_aside(connection.agent, aside, frame, sent)
-        if session is not None and frame.method == UPDATE:
-            session.facts.take_update(fields(sent.update))
+        for read in connection.read(sent.session_id, update) if update else ():
+            aside.take(read)
+            if session is not None:
+                session.facts.take_update(read)
+        _decline(connection.agent, frame)
         return
     piece = _shown(connection, piece, frame, sent)
     if session is None and frame.method == UPDATE:
@@ -80,13 +88,23 @@ async def _take_message(sessions: Sessions, connection: Connection, piece: Piece
     if session is None:
         connection.client.pass_on(piece)
         return
-    update = fields(sent.update) if frame.method == UPDATE else {}
-    _show(session, piece, update)
     if update:
-        await record_update(session, update)
-        if update.get("sessionUpdate") == "available_commands_update":
-            # The agent's list of commands replaces the client's list, so ours must be added again.
-            offer_commands(session)
+        await _take_update(session, piece, update)
+    else:
+        _show(session, piece, update)
+
+
+async def _take_update(session: ProxiedSession, piece: Piece, update: dict[str, Any]) -> None:
+    """Forwards an update of a session that the client sees, and records what it says."""
+    connection = session.connection
+    taken = await answers_of(connection).take(session, update, complete)
+    if taken.forwarded:
+        _show(session, piece, update)
+    for read in connection.read(session.agent_id, update) if taken.recorded else ():
+        await record_update(session, read)
+    if update.get("sessionUpdate") == "available_commands_update":
+        # The agent's list of commands replaces the client's list, so ours must be added again.
+        offer_commands(session)
 
 
 def _shown(connection: Connection, piece: Piece, frame: Frame, sent: _Sent) -> Piece:
@@ -120,12 +138,9 @@ def _show(session: ProxiedSession, piece: Piece, update: dict[str, Any]) -> None
         connection.client.pass_on(Piece(with_params(piece.data, {"sessionId": session.id})))
 
 
-def _keep_aside(agent: Agent, aside: Aside, frame: Frame, sent: _Sent) -> None:
-    """Handles a message of a session that the client doesn't see: collects the text of the agent's answer, and declines
-    every request."""
-    if frame.method == UPDATE:
-        aside.take(fields(sent.update))
-    elif frame.method == "session/request_permission" and frame.id is not UNSET:
+def _decline(agent: Agent, frame: Frame) -> None:
+    """Declines a request of a session that the client doesn't see. Does nothing for a notification."""
+    if frame.method == "session/request_permission" and frame.id is not UNSET:
         agent.insert(line(Response(id=frame.id, result={"outcome": {"outcome": "cancelled"}})))
     elif frame.id is not UNSET:
         agent.insert(line(ErrorResponse(id=frame.id, error=_NOT_NOW)))

@@ -49,7 +49,7 @@ async def from_client(sessions: Sessions, piece: Piece) -> None:
         if frame is None or not _take_answer(sessions, piece, frame):
             connection.agent.pass_on(piece)
     else:
-        server = connection.options.server
+        server = connection.server
         if server is not None:
             piece, frame = offered(piece, frame, server)
         method = as_text(frame.method)
@@ -182,7 +182,8 @@ def _pending(sessions: Sessions, session: ProxiedSession | None, frame: Frame) -
             mode = fields(frame.params).get("modeId")
             return _learning(sessions, method, lambda _: session.facts.take_mode(mode))
         case "session/set_config_option" if session is not None:
-            return _learning(sessions, method, session.facts.take_config)
+            take, shapes = session.facts.take_config, sessions.connection.shapes
+            return _learning(sessions, method, lambda result: take(shapes.opened(result)))
         case "session/close" if session is not None:
             return Pending(method=method, answered=partial(_closed, sessions, session))
         case _:
@@ -196,7 +197,7 @@ async def _initialized(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     if not memoryview(frame.error):
         connection.learn_agent(fields(frame.result))
     adds = connection.options.own_methods and not connection.only_forwards
-    connection.client.pass_on(with_own_methods(piece) if adds else piece)
+    connection.client.pass_on(with_own_methods(piece, connection.shapes.capabilities) if adds else piece)
 
 
 def _learning(sessions: Sessions, method: str, learn: Callable[[dict[str, Any]], object]) -> Pending:
@@ -232,6 +233,7 @@ def session_named(params: Raw) -> str:
 _HANDLERS: dict[str, Handler] = {
     "initialize": _initialize,
     "authenticate": _authenticate,
+    "auth/login": _authenticate,
     "session/prompt": _prompt,
     "session/cancel": _cancel,
     "$/cancel_request": _cancel_request,

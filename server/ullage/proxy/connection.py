@@ -5,7 +5,7 @@ This is the client and the agent with their capabilities, the recorder, and the 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
@@ -21,14 +21,16 @@ from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.pipe.outlet import Outlet
 from ullage.proxy.record.recorder import Recorder
 from ullage.proxy.shown_compactions import with_compactions
+from ullage.proxy.versions.converted import SHAPES, PlainReader, UpdateReader
+from ullage.proxy.versions.own_turn import OwnTurn
 
 _log = logging.getLogger(__name__)
 # Programs that start an agent which their arguments name.
 _LAUNCHERS = frozenset(
     {"npx", "bunx", "node", "bun", "deno", "uvx", "uv", "pipx", "run", "exec", "python", "python3", "env"}
 )
-# The version of the protocol that the proxy reads.
-VERSION = 1
+# The version of agents of before the first release, which leave it out.
+_FIRST = 1
 
 
 class ProxyOptions(Struct, frozen=True, kw_only=True):
@@ -131,7 +133,11 @@ class Connection:
         self.credentials: dict[str, Any] = {}
         self._name = ""
         self._answered = False
-        self._version: Any = VERSION
+        self.version: Any = _FIRST
+        self.shapes = SHAPES[_FIRST]
+        # Those of the proxy's own prompts in an agent of version 2, by the agent's session id.
+        self.own_turns: dict[str, OwnTurn] = {}
+        self._readers: dict[str, UpdateReader | PlainReader] = {}
         self._abilities: dict[str, Any] = {}
         self._making = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -139,7 +145,7 @@ class Connection:
     @property
     def shown(self) -> Client:
         """What the client can show, read from its capabilities."""
-        return read_client(self.greeting.get("clientCapabilities"), None)
+        return read_client(self.shapes.greeting(self.greeting).get("clientCapabilities"), None)
 
     @property
     def to_agent(self) -> JsonObject:
@@ -149,7 +155,8 @@ class Connection:
     @property
     def asks_for_compactions(self) -> bool:
         """Whether the agent reports its compactions to the proxy only, because the client takes no updates of them."""
-        is_known = self.greeting.get("protocolVersion", VERSION) == VERSION
+        # Every client of another version takes them, or is not known.
+        is_known = self.greeting.get("protocolVersion", _FIRST) == _FIRST
         return self.options.asks_for_compactions and is_known and not self.shown.shows_compactions
 
     @property
@@ -167,7 +174,7 @@ class Connection:
     def only_forwards(self) -> bool:
         """Whether the agent has answered `initialize` with a version of the protocol that the proxy does not read. The
         proxy then forwards every byte of both sides, and does nothing else."""
-        return self._version != VERSION
+        return self.version not in SHAPES
 
     @property
     def names(self) -> set[str]:
@@ -195,23 +202,61 @@ class Connection:
         """Stores the agent's name, capabilities and version of the protocol from its result of `initialize`. Logs a
         warning if the proxy does not read that version."""
         self._answered = True
+        self.version = result.get("protocolVersion", _FIRST)
+        self.shapes = SHAPES.get(self.version, SHAPES[_FIRST])
+        result = self.shapes.introduction(result)
         self._abilities = as_object(result.get("agentCapabilities"))
         self._name = as_text(as_object(result.get("agentInfo")).get("name"))
-        # Agents of before the first release leave the version out.
-        self._version = result.get("protocolVersion", VERSION)
         if self.only_forwards:
             _log.warning(
-                "%s answers with version %s of the protocol, and Ullage reads version %s: it forwards everything, and "
-                "neither records nor compacts",
+                "%s answers with version %s of the protocol, and Ullage reads the versions %s: it forwards everything, "
+                "and neither records nor compacts",
                 self.agent_name,
-                self._version,
-                VERSION,
+                self.version,
+                " and ".join(map(str, SHAPES)),
             )
 
     def shown_id(self, request_id: RequestId | None) -> RequestId | None:
         """Returns the id under which the client gets a request of the agent. The first agent's ids are not changed;
         those of the others might be the same."""
         return request_id if self.number == 0 else f"ullage-agent-{self.number}-{request_id!r}"
+
+    @property
+    def server(self) -> JsonObject | None:
+        """Ullage's MCP server as the agent is offered it, None to offer none."""
+        server = self.options.server
+        return None if server is None else self.shapes.server(server)
+
+    async def request(self, method: str, params: JsonObject) -> JsonObject:
+        """Sends the agent a request of the proxy's own, given in the shapes of version 1. Returns its result in these
+        shapes. Raises `AgentError`."""
+        method, params = self.shapes.request(method, params)
+        return self.shapes.opened(await self.agent.request(method, params))
+
+    async def run_turn(self, agent_id: str, params: JsonObject) -> None:
+        """Sends the agent a prompt of the proxy's own in its session `agent_id`, and waits for the end of the turn.
+        Raises `AgentError`."""
+        if self.version == _FIRST:
+            await self.request("session/prompt", params)
+            return
+        turn = self.own_turns[agent_id] = OwnTurn()
+        try:
+            turn.accept(await self.request("session/prompt", params))
+            await turn.ended()
+        finally:
+            del self.own_turns[agent_id]
+
+    def read(self, agent_id: str, update: JsonObject) -> Iterable[JsonObject]:
+        """Returns the updates of version 1 that say the same as an update of the agent's session `agent_id`."""
+        reader = self._readers.get(agent_id)
+        if reader is None:
+            reader = self._readers[agent_id] = self.shapes.reader()
+        return reader.read(update)
+
+    def read_rest(self, agent_id: str) -> Iterable[JsonObject]:
+        """Returns the last updates of version 1 of the agent's session `agent_id`, because a turn in it has ended."""
+        reader = self._readers.pop(agent_id, None)
+        return reader.rest() if reader else ()
 
     def set_aside(self, agent_id: str) -> Aside:
         """Makes the agent's session `agent_id` an aside and returns it. From then on, updates of that session are not
@@ -240,6 +285,9 @@ class Connection:
         """Drops the asides and the pending requests after the agent's process has ended. Returns the client's requests
         by id, because the agent will not answer them."""
         self.asides.clear()
+        self._readers.clear()
+        for turn in self.own_turns.values():
+            turn.agent_ended()
         self.withdrawn |= self.asked.keys()
         self.asked.clear()
         waiting, self.pending = self.pending, {}

@@ -36,8 +36,10 @@ class AgentFacts:
         return {as_text(command.get("name")) for command in as_objects(self.commands)}
 
     def take_opened(self, result: dict[str, Any]) -> None:
-        """Stores the mode, the config options, the model and the window from the agent's result of `session/new`,
-        `load`, `resume` or `fork`. A model or window that is known already is kept."""
+        """Stores the mode, the config options, the slash commands, the model and the window from the agent's result of
+        `session/new`, `load`, `resume` or `fork`. A model or window that is known already is kept."""
+        if "availableCommands" in result:
+            self._take_commands(result)
         self.take_mode(as_object(result.get("modes")).get("currentModeId"))
         self.take_config(result)
         models = as_object(result.get("models"))
@@ -52,13 +54,16 @@ class AgentFacts:
         """Stores the slash commands, the config options or the mode from a session update. Ignores other updates."""
         match update.get("sessionUpdate"):
             case "available_commands_update":
-                self.commands, self.has_commands = as_list(update.get("availableCommands")), True
+                self._take_commands(update)
             case "config_option_update":
                 self.take_config(update)
             case "current_mode_update":
                 self.take_mode(update.get("currentModeId"))
             case _:
                 pass
+
+    def _take_commands(self, said: dict[str, Any]) -> None:
+        self.commands, self.has_commands = as_list(said.get("availableCommands")), True
 
     def take_mode(self, mode: Any) -> None:
         """Stores the mode's id. Ignores a value that is not a string, or ""."""

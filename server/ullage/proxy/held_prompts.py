@@ -4,8 +4,20 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from msgspec import Struct
+
 from ullage.jsonrpc.envelope import RequestId
 from ullage.proxy.connection import Connection
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """A prompt of the client: the id of the request, its line, and its content blocks in ACP's form. `changed` is true
+    if the agent gets other content."""
+
+    id: RequestId | None
+    line: bytes
+    content: list[Any]
+    changed: bool = False
 
 
 class HeldPrompts:

@@ -22,7 +22,7 @@ from ullage.proxy.recovery import reopen_recorded
 from ullage.proxy.reviving import of_agent, revive
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.sessions import Sessions
-from ullage.proxy.slash_commands import offer_late
+from ullage.proxy.slash_commands import offer_commands, offer_late
 from ullage.proxy.state import State
 
 _LOAD = "session/load"
@@ -60,6 +60,8 @@ async def load(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     params, method = fields(frame.params), as_text(frame.method)
     request_id = None if frame.id is UNSET else frame.id
     session_id = as_text(params.get("sessionId"))
+    # Version 2 has one method to open a session.
+    replays = method == _LOAD or params.get("replayFrom") is not None
     workspace = await sessions.connection.recorder.opened()
     record = SessionRecord(workspace, session_id) if workspace else None
     keeper = record.keeper if record else None
@@ -71,12 +73,12 @@ async def load(sessions: Sessions, piece: Piece, frame: Frame) -> None:
         session = _session(connection, session_id, params, State.LOST)
         session.adopt(keeper)
         await _replace(sessions, session)
-        connection.spawn(reopen_recorded(session, record, request_id, replays=method == _LOAD))
+        connection.spawn(reopen_recorded(session, record, request_id, replays=replays))
         return
     await revive(connection)
     session = _session(connection, session_id, params)
     await _replace(sessions, session)
-    answered = partial(_loaded, sessions, _Load(session, request_id, method == _LOAD))
+    answered = partial(_loaded, sessions, _Load(session, request_id, replays))
     connection.pending[request_id] = Pending(method=method, answered=answered)
     connection.agent.pass_on(piece)
 
@@ -135,7 +137,7 @@ async def _loaded(sessions: Sessions, asked: _Load, piece: Piece, frame: Frame) 
 
 async def _begin(session: ProxiedSession, result: dict[str, Any], parent_id: str) -> None:
     """Begins the record of a session that the agent has opened, or continues the record if there is one."""
-    facts = session.facts
+    facts, result = session.facts, session.connection.shapes.opened(result)
     facts.take_opened(result)
     if session.state is State.OPENING:
         session.opened()
@@ -159,7 +161,10 @@ async def _begin(session: ProxiedSession, result: dict[str, Any], parent_id: str
     await session.put(job)
     if facts.occupancy is not None:
         await record_occupancy(session)
-    session.connection.spawn(offer_late(session))
+    if "availableCommands" in result:
+        offer_commands(session)
+    else:
+        session.connection.spawn(offer_late(session))
 
 
 def _session(

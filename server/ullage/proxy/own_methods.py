@@ -20,7 +20,6 @@ from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.pipe.outlet import Outlet
 
 PREFIX = "_ullage/"
-_CAPABILITIES = "agentCapabilities"
 # The agent answers `initialize`.
 _DIALECT = replace(DIALECT, opening="")
 
@@ -79,17 +78,18 @@ class _Inserted:
         await self._client.drain()
 
 
-def with_own_methods(piece: Piece) -> Piece:
+def with_own_methods(piece: Piece, name: str) -> Piece:
     """Returns the agent's answer to `initialize` with Ullage's version and the names of its own methods, as `ullage
-    acp` names them. Returns an answer without a result as it is."""
+    acp` names them. `name` is that of the agent's capabilities in the answer. Returns an answer without a result as it
+    is."""
     frame = peek(piece.data)
     if frame is None or not memoryview(frame.result):
         return piece
-    capabilities = as_object(fields(frame.result).get(_CAPABILITIES))
+    capabilities = as_object(fields(frame.result).get(name))
     names = [PREFIX + method.name for method in _methods()]
     told: JsonObject = {**as_object(capabilities.get("_meta")), "ullage": {"version": __version__, "methods": names}}
     changed = Raw(encode_json({**capabilities, "_meta": told}))
-    return Piece(with_result(piece.data, {_CAPABILITIES: changed}))
+    return Piece(with_result(piece.data, {name: changed}))
 
 
 def _methods() -> tuple[AnyMethod, ...]:

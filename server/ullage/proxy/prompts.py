@@ -7,20 +7,20 @@ import logging
 from functools import partial
 from typing import Any
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from ullage.agents.acp import occupancy_of_answer, refusal_of
-from ullage.api.codes import error_object
-from ullage.jsonrpc.envelope import ErrorResponse, RequestId, Response
 from ullage.model import words
 from ullage.model.edits import EditTrigger
-from ullage.model.errors import UllageError
+from ullage.model.errors import AgentError, UllageError
 from ullage.model.json_values import as_list, as_objects, as_text
 from ullage.proxy.agent_sessions import close_aside, copy_session, prompt_agent
 from ullage.proxy.another_agent import Move, continue_in, describe, named
-from ullage.proxy.connection import Pending
+from ullage.proxy.answers import TurnEnds, answers_of
 from ullage.proxy.handover import hand_over, tell_begun_again, undo
-from ullage.proxy.pipe.frames import Frame, fields, line, with_params
+from ullage.proxy.held_prompts import Prompt
+from ullage.proxy.pipe.frames import Frame, fields, with_params
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.recording import record_compaction, record_messages, record_occupancy
 from ullage.proxy.record.turn import prompt_message
@@ -31,20 +31,6 @@ from ullage.proxy.state import State, refusal
 from ullage.proxy.to_client import send_held_notices, send_text, send_usage
 
 _log = logging.getLogger(__name__)
-
-
-class Prompt(Struct, frozen=True, kw_only=True):
-    """A prompt of the client: the id of the request, its line, and its content blocks in ACP's form."""
-
-    id: RequestId | None
-    line: bytes
-    content: list[Any]
-
-    @property
-    def command(self) -> SlashCommand | None:
-        """The slash command in the prompt's first text, or None if the text is no command."""
-        texts = (as_text(part.get("text")) for part in as_objects(self.content) if part.get("type") == "text")
-        return read_command(next(texts, ""))
 
 
 async def take_prompt(session: ProxiedSession, piece: Piece, frame: Frame) -> None:
@@ -58,7 +44,9 @@ async def take_prompt(session: ProxiedSession, piece: Piece, frame: Frame) -> No
         await _forward(session, prompt, session.mapped(piece))
     else:
         session.holds.add(
-            prompt.id, _handle_held(session, prompt), cancelled=partial(_answer, session, prompt, "cancelled")
+            prompt.id,
+            _handle_held(session, prompt),
+            cancelled=partial(answers_of(session.connection).cancel, session, prompt),
         )
 
 
@@ -70,6 +58,7 @@ async def _handle_held(session: ProxiedSession, prompt: Prompt) -> None:
                 await _handle_during_turn(session, prompt)
             else:
                 with session.held():
+                    answers_of(session.connection).begin(session)
                     command = _own_command(session, prompt)
                     if command is not None and command.name == CONTINUE_IN:
                         # The present agent is not needed, so a session that is lost is not opened again.
@@ -81,7 +70,7 @@ async def _handle_held(session: ProxiedSession, prompt: Prompt) -> None:
                     await _handle_in_hold(session, prompt)
         except UllageError as error:
             send_held_notices(session)
-            session.connection.client.insert(line(ErrorResponse(id=prompt.id, error=error_object(error))))
+            answers_of(session.connection).refuse(session, prompt, error)
 
 
 async def _handle_during_turn(session: ProxiedSession, prompt: Prompt) -> None:
@@ -93,8 +82,8 @@ async def _handle_during_turn(session: ProxiedSession, prompt: Prompt) -> None:
     match _own_command(session, prompt):
         case None:
             await _forward(session, prompt, _seeded(session, prompt))
-        case SlashCommand(name="compact", rest=rest) if own := compacting_command(session):
-            await _forward(session, prompt, _renamed(session, prompt, own, rest))
+        case SlashCommand(name="compact", rest=rest) as command if own := compacting_command(session):
+            await _forward(session, prompt, _renamed(session, prompt, own, rest), renamed=own != command.name)
         case SlashCommand(name="context"):
             await _show_context(session, prompt)
         case _:
@@ -109,9 +98,9 @@ async def _handle_in_hold(session: ProxiedSession, prompt: Prompt) -> None:
             if session.is_full:
                 await _make_room(session)
             await _forward(session, prompt, _seeded(session, prompt))
-        case SlashCommand(name="compact", rest=rest) if own := compacting_command(session):
+        case SlashCommand(name="compact", rest=rest) as command if own := compacting_command(session):
             await _begin_native(session, EditTrigger.MANUAL)
-            await _forward(session, prompt, _renamed(session, prompt, own, rest))
+            await _forward(session, prompt, _renamed(session, prompt, own, rest), renamed=own != command.name)
         case SlashCommand(name="compact", rest=focus):
             _reply(session, prompt, await hand_over(session, focus, EditTrigger.MANUAL))
         case SlashCommand(name="undo"):
@@ -143,6 +132,7 @@ async def _continue_elsewhere(session: ProxiedSession, prompt: Prompt, refusal: 
             else:
                 return
         session.connection.client.insert(refusal.data)
+        answers_of(session.connection).fail(session, AgentError(reason))
 
 
 async def _make_room(session: ProxiedSession) -> None:
@@ -178,12 +168,18 @@ async def _begin_native(session: ProxiedSession, trigger: EditTrigger) -> None:
     close_aside(session, copy)
 
 
-async def _forward(session: ProxiedSession, prompt: Prompt, piece: Piece, *, records: bool = True) -> None:
-    """Forwards a prompt to the agent, and with `records` records it as a message. `piece` is the line to send."""
-    connection = session.connection
+async def _forward(
+    session: ProxiedSession, prompt: Prompt, piece: Piece, *, records: bool = True, renamed: bool = False
+) -> None:
+    """Forwards a prompt to the agent, and with `records` records it as a message. `piece` is the line to send;
+    `renamed` is true if it has another command than the client has sent."""
+    connection, changed = session.connection, renamed or bool(session.seed)
     session.forwards(prompt.id)
     session.holds.leave()
-    connection.pending[prompt.id] = Pending(method="session/prompt", answered=partial(_end_turn, session, prompt))
+    sent = replace(prompt, changed=changed)
+    connection.pending[prompt.id] = answers_of(connection).forward(
+        session, sent, TurnEnds(complete=complete, refused=_continues)
+    )
     connection.agent.pass_on(piece)
     message = prompt_message(prompt.content)
     if not records:
@@ -194,26 +190,15 @@ async def _forward(session: ProxiedSession, prompt: Prompt, piece: Piece, *, rec
         await record_messages(session, (message,))
 
 
-async def _end_turn(session: ProxiedSession, prompt: Prompt, piece: Piece, frame: Frame) -> None:
-    """Handles the agent's answer to a prompt, which ends the turn. If the agent refuses the prompt for a reason that
-    another agent need not have, the conversation continues in the next one.
-
-    Before the answer is forwarded, the remaining messages of the turn are recorded, and the client is sent the
-    context's size if the agent doesn't report it. Nothing is recorded for a session that is not open.
-    """
-    try:
-        # Until the answer is forwarded the turn lasts: a notice as text must not be glued to the agent's words.
-        if session.state is State.PROMPTING:
-            await _complete(session, fields(frame.result))
-    finally:
-        # The client gets its answer even if an error is raised above.
-        session.answered(prompt.id)
-        reason = _refusal(session, frame)
-        if reason:
-            handling = _continue_elsewhere(session, prompt, piece, reason)
-            session.holds.add(prompt.id, handling, cancelled=partial(_answer, session, prompt, "cancelled"))
-        else:
-            session.connection.client.pass_on(piece)
+def _continues(session: ProxiedSession, prompt: Prompt, piece: Piece, frame: Frame) -> bool:
+    """Handles the agent's refusal of a prompt. Returns whether the conversation continues in the next agent, because
+    the reason is one that another agent need not have; the client then does not get the refusal."""
+    reason = _refusal(session, frame)
+    if not reason:
+        return False
+    handling = _continue_elsewhere(session, prompt, piece, reason)
+    session.holds.add(prompt.id, handling, cancelled=partial(answers_of(session.connection).cancel, session, prompt))
+    return True
 
 
 def _refusal(session: ProxiedSession, frame: Frame) -> str:
@@ -225,7 +210,9 @@ def _refusal(session: ProxiedSession, frame: Frame) -> str:
     return refusal_of(fields(frame.error))
 
 
-async def _complete(session: ProxiedSession, result: dict[str, Any]) -> None:
+async def complete(session: ProxiedSession, result: dict[str, Any]) -> None:
+    """Ends a turn: records its remaining messages, and sends the client the context's size if the agent doesn't report
+    it. `result` is what the agent has said of the turn's end."""
     await record_messages(session, session.rest())
     occupancy = None if session.facts.reports_usage else occupancy_of_answer(result)
     if occupancy is not None:
@@ -246,18 +233,13 @@ async def _show_context(session: ProxiedSession, prompt: Prompt) -> None:
 
 
 def _reply(session: ProxiedSession, prompt: Prompt, text: str) -> None:
-    """Answers a prompt without the agent: sends the text as an answer, then ends the turn."""
-    send_text(session, text)
-    _answer(session, prompt, "end_turn")
-
-
-def _answer(session: ProxiedSession, prompt: Prompt, stop_reason: str) -> None:
-    session.connection.client.insert(line(Response(id=prompt.id, result={"stopReason": stop_reason})))
+    answers_of(session.connection).reply(session, prompt, text)
 
 
 def _own_command(session: ProxiedSession, prompt: Prompt) -> SlashCommand | None:
     """Returns the slash command in the prompt if the proxy handles it, otherwise None."""
-    command = prompt.command
+    texts = (as_text(part.get("text")) for part in as_objects(prompt.content) if part.get("type") == "text")
+    command = read_command(next(texts, ""))
     return command if command is not None and is_ours(session, command) else None
 
 

@@ -12,6 +12,7 @@ from ullage.jsonrpc.envelope import ErrorResponse, Notification, RequestId, Resp
 from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.errors import AgentError, UllageError
 from ullage.proxy.agent_sessions import open_fresh, reopen
+from ullage.proxy.answers import answers_of, show_current_state
 from ullage.proxy.connection import Connection
 from ullage.proxy.handover import move, seed_of
 from ullage.proxy.pipe.agent import FailPending
@@ -90,7 +91,8 @@ async def reopen_recorded(
             client.insert(line(ErrorResponse(id=request_id, error=error_object(error))))
             return
     said = {name: value for name, value in opened.items() if name != "sessionId"}
-    client.insert(line(Response(id=request_id, result=said)))
+    show_current_state(session)
+    client.insert(line(Response(id=request_id, result=session.connection.shapes.opened_again(said))))
     list_commands(session)
     send_usage(session, record)
 
@@ -106,14 +108,16 @@ def agent_ended(sessions: Sessions, connection: Connection) -> FailPending:
         taken_back = Notification(method="$/cancel_request", params={"requestId": request_id})
         connection.client.insert(line(taken_back))
     waiting = connection.agent_ended()
-    for session in sessions:
-        if session.connection is connection:
-            connection.spawn(record_messages(session, session.agent_ended()))
+    lost = [session for session in sessions if session.connection is connection]
+    for session in lost:
+        connection.spawn(record_messages(session, session.agent_ended()))
 
     def fail_pending(reason: str) -> None:
         kept = "the conversation is kept, and the next prompt starts the agent again"
-        error = error_object(AgentError(f"the agent {connection.agent_name} ended ({reason}); {kept}"))
+        error = AgentError(f"the agent {connection.agent_name} ended ({reason}); {kept}")
         for request_id in waiting:
-            connection.client.insert(line(ErrorResponse(id=request_id, error=error)))
+            connection.client.insert(line(ErrorResponse(id=request_id, error=error_object(error))))
+        for session in lost:
+            answers_of(connection).fail(session, error)
 
     return fail_pending

@@ -17,8 +17,8 @@ async def revive(connection: Connection) -> None:
         await connection.agent.start()
         connection.learn_agent(await connection.agent.request("initialize", connection.to_agent))
         if connection.credentials:
-            await connection.agent.request("authenticate", connection.credentials)
-    if connection.number and connection.only_forwards:
+            await connection.request("authenticate", connection.credentials)
+    if connection.number and connection.version != connection.agents[0].version:
         raise AgentError(f"{connection.agent_name} answers with another version of the protocol")
 
 

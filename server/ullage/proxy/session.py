@@ -19,6 +19,7 @@ from ullage.proxy.record.turn import Turn
 from ullage.proxy.session_life import SessionLife
 from ullage.proxy.shown_compactions import ShownCompactions
 from ullage.proxy.state import PASSING, Event, State
+from ullage.proxy.versions.foreground import Foreground
 
 # If a context is still full after a compaction, the next compaction waits until the context has grown by five per cent,
 # a turn or two. Otherwise a compaction that doesn't help would be tried before every prompt.
@@ -33,6 +34,7 @@ class ProxiedSession(SessionLife):
     - `seed`: text to send before the next prompt, with the summary or messages of another session of the agent.
     - `rounds`: the number of answers in the current turn so far; each was a request to the model.
     - `holds`: the prompts that the proxy holds.
+    - `foreground`: the prompts that an agent of version 2 works on.
     - `shown_compactions`: shows the agent's compactions to a client that takes no updates of them.
     """
 
@@ -47,6 +49,7 @@ class ProxiedSession(SessionLife):
         self.mcp_servers = mcp_servers
         self.facts: AgentFacts = AgentFacts()
         self._facts_of: dict[int, AgentFacts] = {connection.number: self.facts}
+        self.foreground = Foreground()
         self.shown_compactions = ShownCompactions()
         self.seed = ""
         self.rounds = 0
@@ -95,6 +98,7 @@ class ProxiedSession(SessionLife):
         """Marks the session as lost, because the agent's process has ended. Returns the remaining messages of the last
         turn, to be recorded."""
         self._prompts.clear()
+        self.foreground.clear()
         self._compaction = None
         return self._last(Event.AGENT_ENDED)
 

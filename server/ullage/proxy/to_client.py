@@ -31,9 +31,11 @@ class NoticeListener:
 
 
 def send_update(session: ProxiedSession, update: Any) -> None:
-    """Sends the client a session update, with the client's session id."""
-    params = {"sessionId": session.id, "update": update}
-    session.connection.client.insert(line(Notification(method=UPDATE, params=params)))
+    """Sends the client a session update, given in version 1's shape, with the client's session id."""
+    shaped = session.connection.shapes.update(update)
+    if shaped is not None:
+        params = {"sessionId": session.id, "update": shaped}
+        session.connection.client.insert(line(Notification(method=UPDATE, params=params)))
 
 
 def send_text(session: ProxiedSession, text: str) -> None:

@@ -1,10 +1,11 @@
 """Measures which of the proxy's functions work for an agent. Each column of the table is a conversation and a check
 of what the model was sent."""
 
+import json
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -27,11 +28,13 @@ _FULL = 0.85
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where an agent is tried: its provider, its environment, and the folder of this try."""
+    """Where an agent is tried: its provider, its environment, the folder of this try, and the version of the protocol
+    that the client asks for."""
 
     model: ModelServer
     launch: Launch
     folder: Path
+    version: int = 1
 
     @property
     def store(self) -> Path:
@@ -40,8 +43,14 @@ class Place(Struct, frozen=True, kw_only=True):
     @asynccontextmanager
     async def proxy(self, *options: str) -> AsyncGenerator[ProgramEnd]:
         """Runs the proxy with the agent, on this place's store."""
-        command = proxied(self.launch, self.store, *options)
+        async with self.program(proxied(self.launch, self.store, *options)) as end:
+            yield end
+
+    @asynccontextmanager
+    async def program(self, command: Sequence[str]) -> AsyncGenerator[ProgramEnd]:
+        """Runs a program with a client of this place's version."""
         async with program(command, self.launch, self.folder / "errors") as end:
+            end.version = self.version
             yield end
 
     async def begin(self, end: ProgramEnd) -> str:
@@ -49,7 +58,12 @@ class Place(Struct, frozen=True, kw_only=True):
         session_id = await end.open(SHOWS_ALL, str(self.launch.cwd))
         await end.prompt(session_id, FIRST)
         # Some agents send their commands only now.
-        await end.until(lambda _: any(map(_is_the_agents, end.updates("available_commands_update"))))
+        await end.until(
+            lambda message: (
+                any(map(_is_the_agents, end.updates("available_commands_update")))
+                or "availableCommands" in message.get("result", ())
+            )
+        )
         return session_id
 
     async def sent(self, end: ProgramEnd, session_id: str, text: str) -> str:
@@ -66,7 +80,7 @@ async def pass_through(place: Place) -> str:
     launch = Launch(
         title="", command=(*tee, *place.launch.command), environment=place.launch.environment, cwd=place.launch.cwd
     )
-    async with program(proxied(launch, place.store, "--no-mcp"), launch, place.folder / "errors") as end:
+    async with place.program(proxied(launch, place.store, "--no-mcp")) as end:
         await _talk(end, str(launch.cwd))
     heard = b"".join(line for line in end.lines if not is_ours(line))
     said = b"".join(line for mark, line in end.trace if mark == "<")
@@ -78,7 +92,7 @@ async def pass_through(place: Place) -> str:
 
 async def record(place: Place) -> Trace:
     """Records a session with the agent alone."""
-    async with program(place.launch.command, place.launch, place.folder / "errors") as end:
+    async with place.program(place.launch.command) as end:
         await _talk(end, str(place.launch.cwd))
     return end.trace
 
@@ -154,7 +168,7 @@ async def resumed(place: Place) -> str:
         after_death = FIRST in await place.sent(end, session_id, "Go on after the fall")
     async with place.proxy() as end:
         await end.greet(SHOWS_ALL)
-        await end.ask("session/load", sessionId=session_id, cwd=str(place.launch.cwd), mcpServers=[])
+        await end.load(session_id, str(place.launch.cwd))
         after_end = FIRST in await place.sent(end, session_id, "Go on the next day")
     return YES if refused and after_death and after_end else NO
 
@@ -169,7 +183,7 @@ def _is_handed_over(end: ProgramEnd) -> bool:
 
 
 async def _is_refused_at_death(place: Place, end: ProgramEnd, session_id: str) -> bool:
-    """Kills the agent while the model writes. Returns whether the prompt is answered with an error that says so."""
+    """Kills the agent while the model writes. Returns whether the prompt ends with an error that says so."""
     known = len(place.model.asked)
     place.model.free.clear()
     asked = end.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "Are you there?"}])
@@ -177,11 +191,13 @@ async def _is_refused_at_death(place: Place, end: ProgramEnd, session_id: str) -
     os.killpg(_child(end.process.pid), signal.SIGKILL)
     try:
         await end.answer(asked)
+        # Version 2 answers when the prompt is in.
+        failed = await end.until(lambda message: '"stopReason": "error"' in json.dumps(message))
+        return "killed by signal 9" in json.dumps(failed)
     except RpcFailure as failure:
         return "killed by signal 9" in str(failure)
     finally:
         place.model.free.set()
-    return False
 
 
 def _child(process: int) -> int:
@@ -208,9 +224,9 @@ COLUMNS: dict[str, Column] = {
 }
 
 
-async def measure(agent: Known, column: str, folder: Path) -> str:
+async def measure(agent: Known, column: str, folder: Path, version: int = 1) -> str:
     """Measures one cell of the table."""
     folder.mkdir(parents=True)
     async with ModelServer().serving() as model:
-        place = Place(model=model, launch=agent.launch(folder / "home", model.url), folder=folder)
+        place = Place(model=model, launch=agent.launch(folder / "home", model.url), folder=folder, version=version)
         return await COLUMNS[column](place)

@@ -22,14 +22,21 @@ def read_table() -> dict[str, dict[str, str]]:
     return {title: dict(zip(COLUMNS, rest, strict=True)) for title, *rest in cells}
 
 
-def write_row(title: str, package: str, row: Mapping[str, str]) -> None:
-    """Replaces the row of the same package by a new one, or adds the row at the end."""
-    rows = {known: cells for known, cells in read_table().items() if known.split(" ")[0] != package} | {
-        title: dict(row)
-    }
+def title_of(title: str, version: int) -> str:
+    """Returns the title of an agent's row for a version of the protocol."""
+    return title if version == 1 else f"{title}, ACP {version}"
+
+
+def write_row(title: str, row: Mapping[str, str]) -> None:
+    """Replaces the row of the same package and version of the protocol by a new one, or adds the row at the end."""
+    rows = {known: cells for known, cells in read_table().items() if _key(known) != _key(title)} | {title: dict(row)}
     table = "".join(f"| {' | '.join(line)} |\n" for line in [_HEAD, ["---"] * len(_HEAD), *_lines(rows)])
     text = DOCUMENT.read_text("utf-8")
     DOCUMENT.write_text(_TABLE.sub(lambda _: table, text), "utf-8")
+
+
+def _key(title: str) -> tuple[str, str]:
+    return title.split(" ", maxsplit=1)[0], title.partition(",")[2]
 
 
 def _lines(rows: Rows) -> list[list[str]]:

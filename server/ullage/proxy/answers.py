@@ -1,0 +1,269 @@
+"""Answers the client's prompts in the way of the version that is spoken.
+
+In version 1 the answer to a prompt ends its turn. In version 2 it says that the prompt is in the transcript, and a
+`state_update` ends the turn.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Protocol
+from uuid import uuid4
+
+from msgspec import Struct
+
+from ullage.api.codes import error_object
+from ullage.jsonrpc.envelope import ErrorResponse, RequestId, Response
+from ullage.jsonrpc.peer import cancelled
+from ullage.jsonrpc.rpc_errors import ErrorObject
+from ullage.model.errors import UllageError
+from ullage.model.json_values import JsonObject, as_plain, as_text
+from ullage.proxy.connection import Connection, Pending
+from ullage.proxy.held_prompts import Prompt
+from ullage.proxy.pipe.frames import Frame, fields, line
+from ullage.proxy.pipe.lines import Piece
+from ullage.proxy.record.recording import record_update
+from ullage.proxy.session import ProxiedSession
+from ullage.proxy.state import State
+from ullage.proxy.to_client import send_text, send_update
+from ullage.proxy.versions.foreground import IDLE, SentPrompt
+
+_RUNNING = "running"
+# The work that the agent has begun by itself, among a session's prompts.
+_OF_ITS_OWN = "ullage-agent-work"
+Complete = Callable[[ProxiedSession, JsonObject], Awaitable[None]]
+
+
+class TurnEnds(Struct, frozen=True, kw_only=True):
+    """What is done at the end of a prompt's turn, before the client is sent the end.
+
+    - `complete`: records what is left of the turn; gets what the agent has said of the end.
+    - `refused`: gets the agent's answer, and returns whether it is handled, so that it is not forwarded.
+    """
+
+    complete: Complete
+    refused: Callable[[ProxiedSession, Prompt, Piece, Frame], bool]
+
+
+class Answers(Protocol):
+    """How the client's prompts are answered."""
+
+    def begin(self, session: ProxiedSession) -> None:
+        """Shows the client that the proxy works on a prompt that it holds."""
+        ...
+
+    def reply(self, session: ProxiedSession, prompt: Prompt, text: str) -> None:
+        """Answers a prompt without the agent: sends the text as an answer, then ends the turn."""
+        ...
+
+    def cancel(self, session: ProxiedSession, prompt: Prompt) -> None:
+        """Answers a prompt that was cancelled while the proxy held it."""
+        ...
+
+    def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None:
+        """Answers a prompt with an error of the proxy."""
+        ...
+
+    def forward(self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds) -> Pending:
+        """Returns the `Pending` of a prompt that is about to be forwarded."""
+        ...
+
+    async def take(self, session: ProxiedSession, update: JsonObject, complete: Complete, /) -> "Taken":
+        """Handles what an update of the agent says of the client's prompts. Returns what else is to be done with
+        it."""
+        ...
+
+    def fail(self, session: ProxiedSession, error: UllageError) -> None:
+        """Ends the turns that the client knows to be running, because the agent has ended."""
+        ...
+
+
+class Taken(Struct, frozen=True):
+    """Whether an update of the agent is forwarded to the client, and whether it is recorded."""
+
+    forwarded: bool = True
+    recorded: bool = True
+
+
+class AnswersToVersion1:
+    """A prompt's answer ends its turn."""
+
+    def begin(self, session: ProxiedSession) -> None:
+        """Shows nothing: the client knows by the missing answer."""
+
+    def reply(self, session: ProxiedSession, prompt: Prompt, text: str) -> None:
+        """Sends the text, then the answer."""
+        send_text(session, text)
+        _answer(session.connection, prompt.id, {"stopReason": "end_turn"})
+
+    def cancel(self, session: ProxiedSession, prompt: Prompt) -> None:
+        """Sends the answer."""
+        _answer(session.connection, prompt.id, {"stopReason": "cancelled"})
+
+    def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None:
+        """Sends the error."""
+        _refuse(session.connection, prompt.id, error_object(error))
+
+    def forward(self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds) -> Pending:
+        """Returns the `Pending` that ends the turn at the agent's answer."""
+        return Pending(method="session/prompt", answered=partial(self._answered, session, prompt, ends))
+
+    async def take(self, _: ProxiedSession, __: JsonObject, ___: Complete, /) -> Taken:
+        """Does nothing: an update says nothing of prompts."""
+        return Taken()
+
+    def fail(self, session: ProxiedSession, error: UllageError) -> None:
+        """Sends nothing: the prompts get errors as answers, as all requests do."""
+
+    async def _answered(
+        self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds, piece: Piece, frame: Frame
+    ) -> None:
+        try:
+            # Until the answer is forwarded the turn lasts: a notice as text must not be glued to the agent's words.
+            if session.state is State.PROMPTING:
+                await ends.complete(session, fields(frame.result))
+        finally:
+            # The client gets its answer even if an error is raised above.
+            session.answered(prompt.id)
+            if not ends.refused(session, prompt, piece, frame):
+                session.connection.client.pass_on(piece)
+
+
+class AnswersToVersion2:
+    """A prompt is answered once it is in the transcript, and the idle state ends its turn."""
+
+    def begin(self, session: ProxiedSession) -> None:
+        """Shows the session as running, unless it is shown so."""
+        if session.foreground.state == IDLE:
+            _show_state(session, {"state": _RUNNING})
+
+    def reply(self, session: ProxiedSession, prompt: Prompt, text: str) -> None:
+        """Sends the prompt as a message, its answer, the text, and the idle state unless the agent works."""
+        self.begin(session)
+        message_id = uuid4().hex
+        _show_prompt(session, message_id, prompt.content)
+        _answer(session.connection, prompt.id, {"messageId": message_id})
+        send_text(session, text)
+        _settle(session, {"stopReason": "end_turn"})
+
+    def cancel(self, session: ProxiedSession, prompt: Prompt) -> None:
+        """Sends an error, because the prompt is in no transcript, and the idle state."""
+        _refuse(session.connection, prompt.id, cancelled().error_object)
+        _settle(session, {"stopReason": "cancelled"})
+
+    def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None:
+        """Sends the error, and the idle state."""
+        _refuse(session.connection, prompt.id, error_object(error))
+        self.fail(session, error)
+
+    def forward(self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds) -> Pending:
+        """Returns the `Pending` that forwards the answer. `take` ends the turn."""
+        session.foreground.send(SentPrompt(id=prompt.id, shown=prompt.content if prompt.changed else None))
+        return Pending(method="session/prompt", answered=partial(self._answered, session, prompt, ends))
+
+    async def take(self, session: ProxiedSession, update: JsonObject, complete: Complete) -> Taken:
+        """Ends the turns that have ended with a `state_update`. A message that shows a prompt of the client's is not
+        recorded, because it was when it was forwarded."""
+        match update.get("sessionUpdate"):
+            case "state_update":
+                if update.get("state") == IDLE:
+                    for rest in session.connection.read_rest(session.agent_id):
+                        await record_update(session, rest)
+                await _take_state(session, update, complete)
+                return Taken(recorded=False)
+            case "user_message" | "user_message_chunk" if session.state is not State.OPENING:
+                return _take_echo(session, update)
+            case _:
+                return Taken()
+
+    def fail(self, session: ProxiedSession, error: UllageError) -> None:
+        """Sends the idle state with the error, if the session is shown as running."""
+        _settle(session, {"stopReason": "error", "error": as_plain(error_object(error))})
+
+    async def _answered(
+        self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds, piece: Piece, frame: Frame
+    ) -> None:
+        client, result = session.connection.client, fields(frame.result)
+        if memoryview(frame.error):
+            session.foreground.refuse(prompt.id)
+            session.answered(prompt.id)
+            if not ends.refused(session, prompt, piece, frame):
+                client.pass_on(piece)
+                _settle(session, {"stopReason": "error", "error": fields(frame.error)})
+            return
+        client.pass_on(piece)
+        if session.foreground.accept(prompt.id, as_text(result.get("messageId"))):
+            await _end(session, [prompt.id], result, ends.complete)
+
+
+VERSION_1, VERSION_2 = AnswersToVersion1(), AnswersToVersion2()
+
+
+def answers_of(connection: Connection) -> Answers:
+    """Returns how the prompts of a connection are answered."""
+    return VERSION_1 if connection.version == 1 else VERSION_2
+
+
+def show_current_state(session: ProxiedSession) -> None:
+    """Sends the session's state as it is now. Version 2 demands it before a session's opening is answered."""
+    if session.connection.version != 1:
+        _show_state(session, {"state": session.foreground.state})
+
+
+async def _take_state(session: ProxiedSession, update: JsonObject, complete: Complete) -> None:
+    """Handles a `state_update` of version 2 before it is forwarded: ends the turns that have ended with it, and notes
+    work that the agent has begun by itself."""
+    state = as_text(update.get("state"))
+    session.foreground.state = state
+    ended = session.foreground.change(state)
+    await _end(session, ended, update, complete)
+    if state != IDLE and not session.foreground and session.state in (State.IDLE, State.OPENING):
+        session.foreground.send(SentPrompt(id=_OF_ITS_OWN, message_id=_OF_ITS_OWN))
+        session.prompted(_OF_ITS_OWN)
+
+
+def _take_echo(session: ProxiedSession, update: JsonObject) -> Taken:
+    """Handles a user's message. If it shows a prompt that was changed on its way, the client is sent it as the client
+    has sent it."""
+    message_id = as_text(update.get("messageId"))
+    prompt = session.foreground.echo(message_id)
+    if prompt is None:
+        return Taken()
+    if prompt.shown is not None and not prompt.is_shown:
+        prompt.is_shown = True
+        _show_prompt(session, message_id, prompt.shown)
+    return Taken(forwarded=prompt.shown is None, recorded=False)
+
+
+async def _end(session: ProxiedSession, ended: list[RequestId | None], said: JsonObject, complete: Complete) -> None:
+    if not ended:
+        return
+    try:
+        if session.state is State.PROMPTING:
+            await complete(session, said)
+    finally:
+        for prompt_id in ended:
+            session.answered(prompt_id)
+
+
+def _settle(session: ProxiedSession, ended: JsonObject) -> None:
+    """Sends the idle state, if the session is shown as running and the agent has no prompt of the client's."""
+    if session.foreground.state != IDLE and not session.foreground:
+        _show_state(session, {"state": IDLE, **ended})
+
+
+def _show_prompt(session: ProxiedSession, message_id: str, content: list[Any]) -> None:
+    said = {"sessionUpdate": "user_message", "messageId": message_id, "content": content}
+    send_update(session, {**said, "_meta": {"ullage": {}}})
+
+
+def _show_state(session: ProxiedSession, said: JsonObject) -> None:
+    session.foreground.state = said["state"]
+    send_update(session, {"sessionUpdate": "state_update", **said, "_meta": {"ullage": {}}})
+
+
+def _answer(connection: Connection, prompt_id: RequestId | None, result: dict[str, Any]) -> None:
+    connection.client.insert(line(Response(id=prompt_id, result=result)))
+
+
+def _refuse(connection: Connection, prompt_id: RequestId | None, error: ErrorObject) -> None:
+    connection.client.insert(line(ErrorResponse(id=prompt_id, error=error)))

@@ -1,0 +1,311 @@
+"""Version 2 of the protocol between a client and an agent, with the proxy between them: a prompt is answered once it is
+in the transcript, and the idle state ends it. Messages of the proxy's own are judged by the official schema."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.acp_end import Json
+from support.lsp_client import RpcFailure
+from support.proxy_play import ID, Play, playing
+from support.systems import needs_unix_sockets
+from ullage.model.blocks import TextBlock, ToolResultBlock
+from ullage.proxy.connection import ProxyOptions
+from ullage.proxy.state import State
+
+pytestmark = needs_unix_sockets
+RUNNING, IDLE = {"state": "running"}, {"state": "idle", "stopReason": "end_turn"}
+ABILITIES: Json = {"prompt": {}, "mcp": {"stdio": {}}, "fork": {}, "delete": {}}
+
+
+class Play2:
+    """A play in version 2. `asked` counts the messages of the agent's own that show prompts."""
+
+    def __init__(self, play: Play) -> None:
+        self.play, self.client, self.agent = play, play.client, play.agent
+        self.asked = 0
+
+    async def greet(self, **opened: Any) -> None:
+        self.client.version = self.agent.version = 2
+        self.agent.abilities = ABILITIES
+        greeting = self.client.start("initialize", protocolVersion=2, info={"name": "c", "version": "1"})
+        self.client.start("_test/early")
+        await self.agent.gets("_test/early")
+        await self.client.answer(greeting)
+        opening = self.client.start("session/new", cwd="/work")
+        self.agent.answers(await self.agent.gets("session/new"), sessionId=ID, **opened)
+        await self.client.answer(opening)
+
+    def state(self, said: Json, session_id: str = ID) -> None:
+        self.agent.updates(session_id, sessionUpdate="state_update", **said)
+
+    def says(self, text: str, session_id: str = ID, message_id: str = "a") -> None:
+        chunk = {"messageId": message_id, "content": {"type": "text", "text": text}}
+        self.agent.updates(session_id, sessionUpdate="agent_message_chunk", **chunk)
+
+    def inserts(self, request: Json) -> str:
+        """Lets the agent show a prompt and answer it. Returns the message's id."""
+        self.asked += 1
+        params, message_id = request["params"], f"u{self.asked}"
+        shown = {"messageId": message_id, "content": params["prompt"]}
+        self.agent.updates(params["sessionId"], sessionUpdate="user_message", **shown)
+        self.agent.answers(request, messageId=message_id)
+        return message_id
+
+    async def runs(self, answer: str, used: int = 500) -> Json:
+        """Lets the agent run the next prompt from beginning to end. Returns its request."""
+        request = await self.agent.gets("session/prompt")
+        session_id = request["params"]["sessionId"]
+        self.inserts(request)
+        self.state(RUNNING, session_id)
+        self.says(answer, session_id, f"a{self.asked}")
+        self.agent.reports(session_id, used)
+        self.state(IDLE, session_id)
+        return request
+
+    async def turn(self, text: str, answer: str = "Yes.", used: int = 500) -> Json:
+        known = len(self.client.ends())
+        asked = self.play.prompts(text)
+        request = await self.runs(answer, used)
+        await self.client.answer(asked)
+        await self.ends(known)
+        return request
+
+    async def ends(self, known: int = 0) -> Json:
+        await self.client.until(lambda _: len(self.client.ends()) > known)
+        return self.client.ends()[-1]
+
+    async def recorded(self) -> list[str]:
+        items = (await self.client.record()).open(ID).transcript.items
+        return ["".join(b.text for b in item.message.content if isinstance(b, TextBlock)) for item in items]
+
+
+@pytest.fixture
+def options() -> ProxyOptions:
+    return ProxyOptions()
+
+
+@pytest.fixture
+async def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: ProxyOptions) -> AsyncGenerator[Play2]:
+    async with playing(tmp_path, monkeypatch, options) as play:
+        yield Play2(play)
+
+
+async def test_a_turn_lasts_until_the_idle_state_and_is_recorded_once(play: Play2) -> None:
+    await play.greet()
+    asked = play.play.prompts("Hello")
+    request = await play.agent.gets("session/prompt")
+    play.state(RUNNING)
+    play.inserts(request)
+    assert await play.client.answer(asked) == {"messageId": "u1"}
+    assert play.play.session.state is State.PROMPTING
+    play.says("Yes.")
+    play.state(IDLE)
+    await play.ends()
+    await play.play.reached(State.IDLE)
+    assert await play.recorded() == ["Hello", "Yes."]
+    assert [echo["messageId"] for echo in play.client.updates("user_message")] == ["u1"]
+
+
+async def test_an_answer_after_the_end_of_the_work_ends_the_turn(play: Play2) -> None:
+    await play.greet()
+    asked = play.play.prompts("Hello")
+    request = await play.agent.gets("session/prompt")
+    play.state(RUNNING)
+    play.says("Yes.")
+    play.state(IDLE)
+    await play.ends()
+    assert play.play.session.state is State.PROMPTING
+    play.agent.answers(request, messageId="u1")
+    await play.client.answer(asked)
+    await play.play.reached(State.IDLE)
+    assert await play.recorded() == ["Hello", "Yes."]
+
+
+async def test_the_end_of_earlier_work_does_not_end_a_prompt_that_is_not_in(play: Play2) -> None:
+    await play.greet()
+    first = play.play.prompts("one")
+    play.inserts(await play.agent.gets("session/prompt"))
+    play.state(RUNNING)
+    await play.client.answer(first)
+    second = play.play.prompts("two")
+    request = await play.agent.gets("session/prompt")
+    play.state(IDLE)
+    await play.ends()
+    assert play.play.session.state is State.PROMPTING
+    play.inserts(request)
+    play.state(RUNNING)
+    play.state(IDLE)
+    await play.client.answer(second)
+    await play.play.reached(State.IDLE)
+
+
+async def test_a_refused_prompt_is_answered_with_the_agent_s_error(play: Play2) -> None:
+    await play.greet()
+    asked = play.play.prompts("Hello")
+    play.agent.refuses(await play.agent.gets("session/prompt"))
+    with pytest.raises(RpcFailure):
+        await play.client.answer(asked)
+    await play.play.reached(State.IDLE)
+    assert play.client.updates("state_update") == []
+
+
+async def test_work_that_the_agent_begins_by_itself_is_a_turn(play: Play2) -> None:
+    await play.greet()
+    await play.turn("Hello")
+    play.state(RUNNING)
+    play.says("By the way.", message_id="b")
+    await play.play.reached(State.PROMPTING)
+    play.state(IDLE)
+    await play.play.reached(State.IDLE)
+    assert (await play.recorded())[-1] == "By the way."
+
+
+async def test_a_handover_waits_for_the_summary_and_shows_the_prompt_as_the_user_wrote_it(play: Play2) -> None:
+    await play.greet()
+    await play.turn("Where is the cask?", "In the cellar. " * 10, 2_000)
+    asked = play.play.prompts("/compact")
+    play.agent.answers(await play.agent.gets("session/fork"), sessionId="copy")
+    request = await play.agent.gets("session/prompt")
+    assert request["params"]["sessionId"] == "copy"
+    play.inserts(request)
+    play.state(RUNNING, "copy")
+    play.says("SUMMARY: the cask is in the cellar.", "copy")
+    assert len(play.client.updates("user_message")) == 1
+    play.state(IDLE, "copy")
+    closing = await play.agent.gets("session/close")
+    play.agent.answers(closing)
+    methods: dict[str, Json] = {}
+    for _ in range(2):
+        message = await play.agent.gets_any()
+        methods[message["method"]] = message
+    play.agent.answers(methods["session/delete"])
+    play.agent.answers(methods["session/new"], sessionId="fresh")
+    await play.client.answer(asked)
+    assert play.client.updates("compaction_update")[-1]["status"] == "completed"
+    assert await play.ends(1) == {
+        "sessionUpdate": "state_update",
+        "state": "idle",
+        "stopReason": "end_turn",
+        "_meta": {"ullage": {}},
+    }
+    play.agent.answers(await play.agent.gets("session/close"))
+    known = len(play.client.ends())
+    second = play.play.prompts("Go on")
+    request = await play.runs("So be it.")
+    assert "SUMMARY" in request["params"]["prompt"][0]["text"]
+    await play.client.answer(second)
+    await play.ends(known)
+    assert play.client.updates("user_message")[-1]["content"] == [{"type": "text", "text": "Go on"}]
+
+
+async def test_the_agent_s_own_command_runs_unseen_before_a_prompt_of_a_full_context(play: Play2) -> None:
+    command = {"type": "command", "name": "compact", "description": "Compacts"}
+    await play.greet(availableCommands=[command])
+    offered = await play.client.until(lambda message: "available_commands_update" in str(message))
+    names = [given["name"] for given in offered["params"]["update"]["availableCommands"]]
+    assert names == ["compact", "context", "undo"]
+    await play.turn("Where is the cask?", "In the cellar.", 7_900)
+    asked = play.play.prompts("Go on")
+    play.agent.answers(await play.agent.gets("session/fork"), sessionId="copy")
+    first, second = await play.agent.gets_both("session/close", "session/prompt")
+    play.agent.answers(first)
+    assert second["params"]["prompt"] == [{"type": "text", "text": "/compact"}]
+    play.inserts(second)
+    play.state(RUNNING)
+    summary = [{"type": "text", "text": "A cask."}]
+    done = {"sessionUpdate": "compaction_update", "compactionId": "c", "status": "completed", "summary": summary}
+    play.agent.updates(ID, **done)
+    play.agent.reports(ID, 100)
+    play.state(IDLE)
+    await play.runs("So be it.")
+    await play.client.answer(asked)
+    await play.ends(1)
+    shown = [echo["content"][0]["text"] for echo in play.client.updates("user_message")]
+    assert shown == ["Where is the cask?", "Go on"]
+    assert [said["state"] for said in play.client.updates("state_update")][2:] == ["running", "running", "idle"]
+    workspace = await play.client.record()
+    assert workspace.open(ID).transcript.compactions == 1
+
+
+async def test_a_command_of_the_proxy_has_the_life_of_any_prompt(play: Play2) -> None:
+    await play.greet()
+    await play.turn("Hello")
+    asked = play.play.prompts("/context")
+    answer = await play.client.answer(asked)
+    await play.ends(1)
+    assert play.client.updates("user_message")[-1]["messageId"] == answer["messageId"]
+    assert "Context" in play.client.updates("agent_message_chunk")[-1]["content"]["text"]
+
+
+async def test_after_a_crash_the_turn_is_idle_with_the_reason(play: Play2) -> None:
+    await play.greet()
+    await play.turn("Hello")
+    asked = play.play.prompts("And now?")
+    play.inserts(await play.agent.gets("session/prompt"))
+    play.state(RUNNING)
+    await play.client.answer(asked)
+    await play.client.until(lambda _: len(play.client.updates("state_update")) == 3)
+    play.agent.dies()
+    ended = await play.ends(1)
+    assert ended["stopReason"] == "error"
+    assert "ended" in ended["error"]["message"]
+
+
+async def test_a_cancelled_handover_answers_with_an_error_and_is_idle(play: Play2) -> None:
+    await play.greet()
+    await play.turn("Where is the cask?", "In the cellar. " * 10, 2_000)
+    asked = play.play.prompts("/compact")
+    forking = await play.agent.gets("session/fork")
+    play.client.send({"method": "session/cancel", "params": {"sessionId": ID}})
+    with pytest.raises(RpcFailure) as failure:
+        await play.client.answer(asked)
+    assert failure.value.code == -32800
+    assert (await play.ends(1))["stopReason"] == "cancelled"
+    play.agent.answers(forking, sessionId="copy")
+
+
+async def test_messages_that_replace_and_terminals_are_recorded(play: Play2) -> None:
+    await play.greet()
+    asked = play.play.prompts("Run it")
+    play.inserts(await play.agent.gets("session/prompt"))
+    play.state(RUNNING)
+    play.says("Let me", message_id="m")
+    whole = [{"type": "text", "text": "Let me see."}]
+    play.agent.updates(ID, sessionUpdate="agent_message", messageId="m", content=whole)
+    play.agent.updates(ID, sessionUpdate="tool_call_update", toolCallId="t", title="ls", kind="execute")
+    play.agent.updates(ID, sessionUpdate="terminal_update", terminalId="x", command="ls")
+    play.agent.updates(ID, sessionUpdate="terminal_output_chunk", terminalId="x", data="Y2Fzay5weQo=")
+    shows = [{"type": "terminal", "terminalId": "x"}]
+    play.agent.updates(ID, sessionUpdate="tool_call_update", toolCallId="t", content=shows, status="completed")
+    chunk = {"type": "content", "content": {"type": "text", "text": "one file"}}
+    play.agent.updates(ID, sessionUpdate="tool_call_content_chunk", toolCallId="t", content=chunk)
+    play.state(IDLE)
+    await play.client.answer(asked)
+    await play.ends()
+    await play.play.reached(State.IDLE)
+    assert (await play.recorded())[:2] == ["Run it", "Let me see."]
+    items = (await play.client.record()).open(ID).transcript.items
+    (result,) = [block for item in items for block in item.message.content if isinstance(block, ToolResultBlock)]
+    said = "".join(part.text for part in result.content if isinstance(part, TextBlock))
+    assert "cask.py" in said
+    assert "one file" in said
+
+
+async def test_a_session_opened_from_the_record_is_replayed_and_says_its_state_first(
+    play: Play2, options: ProxyOptions
+) -> None:
+    await play.greet()
+    await play.turn("Hello")
+    await play.client.record()
+    asked = play.client.start("session/resume", sessionId=ID, cwd="/work", replayFrom={"type": "start"})
+    play.agent.refuses(await play.agent.gets("session/resume"))
+    play.agent.answers(await play.agent.gets("session/resume"), configOptions=[])
+    before = len(play.client.messages)
+    assert await play.client.answer(asked) == {"configOptions": []}
+    assert before >= 0
+    at = next(n for n, message in enumerate(play.client.messages) if message.get("id") == asked)
+    assert play.client.messages[at - 1]["params"]["update"]["state"] == "idle"
+    assert play.client.updates("user_message_chunk")[-1]["content"]["text"] == "Hello"
