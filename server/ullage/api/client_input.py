@@ -1,5 +1,6 @@
 """Reads what clients write: a prompt (ACP content blocks), and a section of settings (the fields of `Settings`)."""
 
+import base64
 import re
 from collections.abc import Sequence
 from typing import Any, cast
@@ -8,7 +9,7 @@ import msgspec
 
 from ullage.model.blocks import Block, ImageBlock, ResourceBlock, TextBlock
 from ullage.model.errors import InvalidRequest
-from ullage.model.json_values import as_object, as_text
+from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.model.settings import Settings
 from ullage.model.settings_rules import check
 
@@ -34,15 +35,30 @@ def _read_block(at: int, block: dict[str, Any]) -> Block:
         case "resource_link" if isinstance(block.get("uri"), str):
             return ResourceBlock(uri=block["uri"], mime_type=as_text(block.get("mimeType")) or None)
         case "resource" if "uri" in (resource := as_object(block.get("resource"))):
-            text = as_text(resource.get("text")) or None
-            return ResourceBlock(
-                uri=as_text(resource["uri"]), text=text, mime_type=as_text(resource.get("mimeType")) or None
-            )
+            return _read_resource(resource)
         case kind:
             raise InvalidRequest(
                 f"prompt[{at}]: a content block of type {kind!r} cannot be used; text, image, resource_link and "
                 "resource can"
             )
+
+
+def _read_resource(resource: JsonObject) -> Block:
+    """Returns an embedded resource as a block. Of one whose content is in base64 (`blob`), a picture becomes an image
+    and text in UTF-8 its text; any other content is left out, and the model sees the resource's address."""
+    kind, blob, text = as_text(resource.get("mimeType")), as_text(resource.get("blob")), as_text(resource.get("text"))
+    if blob and kind.startswith("image/"):
+        return ImageBlock(media_type=kind, data=blob)
+    return ResourceBlock(uri=as_text(resource["uri"]), text=text or _decoded(blob), mime_type=kind or None)
+
+
+def _decoded(blob: str) -> str | None:
+    """Returns the text that a blob holds, or None if it holds none."""
+    try:
+        text = base64.b64decode(blob, validate=True).decode()
+    except ValueError:
+        return None
+    return text if text and "\0" not in text else None
 
 
 # How msgspec names a field that a struct does not have.

@@ -258,6 +258,26 @@ async def test_pictures_links_and_files_reach_the_model_and_the_transcript(scrip
     assert rig.faults == []
 
 
+async def test_the_content_of_blobs_reaches_the_model_if_it_is_text_or_a_picture(scripted: Scripted) -> None:
+    rig = scripted("say: I see.")
+    session_id = await rig.open()
+    blobs = [
+        {"uri": "file:///project/a.png", "blob": "QUJD", "mimeType": "image/png"},
+        {"uri": "file:///project/a.toml", "blob": "YSA9IDE=", "mimeType": "application/toml"},
+        {"uri": "file:///project/a.bin", "blob": "AAEC", "mimeType": "application/octet-stream"},
+    ]
+    prompt = [{"type": "resource", "resource": blob} for blob in blobs]
+    await rig.ask("session/prompt", sessionId=session_id, prompt=prompt)
+    entries = (await rig.ask("_ullage/context/messages", sessionId=session_id))["entries"]
+    (content,) = [entry["message"]["content"] for entry in entries if entry["message"]["role"] == "user"]
+    assert [(block["type"], block.get("text") or block.get("data")) for block in content] == [
+        ("image", "QUJD"),
+        ("resource", "a = 1"),
+        ("resource", None),
+    ]
+    assert rig.faults == []
+
+
 @pytest.mark.parametrize(
     "prompt", [[], [{"type": "text", "text": " "}], [{"type": "audio", "data": "", "mimeType": "a"}]]
 )
