@@ -128,21 +128,27 @@ def read_fact_files(candidate: Candidate) -> Iterator[JsonObject]:
 
 def is_of_sub_agent(candidate: Candidate) -> bool:
     """Returns whether a conversation is a sub-agent's, according to the path of its file, its row or the first records
-    of its file. False if the file can't be read. Reads each file once, as soon as it has a record."""
+    of its file, and the files with its facts. False if these can't be read. Reads each file once, as soon as it has a
+    record and those with its facts are there."""
     if candidate.sessions.is_sub_agent(candidate.name):
         return True
     key = candidate.path, candidate.origin_id
     if key not in _of_sub_agents:
         try:
-            records = (candidate.row, *read_fact_files(candidate)) if candidate.row else _first_records(candidate)
+            records = (candidate.row,) if candidate.row else _first_records(candidate)
+            beside = tuple(read_fact_files(candidate))
         except (OSError, InvalidRequest):
             return False
         if not records or "file" in records[0]:
             # The first record is not written to its end, or the file is text, which no sub-agent has.
             return False
+        is_side = candidate.sessions.facts_of(candidate.name, (*records, *beside)).is_side
+        if candidate.sessions.fact_files(candidate.name) and not beside:
+            # They may be written after the first record.
+            return is_side
         if len(_of_sub_agents) >= _MOST_KNOWN:
             _of_sub_agents.clear()
-        _of_sub_agents[key] = candidate.sessions.facts_of(candidate.name, records).is_side
+        _of_sub_agents[key] = is_side
     return _of_sub_agents[key]
 
 

@@ -43,3 +43,11 @@ def test_a_file_without_a_record_yet_is_asked_again(home: Home) -> None:
     assert len(own(home)) == 1
     path.write_bytes(whole)
     assert own(home) == []
+
+
+def test_what_a_file_next_to_it_says_counts_once_that_is_there(home: Home) -> None:
+    session = ".grok/sessions/project/0198c1d2"
+    home.put(f"{session}/chat_history.jsonl", '{"type": "user", "content": "go", "prompt_index": 0}\n')
+    assert len(own(home)) == 1
+    home.put(f"{session}/summary.json", '{"info": {"id": "0198c1d2"}, "session_kind": "subagent"}')
+    assert own(home) == []

@@ -4,6 +4,7 @@ One row per line, without times and usage; `summary.json` next to the file has t
 comes before the `assistant` row it belongs to.
 """
 
+from ullage.agents.grok.sessions import is_of_sub_agent
 from ullage.formats.parsing import Document, Line, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts
@@ -87,6 +88,7 @@ class GrokReader:
     def _take_facts(self, summary: JsonObject) -> None:
         info = as_object(summary.get("info"))
         self._builder.session_id = as_text(info.get("id"))
+        self._builder.is_sub_agent = is_of_sub_agent(summary)
         self._builder.cwd = as_text(info.get("cwd"))
         self._builder.title = as_text(summary.get("generated_title")) or as_text(summary.get("session_summary"))
         self._builder.use_model(as_text(summary.get("current_model_id")))

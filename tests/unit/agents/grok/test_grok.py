@@ -4,7 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.foreign import messages_of, read_lines, to_lines
+from support.transcripts import conversation
+from ullage.agents.grok.sessions import facts_of
 from ullage.agents.transcripts import read_document
 from ullage.model.blocks import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Role
@@ -47,3 +51,19 @@ def test_the_facts_of_a_session_are_beside_it(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text(json.dumps(facts))
     transcript = read_document(read_transcript_file(tmp_path / "chat_history.jsonl"))
     assert (transcript.session_id, transcript.cwd, transcript.title) == ("s", "/home/dev/shop", "Casks")
+
+
+def test_a_sub_agents_session_is_known_by_the_facts_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "chat_history.jsonl").write_bytes(to_lines(*ROWS))
+    for kind, is_side in ((None, False), ("subagent", True)):
+        facts = {"info": {"id": "s"}, "session_kind": kind}
+        (tmp_path / "summary.json").write_text(json.dumps(facts))
+        assert read_document(read_transcript_file(tmp_path / "chat_history.jsonl")).is_sub_agent is is_side
+
+
+@pytest.mark.parametrize("name", ["summary", "subagent__summary"])
+def test_a_recorded_summary_says_whose_session_it_is(name: str) -> None:
+    summary = json.loads(conversation(f"agent_fixtures/grok__{name}.json").read_bytes())
+    facts = facts_of("/sessions/p/s/chat_history.jsonl", [*ROWS, summary])
+    assert (facts.session_id, facts.is_side, facts.parent) == (summary["info"]["id"], name != "summary", "")
+    assert facts.cwd == "/tmp/as-agent-lab/grok/project"
