@@ -66,6 +66,25 @@ test('a second agent joins it, the fullest first', async () => {
   await vscode.shot('two agents');
 });
 
+for (const width of [300, 200]) {
+  test(`in a window of ${width} pixels the status bar begins with the fullest, and the list fits`, async () => {
+    await vscode.page.setViewportSize({ width, height: 600 });
+    await vscode.reads(/^CC 46%/);
+    await vscode.status.click();
+    const row = vscode.picks.filter({ hasText: /Claude Code 46%/ });
+    for (const place of [vscode.status, row]) {
+      await until('it to be inside the window', async () => {
+        const box = await place.boundingBox();
+        // VS Code places items at parts of a pixel.
+        return box !== null && box.x >= 0 && Math.floor(box.x + box.width) <= width;
+      });
+    }
+    await vscode.shot(`list ${width}`);
+    await vscode.page.keyboard.press('Escape');
+    await vscode.page.setViewportSize({ width: 1280, height: 800 });
+  });
+}
+
 test('a click lists both with their figures, and the chosen one is shown in the Context view', async () => {
   await vscode.status.click();
   await vscode.picks.filter({ hasText: /Claude Code 46%/ }).filter({ hasText: /92K of 200K · compacts at 167K \(84%\)/ }).waitFor();

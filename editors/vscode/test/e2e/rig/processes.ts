@@ -25,6 +25,17 @@ export function serverUnder(root: number): number | undefined {
   return descendants(root).find(({ command }) => isPython(command) && command.includes('lsp'))?.pid;
 }
 
+/** Returns VS Code's extension host under `root`, in which the extensions of one window run. */
+export function extensionHostUnder(root: number): number | undefined {
+  return descendants(root).find(({ command }) => command.includes('--type=extensionHost'))?.pid;
+}
+
+/** Returns the memory of a process in MB. What it shares with other processes is divided among them. */
+export function memoryOf(pid: number): number {
+  const [, kilobytes] = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? [];
+  return Number(kilobytes) / 1024;
+}
+
 function isPython(command: readonly string[]): boolean {
   return command.length > 1 && /python[\d.]*$/.test(command[0] ?? '') && /ullage$/.test(command[1] ?? '');
 }

@@ -8,7 +8,7 @@ import { CodeServer, type Setup } from './codeServer.ts';
 import { Driver } from './driver.ts';
 import { PATIENCE, START_PATIENCE, until } from './patience.ts';
 import { given, images, output } from './places.ts';
-import { serverUnder } from './processes.ts';
+import { extensionHostUnder, serverUnder } from './processes.ts';
 
 const CHROMIUM = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
@@ -84,6 +84,11 @@ export class Workbench {
   /** The process of the `ullage lsp` that this workbench's extension runs. */
   get serverProcess(): number | undefined {
     return serverUnder(this.#server.pid);
+  }
+
+  /** The process in which this workbench's extensions run. */
+  get extensionHost(): number | undefined {
+    return extensionHostUnder(this.#server.pid);
   }
 
   /** Returns the driver, which sends requests through the extension's own client. */
