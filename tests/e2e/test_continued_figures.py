@@ -18,8 +18,11 @@ from support.codex_files import said, session
 from support.command_line import ullage
 from support.foreign import to_lines
 from support.systems import needs_linux
+from support.transcripts import ROOT
 from support.wire.account import count_text
 
+# The agents' words in commands.
+WORDS = {"claude-agent-acp": "claude-code", "codex-acp": "codex"}
 # The model's answers count so many tokens.
 _ANSWER = 20
 # What surrounds a prompt and its answer.
@@ -117,7 +120,6 @@ async def test_a_resumed_session_counts_what_was_shown(agent: Resuming, choice: 
 @needs_linux
 async def test_a_session_of_the_other_agent_counts_what_was_shown(agent: Resuming, tmp_path: Path) -> None:
     need(agent.known)
-    words = {"claude-agent-acp": "claude-code", "codex-acp": "codex"}
     model = ModelServer()
     model.summary_words = ()
     async with model.serving():
@@ -126,11 +128,40 @@ async def test_a_session_of_the_other_agent_counts_what_was_shown(agent: Resumin
         await resume(launch, agent.known.program, *agent.first, "What is in this folder?")
         original = tmp_path / "original.jsonl"
         original.write_bytes(other_conversation(agent.known, launch.cwd))
-        arguments = ("--in", words[agent.known.name], "--json")
+        arguments = ("--in", WORDS[agent.known.name], "--json")
         made = ullage("continue", original, *arguments, env=dict(launch.environment)).json
         await resume(launch, agent.known.program, *agent.resumes, made["session_id"], PROMPT)
     counted = last_usage(Path(made["path"])) - count_text(PROMPT) - _ANSWER
     assert 0 < made["hidden"] < made["used"]
+    assert abs(counted - made["used"]) <= 0.02 * made["used"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        pytest.param(AGENTS[0].values[0], "agent_fixtures/codex__large.jsonl", id="Claude Code"),
+        pytest.param(AGENTS[1].values[0], "claude_code_sessionshare/0ccf1a04-*.jsonl", id="Codex"),
+    ],
+)
+@needs_linux
+async def test_a_recorded_session_of_the_other_agent_counts_what_was_shown(
+    agent: Resuming, name: str, tmp_path: Path
+) -> None:
+    need(agent.known)
+    recorded = next(ROOT.glob(name), None)
+    if recorded is None:
+        pytest.skip("there are no shared transcripts")
+    model = ModelServer()
+    model.summary_words = ()
+    async with model.serving():
+        launch = agent.known.launch(tmp_path, model.url)
+        await resume(launch, agent.known.program, *agent.first, "What is in this folder?")
+        made = ullage(
+            "continue", recorded, "--in", WORDS[agent.known.name], "--json", env=dict(launch.environment)
+        ).json
+        await resume(launch, agent.known.program, *agent.resumes, made["session_id"], PROMPT)
+    counted = last_usage(Path(made["path"])) - count_text(PROMPT) - _ANSWER
     assert abs(counted - made["used"]) <= 0.02 * made["used"]
 
 

@@ -1,7 +1,7 @@
 """A new session of an agent: a context as a file in the agent's own format, which the agent resumes."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -42,11 +42,13 @@ class Continuation(Struct, frozen=True, kw_only=True):
 
 class Known(Struct, frozen=True, kw_only=True):
     """What is known of the agent that is to resume a session, in tokens: what it adds to each request (`hidden`), the
-    window (`size`) and where it compacts by itself, None if unknown."""
+    window (`size`) and where it compacts by itself, None if unknown. `measure` counts a message as its model does; None
+    if it is the conversation's own agent, or its model's tokenizer is not known."""
 
     hidden: int = 0
     size: int | None = None
     compacts_at: int | None = None
+    measure: Callable[[Message], int] | None = None
 
 
 class Target(Struct, frozen=True, kw_only=True):
@@ -86,8 +88,10 @@ def target_of(conversation: Conversation, word: str = "") -> Target:
     return Target(agent=agent, writer=agent.writer, is_own=is_own, version=version if is_own else "")
 
 
-def spoken(conversation: Conversation, target: Target) -> Sequence[tuple[Message, int]]:
-    """Returns the messages of the context with their tokens, as the new session has them.
+def spoken(
+    conversation: Conversation, target: Target, measure: Callable[[Message], int] | None = None
+) -> Sequence[tuple[Message, int]]:
+    """Returns the messages of the context with their tokens, as the new session has them. `measure` is that of `Known`.
 
     Messages are left out that the conversation's own agent wrote and writes again by itself in a new session, such as
     its system prompt. So is reasoning, if the agent that is to resume the session can't have it.
@@ -98,7 +102,8 @@ def spoken(conversation: Conversation, target: Target) -> Sequence[tuple[Message
     agent = agent_of_format(origin.format) if origin else None
     is_own = agent.writer.is_own if agent and agent.writer else is_system
     kept = [(message, tokens) for message, tokens in counted if not is_own(message)]
-    return kept if target.keeps_reasoning else [*_without_reasoning(conversation, kept)]
+    said = kept if target.keeps_reasoning else [*_without_reasoning(conversation, kept)]
+    return [(message, measure(message)) for message, _ in said] if measure else said
 
 
 def plan_continuation(
@@ -109,7 +114,8 @@ def plan_continuation(
     `cwd` is the folder if the conversation names none. The paths of `machine` are used as they are. Raises
     `InvalidRequest` if the context is empty.
     """
-    transcript, ports, counted = conversation.transcript, conversation.workspace.ports, spoken(conversation, target)
+    transcript, ports = conversation.transcript, conversation.workspace.ports
+    counted = spoken(conversation, target, known.measure)
     messages = summary_first([message for message, _ in counted])
     if not any(not target.writer.is_own(message) for message in messages):
         raise InvalidRequest("the context is empty, so there is nothing to continue")
