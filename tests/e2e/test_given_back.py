@@ -173,6 +173,7 @@ class FullAfterTheLastFile(ModelServer):
         return reply
 
 
+@pytest.mark.long
 @needs_linux
 async def test_the_files_that_it_attaches_again_are_those_that_are_expected(tmp_path: Path) -> None:
     model = FullAfterTheLastFile()
