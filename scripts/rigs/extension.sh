@@ -20,7 +20,8 @@ build() {
 
 # checksum: of the files that the packages are made from, committed or not. A file that was deleted has no line in it.
 checksum() {
-  git -C "$root" ls-files -z --cached --others --exclude-standard editors/vscode server pyproject.toml README.md LICENSE |
+  git -C "$root" ls-files -z --cached --others --exclude-standard editors/vscode server pyproject.toml README.md LICENSE \
+    scripts/core_wheels.py scripts/constraints.txt |
     (cd "$root" && xargs -0 sha256sum 2>/dev/null || true) | sha256sum
 }
 
