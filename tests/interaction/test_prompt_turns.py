@@ -204,10 +204,15 @@ async def seen(client: TestClient, kind: str) -> None:
 
 async def test_a_session_says_who_would_answer_its_prompts() -> None:
     client = build_test_client(live=play("say: Hello."))
-    assert (await client.call("session/new"))["prompting"] == {"provider": "scripted", "remedy": ""}
+    assert (await client.call("session/new"))["prompting"] == {
+        "provider": "scripted",
+        "remedy": "",
+        "lacksPackage": False,
+    }
 
 
 async def test_without_a_model_a_session_says_what_would_make_one_answer() -> None:
     prompting = (await build_test_client().call("session/new"))["prompting"]
     assert prompting["provider"] is None
     assert "ANTHROPIC_API_KEY" in prompting["remedy"]
+    assert prompting["lacksPackage"] is False

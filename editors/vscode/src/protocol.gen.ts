@@ -1040,11 +1040,13 @@ export interface PromptResult {
 
 /**
  * Whether the session's prompts would be answered. `provider` is the name of the provider that would answer, null if
- * there is none. `remedy` then says what the user can do.
+ * there is none. `remedy` then says what the user can do, and `lacks_package` whether a Python package is all that is
+ * missing.
  */
 export interface Prompting {
   readonly provider: string | null;
   readonly remedy: string;
+  readonly lacksPackage: boolean;
 }
 
 /**

@@ -22,12 +22,14 @@ class UsageResult(Struct, frozen=True, kw_only=True):
     meta: Meta[UsageMeta] = field(name="_meta")
 
 
-class Prompting(Struct, frozen=True, kw_only=True):
+class Prompting(Struct, frozen=True, kw_only=True, rename="camel"):
     """Whether the session's prompts would be answered. `provider` is the name of the provider that would answer,
-    null if there is none. `remedy` then says what the user can do."""
+    null if there is none. `remedy` then says what the user can do, and `lacks_package` whether a Python package is all
+    that is missing."""
 
     provider: str | None
     remedy: str = ""
+    lacks_package: bool = False
 
 
 class SessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -67,4 +69,4 @@ async def _prompting(workspace: Environment, model: str) -> Prompting:
     try:
         return Prompting(provider=await asyncio.to_thread(workspace.ports.providers.name, model, workspace.settings))
     except (NoModelConfigured, SdkMissing) as error:
-        return Prompting(provider=None, remedy=str(error))
+        return Prompting(provider=None, remedy=str(error), lacks_package=isinstance(error, SdkMissing))

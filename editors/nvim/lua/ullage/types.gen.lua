@@ -654,10 +654,11 @@
 ---@class (exact) ullage.PromptResult
 ---@field stopReason ullage.TurnEnd
 
---- Whether the session's prompts would be answered. `provider` is the name of the provider that would answer, null if there is none. `remedy` then says what the user can do.
+--- Whether the session's prompts would be answered. `provider` is the name of the provider that would answer, null if there is none. `remedy` then says what the user can do, and `lacks_package` whether a Python package is all that is missing.
 ---@class (exact) ullage.Prompting
 ---@field provider? string|vim.NIL
 ---@field remedy string
+---@field lacksPackage boolean
 
 --- The fields of a content block or message that only its provider's format has. `format` is `anthropic` or `openai`. `fields` (for example `cache_control`, `citations`, `name`) are added to the block when a request is written in that format; other formats leave them out. If Ullage's fields cannot express the provider's block (`whole`), `fields` are the provider's complete block. A kind of block that Ullage does not know is a text block of its JSON, to be counted and searched.
 ---@class (exact) ullage.Provided
