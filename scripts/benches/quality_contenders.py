@@ -87,12 +87,8 @@ CONTENDERS: dict[str, Contender] = {
 }
 
 
-def unpaired(messages: Sequence[Message], head: Sequence[Message] = ()) -> int:
-    """Counts tool results without an earlier call, and calls without a result. Providers refuse both. Calls that have
-    no result in `head` either, because the user stopped them, are not counted: a request leaves them out."""
-    answered = {
-        block.tool_use_id for message in head for block in message.content if isinstance(block, ToolResultBlock)
-    }
+def unpaired(messages: Sequence[Message]) -> int:
+    """Counts tool results without an earlier call, and calls without a result. Providers refuse both."""
     open_calls: set[str] = set()
     wrong = 0
     for message in messages:
@@ -102,7 +98,7 @@ def unpaired(messages: Sequence[Message], head: Sequence[Message] = ()) -> int:
             elif isinstance(block, ToolResultBlock):
                 wrong += block.tool_use_id not in open_calls
                 open_calls.discard(block.tool_use_id)
-    return wrong + len(open_calls & answered if head else open_calls)
+    return wrong + len(open_calls)
 
 
 def _leading(messages: Sequence[Message]) -> list[Message]:

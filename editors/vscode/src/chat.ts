@@ -5,7 +5,7 @@
 import * as vscode from 'vscode';
 
 import { errorKind, errorText, isCancelled, isLost } from './errors';
-import { SessionPrompt, type SessionNotification, type TurnEnd } from './protocol.gen';
+import { SessionPrompt, type Prompting, type SessionNotification, type TurnEnd } from './protocol.gen';
 import type { Sessions } from './sessions';
 import type { Call, Piece } from './view/messages';
 import { changed, extend, type Speech } from './view/speech';
@@ -36,6 +36,14 @@ export interface Failure {
 /** A new piece of a session's answer. */
 export type Said = { readonly sessionId: string; readonly piece: Piece } | { readonly sessionId: string; readonly call: Call };
 
+/** The packages for asking models, which the extension's own server begins without. */
+export interface ModelPackages {
+  /** Whether they are not there, and can be fetched. */
+  readonly areFetchable: boolean;
+  /** Fetches them and starts the server with them. The user can cancel. Throws an Error for the user. */
+  fetch(): Promise<void>;
+}
+
 interface Turn {
   readonly waiting: Waiting[];
   readonly speeches: Map<string, Speech>;
@@ -53,15 +61,17 @@ export class Chat implements vscode.Disposable {
 
   readonly #sessions: Sessions;
   readonly #cancel: (sessionId: string) => Promise<void>;
+  readonly #packages: ModelPackages;
   readonly #subscription: vscode.Disposable;
   readonly #turns = new Map<string, Turn>();
   readonly #failures = new Map<string, Failure>();
   #last = 0;
 
   /** `cancel` stops the running work of a session. */
-  constructor(sessions: Sessions, cancel: (sessionId: string) => Promise<void>) {
+  constructor(sessions: Sessions, cancel: (sessionId: string) => Promise<void>, packages: ModelPackages) {
     this.#sessions = sessions;
     this.#cancel = cancel;
+    this.#packages = packages;
     this.#subscription = sessions.onDidUpdate((note) => { this.#take(note); });
   }
 
@@ -91,6 +101,11 @@ export class Chat implements vscode.Disposable {
   /** The session's last prompt, if it failed and nothing was sent since. */
   failure(sessionId: string): Failure | undefined {
     return this.#failures.get(sessionId);
+  }
+
+  /** Returns why the model cannot be asked, or null if it can. Packages that can be fetched are fetched with the first prompt. */
+  remedy(prompting: Prompting): string | null {
+    return prompting.provider !== null || this.#mustFetch(prompting) ? null : prompting.remedy;
   }
 
   /** Sends the prompt again that failed. */
@@ -140,6 +155,9 @@ export class Chat implements vscode.Disposable {
 
   async #ask(sessionId: string, waiting: Waiting): Promise<PromptEnd> {
     try {
+      const { prompting } = this.#sessions;
+      if (prompting && this.#mustFetch(prompting)) await this.#packages.fetch();
+      if (waiting.source.token.isCancellationRequested) throw new vscode.CancellationError();
       const prompt = [{ type: 'text', text: waiting.text }];
       const { stopReason } = await this.#sessions.request(SessionPrompt, { sessionId, prompt }, waiting.source.token);
       return { sessionId, reason: stopReason };
@@ -148,6 +166,10 @@ export class Chat implements vscode.Disposable {
       const { text, taken } = waiting;
       return { sessionId, failure: { text, taken, error: errorText(error), kind: errorKind(error), lost: isLost(error) } };
     }
+  }
+
+  #mustFetch({ provider, lacksPackage }: Prompting): boolean {
+    return provider === null && lacksPackage && this.#packages.areFetchable;
   }
 
   #take({ sessionId, update }: SessionNotification): void {

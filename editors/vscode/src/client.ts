@@ -13,6 +13,7 @@ import {
   type StaticFeature,
 } from 'vscode-languageclient/node';
 
+import type { Launch } from './privateEnvironment';
 import { settingNames, type ClientAbilities } from './protocol.gen';
 import { nested } from './settingValues';
 
@@ -25,8 +26,8 @@ export class UllageClient extends LanguageClient {
   readonly #program: ServerProgram;
 
   /** `environment` is added to the editor's own. `died` is called when the connection is lost without `dispose`. */
-  constructor(command: string, environment: Readonly<Record<string, string>>, log: vscode.LogOutputChannel, died: (client: UllageClient) => void) {
-    const program = new ServerProgram(command, environment);
+  constructor(launch: Launch, environment: Readonly<Record<string, string>>, log: vscode.LogOutputChannel, died: (client: UllageClient) => void) {
+    const program = new ServerProgram(launch, environment);
     const options: LanguageClientOptions = {
       documentSelector: [],
       outputChannel: log,
@@ -82,19 +83,20 @@ export function settings(): object {
 }
 
 class ServerProgram {
-  readonly #command: string;
+  readonly #launch: Launch;
   readonly #environment: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #line = '';
 
-  constructor(command: string, environment: Readonly<Record<string, string>>) {
-    this.#command = command;
+  constructor(launch: Launch, environment: Readonly<Record<string, string>>) {
+    this.#launch = launch;
     this.#environment = environment;
   }
 
   /** Starts the program. Rejects if it cannot be run at all. */
   async start(): Promise<ChildProcess> {
-    const child = spawn(this.#command, ['lsp'], { stdio: 'pipe', env: { ...process.env, ...this.#environment } });
+    const { command, words } = this.#launch;
+    const child = spawn(command, [...words, 'lsp'], { stdio: 'pipe', env: { ...process.env, ...this.#environment } });
     this.#child = child;
     child.stderr.on('data', (chunk: Buffer) => {
       this.#line = chunk.toString().trim().split('\n').at(-1) ?? this.#line;

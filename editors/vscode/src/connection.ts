@@ -1,12 +1,13 @@
 /** The server's life: found, started, restarted after a crash, stopped. All steps run one after another. */
 import * as vscode from 'vscode';
 
+import type { ModelPackages } from './chat';
 import { settings, UllageClient } from './client';
 import { errorText, isCancelled, NotConnected } from './errors';
 import { misfit } from './handshake';
 import { describe, type Health } from './health';
 import type { Keys } from './keys';
-import { OWN_ENVIRONMENT, type Found } from './locate';
+import { OWN_ENVIRONMENT, type Found, type NotFound } from './locate';
 import type { Permissions } from './permissions';
 import {
   FollowingChanged,
@@ -53,6 +54,9 @@ export class Connection implements vscode.Disposable {
   /** Requests that wait for their answers. */
   #pending = 0;
   #cared = false;
+  #fetching: Promise<void> | undefined;
+  /** Whether the extension's own environment was made anew because its server did not start. */
+  #remade = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -67,11 +71,21 @@ export class Connection implements vscode.Disposable {
     return this.#place;
   }
 
+  /** The packages for asking models of the extension's own server. Prompts share a fetching. */
+  get modelPackages(): ModelPackages {
+    const { locator } = this.#options;
+    const isOwn = (): boolean => this.#place?.how === OWN_ENVIRONMENT && locator.lacksExtras;
+    return {
+      get areFetchable() { return isOwn(); },
+      fetch: () => (this.#fetching ??= this.#fetchPackages().finally(() => { this.#fetching = undefined; })),
+    };
+  }
+
   /** Finds out whether there is a server, without starting it. */
   look(): Promise<void> {
     return this.#enqueue(async () => {
       const places = await this.#options.locator.find();
-      if ('reason' in places) this.#setMissing(places.reason);
+      if ('reason' in places) this.#setMissing(places);
       else this.#setHealth({ kind: 'idle' });
     });
   }
@@ -148,23 +162,38 @@ export class Connection implements vscode.Disposable {
   }
 
   async #start(begin: Health): Promise<void> {
+    const { locator } = this.#options;
     this.#setHealth(begin);
-    const places = await this.#options.locator.find();
+    const places = await locator.find();
     if ('reason' in places) {
-      this.#setMissing(places.reason);
+      this.#setMissing(places);
       return;
     }
-    for (const [at, place] of places.entries()) {
-      if (await this.#startAt(place, at === places.length - 1)) break;
-    }
-    if (this.#state.kind === 'running' && this.#place?.how === OWN_ENVIRONMENT) void this.#careForEnvironment();
+    const last = places.length - 1;
+    for (const [at, place] of places.entries()) if (await this.#startAt(place, at === last)) break;
+    const isOwn = this.#place?.how === OWN_ENVIRONMENT;
+    if (this.#state.kind === 'running' && isOwn) void this.#careForEnvironment();
+    else if (this.#state.kind === 'stopped' && isOwn && !this.#remade) await this.#remake();
+  }
+
+  /** Starts once more from an environment made anew: an update of the system's Python leaves one that does not start. */
+  async #remake(): Promise<void> {
+    this.#remade = true;
+    if (await this.#options.locator.discard()) await this.#start({ kind: 'starting' });
   }
 
   /** Starts a program. Returns false if it is of no use and another one can be tried. */
-  async #startAt(place: Found, isLast: boolean): Promise<boolean> {
-    const { keys, log, version } = this.#options;
+  async #startAt(found: Found, isLast: boolean): Promise<boolean> {
+    const { keys, locator, log, version } = this.#options;
+    let place: Found;
+    try {
+      place = await locator.ready(found);
+    } catch (error) {
+      this.#setMissing({ reason: errorText(error), lacksPython: false });
+      return isLast;
+    }
     this.#place = place;
-    const client = new UllageClient(place.command, await keys.environment(), log, (dead) => { this.#onDeath(dead); });
+    const client = new UllageClient(place, await keys.environment(), log, (dead) => { this.#onDeath(dead); });
     client.onNotification(SessionUpdate.name, (params: SessionNotification) => { this.#update.fire(params); });
     client.onNotification(FollowingChanged.name, (params: FollowingChange) => { this.#followed.fire(params); });
     client.onRequest(SessionRequestPermission.name, (params: RequestPermissionParams, token: vscode.CancellationToken) => this.#options.permissions.ask(params, token));
@@ -201,10 +230,15 @@ export class Connection implements vscode.Disposable {
       } else {
         await locator.tidy();
       }
-      if (locator.lacksExtras) await locator.addExtras();
+      if (locator.awaitsExtras) await locator.addExtras();
     } catch (error) {
       if (!isCancelled(error)) log.warn(`The server's environment could not be brought up to date: ${errorText(error)}`);
     }
+  }
+
+  async #fetchPackages(): Promise<void> {
+    await this.#options.locator.fetchExtras();
+    await this.restart();
   }
 
   /** Restarts into a renewed environment. Who waits for an answer decides when. */
@@ -241,8 +275,8 @@ export class Connection implements vscode.Disposable {
     void this.#enqueue(() => this.#start({ kind: 'restarting', attempt })).catch(() => undefined);
   }
 
-  #setMissing(reason: string): void {
-    this.#setHealth({ kind: 'missing', reason, fixable: this.#options.locator.canSetUp });
+  #setMissing({ reason, lacksPython }: NotFound): void {
+    this.#setHealth({ kind: 'missing', reason, fixable: this.#options.locator.canSetUp, lacksPython });
   }
 
   #setHealth(health: Health): void {

@@ -10,9 +10,16 @@ export type Health =
   | { readonly kind: 'restarting'; readonly attempt: number }
   /** A private environment is being made for the server. */
   | { readonly kind: 'installing' }
-  /** No program was found. `fixable` means that the extension can set one up. */
-  | { readonly kind: 'missing'; readonly reason: string; readonly fixable: boolean }
+  /**
+   * No program was found. `fixable` means that the extension can set one up, `lacksPython` that it needs a Python for that
+   * and there is none that is new enough.
+   */
+  | { readonly kind: 'missing'; readonly reason: string; readonly fixable: boolean; readonly lacksPython: boolean }
   | { readonly kind: 'stopped'; readonly reason: string };
+
+/** What is said where the server can be set up, and the button where a Python is all that is missing. */
+export const NOT_SET_UP = 'Ullage counts tokens with a small server, which is not set up yet.';
+export const GET_PYTHON = 'Get Python…';
 
 /** Whether the user has to do something. */
 export function isTrouble(health: Health): health is Extract<Health, { reason: string }> {

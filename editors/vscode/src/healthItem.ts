@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 
 import type { Connection } from './connection';
-import { describe, isTrouble, severityOf, type Health } from './health';
+import { describe, GET_PYTHON, isTrouble, severityOf, type Health } from './health';
 
 const SEVERITIES = {
   information: vscode.LanguageStatusSeverity.Information,
@@ -32,7 +32,7 @@ export class HealthItem implements vscode.Disposable {
     const fixable = (health.kind === 'missing' && health.fixable) || (health.kind === 'running' && health.misfit !== '');
     this.#item.command =
       fixable
-        ? { title: 'Set it up for me', command: 'ullage.setUpServer' }
+        ? { title: health.kind === 'missing' && health.lacksPython ? GET_PYTHON : 'Set it up for me', command: 'ullage.setUpServer' }
         : { title: 'Show log', command: 'ullage.showLogs' };
   }
 }

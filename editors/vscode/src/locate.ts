@@ -1,6 +1,8 @@
 /** Locates the server's program in a fixed list of places, decided from values alone. */
 import * as path from 'node:path';
 
+import { NO_PYTHON, type Launch } from './privateEnvironment';
+
 /** The values that the decision depends on. */
 export interface Surroundings {
   /** `ullage.server.path`, empty if unset. */
@@ -8,16 +10,17 @@ export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Program folders of the active Python environment. */
   readonly pythonFolders: readonly string[];
-  /** The program of an environment that this extension made, whether it exists or not. */
-  readonly privateServer: string;
+  /** How the servers of environments that this extension makes are started, best first, whether they exist or not. */
+  readonly privateServers: readonly Launch[];
+  /** Whether one can be made as soon as there is a Python that is new enough. */
+  readonly lacksPython: boolean;
   readonly windows: boolean;
   /** Whether the folder is trusted. An untrusted folder must not choose what runs. */
   readonly trusted: boolean;
   readonly isProgram: (file: string) => boolean;
 }
 
-export interface Found {
-  readonly command: string;
+export interface Found extends Launch {
   /** Where the program was found, for the user. */
   readonly how: string;
 }
@@ -27,10 +30,14 @@ export const OWN_ENVIRONMENT = "the extension's own environment";
 
 export interface NotFound {
   readonly reason: string;
+  /** Whether a Python that is new enough is all that is missing. */
+  readonly lacksPython: boolean;
 }
 
+export type Places = readonly [Found, ...Found[]] | NotFound;
+
 /** Returns the programs that may be run, best first. A later one is run if an earlier one turns out to be too old. */
-export function locate(around: Surroundings): readonly [Found, ...Found[]] | NotFound {
+export function locate(around: Surroundings): Places {
   const chosen = named(around);
   if (chosen) return isFound(chosen) ? [chosen] : chosen;
   const [first, ...others] = installed(around);
@@ -50,37 +57,38 @@ function named(around: Surroundings): Found | NotFound | undefined {
   for (const [how, file] of choices) {
     if (!file) continue;
     const command = expandHome(file, around.environment);
-    return around.isProgram(command) ? { command, how } : { reason: `${capital(how)} names ${file}, which is not a program.` };
+    return around.isProgram(command) ? { command, words: [], how } : { reason: `${capital(how)} names ${file}, which is not a program.`, lacksPython: false };
   }
   return undefined;
 }
 
 function installed(around: Surroundings): readonly Found[] {
-  const places: readonly (readonly [string, readonly string[]])[] = [
+  const places: readonly (readonly [string, readonly Launch[]])[] = [
     ['the active Python environment', around.trusted ? around.pythonFolders.map((folder) => inFolder(folder, around)) : []],
     ['PATH', searchPath(around).map((folder) => inFolder(folder, around))],
-    [OWN_ENVIRONMENT, [around.privateServer]],
+    ...around.privateServers.map((launch) => [OWN_ENVIRONMENT, [launch]] as const),
   ];
-  return places.flatMap(([how, files]) => {
-    const command = files.find(around.isProgram);
-    return command ? [{ command, how }] : [];
+  return places.flatMap(([how, launches]) => {
+    const launch = launches.find(({ command }) => around.isProgram(command));
+    return launch ? [{ ...launch, how }] : [];
   });
 }
 
 function notFound(around: Surroundings): NotFound {
+  if (around.lacksPython) return { reason: NO_PYTHON, lacksPython: true };
   const where = around.trusted ? 'in the active Python environment or on PATH' : 'on PATH (this folder is not trusted, so its settings are not used)';
-  return { reason: `No ullage program was found ${where}, and none has been set up yet.` };
+  return { reason: `No ullage program was found ${where}, and none has been set up yet.`, lacksPython: false };
 }
 
 /** Only absolute folders: a relative one would depend on the open folder. */
-function searchPath({ environment, windows }: Surroundings): readonly string[] {
+export function searchPath({ environment, windows }: Pick<Surroundings, 'environment' | 'windows'>): readonly string[] {
   const value = environment['PATH'] ?? environment['Path'] ?? '';
   const system = windows ? path.win32 : path.posix;
   return value.split(system.delimiter).filter((folder) => system.isAbsolute(folder));
 }
 
-function inFolder(folder: string, { windows }: Surroundings): string {
-  return windows ? path.win32.join(folder, 'ullage.exe') : path.posix.join(folder, 'ullage');
+function inFolder(folder: string, { windows }: Surroundings): Launch {
+  return { command: windows ? path.win32.join(folder, 'ullage.exe') : path.posix.join(folder, 'ullage'), words: [] };
 }
 
 function expandHome(file: string, environment: Surroundings['environment']): string {

@@ -1,4 +1,7 @@
-/** The Python environments that the extension makes for itself, with the user's consent, from the wheel in the extension. */
+/**
+ * The Python environments that the extension makes for itself from the wheels in it: without a network from all that the
+ * server needs, or where the extension includes the server's wheel alone, by pip and with the user's consent.
+ */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -10,26 +13,35 @@ import { oneLine } from './figures';
 
 /** The oldest Python on which the server runs; the server's wheel states the same. */
 const OLDEST_PYTHON = [3, 11] as const;
+export const NO_PYTHON = `Ullage's server needs Python ${OLDEST_PYTHON.join('.')} or newer, and none was found.`;
 /** The packages for asking models. The server counts and compacts without them, so they are installed afterwards. */
 const EXTRAS = 'all';
-const PROBE = 'import sys, venv; print(sys.version_info[0], sys.version_info[1])';
+const PROBE = 'import sys; print(sys.version_info[0], sys.version_info[1])';
 /** Milliseconds after which a program is stopped: far longer than it takes on a slow machine. */
-const LIMITS = { probe: 30_000, venv: 300_000, pip: 900_000 } as const;
+const LIMITS = { probe: 30_000, venv: 300_000, unpack: 300_000, pip: 900_000 } as const;
 /** Pip's own limits: seconds without a byte, and attempts. Its defaults make a machine without a network wait for minutes. */
 const PIP = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--timeout', '20', '--retries', '2'];
 
 /** Thrown if the machine has no Python that is new enough. */
 export class NoPython extends Error {}
 
+/** How a program is started. */
+export interface Launch {
+  readonly command: string;
+  readonly words: readonly string[];
+}
+
 export class PrivateEnvironment {
   readonly #storage: string;
   readonly #wheel: string | undefined;
   readonly #log: LogOutputChannel;
   readonly #folder: string;
+  readonly #bundled: string;
 
-  /** `storage` is a folder of the extension's own, `bundled` the folder with the wheel. */
+  /** `storage` is a folder of the extension's own, `bundled` the folder with the wheels. */
   constructor(storage: string, bundled: string, log: LogOutputChannel) {
     this.#storage = storage;
+    this.#bundled = bundled;
     this.#wheel = findWheel(bundled);
     this.#log = log;
     this.#folder = path.join(storage, this.#wheel ? `server-${contentHash(this.#wheel)}` : 'server-none');
@@ -40,42 +52,59 @@ export class PrivateEnvironment {
     return this.#wheel !== undefined;
   }
 
+  /** Whether the extension includes all that the server needs, for the usual Pythons, so that `unpack` needs no network. */
+  get isWhole(): boolean {
+    return this.#wheel !== undefined && fs.readdirSync(this.#bundled).filter((name) => name.endsWith('.whl')).length > 1;
+  }
+
   /** The server's program: of the environment for this wheel or, until that is complete, of the newest other one. */
   get program(): string {
-    return programIn(this.#used);
+    return launchIn(this.#used).command;
+  }
+
+  /** Returns how the server is started, best first, whether it is there or not: the second one can be unpacked. */
+  launches(): readonly [Launch, ...Launch[]] {
+    const linked = this.#linkedLaunch();
+    return this.isWhole && this.#used !== this.#folder ? [linked, launchIn(this.#folder)] : [linked];
+  }
+
+  /** Whether `unpack` makes the environment with this server. */
+  isOwn({ command }: Launch): boolean {
+    return this.isWhole && (command.startsWith(this.#folder + path.sep) || this.#used === this.#folder);
   }
 
   /**
-   * Returns the server's program at a path that stays the same over updates: through a link, which leads to the environment
-   * that `program` is of from now on. Agents' settings name the server as it was started, and an update removes the
-   * environment of before. Returns `program` if there is no environment yet, or no link can be made.
+   * Returns how the server is started, at a path that stays the same over updates: through a link, which leads to the
+   * environment that `program` is of from now on. Agents' settings name the server as it was started, and an update removes
+   * the environment of before. Returns that of `program` if there is no environment yet, or no link can be made.
    */
-  linkedProgram(): string {
+  #linkedLaunch(): Launch {
     const used = this.#used;
     const link = path.join(this.#storage, LINK);
-    if (!fs.existsSync(programIn(used))) return programIn(used);
+    const launch = launchIn(used);
+    if (!fs.existsSync(launch.command)) return launch;
     try {
       if (!leadsTo(link, used)) relink(link, used);
-      return programIn(link);
+      return launchIn(link);
     } catch (error) {
       this.#log.info(`No link to ${used}: ${String(error)}`);
-      return programIn(used);
+      return launch;
     }
   }
 
-  /** Whether the environment for this very wheel is complete. */
+  /** Whether the environment for this very wheel is complete, and its Python is still there. */
   get isReady(): boolean {
-    return fs.existsSync(path.join(this.#folder, READY));
+    return isComplete(this.#folder);
   }
 
-  /** Whether an environment was made for another wheel, so that the user has given consent and it can be used until then. */
+  /** Whether the environment of another wheel is used until the one for this wheel is complete. Needs no new consent. */
   get isOutdated(): boolean {
-    return this.isPossible && !this.isReady && this.#others().length > 0;
+    return this.isPossible && this.#used !== this.#folder;
   }
 
   /** Whether the environment is complete but for the packages for asking models. */
   get lacksExtras(): boolean {
-    return this.isReady && !fs.existsSync(path.join(this.#folder, COMPLETE));
+    return this.isReady && !hasExtras(this.#folder);
   }
 
   /**
@@ -84,7 +113,7 @@ export class PrivateEnvironment {
    */
   async make(pythons: readonly string[], signal: AbortSignal, report: (line: string) => void): Promise<void> {
     if (!this.#wheel) throw new Error('This build of the extension brings no server along; run `pipx install ".[all]"` in a checkout of Ullage.');
-    const python = await this.#findPython(pythons, signal);
+    const [python] = await this.#findPythons(pythons, signal);
     await fs.promises.rm(this.#folder, { recursive: true, force: true });
     await fs.promises.mkdir(this.#storage, { recursive: true });
     report('Making a Python environment…');
@@ -94,48 +123,106 @@ export class PrivateEnvironment {
     await fs.promises.writeFile(path.join(this.#folder, READY), '');
   }
 
+  /**
+   * Makes the environment without a network, if it is not there. Returns whether it is there. Throws `NoPython` if no Python
+   * is new enough.
+   */
+  async unpack(pythons: readonly string[], signal: AbortSignal): Promise<boolean> {
+    const isMade = (): boolean => this.isReady;
+    if (isMade() || !this.isWhole) return isMade();
+    const script = path.join(path.dirname(this.#bundled), 'server', 'make_environment.py');
+    await fs.promises.rm(this.#folder, { recursive: true, force: true });
+    await fs.promises.mkdir(this.#storage, { recursive: true });
+    for (const python of await this.#findPythons(pythons, signal)) {
+      const said = this.#run(python, ['-I', script, this.#bundled, this.#folder], LIMITS.unpack, signal);
+      await said.catch((error: unknown) => { this.#log.info(`${python} does not do: ${String(error)}`); });
+      signal.throwIfAborted();
+      if (isMade()) return true;
+    }
+    return false;
+  }
+
   /** Adds the packages for asking models. Throws an Error for the user. */
   async addExtras(signal: AbortSignal): Promise<void> {
     if (!this.#wheel) return;
+    await this.#providePip(signal);
     await this.#install(`${this.#wheel}[${EXTRAS}]`, signal);
     await fs.promises.writeFile(path.join(this.#folder, COMPLETE), '');
   }
 
-  /** Removes the environments for other wheels, once the one for this wheel is complete. */
+  /** Makes the environment for this wheel as complete as the one that is used. Throws an Error for the user. */
+  async renew(pythons: readonly string[], signal: AbortSignal, report: (line: string) => void): Promise<void> {
+    const asksModels = hasExtras(this.#used);
+    if (!(await this.unpack(pythons, signal))) await this.make(pythons, signal, report);
+    if (!asksModels) return;
+    report('Fetching what asks models…');
+    await this.addExtras(signal);
+  }
+
+  /** Has the environment for this wheel made again, because its server does not start. */
+  async discard(): Promise<void> {
+    await fs.promises.rm(path.join(this.#folder, READY), { force: true });
+  }
+
+  /** Removes the environments for other wheels, once the one for this wheel is as complete. */
   async removeOthers(): Promise<void> {
-    if (!this.isReady) return;
+    if (!this.isReady || this.isOutdated) return;
     await Promise.all(this.#others().map((folder) => fs.promises.rm(folder, { recursive: true, force: true })));
   }
 
-  /** The environment for this wheel or, until that is complete, the newest other one. */
+  /** The environment for this wheel or, until that is as complete, the newest other one. */
   get #used(): string {
-    return this.isReady ? this.#folder : (this.#others()[0] ?? this.#folder);
+    const others = this.#others();
+    // One that can ask models is kept until the one for this wheel can.
+    const kept = hasExtras(this.#folder) ? undefined : others.find(hasExtras);
+    return kept ?? (this.isReady || this.isWhole ? this.#folder : (others[0] ?? this.#folder));
   }
 
   /** Returns the complete environments for other wheels, newest first. */
   #others(): readonly string[] {
     if (!fs.existsSync(this.#storage)) return [];
-    const names = fs.readdirSync(this.#storage).filter((name) => !name.startsWith(LINK));
+    const names = fs.readdirSync(this.#storage).filter((name) => !name.startsWith(LINK) && !IN_THE_MAKING.test(name));
     const folders = names.map((name) => path.join(this.#storage, name));
     const made = folders
-      .filter((folder) => folder !== this.#folder && fs.existsSync(path.join(folder, READY)))
+      .filter((folder) => folder !== this.#folder && isComplete(folder))
       .map((folder) => ({ folder, at: fs.statSync(path.join(folder, READY)).mtimeMs }));
     return made.sort((a, b) => b.at - a.at).map(({ folder }) => folder);
   }
 
-  async #findPython(candidates: readonly string[], signal: AbortSignal): Promise<string> {
-    for (const python of candidates) {
+  /** Whether one of the Pythons is new enough. */
+  async hasPython(pythons: readonly string[]): Promise<boolean> {
+    return this.#findPythons(pythons, new AbortController().signal).then(() => true, () => false);
+  }
+
+  /** Returns the Pythons that are new enough, in the order of the candidates. Throws `NoPython` if there is none. */
+  async #findPythons(candidates: readonly string[], signal: AbortSignal): Promise<readonly [string, ...string[]]> {
+    const asked = candidates.map(async (python) => {
       const version = await this.#run(python, ['-c', PROBE], LIMITS.probe, signal).catch(() => '');
       const [major = 0, minor = 0] = version.trim().split(' ').map(Number);
-      if (major === OLDEST_PYTHON[0] && minor >= OLDEST_PYTHON[1]) return python;
+      return major === OLDEST_PYTHON[0] && minor >= OLDEST_PYTHON[1] ? [python] : [];
+    });
+    const [first, ...others] = (await Promise.all(asked)).flat();
+    signal.throwIfAborted();
+    if (first !== undefined) return [first, ...others];
+    throw new NoPython(NO_PYTHON);
+  }
+
+  /** An environment that was unpacked has no pip. Throws an Error for the user. */
+  async #providePip(signal: AbortSignal): Promise<void> {
+    const python = pythonIn(this.#folder);
+    const isThere = await this.#run(python, ['-m', 'pip', '--version'], LIMITS.probe, signal).then(() => true, () => false);
+    signal.throwIfAborted();
+    if (isThere) return;
+    try {
+      await this.#run(python, ['-m', 'ensurepip'], LIMITS.venv, signal);
+    } catch (error) {
       signal.throwIfAborted();
+      throw new Error('This Python brings no pip, which fetches what asks models. On Debian and Ubuntu, install python3-venv.', { cause: error });
     }
-    const oldest = OLDEST_PYTHON.join('.');
-    throw new NoPython(`Ullage's server needs Python ${oldest} or newer, and none was found. Install one, or say where it is.`);
   }
 
   async #install(what: string, signal: AbortSignal): Promise<void> {
-    const python = path.join(this.#folder, BIN, process.platform === 'win32' ? 'python.exe' : 'python');
+    const python = pythonIn(this.#folder);
     try {
       await this.#run(python, [...PIP, what], LIMITS.pip, signal);
     } catch (error) {
@@ -169,6 +256,9 @@ const COMPLETE = 'complete';
 /** The name of the link to the environment in use. No environment's name begins with it. */
 const LINK = 'current';
 
+/** The name of an environment while a process makes it. */
+const IN_THE_MAKING = /\.\d+$/;
+
 function leadsTo(link: string, folder: string): boolean {
   return fs.existsSync(link) && fs.realpathSync(link) === fs.realpathSync(folder);
 }
@@ -190,8 +280,25 @@ function removeLink(link: string): void {
   if (fs.lstatSync(link, { throwIfNoEntry: false })) fs.unlinkSync(link);
 }
 
-function programIn(folder: string): string {
-  return path.join(folder, BIN, process.platform === 'win32' ? 'ullage.exe' : 'ullage');
+/** Whether an environment was made to its end, and its Python is still there: an update of the system may remove that. */
+function isComplete(folder: string): boolean {
+  return fs.existsSync(path.join(folder, READY)) && fs.existsSync(pythonIn(folder));
+}
+
+/** Whether an environment has the packages for asking models. */
+function hasExtras(folder: string): boolean {
+  return isComplete(folder) && fs.existsSync(path.join(folder, COMPLETE));
+}
+
+function pythonIn(folder: string): string {
+  return path.join(folder, BIN, process.platform === 'win32' ? 'python.exe' : 'python');
+}
+
+/** On Windows only pip makes a program; without one, Python runs the module, and none of the folder that is open (`-P`). */
+function launchIn(folder: string): Launch {
+  const program = path.join(folder, BIN, process.platform === 'win32' ? 'ullage.exe' : 'ullage');
+  const isModule = process.platform === 'win32' && !fs.existsSync(program) && isComplete(folder);
+  return isModule ? { command: pythonIn(folder), words: ['-P', '-m', 'ullage'] } : { command: program, words: [] };
 }
 
 function findWheel(folder: string): string | undefined {

@@ -3,6 +3,8 @@ import * as path from 'node:path';
 
 import * as vscode from 'vscode';
 
+import { placesOfPython } from './gettingPython';
+
 /** The part of `ms-python.python`'s public API that is used here. */
 interface PythonApi {
   readonly environments?: {
@@ -22,5 +24,6 @@ export async function activeInterpreter(): Promise<string | undefined> {
 /** Returns interpreters to make an environment with, best first. */
 export function interpreters(active: string | undefined): readonly string[] {
   const usual = process.platform === 'win32' ? ['py', 'python'] : ['python3', 'python'];
-  return [...(active ? [active] : []), ...usual, 'python3.13', 'python3.12', 'python3.11'];
+  const named = ['python3.14', 'python3.13', 'python3.12', 'python3.11'];
+  return [...(active ? [active] : []), ...usual, ...named, ...placesOfPython(process.platform, process.env)];
 }

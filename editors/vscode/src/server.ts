@@ -4,7 +4,7 @@ import * as path from 'node:path';
 
 import * as vscode from 'vscode';
 
-import { locate, type Found, type NotFound } from './locate';
+import { locate, OWN_ENVIRONMENT, searchPath, type Found, type Places } from './locate';
 import { PrivateEnvironment } from './privateEnvironment';
 import { activeInterpreter, interpreters } from './python';
 
@@ -30,26 +30,51 @@ export class ServerLocator {
     return this.#environment.isOutdated;
   }
 
-  /** Whether the private environment lacks the packages for asking models. */
-  get lacksExtras(): boolean {
-    return this.#environment.lacksExtras;
+  /** Whether the user has agreed that the packages for asking models are fetched, and they were not. */
+  get awaitsExtras(): boolean {
+    return !this.#environment.isWhole && this.#environment.lacksExtras;
   }
 
-  /** Returns the programs to try, best first. */
-  async find(): Promise<readonly [Found, ...Found[]] | NotFound> {
+  /** Returns the programs to try, best first. `ready` must be called before one of the extension's own is run. */
+  async find(): Promise<Places> {
     const trusted = vscode.workspace.isTrusted;
     const active = trusted ? await activeInterpreter() : undefined;
+    const environment = this.#environment;
+    const lacksPython = environment.isPossible && !environment.isReady && !(await environment.hasPython(await this.#pythons()));
+    const privateServers = environment.launches();
+    const canBeMade = (file: string): boolean => !lacksPython && privateServers.some((launch) => launch.command === file && environment.isOwn(launch));
     const places = locate({
       setting: vscode.workspace.getConfiguration('ullage').get<string>('server.path', ''),
       environment: process.env,
       pythonFolders: active ? [path.dirname(active)] : [],
-      privateServer: this.#environment.linkedProgram(),
+      privateServers,
+      lacksPython,
       windows: process.platform === 'win32',
       trusted,
-      isProgram,
+      isProgram: (file) => isProgram(file) || canBeMade(file),
     });
     this.#log.info('reason' in places ? places.reason : `Servers: ${places.map(({ command, how }) => `${command}, from ${how}`).join('; ')}`);
     return places;
+  }
+
+  /**
+   * Makes the server that was found, if it is one that the extension includes and has not made yet. Returns how it is
+   * started. Throws an Error for the user.
+   */
+  async ready(place: Found): Promise<Found> {
+    const environment = this.#environment;
+    if (place.how !== OWN_ENVIRONMENT || environment.isReady || !environment.isOwn(place)) return place;
+    const options = { location: vscode.ProgressLocation.Window, title: 'Ullage: unpacking its server' };
+    const pythons = await this.#pythons();
+    const isMade = await vscode.window.withProgress(options, () => environment.unpack(pythons, new AbortController().signal));
+    if (!isMade) throw new Error('The server that the extension includes does not run on a Python of this machine. Another one can be fetched.');
+    return { ...place, ...environment.launches().find((launch) => environment.isOwn(launch)) };
+  }
+
+  /** Has the extension's own server made again, because it does not start. Returns whether that is possible. */
+  async discard(): Promise<boolean> {
+    await this.#environment.discard();
+    return this.#environment.isWhole;
   }
 
   /** Makes the private environment, with progress and Cancel. Throws an Error for the user. */
@@ -61,10 +86,20 @@ export class ServerLocator {
   /** Makes the environment anew for the wheel of this extension. Throws an Error if that fails; the earlier one stays. */
   async renew(): Promise<void> {
     const pythons = await this.#pythons();
-    await cancellable("Updating Ullage's server", (signal, report) => this.#environment.make(pythons, signal, report));
+    await cancellable("Updating Ullage's server", (signal, report) => this.#environment.renew(pythons, signal, report));
   }
 
-  /** Adds the packages for asking models. Throws an Error for the user. */
+  /** Whether the extension's own server has not the packages for asking models. */
+  get lacksExtras(): boolean {
+    return this.#environment.lacksExtras;
+  }
+
+  /** Adds the packages for asking models, with progress and Cancel. Throws an Error for the user. */
+  async fetchExtras(): Promise<void> {
+    await cancellable('Fetching what asks models (once)', (signal) => this.#environment.addExtras(signal));
+  }
+
+  /** Adds the packages for asking models in the background. Throws an Error for the user. */
   async addExtras(): Promise<void> {
     const options = { location: vscode.ProgressLocation.Window, title: 'Ullage: adding what asks models' };
     await vscode.window.withProgress(options, () => this.#environment.addExtras(new AbortController().signal));
@@ -103,4 +138,11 @@ function isProgram(file: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Whether a program is in a folder of `PATH`. */
+export function isOnPath(program: string): boolean {
+  const windows = process.platform === 'win32';
+  const folders = searchPath({ environment: process.env, windows });
+  return folders.some((folder) => fs.existsSync(path.join(folder, windows ? `${program}.exe` : program)));
 }

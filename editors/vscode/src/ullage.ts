@@ -11,12 +11,13 @@ import { agentsHere, hasConversations } from './following/places';
 import { Terminals } from './following/terminals';
 import { Warnings } from './following/warnings';
 import { HealthItem } from './healthItem';
-import { isTrouble, type Health } from './health';
+import { GET_PYTHON, isTrouble, NOT_SET_UP, type Health } from './health';
 import { Keys } from './keys';
 import { MessageDocuments } from './messageDocuments';
 import { Notices } from './notices';
 import { Permissions, type Question } from './permissions';
 import { Preview } from './preview';
+import { NO_PYTHON } from './privateEnvironment';
 import { SessionCancel, SessionLoad, writableAgents } from './protocol.gen';
 import { ServerLocator } from './server';
 import { Sessions } from './sessions';
@@ -63,7 +64,7 @@ export class Ullage implements vscode.Disposable {
       failed: (error) => { this.log.error(errorText(error)); },
     });
     this.terminals = new Terminals(this.following);
-    this.chat = new Chat(this.sessions, (sessionId) => this.connection.notify(SessionCancel, { sessionId }));
+    this.chat = new Chat(this.sessions, (sessionId) => this.connection.notify(SessionCancel, { sessionId }), this.connection.modelPackages);
     this.notices = new Notices(this.sessions, context.workspaceState);
     this.#disposables = vscode.Disposable.from(
       new StatusBar(this.connection, this.sessions, this.following),
@@ -159,16 +160,17 @@ export class Ullage implements vscode.Disposable {
     if (health.kind === 'running') this.run(this.sessions.reload());
     else this.permissions.drop();
     if (health.kind === 'running' && health.misfit !== '') this.run(this.#offerOwn(health.misfit));
-    if (health.kind === 'missing') this.run(this.#offerSetUp());
+    if (health.kind === 'missing') this.run(this.#offerSetUp(health.lacksPython));
   }
 
-  /** Offers to set up the server, once on a machine. Status bar, view and commands offer it from then on. */
-  async #offerSetUp(): Promise<void> {
+  /** Offers to set up the server, or to get a Python, once on a machine. Status bar, view and commands offer it from then on. */
+  async #offerSetUp(lacksPython: boolean): Promise<void> {
     if (this.#memory.get<boolean>(OFFERED, false)) return;
     await this.#memory.update(OFFERED, true);
-    const text = 'Ullage counts tokens with a small server, which is not set up yet.';
-    const chosen = await vscode.window.showInformationMessage(text, 'Set it up for me', 'Other ways…');
-    if (chosen) await vscode.commands.executeCommand(chosen === 'Other ways…' ? 'ullage.showProblem' : 'ullage.setUpServer');
+    const text = lacksPython ? NO_PYTHON : NOT_SET_UP;
+    const setUp = lacksPython ? GET_PYTHON : 'Set it up for me';
+    const chosen = await vscode.window.showInformationMessage(text, setUp, 'Other ways…');
+    if (chosen) await vscode.commands.executeCommand(chosen === setUp ? 'ullage.setUpServer' : 'ullage.showProblem');
   }
 
   /** Offers the server of this extension in place of one that does not fit. */

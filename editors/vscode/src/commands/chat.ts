@@ -7,7 +7,8 @@ import { showContext } from './sessions';
 export const ask: Command = async (ullage) => {
   const sessionId = activeSession(ullage);
   const { prompting } = ullage.sessions;
-  if (prompting?.provider === null) throw new Error(prompting.remedy);
+  const remedy = prompting ? ullage.chat.remedy(prompting) : null;
+  if (remedy !== null) throw new Error(remedy);
   const text = await vscode.window.showInputBox({ title: 'Ask the Model', prompt: 'The answer comes in the Context view' });
   if (!text?.trim()) return;
   await showContext(ullage);

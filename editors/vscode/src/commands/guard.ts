@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 
 import { errorKind, errorText, isCancelled, isLost } from '../errors';
-import { type Health } from '../health';
+import { GET_PYTHON, type Health } from '../health';
 import { NoPython } from '../privateEnvironment';
 import type { Ullage } from '../ullage';
 
@@ -45,7 +45,7 @@ async function tell(ullage: Ullage, error: unknown): Promise<void> {
   if (isCancelled(error)) return;
   const text = errorText(error);
   if (error instanceof NoSession) return offerSession(text);
-  if (error instanceof NoPython) return offer(text, [['Say where Python is', 'ullage.openPythonSetting'], ['Say where the server is', 'ullage.openServerSetting'], SHOW_LOG]);
+  if (error instanceof NoPython) return offer(text, [[GET_PYTHON, 'ullage.setUpServer'], ['Say where Python is', 'ullage.openPythonSetting'], SHOW_LOG]);
   if (isLost(error)) return offer(text, [wayBack(ullage.connection.health), SHOW_LOG]);
   switch (errorKind(error)) {
     case 'NothingToCompact':

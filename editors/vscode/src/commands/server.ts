@@ -2,20 +2,57 @@
 import * as vscode from 'vscode';
 
 import { diagnosticsText } from '../diagnostics';
-import { describe, isTrouble } from '../health';
+import { PYTHON_PAGE, wayToPython, type Way } from '../gettingPython';
+import { describe, GET_PYTHON, isTrouble } from '../health';
 import { keyVariables } from '../keys';
+import { NO_PYTHON } from '../privateEnvironment';
+import { isOnPath } from '../server';
 import type { Command } from './guard';
 
 export const restart: Command = (ullage) => ullage.connection.restart();
 
-/** Asks the user first, because packages are fetched and a folder is written. */
+/** Asks the user first, because packages are fetched. Where a Python is all that is missing, helps to get one. */
 export const setUp: Command = async (ullage) => {
+  const { connection } = ullage;
+  const lacksPython = (): boolean => connection.health.kind === 'missing' && connection.health.lacksPython;
+  if (lacksPython()) {
+    // There may be one by now.
+    await connection.restart();
+    if (lacksPython()) await getPython(ullage);
+    return;
+  }
   const detail =
     'Ullage makes itself a Python environment in its own storage folder, installs the server that came with the ' +
     'extension there, and fetches what that needs with pip, as pip is configured. That takes about a minute. Nothing else is changed.';
   const chosen = await vscode.window.showInformationMessage('Set up the Ullage server?', { modal: true, detail }, 'Set it up');
-  if (chosen) await ullage.connection.setUp();
+  if (chosen) await connection.setUp();
 };
+
+/** Installs Python in a terminal, if the machine has a program for that, or says where it is. */
+const getPython: Command = async (ullage) => {
+  const way = wayToPython(process.platform, isOnPath);
+  const [install, open, name] = [way?.title ?? '', 'Open python.org', 'Say where Python is'];
+  const detail = `${way ? `A terminal runs: ${[way.program, ...way.words].join(' ')}` : `There are installers on ${PYTHON_PAGE}, and most systems have a package.`}\n\nOnce a Python is there, choose this again or open a new window.`;
+  const chosen = await vscode.window.showInformationMessage(NO_PYTHON, { modal: true, detail }, ...(way ? [install] : [open]), name);
+  if (chosen === name) await openPythonSetting(ullage);
+  else if (chosen === open) await vscode.env.openExternal(vscode.Uri.parse(PYTHON_PAGE));
+  else if (way && chosen === install) await inTerminal(way);
+  else return;
+  await ullage.connection.restart();
+};
+
+/** Runs a program in a terminal that the user sees. Resolves when it has ended. */
+async function inTerminal({ title, program, words }: Way): Promise<void> {
+  const terminal = vscode.window.createTerminal({ name: title, shellPath: program, shellArgs: [...words] });
+  terminal.show();
+  await new Promise<void>((resolve) => {
+    const closed = vscode.window.onDidCloseTerminal((each) => {
+      if (each !== terminal) return;
+      closed.dispose();
+      resolve();
+    });
+  });
+}
 
 /** Keeps a provider's key for this editor, or forgets it. The server starts again, because it reads keys when it starts. */
 export const setKey: Command = async (ullage) => {
@@ -35,7 +72,7 @@ export const showProblem: Command = async (ullage) => {
   const { health } = ullage.connection;
   const fixable = health.kind === 'missing' && health.fixable;
   const items = [
-    ...(fixable ? [{ label: '$(wand) Set it up for me', command: 'ullage.setUpServer' }] : []),
+    ...(fixable ? [{ label: health.lacksPython ? `$(wand) ${GET_PYTHON}` : '$(wand) Set it up for me', command: 'ullage.setUpServer' }] : []),
     ...(health.kind === 'missing' ? [] : [{ label: '$(debug-restart) Restart the server', command: 'ullage.restartServer' }]),
     { label: '$(output) Show the log', command: 'ullage.showLogs' },
     { label: '$(gear) Say where the server is (ullage.server.path)', command: 'ullage.openServerSetting' },

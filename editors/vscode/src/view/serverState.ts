@@ -1,5 +1,5 @@
 /** The server's state as the view shows it. Pure. */
-import { describe, type Health } from '../health';
+import { describe, NOT_SET_UP, type Health } from '../health';
 import type { HostMessageOf } from './messages';
 
 export function serverState(health: Health): HostMessageOf<'server'> {
@@ -9,8 +9,8 @@ export function serverState(health: Health): HostMessageOf<'server'> {
     case 'running':
       return { type: 'server', state: 'running', text: health.misfit, actions: health.misfit === '' ? [] : ['setUp', 'log'] };
     case 'missing': {
-      const text = 'Ullage counts tokens with a small server, which is not set up yet.';
-      return { type: 'server', state: 'down', text: health.fixable ? text : health.reason, actions: health.fixable ? ['setUp', 'problem'] : ['problem'] };
+      const text = health.fixable && !health.lacksPython ? NOT_SET_UP : health.reason;
+      return { type: 'server', state: 'down', text, actions: health.fixable ? ['setUp', 'problem'] : ['problem'] };
     }
     case 'stopped':
       return { type: 'server', state: 'down', text: health.reason, actions: ['restart', 'problem', 'log'] };

@@ -135,7 +135,7 @@ export class ViewHost implements vscode.Disposable {
 
   #showPrompting(): void {
     const { prompting } = this.#model;
-    if (prompting) this.#post({ type: 'prompting', remedy: prompting.provider === null ? prompting.remedy : null });
+    if (prompting) this.#post({ type: 'prompting', remedy: this.#parts.chat.remedy(prompting) });
   }
 
   #showCompaction(): void {

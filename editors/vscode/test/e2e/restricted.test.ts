@@ -8,6 +8,8 @@ import { START_PATIENCE, until } from './rig/patience.ts';
 import { given, output } from './rig/places.ts';
 import { Workbench } from './rig/workbench.ts';
 
+/** A file that is not there. */
+const NOTHING = path.join(output, 'nothing');
 const opened: Workbench[] = [];
 let passed = 0;
 after(async () => { for (const workbench of opened) await workbench.close(passed < opened.length); });
@@ -20,22 +22,39 @@ function writeProgram(file: string, trace: string): void {
 }
 
 /** Opens a folder whose settings name a program of its own, which would leave a trace if it were run. */
-async function openRestricted(name: string, environment: Readonly<Record<string, string>>): Promise<{ workbench: Workbench; trace: string }> {
+async function openRestricted(name: string, environment: Readonly<Record<string, string>>, settings = {}): Promise<{ workbench: Workbench; trace: string }> {
   const trace = path.join(output, `${name}.ran`);
   const program = path.join(output, `${name}-program`);
   const files = { '.vscode/settings.json': JSON.stringify({ 'ullage.server.path': program }) };
   writeProgram(program, trace);
-  const workbench = await Workbench.open(name, { restricted: true, files, environment });
+  const workbench = await Workbench.open(name, { restricted: true, settings, files, environment });
   opened.push(workbench);
   return { workbench, trace };
 }
 
-test('without another server the status item says that none was found and why the folder is not asked', async () => {
+/** Has the window need the server, and waits until one runs. */
+async function runsOne(workbench: Workbench): Promise<void> {
+  await workbench.reads(/^Ullage$/);
+  await workbench.run('Show Context');
+  await until('the server', () => workbench.serverProcess, START_PATIENCE);
+}
+
+test('without another server the one of the extension runs, and the folder is not asked', async () => {
   const { workbench, trace } = await openRestricted('restricted', {});
-  await workbench.reads(/Ullage: not set up/);
-  const why = /this folder is not trusted, so its settings are not used/;
-  await until('the reason', async () => why.test(await workbench.statusLabel()));
+  await runsOne(workbench);
   await workbench.shot('restricted');
+  assert.equal(existsSync(trace), false);
+  passed += 1;
+});
+
+test('without a Python the status item says what is missing, and offers to get it', async () => {
+  const { workbench, trace } = await openRestricted('no-python', {}, { 'ullage.server.python': NOTHING });
+  await workbench.toast("Ullage's server needs Python 3.11 or newer, and none was found.");
+  await workbench.reads(/Ullage: not set up/);
+  await workbench.shot('no Python');
+  await workbench.run('Set Up Server');
+  await workbench.page.locator('.monaco-dialog-box').getByText(/There are installers on/).waitFor();
+  await workbench.shot('ways to a Python');
   assert.equal(existsSync(trace), false);
   passed += 1;
 });
@@ -78,7 +97,7 @@ test('a folder that is not trusted sets no window, threshold or instruction, and
 
 test('once the folder is trusted its program is what runs', async () => {
   const { workbench, trace } = await openRestricted('trusted', {});
-  await workbench.reads(/Ullage: not set up/);
+  await runsOne(workbench);
   await workbench.run('Manage Workspace Trust', 'Workspaces');
   await workbench.page.getByRole('button', { name: 'Trust', exact: true }).first().click();
   await workbench.reads(/Ullage: stopped/);

@@ -30,9 +30,6 @@ const SETTINGS = {
   'ullage.providers': { story: { kind: 'scripted', file: path.join(chat, 'walk.script') } },
 };
 const FULL = /~64% of 60K · compacts at 68%/;
-const OFFER = 'Ullage counts tokens with a small server, which is not set up yet.';
-/** Milliseconds that the package manager may take for the private environment. */
-const DOWNLOADS = 600_000;
 
 const agents = mkdtempSync(path.join(tmpdir(), 'ullage-agents-'));
 const claude = new ClaudeFile(path.join(agents, 'claude'));
@@ -59,18 +56,8 @@ function writeProgram(): void {
 const rows = (text: string | RegExp): Locator => vscode.context.getByRole('treeitem').filter({ hasText: text });
 const marker = (): Locator => vscode.context.locator('.marker', { hasText: 'Compacted #1' });
 
-test('without a server the status item says that none was found, and why the folder is not asked', async () => {
-  await vscode.toast(OFFER);
-  await vscode.reads(/Ullage: not set up/);
-  const why = /this folder is not trusted, so its settings are not used/;
-  await until('the reason', async () => why.test(await vscode.statusLabel()));
-  assert.equal(existsSync(trace), false);
-});
-
-test('the extension sets up a server of its own', async () => {
-  await vscode.act(OFFER, 'Set it up for me');
-  await vscode.confirm('Set it up');
-  await vscode.reads(/^Ullage$/, DOWNLOADS);
+test('without another server the one of the extension is ready, and the one that the folder names is not asked', async () => {
+  await vscode.reads(/^Ullage$/);
   assert.equal(existsSync(trace), false);
 });
 

@@ -12,7 +12,7 @@ import { statusView } from '../../src/statusText';
 import { tooltipMarkdown } from '../../src/tooltip';
 import { callWord } from '../../src/view/page/words';
 import { memory } from './memory';
-import { example, exampleNames, repository, running, usage } from './samples';
+import { complete, example, exampleNames, repository, running, usage } from './samples';
 import { EventEmitter } from './vscode';
 
 /** What a text contains if a missing member was read. */
@@ -44,7 +44,7 @@ function shown({ update }: protocol.SessionNotification): string {
 function shownInView(update: protocol.Update): string {
   const heard = new EventEmitter<protocol.SessionNotification>();
   const sessions = new Sessions({ onDidUpdate: heard.event, request: () => Promise.reject(new Error('not asked')) }, memory());
-  const chat = new Chat(sessions, () => Promise.resolve());
+  const chat = new Chat(sessions, () => Promise.resolve(), complete);
   heard.fire({ sessionId: 's_1', update });
   const parts = chat.speeches('s_1').flatMap((speech) => speech.parts.map((part) => [speech.role, part.kind, 'text' in part ? part.text : '']));
   const calls = chat.calls('s_1').map((call) => [call.id, call.title, call.status, callWord(call)]);

@@ -13,8 +13,13 @@ const WHEEL = 'ullage-0.1.0-py3-none-any.whl';
 const PYTHON = `#!/bin/sh
 case "$1 $2" in
   "-c "*) echo "3 12" ;;
+  "-I "*)
+    [ "$UNFIT" = "" ] || { echo "the extension includes no msgspec for cp315"; exit 3; }
+    mkdir -p "$4/bin" && cp "$0" "$4/bin/python" && touch "$4/ready" && printf '#!/bin/sh\\n' > "$4/bin/ullage" && chmod +x "$4/bin/ullage" ;;
   "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+  "-m ensurepip") [ "$NO_PIP" = "" ] || { echo "No module named ensurepip" >&2; exit 1; } ;;
   "-m pip")
+    [ "$3" != --version ] || [ -e "$(dirname "$0")/pip.log" ]
     echo "$@" >> "$(dirname "$0")/pip.log"
     case "$PIP_SAYS" in
       "") printf '#!/bin/sh\\n' > "$(dirname "$0")/ullage" && chmod +x "$(dirname "$0")/ullage" ;;
@@ -35,6 +40,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   delete process.env['PIP_SAYS'];
+  delete process.env['UNFIT'];
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -47,6 +53,15 @@ function extension(content: string): PrivateEnvironment {
   return new PrivateEnvironment(path.join(folder, 'storage'), bundled, log);
 }
 
+/** Returns the environment of an extension that includes all that the server needs. */
+function whole(content: string): PrivateEnvironment {
+  mkdirSync(path.join(folder, 'bundled'), { recursive: true });
+  writeFileSync(path.join(folder, 'bundled', 'msgspec-0.22.0-cp312-cp312-linux.whl'), '');
+  return extension(content);
+}
+
+const unpack = (environment: PrivateEnvironment, ...pythons: readonly string[]): Promise<boolean> =>
+  environment.unpack(pythons.length > 0 ? pythons : [python], new AbortController().signal);
 const make = (environment: PrivateEnvironment, signal = new AbortController().signal): Promise<void> =>
   environment.make([python], signal, () => undefined);
 
@@ -67,21 +82,21 @@ test('a wheel of the same name with another content gets an environment of its o
 
 test('the linked program keeps its path over an update, and is the one of the environment in use', async () => {
   const first = extension('one');
-  expect(first.linkedProgram()).toBe(first.program);
+  expect(first.launches()[0].command).toBe(first.program);
   await make(first);
-  const [linked, { program }] = [first.linkedProgram(), first];
+  const [linked, { program }] = [first.launches()[0].command, first];
   expect(linked).not.toBe(program);
   expect(realpathSync(linked)).toBe(realpathSync(program));
 
   const second = extension('two');
   process.env['PIP_SAYS'] = 'ERROR: no network';
   await expect(make(second)).rejects.toThrow();
-  expect(second.linkedProgram()).toBe(linked);
+  expect(second.launches()[0].command).toBe(linked);
   expect(realpathSync(linked)).toBe(realpathSync(program));
 
   delete process.env['PIP_SAYS'];
   await make(second);
-  expect(second.linkedProgram()).toBe(linked);
+  expect(second.launches()[0].command).toBe(linked);
   await second.removeOthers();
   expect(existsSync(program)).toBe(false);
   expect(realpathSync(linked)).toBe(realpathSync(second.program));
@@ -93,10 +108,10 @@ test('a link to an environment that is gone is made anew, and where none can be 
   await make(environment);
   const link = path.join(folder, 'storage', 'current');
   symlinkSync(path.join(folder, 'storage', 'server-gone'), link);
-  expect(realpathSync(environment.linkedProgram())).toBe(realpathSync(environment.program));
+  expect(realpathSync(environment.launches()[0].command)).toBe(realpathSync(environment.program));
   unlinkSync(link);
   mkdirSync(path.join(link, 'taken'), { recursive: true });
-  expect(environment.linkedProgram()).toBe(environment.program);
+  expect(environment.launches()[0].command).toBe(environment.program);
 });
 
 test('an update that fails leaves the earlier environment in use, and says why in words', async () => {
@@ -138,4 +153,68 @@ test('without a Python that is new enough the error says what is needed', async 
   const making = extension('one').make([old, path.join(folder, 'none')], new AbortController().signal, () => undefined);
   await expect(making).rejects.toThrow(NoPython);
   await expect(making).rejects.toThrow(/Python 3\.11 or newer/);
+});
+
+test('an extension that includes all that the server needs makes the environment without pip', async () => {
+  process.env['PIP_SAYS'] = 'ERROR: no network';
+  expect(extension('one').isWhole).toBe(false);
+  const environment = whole('one');
+  expect(environment.isWhole).toBe(true);
+  expect(await unpack(environment)).toBe(true);
+  expect(environment.isReady).toBe(true);
+  expect(existsSync(path.join(path.dirname(environment.program), 'pip.log'))).toBe(false);
+});
+
+test('a Python that cannot use what is included is passed over, and if none can, pip is left', async () => {
+  const environment = whole('one');
+  process.env['UNFIT'] = 'yes';
+  expect(await unpack(environment)).toBe(false);
+  expect(environment.isReady).toBe(false);
+  await make(environment);
+  expect(environment.isReady).toBe(true);
+});
+
+test('an environment that asks models is kept until the one of an update can, too', async () => {
+  const first = whole('one');
+  await unpack(first);
+  await first.addExtras(new AbortController().signal);
+  const second = whole('two');
+  const places = second.launches();
+  expect(places).toHaveLength(2);
+  expect(realpathSync(places[0].command)).toBe(realpathSync(first.program));
+  expect(places.map((place) => second.isOwn(place))).toEqual([false, true]);
+
+  process.env['PIP_SAYS'] = 'ERROR: no network';
+  await expect(second.renew([python], new AbortController().signal, () => undefined)).rejects.toThrow();
+  expect(second.isReady).toBe(true);
+  await second.removeOthers();
+  expect(second.program).toBe(first.program);
+
+  delete process.env['PIP_SAYS'];
+  const { program } = first;
+  await second.renew([python], new AbortController().signal, () => undefined);
+  await second.removeOthers();
+  expect(existsSync(program)).toBe(false);
+  expect(second.launches()).toHaveLength(1);
+  expect(second.isOutdated).toBe(false);
+});
+
+test('without models to ask an update is taken at once', async () => {
+  const first = whole('one');
+  await unpack(first);
+  const second = whole('two');
+  expect(second.launches()).toHaveLength(1);
+  await unpack(second);
+  expect(second.program).not.toBe(first.program);
+});
+
+test('an environment whose Python is gone, or that was given up, is made again', async () => {
+  const environment = whole('one');
+  await unpack(environment);
+  rmSync(path.join(path.dirname(environment.program), 'python'));
+  expect(environment.isReady).toBe(false);
+  expect(await unpack(environment)).toBe(true);
+  await environment.discard();
+  expect(environment.isReady).toBe(false);
+  expect(await unpack(environment)).toBe(true);
 });

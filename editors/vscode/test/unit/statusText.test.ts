@@ -44,7 +44,7 @@ test('an unknown limit is said, and a click sets it', () => {
 
 test.each<[Health, string, string]>([
   [{ kind: 'stopped', reason: 'why' }, 'Ullage: stopped', 'error'],
-  [{ kind: 'missing', reason: 'why', fixable: true }, 'Ullage: not set up', 'dimmed'],
+  [{ kind: 'missing', reason: 'why', fixable: true, lacksPython: false }, 'Ullage: not set up', 'dimmed'],
   [{ kind: 'restarting', attempt: 1 }, 'Ullage: restarting…', 'dimmed'],
   [{ kind: 'installing' }, 'Ullage: setting up…', 'dimmed'],
   [{ kind: 'starting' }, 'Ullage: starting…', 'dimmed'],

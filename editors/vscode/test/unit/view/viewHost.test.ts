@@ -151,7 +151,7 @@ describe.skipIf(!hasServer)('the view’s host', () => {
     await open();
     parts.health.fire({ kind: 'stopped', reason: 'It crashed.' });
     expect(page.last('server')).toMatchObject({ state: 'down', text: 'It crashed.', actions: ['restart', 'problem', 'log'] });
-    parts.health.fire({ kind: 'missing', reason: 'None.', fixable: true });
+    parts.health.fire({ kind: 'missing', reason: 'None.', fixable: true, lacksPython: false });
     expect(page.last('server')).toMatchObject({ state: 'down', actions: ['setUp', 'problem'] });
     parts.health.fire({ kind: 'running', version: '0.1.0', misfit: '' });
     expect(page.last('server')).toMatchObject({ state: 'running', text: '' });

@@ -7,7 +7,7 @@ import { Permissions } from '../../../src/permissions';
 import { SessionCancel } from '../../../src/protocol.gen';
 import type { Sessions } from '../../../src/sessions';
 import type { ViewParts } from '../../../src/view/viewHost';
-import { running } from '../samples';
+import { complete, running } from '../samples';
 import type { RealServer } from '../server';
 import { EventEmitter } from '../vscode';
 
@@ -22,7 +22,7 @@ export function viewParts(sessions: Sessions, server: RealServer): TestParts {
   const opened: string[] = [];
   return {
     model: sessions,
-    chat: new Chat(sessions, (sessionId) => server.notify(SessionCancel, { sessionId })),
+    chat: new Chat(sessions, (sessionId) => server.notify(SessionCancel, { sessionId }), complete),
     permissions: new Permissions(),
     terminals: { of: () => Promise.resolve(undefined) },
     connection: { health: running, onDidChangeHealth: health.event },

@@ -1,0 +1,36 @@
+/** How a machine gets a Python, decided from values alone. */
+
+/** A program that installs Python for the user alone, without questions. */
+export interface Way {
+  /** The button's title. */
+  readonly title: string;
+  readonly program: string;
+  readonly words: readonly string[];
+}
+
+/** Where Python is described and downloaded by hand. */
+export const PYTHON_PAGE = 'https://www.python.org/downloads/';
+/** The Python that is installed. The extension includes wheels for it. */
+const VERSION = '3.13';
+
+/** Returns the way to a Python on this machine, or undefined if it has no program for that. */
+export function wayToPython(platform: NodeJS.Platform, has: (program: string) => boolean): Way | undefined {
+  const ways: readonly (Way & { readonly on: readonly NodeJS.Platform[] })[] = [
+    { on: [platform], title: 'Install it with uv', program: 'uv', words: ['python', 'install', VERSION] },
+    { on: ['win32'], title: 'Install it with winget', program: 'winget', words: ['install', '--exact', '--id', `Python.Python.${VERSION}`, '--scope', 'user'] },
+    { on: ['darwin'], title: 'Install it with Homebrew', program: 'brew', words: ['install', `python@${VERSION}`] },
+  ];
+  const way = ways.find(({ on, program }) => on.includes(platform) && has(program));
+  return way && { title: way.title, program: way.program, words: way.words };
+}
+
+/** Returns where these ways put Python. The editor's `PATH` is the one with which it was started, so it may lack them. */
+export function placesOfPython(platform: NodeJS.Platform, environment: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const { HOME: home, USERPROFILE: profile, LOCALAPPDATA: local } = environment;
+  if (platform === 'win32') {
+    const installed = local ? [`${local}\\Programs\\Python\\Python${VERSION.replace('.', '')}\\python.exe`] : [];
+    return [...installed, ...(profile ? [`${profile}\\.local\\bin\\python${VERSION}.exe`] : [])];
+  }
+  const brewed = platform === 'darwin' ? [`/opt/homebrew/bin/python${VERSION}`, `/usr/local/bin/python${VERSION}`] : [];
+  return [...brewed, ...(home ? [`${home}/.local/bin/python${VERSION}`] : [])];
+}
