@@ -15,6 +15,8 @@ from ullage.service.ports.ports import Ports
 
 _OWN_KINDS = ("resource", "context_compaction")
 _PLAIN_FIELDS = {"role", "content", "id", "timestamp"}
+# A hundred times as many as a long answer has. Reading them takes a second, in which no other session is served.
+_MOST_BLOCKS = 20_000
 _ROLES = {role.value: role for role in Role}
 
 
@@ -40,6 +42,8 @@ class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def to_message(self, ports: Ports, place: str) -> Message:
         """Returns the message with id and timestamp set. Raises `InvalidRequest`, whose text begins with `place`, if it
         is not a message of Anthropic's or OpenAI's format or with Ullage's own blocks, or is nested too deeply."""
+        blocks = () if isinstance(self.content, str) else self.content or ()
+        _require_few_blocks(place, len(blocks) + len(self.tool_calls or ()))
         require_shallow(place, [*(self.content or ()), *(self.tool_calls or ()), self.function_call, self.audio])
         fields: JsonObject = msgspec.to_builtins(self)
         if isinstance(self.content, str) and self.role in _ROLES and fields.keys() <= _PLAIN_FIELDS:
@@ -68,6 +72,11 @@ class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
+def _require_few_blocks(place: str, blocks: int) -> None:
+    if blocks > _MOST_BLOCKS:
+        raise InvalidRequest(f"{place}: a message has at most {_MOST_BLOCKS:,} content blocks and tool calls")
+
+
 def require_shallow(place: str, values: list[Any]) -> None:
     """Raises `InvalidRequest`, whose text begins with `place`, if a value is nested in more than `MOST_LEVELS` levels.
     A recursion through it would fail wherever the session is read."""
@@ -93,8 +102,14 @@ def _own_role(role: str, place: str) -> Role:
     return _ROLES[role]
 
 
+def _with_parts(block: JsonObject) -> JsonObject:
+    """Returns the block, and a tool result whose content is a plain text with a text block in its place."""
+    content = block.get("content")
+    return {**block, "content": [{"type": "text", "text": content}]} if isinstance(content, str) else block
+
+
 def _own_blocks(blocks: list[JsonObject], place: str) -> tuple[Block, ...]:
     try:
-        return msgspec.convert(blocks, tuple[Block, ...])
+        return msgspec.convert([*map(_with_parts, blocks)], tuple[Block, ...])
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"{place}.content: {error}") from None

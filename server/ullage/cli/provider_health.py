@@ -12,6 +12,7 @@ from msgspec import Struct
 from ullage.model import words
 from ullage.model.errors import AuthenticationFailed, InputError, ProviderUnavailable, SdkMissing, UllageError
 from ullage.model.settings import ProviderSettings, Settings
+from ullage.providers.failures import shown_address
 from ullage.providers.prerequisites import EXTRAS, find_key, is_installed, key_remedy, key_source
 from ullage.providers.registry import KNOWN, ProviderRegistry
 from ullage.watch.unpacking import reads_zstd
@@ -105,5 +106,5 @@ def _remedy(given: GivenProvider, error: UllageError) -> str:
 
 def _reach(settings: ProviderSettings) -> str:
     if settings.base_url:
-        return f"start the server, or correct its address {settings.base_url}"
+        return f"start the server, or correct its address {shown_address(settings.base_url)}"
     return "look at the network; behind a proxy, set HTTPS_PROXY"

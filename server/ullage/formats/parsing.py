@@ -22,6 +22,7 @@ _LARGEST_INT = 2**63
 # An integer beyond 64 bits has at least 19 digits in a row. Replacing all digits by one makes such a row easy to find.
 _ONE_DIGIT = bytes.maketrans(b"123456789", b"000000000")
 _MANY_DIGITS = b"0" * 19
+_LARGEST_COUNT = 2**53 - 1
 # Unix seconds are smaller than this until the year 5138; Unix milliseconds have been larger since 1973.
 _LARGEST_SECONDS = 100_000_000_000
 
@@ -195,8 +196,9 @@ def _clean_value(value: Any) -> Any:
 
 
 def as_count(value: Any) -> int:
-    """Returns a finite number of at least 0 as an integer, and 0 for any other value."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+    """Returns a number of at least 0 as an integer. Returns 0 for any other value, and for a number that JSON's readers
+    don't agree on because it is larger than 2^53 - 1 (RFC 8259 §6)."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST_COUNT:
         return 0
     return int(value)
 

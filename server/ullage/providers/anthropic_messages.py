@@ -28,7 +28,14 @@ from ullage.model.message import Message, Role
 from ullage.model.settings import ProviderSettings
 from ullage.providers.anthropic_context import LEAST_COMPACTED, applied, clearing, compaction, compactions
 from ullage.providers.bounded_response import ACCEPTED, bound_response
-from ullage.providers.failures import SHAPES, Refusal, translate_connection, translate_nonsense, translate_refusal
+from ullage.providers.failures import (
+    SHAPES,
+    Refusal,
+    shown_address,
+    translate_connection,
+    translate_nonsense,
+    translate_refusal,
+)
 from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
 
@@ -111,9 +118,9 @@ class AnthropicProvider:
         with self._translated():
             if not model:
                 await self._client.models.list(limit=1)
-                return f"answers at {self._client.base_url}"
+                return f"answers at {shown_address(str(self._client.base_url))}"
             found = await self._client.models.retrieve(model)
-        return f"answers at {self._client.base_url}, and has {found.id}"
+        return f"answers at {shown_address(str(self._client.base_url))}, and has {found.id}"
 
     async def close(self) -> None:
         await self._client.close()

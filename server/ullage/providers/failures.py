@@ -2,6 +2,7 @@
 ways."""
 
 import json
+import re
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -32,6 +33,7 @@ _NO_CREDIT = ("insufficient_quota", "billing_error")
 # Worth another try although the status blames the client: timeouts, and locks held by another request.
 _MEND_THEMSELVES = (408, 409)
 _LONGEST = 300
+_USER = re.compile(r"//[^/\s]*@")
 # Shorter keys are placeholders for servers that need none; removing them from messages would remove ordinary words.
 _SHORTEST_KEY = 8
 # What the SDKs' lenient types and our readers raise for JSON of another shape; `ValueError` is also bad JSON or UTF-8.
@@ -72,10 +74,15 @@ def translate_refusal(provider: str, refusal: Refusal) -> ProviderError:
     return RequestRefused(text)
 
 
+def shown_address(address: str) -> str:
+    """Returns a server's URL without the user's name and password that it may hold."""
+    return _USER.sub("//…@", address)
+
+
 def translate_connection(provider: str, address: str, error: Exception) -> ProviderUnavailable:
     """Returns Ullage's error for a server that cannot be reached, is too slow, or closed the connection. `address` is
     the server's URL."""
-    return ProviderUnavailable(f"{provider} at {address}: {_short(str(error)) or type(error).__name__}")
+    return ProviderUnavailable(f"{provider} at {shown_address(address)}: {_short(str(error)) or type(error).__name__}")
 
 
 def translate_nonsense(provider: str, error: Exception, key: str = "") -> AnswerBroken:

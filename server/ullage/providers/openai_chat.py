@@ -15,6 +15,7 @@ from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, Te
 from ullage.model.errors import RequestRefused
 from ullage.model.json_values import as_object, as_text
 from ullage.model.settings import ProviderSettings
+from ullage.providers.failures import shown_address
 from ullage.providers.openai_client import make_client, translated
 from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
@@ -66,7 +67,7 @@ class OpenAIChatProvider:
     async def check(self, model: str) -> str:
         with translated(self._name, self._client):
             models = [found.id async for found in self._client.models.list()]
-        answers = f"answers at {self._client.base_url}"
+        answers = f"answers at {shown_address(str(self._client.base_url))}"
         if not model:
             return answers
         if model not in models:

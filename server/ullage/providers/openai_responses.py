@@ -22,7 +22,7 @@ from ullage.model.answer import (
 )
 from ullage.model.json_values import as_object
 from ullage.model.settings import ProviderSettings
-from ullage.providers.failures import Refusal, translate_refusal
+from ullage.providers.failures import Refusal, shown_address, translate_refusal
 from ullage.providers.openai_client import make_client, translated
 from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
@@ -77,7 +77,7 @@ class OpenAIResponsesProvider:
     async def check(self, model: str) -> str:
         with translated(self._name, self._client):
             found = await self._client.models.retrieve(model)
-        return f"answers at {self._client.base_url}, and has {found.id}"
+        return f"answers at {shown_address(str(self._client.base_url))}, and has {found.id}"
 
     async def close(self) -> None:
         await self._client.close()

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any
+from typing import Any, cast
 
 from msgspec import ValidationError
 from msgspec.structs import replace
 
-from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock
+from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import EditTrigger, Replacement, RewriteEdit
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import (
@@ -24,6 +24,7 @@ from ullage.model.events import (
     ToolsDeclared,
     UsageReported,
 )
+from ullage.model.json_values import JsonObject
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.settings import overridden
 from ullage.model.settings_rules import check_context
@@ -42,6 +43,8 @@ _TITLE_CHARS = 60
 # Characters. Counting this much text takes about 50 ms; longer text is counted in a thread, so that the event loop
 # stays free.
 _COUNT_INLINE_CHARS = 200_000
+# A block without text takes as long to count as so many characters.
+_CHARS_OF_BLOCK = 100
 
 
 def new_session(
@@ -85,7 +88,7 @@ async def append(
     """
     require_not_followed(conversation)
     async with conversation.work.appending():
-        new = [message for message in messages if message.id in made or _is_new(conversation, message)]
+        new = [message for message in _once(messages) if message.id in made or _is_new(conversation, message)]
         events = await counted(conversation.projection, [MessageAppended(message=message) for message in new])
         if events and conversation.transcript.origin is not None:
             events.insert(0, ConversationContinued())
@@ -209,21 +212,35 @@ def _prompted(conversation: Conversation, content: Sequence[Block]) -> MessageAp
     return MessageAppended(message=prompt, count=conversation.projection.count(prompt))
 
 
+def _once(messages: Sequence[Message]) -> Iterator[Message]:
+    """Yields the messages, and one that is among them twice only once. Raises `InvalidRequest` if two have one id."""
+    seen: dict[str, Message] = {}
+    for message in messages:
+        if message.id in seen:
+            _require_same(seen[message.id], message)
+        else:
+            seen[message.id] = message
+            yield message
+
+
 def _is_new(conversation: Conversation, message: Message) -> bool:
     found = conversation.workspace.ports.store.find_message(conversation.id, message.id)
     if found is None or not isinstance(found.event, MessageAppended):
         return True
-    known = found.event.message
+    _require_same(found.event.message, message)
+    return False
+
+
+def _require_same(known: Message, message: Message) -> None:
     if (known.role, known.content) != (message.role, message.content):
         raise InvalidRequest(
             f"message id {message.id!r} is taken by another message of this session; leave ids out to have them made"
         )
-    return False
 
 
 async def counted(projection: Projection, events: Sequence[Event]) -> list[Event]:
     """Returns the events, each message with its local count. Long messages are counted in a thread."""
-    chars = sum(text_length(event.message) for event in events if isinstance(event, MessageAppended))
+    chars = sum(_work(event.message) for event in events if isinstance(event, MessageAppended))
     if chars > _COUNT_INLINE_CHARS:
         return await asyncio.to_thread(_with_counts, projection, events)
     return _with_counts(projection, events)
@@ -236,13 +253,34 @@ def _with_counts(projection: Projection, events: Sequence[Event]) -> list[Event]
     ]
 
 
-def text_length(message: Message) -> int:
-    """Returns the number of characters in a message's texts, resources and tool results."""
+def _work(message: Message) -> int:
+    """Returns how long counting a message takes, in characters of text: those of its texts, resources, tool calls and
+    results, and more for each block."""
     chars = 0
     for block in message.content:
         for part in block.content if isinstance(block, ToolResultBlock) else (block,):
+            chars += _CHARS_OF_BLOCK
             if isinstance(part, TextBlock | ResourceBlock):
                 chars += len(part.text or "")
+            elif isinstance(part, ToolUseBlock):
+                chars += _chars_in(part.input)
+    return chars
+
+
+def _chars_in(value: Any) -> int:
+    """Returns the number of characters of all texts in a value of JSON, and more for each value."""
+    chars = 0
+    left: list[Any] = [value]
+    while left:
+        match part := left.pop():
+            case str():
+                chars += len(part)
+            case dict():
+                left += cast("JsonObject", part).values()
+            case list() | tuple():
+                left += cast("Sequence[Any]", part)
+            case _:
+                chars += 1
     return chars
 
 

@@ -6,6 +6,7 @@ connection to a file in WAL mode would leave `-wal` and `-shm` files. So a file 
 hold a newer header, and SQLite is asked.
 """
 
+import errno
 import os
 import sqlite3
 import struct
@@ -23,6 +24,7 @@ from ullage.store.sqlite_errors import BUSY_TIMEOUT, unavailable
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_SIZE = 100
+_NO_LOG = "its file system has no locks or no shared memory for a write-ahead log"
 # Seconds. Making the tables of a new file takes a few milliseconds.
 _TRY_AGAIN = 0.005
 
@@ -115,7 +117,7 @@ def _ready(path: Path, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3
     try:
         connection.execute("PRAGMA synchronous = NORMAL")
         prepare(connection)
-    except sqlite3.Error:
+    except (sqlite3.Error, OSError):
         connection.close()
         raise
     return connection
@@ -129,21 +131,51 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def log_ahead(connection: sqlite3.Connection) -> None:
-    """Gives a database its write-ahead log, if it has none. Raises `sqlite3.Error`.
+    """Gives a database its write-ahead log, if it has none. Raises `sqlite3.Error`, and `OSError` if it can have none.
 
-    SQLite refuses this at once, whatever the timeout, while another process writes to the file, as each does that opens
-    a new one at the same time. So it is tried again for as long as other writers wait.
+    A file system without shared memory or without locks can have none, such as some that are mounted over a network.
+    Several processes would damage the file there, so it is not used.
+
+    SQLite refuses a log at once, whatever the timeout, while another process writes to the file, as each does that
+    opens a new one at the same time. So it is tried again for as long as other writers wait.
     """
     until = time.monotonic() + BUSY_TIMEOUT
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
             time.sleep(_TRY_AGAIN)
         else:
+            if mode != "wal":
+                raise OSError(errno.ENOSYS, _NO_LOG)
             return
+
+
+class SameFile:
+    """The file at the store's path, to notice that it is another one, or none, while a connection is open. SQLite would
+    then commit to a file that no program opens again."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()
+        self._identity = self._found()
+
+    def require(self) -> None:
+        """Raises `StoreUnavailable` if the file was deleted, moved or replaced."""
+        if self._found() != self._identity:
+            raise unavailable(
+                self._path,
+                "was deleted, moved or replaced while it was open, and what is said now would be kept nowhere: "
+                "put it back, or start Ullage again",
+            )
+
+    def _found(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
 
 class transaction:  # noqa: N801 - a context manager, used like a function
@@ -168,3 +200,20 @@ class transaction:  # noqa: N801 - a context manager, used like a function
         finally:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+
+
+class writing(transaction):  # noqa: N801 - a context manager, used like a function
+    """Runs the `with` block as a transaction that writes to the store's file. After its commit it raises
+    `StoreUnavailable` if the path no longer leads to that file, so that nothing is acknowledged that is then
+    lost."""
+
+    __slots__ = ("_file",)
+
+    def __init__(self, connection: sqlite3.Connection, file: SameFile) -> None:
+        super().__init__(connection, "IMMEDIATE")
+        self._file = file
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        super().__exit__(kind, error, trace)
+        if error is None:
+            self._file.require()

@@ -10,7 +10,7 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record
 from ullage.service.ports.store import AttachedSession, ImportedSession, SearchHit, SessionInfo, StoredSession
 from ullage.store import session_table
-from ullage.store.database import connect, default_path, reconnect, transaction
+from ullage.store.database import SameFile, connect, default_path, reconnect, transaction, writing
 from ullage.store.log import NO_END, find_index, find_message, find_tail, read_edits, read_messages, read_records
 from ullage.store.searcher import Searcher
 from ullage.store.sqlite_errors import reporting
@@ -41,7 +41,7 @@ class SqliteStore:
         self._connection = connection
         self._searcher = Searcher(path)
         self._reporting = reporting(path)
-        self._reading, self._writing = transaction(connection, "DEFERRED"), transaction(connection, "IMMEDIATE")
+        self._reading, self._writing = transaction(connection, "DEFERRED"), writing(connection, SameFile(path))
 
     def __enter__(self) -> Self:
         return self

@@ -324,3 +324,43 @@ def test_a_new_file_that_another_process_prepares_at_the_same_time_is_opened_as_
         log_ahead(refused)
         assert refused.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert not other.in_transaction
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no file that is open")
+@pytest.mark.parametrize("change", ["deleted", "moved", "replaced"])
+def test_nothing_is_acknowledged_that_goes_into_a_file_which_nobody_finds(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "s.db"
+    with open_store(path) as store:
+        store.create("s", conversation("one"))
+        for file in [*tmp_path.iterdir()]:
+            file.rename(file.with_name(f"moved-{file.name}"))
+        if change == "replaced":
+            written_store(path)
+        if change == "deleted":
+            (tmp_path / "moved-s.db").unlink()
+        with pytest.raises(StoreUnavailable, match="deleted, moved or replaced") as refused:
+            store.create("t", conversation("two"))
+    assert str(path) in str(refused.value)
+
+
+def test_a_store_opened_by_a_relative_path_is_the_same_file_in_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_store(Path("s.db")) as store:
+        (tmp_path / "other").mkdir()
+        monkeypatch.chdir(tmp_path / "other")
+        store.create("s", conversation("one"))
+        assert store.read("s") == conversation("one")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SQLite has this way of opening files on POSIX systems")
+def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = sqlite3.connect
+
+    def without_locks(path: Path, **given: Any) -> sqlite3.Connection:
+        return opened(f"file:{path}?vfs=unix-none", uri=True, **given)
+
+    monkeypatch.setattr(sqlite3, "connect", without_locks)
+    with pytest.raises(StoreUnavailable, match="no locks or no shared memory"):
+        open_store(tmp_path / "s.db")

@@ -50,15 +50,17 @@ def transcript_page(conversation: Conversation, offset: int, limit: int | None) 
     Only the messages of the page are read from the store.
     """
     store = conversation.workspace.ports.store
-    markers = {edit.end: edit.marker for edit in compaction_edits(store.read_edits(conversation.id))}
+    messages = conversation.transcript.messages
+    # An imported file can hold an edit of more messages than there are. It archives all there are.
+    markers = {min(edit.end, messages): edit.marker for edit in compaction_edits(store.read_edits(conversation.id))}
     # A marker comes before the message at its cut, so all later messages move on by one place.
     places = {end + rank: end for rank, end in enumerate(sorted(markers))}
-    total = conversation.transcript.messages + len(markers)
+    total = messages + len(markers)
     stop = total if limit is None else min(total, offset + limit)
     first, last = (at - sum(place < at for place in places) for at in (offset, stop))
-    messages = iter(read_entries(conversation, first, last))
+    read = iter(read_entries(conversation, first, last))
     entries = (
-        Entry(message=markers[places[place]], index=places[place], inserted=True) if place in places else next(messages)
+        Entry(message=markers[places[place]], index=places[place], inserted=True) if place in places else next(read)
         for place in range(offset, stop)
     )
     return Page(entries=tuple(entries), total=total)
