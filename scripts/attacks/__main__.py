@@ -21,12 +21,16 @@ from attacks.appending import crowd, full_disk, kills
 from attacks.attack import Ground
 from attacks.damage import damaged_store
 from attacks.doors import evil_provider, hostile_folder, wrong_frames
+from attacks.vanishing import clock_jumps, gone_store, no_locks
 
 ATTACKS = {
     "kills": kills,
     "crowd": crowd,
     "full-disk": full_disk,
     "damaged-store": damaged_store,
+    "gone-store": gone_store,
+    "no-locks": no_locks,
+    "clock-jumps": clock_jumps,
     "wrong-frames": wrong_frames,
     "evil-provider": evil_provider,
     "hostile-folder": hostile_folder,

@@ -20,6 +20,8 @@ _MOST_BYTES = 256 << 20
 _MOST_EVENT_BYTES = 16 << 20
 _MOST_EVENT_LINES = 1_000
 _MOST_JSON_LINES = 20_000
+# Events of an answer. Twice as many as the longest answers have tokens; each costs time, also an empty one.
+_MOST_EVENTS = 300_000
 # Bytes that are unpacked at a time.
 _PIECE = 1 << 16
 # What `zlib` unpacks; nothing else is asked for.
@@ -45,7 +47,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
         self._stream = stream
         self._unpack = zlib.decompressobj(_ZLIB_OR_GZIP) if is_packed else None
         self._most_lines = most_lines
-        self._bytes = self._event_bytes = self._event_lines = 0
+        self._bytes = self._events = self._event_bytes = self._event_lines = 0
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for data in self._stream:
@@ -73,10 +75,12 @@ class _BoundedStream(httpx2.AsyncByteStream):
     def _check(self, piece: bytes) -> None:
         """Counts the piece. An event ends with an empty line; the rest of the last piece begins the next one."""
         self._bytes += len(piece)
+        self._events += max(piece.count(b"\n\n"), piece.count(b"\r\n\r\n"), piece.count(b"\r\r"))
         end = max(piece.rfind(b"\n\n"), piece.rfind(b"\r\n\r\n"), piece.rfind(b"\r\r"))
         if end >= 0:
             self._event_bytes = self._event_lines = 0
         self._event_bytes += len(piece) - max(0, end)
         self._event_lines += max(piece.count(b"\n", max(0, end)), piece.count(b"\r", max(0, end)))
-        if self._bytes > _MOST_BYTES or self._event_bytes > _MOST_EVENT_BYTES or self._event_lines > self._most_lines:
+        is_too_long = self._bytes > _MOST_BYTES or self._events > _MOST_EVENTS
+        if is_too_long or self._event_bytes > _MOST_EVENT_BYTES or self._event_lines > self._most_lines:
             raise AnswerBroken("the answer does not end: it was cut off")

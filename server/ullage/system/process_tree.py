@@ -27,6 +27,8 @@ def _parent(process_id: int) -> int | None:
             return None
     if sys.platform == "win32":
         return os.getppid() if process_id == os.getpid() else None
-    with os.popen(f"ps -o ppid= -p {process_id}") as answer:
-        text = answer.read().strip()
+    import subprocess  # noqa: PLC0415  (only macOS and the BSDs need it)
+
+    answer = subprocess.run(["ps", "-o", "ppid=", "-p", str(process_id)], capture_output=True, text=True, check=False)
+    text = answer.stdout.strip()
     return int(text) if text.isdecimal() else None

@@ -44,6 +44,11 @@ def endless_event() -> Iterator[bytes]:
     yield from repeat(b"data: x\n" * 8_192, _MOST >> 16)
 
 
+def tiny_events() -> Iterator[bytes]:
+    """Yields events without content, of five bytes each."""
+    yield from repeat(b": x\n\n" * 13_107, _MOST >> 16)
+
+
 def unpacked_to_much() -> Iterator[bytes]:
     """Yields 64 kB that unpack to 64 MB."""
     packing = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
@@ -54,6 +59,7 @@ def unpacked_to_much() -> Iterator[bytes]:
 ATTACKS: dict[str, tuple[str, Pieces]] = {
     "a line without end": ("", endless_line),
     "an event without end": ("", endless_event),
+    "tiny events": ("", tiny_events),
     "gzip": ("gzip", unpacked_to_much),
     "an encoding that was not asked for": ("br", endless_line),
 }

@@ -10,6 +10,7 @@ pytest.importorskip("resource", reason="Windows has no limits of processes")
 from attacks.appending import full_disk
 from attacks.attack import Ground
 from attacks.doors import hostile_folder
+from attacks.vanishing import clock_jumps, gone_store, no_locks
 
 
 def ground(folder: Path) -> Ground:
@@ -24,3 +25,12 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
 
 def test_a_hostile_folder_stops_no_tool(tmp_path: Path) -> None:
     assert hostile_folder(ground(tmp_path)).faults == ()
+
+
+def test_a_store_that_vanishes_or_has_no_locks_acknowledges_nothing(tmp_path: Path) -> None:
+    assert gone_store(ground(tmp_path)).faults == ()
+    assert no_locks(ground(tmp_path / "unlocked")).faults == ()
+
+
+def test_a_clock_that_jumps_changes_no_order(tmp_path: Path) -> None:
+    assert clock_jumps(ground(tmp_path)).faults == ()
