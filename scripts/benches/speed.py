@@ -142,7 +142,9 @@ def _largest(transcripts: list[ImportedTranscript]) -> list[ImportedTranscript]:
 
 
 def _characters(transcript: ImportedTranscript) -> int:
-    return sum(sessions.text_length(event.message) for event in transcript.events if isinstance(event, MessageAppended))
+    return sum(
+        sessions.counting_work(event.message) for event in transcript.events if isinstance(event, MessageAppended)
+    )
 
 
 def _read(path: Path) -> ImportedTranscript:

@@ -240,7 +240,7 @@ def _require_same(known: Message, message: Message) -> None:
 
 async def counted(projection: Projection, events: Sequence[Event]) -> list[Event]:
     """Returns the events, each message with its local count. Long messages are counted in a thread."""
-    chars = sum(_work(event.message) for event in events if isinstance(event, MessageAppended))
+    chars = sum(counting_work(event.message) for event in events if isinstance(event, MessageAppended))
     if chars > _COUNT_INLINE_CHARS:
         return await asyncio.to_thread(_with_counts, projection, events)
     return _with_counts(projection, events)
@@ -253,7 +253,7 @@ def _with_counts(projection: Projection, events: Sequence[Event]) -> list[Event]
     ]
 
 
-def _work(message: Message) -> int:
+def counting_work(message: Message) -> int:
     """Returns how long counting a message takes, in characters of text: those of its texts, resources, tool calls and
     results, and more for each block."""
     chars = 0
