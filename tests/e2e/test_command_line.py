@@ -119,6 +119,8 @@ def test_output_goes_to_a_file_but_never_to_the_transcript(transcript: Path, tmp
         (["acp", "--settings", '{"context":{"warnAt":7}}'], "--settings: $.context.warnAt"),
         (["acp", "--settings", '{"modle":1}'], "there is no setting 'modle'"),
         (["acp", "--", "agent", "--verbose"], "cannot start the agent"),
+        (["acp", "--", "agent", "--then"], "is missing before or after --then"),
+        (["acp", "--in-chain", "--", "agent"], "--in-chain takes no agent"),
         (["frobnicate"], "frobnicate"),
         (["sessions", "--cwd", "/no/such/folder"], "no such folder"),
         (["context"], "no conversation of"),

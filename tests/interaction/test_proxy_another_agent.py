@@ -175,6 +175,29 @@ async def test_a_conversation_that_another_agent_has_is_loaded_from_that_agent(t
     assert back.startswith("I was told: First | ")
 
 
+@pytest.mark.parametrize("by", ["session/cancel", "$/cancel_request"])
+async def test_a_cancelled_move_leaves_the_conversation_where_it_was_and_can_be_made_later(
+    tmp_path: Path, by: str
+) -> None:
+    async with running(two(tmp_path), tmp_path) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "First")
+        moves, waits = (
+            rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": text}])
+            for text in ("/continue-in", "Second")
+        )
+        rig.send({"method": by, "params": {"sessionId": session_id, "requestId": moves}})
+        assert (await rig.answer(moves))["stopReason"] == "cancelled"
+        # `session/cancel` is for the prompt that waits, too.
+        expected = "cancelled" if by == "session/cancel" else "end_turn"
+        assert (await rig.answer(waits))["stopReason"] == expected
+        assert await keepers(rig, session_id) == "toy"
+        await rig.prompt(session_id, "/continue-in")
+        assert await keepers(rig, session_id) == "other"
+        assert (await rig.prompt(session_id, "Third")).endswith("Third")
+    assert len(asked(tmp_path, "other", "initialize")) == 1
+
+
 async def test_if_the_other_agent_cannot_be_started_the_conversation_stays(tmp_path: Path) -> None:
     line = [*two(tmp_path)[:3], "--then", str(tmp_path / "missing")]
     async with running(line, tmp_path) as rig:

@@ -101,7 +101,7 @@ async def running(
 
 def _commands(line: Sequence[str]) -> list[list[str]]:
     """Returns the agents' commands in a command line that has `--then` between them, as for `ullage acp`."""
-    commands: list[list[str]] = [[]]
+    commands: list[list[str]] = [[]] if line else []
     for word in line:
         commands.append([]) if word == "--then" else commands[-1].append(word)
     return commands

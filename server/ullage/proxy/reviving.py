@@ -1,5 +1,7 @@
 """Starts the agent of a connection, and finds the connection of an agent by its name."""
 
+import asyncio
+
 from ullage.model.errors import AgentError, UllageError
 from ullage.proxy.connection import Connection
 
@@ -10,7 +12,17 @@ async def revive(connection: Connection) -> None:
 
     Raises `InvalidRequest` if the program can't be started, and `AgentError` if the agent refuses a request, does not
     answer it in time or ends, or if it is not the client's first and answers with another version of the protocol.
+    If this coroutine is cancelled, the start is still completed: an agent that was not greeted can do nothing.
     """
+    starting = connection.spawn(_start(connection))
+    # Reads the exception of a start after a cancellation, which asyncio would log otherwise.
+    starting.add_done_callback(lambda task: task.cancelled() or task.exception())
+    await asyncio.shield(starting)
+    if connection.number and connection.version != connection.agents[0].version:
+        raise AgentError(f"{connection.agent_name} answers with another version of the protocol")
+
+
+async def _start(connection: Connection) -> None:
     async with connection.reviving:
         if connection.agent.alive:
             return
@@ -18,8 +30,6 @@ async def revive(connection: Connection) -> None:
         connection.learn_agent(await connection.agent.request("initialize", connection.to_agent))
         if connection.credentials:
             await connection.request("authenticate", connection.credentials)
-    if connection.number and connection.version != connection.agents[0].version:
-        raise AgentError(f"{connection.agent_name} answers with another version of the protocol")
 
 
 async def of_agent(connection: Connection, name: str) -> Connection:

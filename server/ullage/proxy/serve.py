@@ -12,6 +12,7 @@ from ullage.proxy.connection import Connection, ProxyOptions
 from ullage.proxy.pipe.agent import Agent, FailPending
 from ullage.proxy.pipe.lines import LineCutter, Piece
 from ullage.proxy.pipe.outlet import Outlet
+from ullage.proxy.pipe.successor import Successor
 from ullage.proxy.record.recorder import Recorder, Store
 from ullage.proxy.record.recording import record_messages
 from ullage.proxy.recovery import agent_ended
@@ -41,7 +42,8 @@ async def serve_proxy(
 class Proxy:
     """Connects one client with one agent: forwards the lines of both and records the sessions.
 
-    With several agents, the others continue conversations of the first, and are started then. The caller starts the
+    Without a command the agent is the successor in a chain, which a conductor reaches on the client's streams. With
+    several agents, the others continue conversations of the first, and are started then. The caller starts the
     first agent. An error in handling one line is logged, and later lines are still forwarded.
     """
 
@@ -53,6 +55,10 @@ class Proxy:
             number = len(agents)
             agent = Agent(command, partial(self._from_agent, number), partial(self._agent_ended, number))
             Connection(client, agent, recorder, options, agents)
+        self._successor: Successor | None = None
+        if not agents:
+            self._successor = Successor(client, partial(self._from_agent, 0), partial(self._agent_ended, 0))
+            Connection(client, self._successor, recorder, options, agents)
         self.connection = agents[0]
         self.sessions = Sessions(self.connection)
         self._reading: asyncio.Task[None] | None = None
@@ -81,6 +87,17 @@ class Proxy:
             await self._from_client(piece)
 
     async def _from_client(self, piece: Piece) -> None:
+        if self._successor is not None:
+            await self._guarded(self._from_conductor(self._successor, piece))
+        else:
+            await self._take_from_client(piece)
+
+    async def _from_conductor(self, successor: Successor, piece: Piece) -> None:
+        own = await successor.receive(piece)
+        if own is not None:
+            await self._take_from_client(own)
+
+    async def _take_from_client(self, piece: Piece) -> None:
         if self.connection.only_forwards:
             self.connection.agent.pass_on(piece)
             await self.connection.agent.drain()

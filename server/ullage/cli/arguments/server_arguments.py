@@ -42,6 +42,11 @@ def _acp(parser: ArgumentParser) -> None:
         help="compact by a summary in a fresh session, though the agent has a command of its own",
     )
     parser.add_argument(
+        "--in-chain",
+        action="store_true",
+        help="be a proxy in a chain: a conductor starts this program, and the agent that follows",
+    )
+    parser.add_argument(
         "--no-mcp",
         action="store_true",
         help="forward every message byte for byte: do not offer the agent Ullage's tools for looking up its history",

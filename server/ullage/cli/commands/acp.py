@@ -23,7 +23,9 @@ def run(args: Namespace) -> int:
     # As for the Language Server: collecting garbage during the start takes time and finds none, because the imported
     # objects live as long as the process.
     gc.disable()
-    serve = _serve_proxy if args.agent else _serve_agent
+    if args.agent and args.in_chain:
+        raise InputError("--in-chain takes no agent: the conductor starts the one that follows in the chain")
+    serve = _serve_proxy if args.agent or args.in_chain else _serve_agent
     return serve(args, _read_settings(args.settings, args.model))
 
 
@@ -47,7 +49,7 @@ def _serve_proxy(args: Namespace, settings: Settings) -> int:
         asks_for_compactions=not args.no_mcp,
         own_methods=not args.no_mcp,
     )
-    return serve_acp_proxy(_commands(args.agent), args.store, settings, options)
+    return serve_acp_proxy([] if args.in_chain else _commands(args.agent), args.store, settings, options)
 
 
 def _server(store: Path | None) -> JsonObject:

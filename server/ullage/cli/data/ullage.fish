@@ -324,6 +324,7 @@ complete -c ullage -n '_shtab_ullage_using acp' -l settings -xka "(__fish_comple
 complete -c ullage -n '_shtab_ullage_using acp' -l model -x -d 'the model of sessions that name none'
 complete -c ullage -n '_shtab_ullage_using acp' -l window -x -d 'the window of an agent that does not tell its own'
 complete -c ullage -n '_shtab_ullage_using acp' -l hand-over -d 'compact by a summary in a fresh session, though the agent has a command of its own'
+complete -c ullage -n '_shtab_ullage_using acp' -l in-chain -d 'be a proxy in a chain: a conductor starts this program, and the agent that follows'
 complete -c ullage -n '_shtab_ullage_using acp' -l no-mcp -d 'forward every message byte for byte: do not offer the agent Ullage'"'"'s tools for looking up its history'
 complete -c ullage -n '_shtab_ullage_using acp' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store'"'"'s file; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using acp' -l color -xka "auto always never" -d 'colours; auto: on a terminal'

@@ -62,6 +62,7 @@ _shtab_ullage_acp_options=(
   "--model[the model of sessions that name none]:NAME:"
   "--window[the window of an agent that does not tell its own]:TOKENS:"
   "--hand-over[compact by a summary in a fresh session, though the agent has a command of its own]"
+  "--in-chain[be a proxy in a chain\: a conductor starts this program, and the agent that follows]"
   "--no-mcp[forward every message byte for byte\: do not offer the agent Ullage\'s tools for looking up its history]"
   "--store[the session store\'s file\; \`doctor\` names the usual one]:PATH:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"

@@ -47,7 +47,7 @@ class Agent:
     @property
     def alive(self) -> bool:
         """Whether the process runs and its output has not ended."""
-        return self._process is not None
+        return self._outlet is not None
 
     async def start(self) -> None:
         """Starts the process and begins to read its output. Raises `InvalidRequest` if the program can't be started."""

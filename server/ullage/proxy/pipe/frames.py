@@ -52,6 +52,20 @@ def with_params(line: bytes, changes: dict[str, Any]) -> bytes:
     return msgspec.json.encode(whole) + b"\n"
 
 
+def with_method(line: bytes, method: str) -> bytes:
+    """Returns the line, which must be an object, with this method. All other values keep their bytes."""
+    return msgspec.json.encode(_raw_fields.decode(line) | {"method": Raw(encode_json(method))}) + b"\n"
+
+
+def unwrapped(line: bytes) -> bytes:
+    """Returns the message in the params of a line, which has its method and its params there, with the id of the line.
+    Both keep their bytes."""
+    whole = _raw_fields.decode(line)
+    inner = _raw_fields.decode(whole["params"])
+    named = {name: inner[name] for name in ("method", "params") if name in inner}
+    return msgspec.json.encode({**{name: whole[name] for name in ("jsonrpc", "id") if name in whole}, **named}) + b"\n"
+
+
 def with_id(line: bytes, request_id: RequestId | None) -> bytes:
     """Returns the line, which must be an object, with this id. All other values keep their bytes. The result ends with
     a line feed."""
