@@ -94,3 +94,12 @@ async def test_two_prompts_at_once_end_in_one_idle_state(rig: AcpRig, session_id
     echoes = {echo["messageId"]: echo["content"][0]["text"] for echo in rig.updates("user_message")}
     assert [echoes[answer["messageId"]] for answer in answers] == ["What is missing?", "/context"]
     assert [update["state"] for update in rig.updates("state_update")].count("idle") == 1
+
+
+async def test_a_command_and_a_prompt_right_after_it_each_get_their_own_message(rig: AcpRig, session_id: str) -> None:
+    first = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "/context"}])
+    second = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "What is missing?"}])
+    answers = [await rig.answer(first), await rig.answer(second)]
+    await ends(rig, "end_turn")
+    echoes = {echo["messageId"]: echo["content"][0]["text"] for echo in rig.updates("user_message")}
+    assert [echoes[answer["messageId"]] for answer in answers] == ["/context", "What is missing?"]

@@ -4,7 +4,7 @@ The turn itself is that of version 1, whose prompt is answered when it ends.
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -109,8 +109,8 @@ class PromptLife:
         a prompt that is not in the transcript."""
         session_id, ended = params.session_id, {"stopReason": "cancelled"}
         if find_command(params.prompt):
-            # A command is no message of the transcript.
-            self._insert(session_id, None)
+            # A command is no message of the transcript, so its id is made here.
+            self._accept(session_id, prompt, self._workspace().ports.ids.new("m"))
         try:
             ended = as_plain(await self._turns.prompt(params))
         except Exception as error:
@@ -125,18 +125,21 @@ class PromptLife:
             finally:
                 self._end(session_id, ended)
 
-    def _insert(self, session_id: str, update: UserMessageChunk | None) -> None:
-        """Sends the message that has just become part of the session: a prompt of the client's, which is answered now,
-        or text of another door's method."""
-        message_id = update.message_id if update else self._workspace().ports.ids.new("m")
+    def _insert(self, session_id: str, update: UserMessageChunk) -> None:
+        """Sends the message that has just become part of the session: the client's first waiting prompt, which is
+        answered now, or text of another door's method."""
         waiting = self._waiting.get(session_id)
         if waiting:
-            # Commands do not wait for turns, so they are the last that came.
-            prompt = waiting.pop(0 if update else -1)
-            prompt.inserted.set_result(message_id)
-            content: Any = prompt.content
+            self._accept(session_id, waiting[0], update.message_id)
         else:
-            content = [as_plain(update.content)] if update else []
+            self._echo(session_id, update.message_id, [as_plain(update.content)])
+
+    def _accept(self, session_id: str, prompt: _Prompt, message_id: str) -> None:
+        self._waiting[session_id].remove(prompt)
+        prompt.inserted.set_result(message_id)
+        self._echo(session_id, message_id, prompt.content)
+
+    def _echo(self, session_id: str, message_id: str, content: Sequence[Any]) -> None:
         said = {"sessionUpdate": "user_message", "messageId": message_id, "content": content}
         self._connection.notify(UPDATE_METHOD, {"sessionId": session_id, "update": said})
 
