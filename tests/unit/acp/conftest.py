@@ -1,11 +1,13 @@
 """An agent with a store of its own. Every message that it sends must fit the official schema."""
 
 from collections.abc import AsyncGenerator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from support.acp_rig import AcpRig, MakeRig, stored_rig
+from support.playing_rig import rigs_by
 from ullage.model.settings import Settings
 
 # The model's window is known. The model is never asked, whatever keys the machine has.
@@ -19,16 +21,8 @@ def store(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def make_rig(store: Path) -> AsyncGenerator[MakeRig]:
-    rigs: list[AcpRig] = []
-
-    def make(settings: Settings) -> AcpRig:
-        rigs.append(stored_rig(store, settings))
-        return rigs[-1]
-
-    yield make
-    for rig in rigs:
-        await rig.hang_up()
-        assert rig.faults == []
+    async with rigs_by(partial(stored_rig, store)) as make:
+        yield make
 
 
 @pytest.fixture

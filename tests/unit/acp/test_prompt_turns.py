@@ -1,20 +1,15 @@
 """Prompt turns with a model, from the client's end: updates, requests to the client, and answers."""
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.acp_rig import AcpRig
 from support.lsp_client import RpcFailure
-from ullage.app.acp_agent import make_agent
-from ullage.model.settings import ProviderSettings, Settings
+from support.playing_rig import ALLOW, MODEL, REJECT, PlayingRig, rigs_by
 
-MODEL = "gpt-4o"
-ALLOW = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
-REJECT = {"outcome": {"outcome": "selected", "optionId": "reject_once"}}
 READING = """
 think: Where is it?
 say: I look.
@@ -33,15 +28,11 @@ say: Then not.
 READING_OUTSIDE = READING.replace("src/login.py", "../other/login.py")
 
 
-class ScriptedRig(AcpRig):
+class ScriptedRig(PlayingRig):
     """A rig whose model plays a script, in a folder with one file, next to another folder with one."""
 
     def __init__(self, folder: Path, script: str) -> None:
-        (folder / "script.txt").write_text(script)
-        provider = ProviderSettings(kind="scripted", file=str(folder / "script.txt"), models=(MODEL,))
-        settings = Settings(model=MODEL, providers={"script": provider})
-        closing = AsyncExitStack()
-        super().__init__(make_agent(closing, folder / "sessions.db", settings), closing)
+        super().__init__(folder, script)
         self.project = folder / "project"
         self.outside = (folder / "other" / "login.py").resolve()
         for path in (self.project / "src" / "login.py", self.outside):
@@ -60,15 +51,8 @@ Scripted = Callable[[str], ScriptedRig]
 
 @pytest.fixture
 async def scripted(tmp_path: Path) -> AsyncGenerator[Scripted]:
-    rigs: list[ScriptedRig] = []
-
-    def make(script: str) -> ScriptedRig:
-        rigs.append(ScriptedRig(tmp_path, script))
-        return rigs[-1]
-
-    yield make
-    for rig in rigs:
-        await rig.hang_up()
+    async with rigs_by(partial(ScriptedRig, tmp_path)) as make:
+        yield make
 
 
 async def test_an_answer_comes_in_pieces_and_then_the_usage_and_the_stop_reason(scripted: Scripted) -> None:

@@ -2,34 +2,25 @@
 
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from support.acp_rig import AcpRig
 from support.lsp_client import RpcFailure
-from ullage.app.acp_agent import make_agent
-from ullage.model.settings import ProviderSettings, Settings
+from support.playing_rig import ALLOW, REJECT, PlayingRig, rigs_by
 
-MODEL = "gpt-4o"
 SERVER = Path(__file__).parents[2] / "support" / "small_mcp_server.py"
-ALLOW = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
-REJECT = {"outcome": {"outcome": "selected", "optionId": "reject_once"}}
 FORMS: dict[str, Any] = {"elicitation": {"form": {}}}
 
 
-class ToolsRig(AcpRig):
-    """A rig whose model plays a script."""
+class ToolsRig(PlayingRig):
+    """A rig that asks for sessions with MCP servers, and answers what the user is asked."""
 
     def __init__(self, folder: Path, script: str) -> None:
-        (folder / "script.txt").write_text(script)
-        provider = ProviderSettings(kind="scripted", file=str(folder / "script.txt"), models=(MODEL,))
-        settings = Settings(model=MODEL, providers={"script": provider})
-        closing = AsyncExitStack()
-        super().__init__(make_agent(closing, folder / "sessions.db", settings), closing)
+        super().__init__(folder, script)
         self.asked: list[Any] = []
 
     async def open(self, capabilities: Any = None, servers: Any = (), version: int = 1) -> str:
@@ -58,16 +49,8 @@ MakeToolsRig = Callable[[str], ToolsRig]
 
 @pytest.fixture
 async def playing(tmp_path: Path) -> AsyncGenerator[MakeToolsRig]:
-    rigs: list[ToolsRig] = []
-
-    def make(script: str) -> ToolsRig:
-        rigs.append(ToolsRig(tmp_path, script))
-        return rigs[-1]
-
-    yield make
-    for rig in rigs:
-        await rig.hang_up()
-        assert rig.faults == []
+    async with rigs_by(partial(ToolsRig, tmp_path)) as make:
+        yield make
 
 
 def small() -> Any:

@@ -1,17 +1,15 @@
 """A system prompt says where the model works and what the project's instructions are, once per session."""
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.acp_rig import AcpRig
-from ullage.app.acp_agent import make_agent
-from ullage.model.settings import ContextSettings, ProviderSettings, Settings
+from support.playing_rig import PlayingRig, rigs_by
+from ullage.model.settings import ContextSettings
 
-MODEL = "gpt-4o"
 MakeTrusting = Callable[..., AcpRig]
 
 
@@ -30,21 +28,12 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def trusting(tmp_path: Path) -> AsyncGenerator[MakeTrusting]:
-    rigs: list[AcpRig] = []
-
     def make(*trusted: Path) -> AcpRig:
-        (tmp_path / "script.txt").write_text("say: Hello.\nagain:")
-        provider = ProviderSettings(kind="scripted", file=str(tmp_path / "script.txt"), models=(MODEL,))
         context = ContextSettings(trusted_folders=tuple(map(str, trusted)))
-        settings = Settings(model=MODEL, providers={"script": provider}, context=context)
-        closing = AsyncExitStack()
-        rigs.append(AcpRig(make_agent(closing, tmp_path / "sessions.db", settings), closing))
-        return rigs[-1]
+        return PlayingRig(tmp_path, "say: Hello.\nagain:", context)
 
-    yield make
-    for rig in rigs:
-        await rig.hang_up()
-        assert rig.faults == []
+    async with rigs_by(make) as made:
+        yield made
 
 
 async def prompted(rig: AcpRig, cwd: Path, **params: Any) -> tuple[str, list[Any]]:

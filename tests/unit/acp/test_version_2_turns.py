@@ -86,20 +86,15 @@ async def test_close_answers_once_the_turn_that_it_cancels_is_idle(rig: AcpRig, 
     assert rig.sent.index(idle) < rig.sent.index(answered)
 
 
-async def test_two_prompts_at_once_end_in_one_idle_state(rig: AcpRig, session_id: str) -> None:
-    first = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "What is missing?"}])
-    second = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "/context"}])
-    answers = [await rig.answer(first), await rig.answer(second)]
+@pytest.mark.parametrize("texts", [("What is missing?", "/context"), ("/context", "What is missing?")])
+async def test_two_prompts_at_once_each_get_their_message_and_end_in_one_idle_state(
+    rig: AcpRig, session_id: str, texts: tuple[str, str]
+) -> None:
+    asked = [
+        rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": text}]) for text in texts
+    ]
+    answers = [await rig.answer(number) for number in asked]
     await ends(rig, "end_turn")
     echoes = {echo["messageId"]: echo["content"][0]["text"] for echo in rig.updates("user_message")}
-    assert [echoes[answer["messageId"]] for answer in answers] == ["What is missing?", "/context"]
+    assert tuple(echoes[answer["messageId"]] for answer in answers) == texts
     assert [update["state"] for update in rig.updates("state_update")].count("idle") == 1
-
-
-async def test_a_command_and_a_prompt_right_after_it_each_get_their_own_message(rig: AcpRig, session_id: str) -> None:
-    first = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "/context"}])
-    second = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "What is missing?"}])
-    answers = [await rig.answer(first), await rig.answer(second)]
-    await ends(rig, "end_turn")
-    echoes = {echo["messageId"]: echo["content"][0]["text"] for echo in rig.updates("user_message")}
-    assert [echoes[answer["messageId"]] for answer in answers] == ["/context", "What is missing?"]
