@@ -13,7 +13,8 @@ from ullage.jsonrpc.envelope import ErrorResponse, Response
 from ullage.jsonrpc.rpc_errors import METHOD_NOT_FOUND, ErrorObject
 from ullage.model.json_values import as_text
 from ullage.proxy.answers import answers_of
-from ullage.proxy.connection import Asked, Connection
+from ullage.proxy.connection import Connection
+from ullage.proxy.open_requests import Asked
 from ullage.proxy.opening import early_session
 from ullage.proxy.pipe.agent import Agent
 from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_id, with_params

@@ -17,8 +17,9 @@ from ullage.jsonrpc.peer import cancelled
 from ullage.jsonrpc.rpc_errors import ErrorObject
 from ullage.model.errors import UllageError
 from ullage.model.json_values import JsonObject, as_plain, as_text
-from ullage.proxy.connection import Connection, Pending
+from ullage.proxy.connection import Connection
 from ullage.proxy.held_prompts import Prompt
+from ullage.proxy.open_requests import Pending
 from ullage.proxy.pipe.frames import Frame, fields, line
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.recording import record_update

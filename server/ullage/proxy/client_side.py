@@ -11,9 +11,9 @@ from ullage.api.codes import error_object
 from ullage.jsonrpc.envelope import ErrorResponse
 from ullage.model.errors import UllageError
 from ullage.model.json_values import as_text
-from ullage.proxy.connection import Pending
 from ullage.proxy.deleting import delete
 from ullage.proxy.offered_server import offered
+from ullage.proxy.open_requests import Pending
 from ullage.proxy.opening import load, pending_new
 from ullage.proxy.own_methods import PREFIX as OWN_PREFIX
 from ullage.proxy.own_methods import with_own_methods

@@ -5,7 +5,7 @@ This is the client and the agent with their capabilities, the recorder, and the 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from collections.abc import Coroutine, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
@@ -15,9 +15,9 @@ from msgspec import Struct
 from ullage.acp.client import Client, read_client
 from ullage.jsonrpc.envelope import RequestId
 from ullage.model.json_values import JsonObject, as_object, as_text
+from ullage.proxy.aside import Aside
+from ullage.proxy.open_requests import Asked, Pending
 from ullage.proxy.pipe.agent import Agent
-from ullage.proxy.pipe.frames import Frame
-from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.pipe.outlet import Outlet
 from ullage.proxy.record.recorder import Recorder
 from ullage.proxy.shown_compactions import with_compactions
@@ -48,52 +48,6 @@ class ProxyOptions(Struct, frozen=True, kw_only=True):
     server: JsonObject | None = None
     asks_for_compactions: bool = False
     own_methods: bool = False
-
-
-class Pending(Struct, frozen=True, kw_only=True):
-    """A request of the client that the agent has not answered yet.
-
-    `answered` is called with the answer and forwards it. If `answered` is None, the answer is forwarded unchanged.
-    """
-
-    method: str
-    params: dict[str, Any] = {}
-    answered: Callable[[Piece, Frame], Awaitable[None]] | None = None
-
-
-class Asked(Struct, frozen=True, kw_only=True):
-    """A request of the agent that the client has not answered yet. `session_id` is the agent's id of the session, and
-    `terminal_id` names a terminal of the client's; each is "" if the request names none. `request_id` is the agent's
-    id of the request."""
-
-    method: str
-    request_id: RequestId | None = None
-    session_id: str = ""
-    terminal_id: str = ""
-
-
-class Aside(Struct):
-    """A session of the agent that the client does not see.
-
-    It is a copy, a fresh session before its handover is complete, or a session that the conversation has left. `text`
-    collects the text of the agent's answers in it. `closing` is the task that has the agent close it,
-    None while it is open. `commands` is the last update with the agent's slash commands, or None.
-    """
-
-    text: str = ""
-    commands: dict[str, Any] | None = None
-    closing: "asyncio.Task[None] | None" = None
-
-    def take(self, update: dict[str, Any]) -> None:
-        """Adds the text of a session update to `text` if the update is an `agent_message_chunk`, and stores a list of
-        slash commands. Ignores other updates."""
-        match update.get("sessionUpdate"):
-            case "agent_message_chunk":
-                self.text += as_text(as_object(update.get("content")).get("text"))
-            case "available_commands_update":
-                self.commands = update
-            case _:
-                pass
 
 
 class Connection:

@@ -10,7 +10,7 @@ from ullage.api.codes import error_object
 from ullage.jsonrpc.envelope import ErrorResponse, Response
 from ullage.model.errors import AgentError, UllageError
 from ullage.model.json_values import as_text
-from ullage.proxy.connection import Pending
+from ullage.proxy.open_requests import Pending
 from ullage.proxy.pipe.frames import Frame, fields, line
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.recording import record_messages

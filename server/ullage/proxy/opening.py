@@ -13,7 +13,8 @@ from msgspec import UNSET, Struct
 from ullage.jsonrpc.envelope import RequestId
 from ullage.model.events import SessionCreated
 from ullage.model.json_values import as_list, as_text
-from ullage.proxy.connection import Connection, Pending
+from ullage.proxy.connection import Connection
+from ullage.proxy.open_requests import Pending
 from ullage.proxy.pipe.frames import Frame, fields
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.recording import record_messages, record_occupancy

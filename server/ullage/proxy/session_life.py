@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from ullage.jsonrpc.envelope import RequestId
-from ullage.proxy.connection import Aside
+from ullage.proxy.aside import Aside
 from ullage.proxy.state import BUSY, MUTED, OPEN, Event, State, after
 
 

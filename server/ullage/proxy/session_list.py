@@ -11,7 +11,8 @@ from msgspec import UNSET
 
 from ullage.jsonrpc.envelope import Response
 from ullage.model.json_values import JsonObject, as_objects, as_text
-from ullage.proxy.connection import Connection, Pending
+from ullage.proxy.connection import Connection
+from ullage.proxy.open_requests import Pending
 from ullage.proxy.pipe.frames import Frame, fields, line
 from ullage.proxy.pipe.lines import Piece
 from ullage.service.ports.store import AttachedSession
