@@ -26,9 +26,10 @@ from ullage.model.events import (
 from ullage.model.message import Message
 from ullage.model.usage import Breakdown, MessageCount, UsageSource
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.message_counts import counted
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SessionStore, StoredSession
-from ullage.service.sessions import counted, title_of
+from ullage.service.sessions import title_of
 
 # Messages that are compared before a session's whole log is read. Many runs of a benchmark share their system prompt
 # and some their first prompt; hardly any share the answer to it.

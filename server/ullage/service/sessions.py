@@ -1,13 +1,11 @@
 """Operations on whole sessions: create, load, append, configure, fork, delete."""
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any, cast
+from typing import Any
 
 from msgspec import ValidationError
-from msgspec.structs import replace
 
-from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import Block, TextBlock
 from ullage.model.edits import EditTrigger, Replacement, RewriteEdit
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import (
@@ -24,7 +22,6 @@ from ullage.model.events import (
     ToolsDeclared,
     UsageReported,
 )
-from ullage.model.json_values import JsonObject
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.settings import overridden
 from ullage.model.settings_rules import check_context
@@ -32,7 +29,7 @@ from ullage.model.usage import Usage
 from ullage.service.conversation.checkpoints import Checkpoint, position_of
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
-from ullage.service.conversation.projection import Projection
+from ullage.service.conversation.message_counts import counted
 from ullage.service.conversation.read_only import require_not_followed
 from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
@@ -40,11 +37,6 @@ from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStor
 from ullage.transcript.rules.tool_pairs import is_prompt
 
 _TITLE_CHARS = 60
-# Characters. Counting this much text takes about 50 ms; longer text is counted in a thread, so that the event loop
-# stays free.
-_COUNT_INLINE_CHARS = 200_000
-# A block without text takes as long to count as so many characters.
-_CHARS_OF_BLOCK = 100
 
 
 def new_session(
@@ -236,52 +228,6 @@ def _require_same(known: Message, message: Message) -> None:
         raise InvalidRequest(
             f"message id {message.id!r} is taken by another message of this session; leave ids out to have them made"
         )
-
-
-async def counted(projection: Projection, events: Sequence[Event]) -> list[Event]:
-    """Returns the events, each message with its local count. Long messages are counted in a thread."""
-    chars = sum(counting_work(event.message) for event in events if isinstance(event, MessageAppended))
-    if chars > _COUNT_INLINE_CHARS:
-        return await asyncio.to_thread(_with_counts, projection, events)
-    return _with_counts(projection, events)
-
-
-def _with_counts(projection: Projection, events: Sequence[Event]) -> list[Event]:
-    return [
-        replace(event, count=projection.count(event.message)) if isinstance(event, MessageAppended) else event
-        for event in events
-    ]
-
-
-def counting_work(message: Message) -> int:
-    """Returns how long counting a message takes, in characters of text: those of its texts, resources, tool calls and
-    results, and more for each block."""
-    chars = 0
-    for block in message.content:
-        for part in block.content if isinstance(block, ToolResultBlock) else (block,):
-            chars += _CHARS_OF_BLOCK
-            if isinstance(part, TextBlock | ResourceBlock):
-                chars += len(part.text or "")
-            elif isinstance(part, ToolUseBlock):
-                chars += _chars_in(part.input)
-    return chars
-
-
-def _chars_in(value: Any) -> int:
-    """Returns the number of characters of all texts in a value of JSON, and more for each value."""
-    chars = 0
-    left: list[Any] = [value]
-    while left:
-        match part := left.pop():
-            case str():
-                chars += len(part)
-            case dict():
-                left += cast("JsonObject", part).values()
-            case list() | tuple():
-                left += cast("Sequence[Any]", part)
-            case _:
-                chars += 1
-    return chars
 
 
 def _answer_id(conversation: Conversation, messages: Sequence[Message]) -> str:

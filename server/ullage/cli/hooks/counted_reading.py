@@ -21,9 +21,9 @@ from ullage.formats.transcripts.format import OpenReading, open_reading, reading
 from ullage.model.events import EditReverted, Event, MessageAppended, SessionCreated
 from ullage.model.usage import Breakdown, MessageCount, UsageSource
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.message_counts import counted
 from ullage.service.ports.agent_files import Appended, Mark, Pieces, Replaced
 from ullage.service.ports.store import StoredSession
-from ullage.service.sessions import counted
 from ullage.system.growing_files import GrowingFiles
 
 # Bytes of a file from which on its reading is kept, and the part by which it has grown until it is kept again: as much
