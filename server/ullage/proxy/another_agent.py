@@ -150,7 +150,7 @@ def _whole(record: SessionRecord, messages: Sequence[Message], agent: str) -> st
     safe = hide_text(redact(said), record.conversation.settings.private_patterns)
     # Text that the agent is sent.
     return (
-        f"What follows is this conversation so far, which {agent} has had with the person. Continue it; the person's "
+        f"What follows is this conversation so far, which {agent} has had with the user. Continue it; the user's "
         f"next message comes after it.\n\n{safe}"
     )
 

@@ -184,7 +184,7 @@ def _summary_prompt(focus: str) -> str:
     wish = f"\nThe person wants this kept above all: {focus}" if focus else ""
     return (
         "This conversation will be continued by another assistant that has seen none of it. Write the summary it needs "
-        "to go on without asking: the goal in the person's own words, what was decided and why, constraints and "
+        "to go on without asking: the goal in the user's own words, what was decided and why, constraints and "
         "preferences, what is done with the paths of all files concerned, errors met and how they were solved, the "
         "state of the work now, and the next step. Quote paths, names, commands and figures exactly. Use no tools. "
         f"Answer with the summary alone.{wish}"
@@ -196,7 +196,7 @@ def seed_of(block: CompactionBlock) -> str:
     compaction, with an introduction for the agent."""
     return (
         "What follows is a record of this conversation so far, kept when its context was compacted. Go on from it; "
-        f"the person's next message comes after it.\n\n{render_marker(block)}"
+        f"the user's next message comes after it.\n\n{render_marker(block)}"
     )
 
 
