@@ -29,6 +29,8 @@ _UNUSED = (
     *("requests", "urllib3", "certifi", "idna", "charset_normalizer"),
     *("pygments", "markdown_it_py", "mdurl"),
 )
+# Seconds for the wheels of one Python. Without a network, pip tries again and again.
+_PATIENCE = 300.0
 _CONSTRAINTS = Path(__file__).with_name("constraints.txt")
 
 
@@ -42,10 +44,11 @@ def here() -> str | None:
 
 
 def download(target: str, wheel: Path, folder: Path, pythons: Sequence[str] = PYTHONS) -> None:
-    """Collects `wheel` and what it needs on the platform `target` and each Python. Raises `CalledProcessError`."""
+    """Collects `wheel` and what it needs on the platform `target` and each Python. Raises
+    `subprocess.SubprocessError` if pip cannot get them, or not in time."""
     folder.mkdir(parents=True, exist_ok=True)
     for python in pythons:
-        subprocess.run([*_pip(target, python), "--dest", str(folder), str(wheel)], check=True)
+        subprocess.run([*_pip(target, python), "--dest", str(folder), str(wheel)], check=True, timeout=_PATIENCE)
     for file in folder.iterdir():
         if file.suffix == ".whl" and file.name.split("-")[0] in _UNUSED:
             file.unlink()
@@ -69,7 +72,7 @@ def main(words: list[str]) -> int:
         return 2
     try:
         download(words[0], Path(words[1]), Path(words[2]))
-    except subprocess.CalledProcessError:
+    except subprocess.SubprocessError:
         print(f"pip could not get the wheels for {words[0]}: see its output, and is there a network?", file=sys.stderr)
         return 1
     return 0
