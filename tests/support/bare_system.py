@@ -1,7 +1,7 @@
 """Runs a part of Ullage (`bare_parts.py`) as on a system without the modules and calls that only POSIX has.
 
-Usage: `python -m support.bare_system PART ARGUMENT…`. Python's own library and `platformdirs` are imported first, since
-on this system they need what is taken away afterwards.
+Usage: `python -m support.bare_system PART ARGUMENT…`. Python's own library, `platformdirs` and the SDK of MCP are
+imported first, since on this system they need what is taken away afterwards.
 """
 
 import asyncio
@@ -17,11 +17,12 @@ from collections.abc import Callable
 from importlib import import_module, reload
 from typing import Any, cast
 
+import mcp
 import platformdirs
 
 # Modules that the parts use, directly or through Python's library, and that choose what they import by the system's
 # name. They must be imported before anything is removed.
-LIBRARY = (asyncio, platformdirs, shutil, socket, sqlite3, subprocess, tempfile)
+LIBRARY = (asyncio, mcp, platformdirs, shutil, socket, sqlite3, subprocess, tempfile)
 MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty")
 CALLS = (
     *("O_CLOEXEC", "O_DIRECTORY", "O_NOCTTY", "O_NOFOLLOW", "O_NONBLOCK", "chown", "fchmod", "fchown", "fork"),
