@@ -86,6 +86,17 @@ async def test_the_agents_own_command_is_used_and_its_compaction_is_recorded(tmp
     assert session.transcript.compactions == 1
 
 
+async def test_an_agent_that_only_reports_0_tokens_after_its_command_has_not_compacted(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {**LACKING, "compact": "stopped"}) as rig:
+        session_id = await rig.open(SHOWS_ALL)
+        await rig.prompt(session_id, "Hello")
+        await rig.prompt(session_id, "/compact")
+        told = await rig.prompt(session_id, "Go on")
+        session = (await rig.record()).open(session_id)
+    assert told == "I was told: Hello | Go on"
+    assert session.transcript.compactions == 0
+
+
 async def test_what_an_agent_compacts_by_itself_in_the_middle_of_a_turn_is_recorded_where_it_happened(
     tmp_path: Path,
 ) -> None:

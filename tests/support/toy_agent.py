@@ -1,9 +1,10 @@
 """An ACP agent without a model: it answers with the texts of its context, so that a test sees what the context holds.
 
 A program of its own: `python toy_agent.py '{"window": 8000, …}'`, or `@FILE` with the same JSON. The fields are its
-abilities: `usage` (it sends its usage), `quota` (it sends counts with the answer), `compact` (it has the command),
-`fork`, `load`, `commands` (names it offers), `state` (a folder where it keeps sessions), `log` (a file with every line
-in and out, in order). A prompt that begins with `die`, `read`, `permit`, `overflow` or `big` has a special effect.
+abilities: `usage` (it sends its usage), `quota` (it sends counts with the answer), `compact` (it has the command; if
+"stopped", the command does nothing but report 0 tokens), `fork`, `load`, `commands` (names it offers), `state` (a
+folder where it keeps sessions), `log` (a file with every line in and out, in order). A prompt that begins with `die`,
+`read`, `permit`, `overflow` or `big` has a special effect.
 """
 
 import json
@@ -121,6 +122,9 @@ class ToyAgent:
         session_id = params["sessionId"]
         text = "\n".join(part["text"] for part in params["prompt"] if part["type"] == "text")
         heard = self.sessions[session_id]
+        if text.startswith("/compact") and self.options.get("compact") == "stopped":
+            self.tell(session_id, {"sessionUpdate": "usage_update", "used": 0, "size": self.options["window"]})
+            return {"stopReason": "end_turn"}
         if text.startswith("/compact") and self.options.get("compact"):
             heard[:] = [f"compacted {len(heard)} texts", "So it is."]
             self.tell(session_id, {"sessionUpdate": "compaction_update", "compactionId": "c1", "status": "completed"})

@@ -103,7 +103,8 @@ async def _record_unasked(session: ProxiedSession, made: NativeCompaction) -> No
 def _archive(session: ProxiedSession, record: SessionRecord, made: NativeCompaction) -> None:
     """Records the agent's own compaction, which replaces all messages so far, unless it changed nothing."""
     used = session.facts.occupancy.used if session.facts.occupancy else None
-    changed_nothing = not made.completed and (used is None or used >= made.used_before)
+    # An agent that was cancelled may report 0 tokens, which is no figure: the prompt alone has some.
+    changed_nothing = not made.completed and (not used or used >= made.used_before)
     # Some agents report twice that they are done; at the second report there are no messages since the first.
     if changed_nothing or not has_messages(record):
         if made.copy:
