@@ -50,6 +50,8 @@ class ModelServer:
         self.summary_words: tuple[str, ...] = _SUMMARY_WORDS
         self.free = asyncio.Event()
         self.free.set()
+        # Requests for a summary that came while the server was not free.
+        self._summarizing = 0
         self._changed = asyncio.Event()
         self.port = 0
 
@@ -90,11 +92,20 @@ class ModelServer:
                 self._changed.clear()
                 await self._changed.wait()
 
+    async def until_summarizing(self) -> None:
+        """Waits until a summary was requested that the server is not free to answer."""
+        async with asyncio.timeout(PATIENCE):
+            while not self._summarizing:
+                self._changed.clear()
+                await self._changed.wait()
+        self._summarizing = 0
+
     def _reply(self, body: Json, items: Sequence[Any]) -> Reply:
         self.asked.append(json.dumps(body, ensure_ascii=False))
-        self._changed.set()
         last = json.dumps(items[-1]).lower()
         wanted = any(word in last for word in self.summary_words)
+        self._summarizing += wanted and not self.free.is_set()
+        self._changed.set()
         if wanted and self.until_summary:
             self.inflated = 0
         # After the prompt, Claude Code sends a message that describes its surroundings.

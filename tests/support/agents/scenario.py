@@ -60,7 +60,7 @@ class Place(Struct, frozen=True, kw_only=True):
         # Some agents send their commands only now.
         await end.until(
             lambda message: (
-                any(map(_is_the_agents, end.updates("available_commands_update")))
+                any(map(is_the_agents, end.updates("available_commands_update")))
                 or "availableCommands" in message.get("result", ())
             )
         )
@@ -173,13 +173,14 @@ async def resumed(place: Place) -> str:
     return YES if refused and after_death and after_end else NO
 
 
-def _is_the_agents(update: Json) -> bool:
+def is_the_agents(update: Json) -> bool:
+    """Whether the agent sent an update, and not Ullage."""
     return "ullage" not in update.get("_meta", {})
 
 
 def _is_handed_over(end: ProgramEnd) -> bool:
     """Whether a compaction was the proxy's own."""
-    return not all(map(_is_the_agents, end.updates("compaction_update")))
+    return not all(map(is_the_agents, end.updates("compaction_update")))
 
 
 async def _is_refused_at_death(place: Place, end: ProgramEnd, session_id: str) -> bool:

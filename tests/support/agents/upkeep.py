@@ -4,12 +4,13 @@ of the table is a conversation and a look at the agent's processes, its list or 
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from support.acp_end import PATIENCE, Json
 from support.agents.program import ProgramEnd
 from support.agents.runs import SUMMARY_WORDS
-from support.agents.scenario import FIRST, NO, YES, Place
+from support.agents.scenario import FIRST, NO, YES, Place, is_the_agents
 from support.lsp_client import RpcFailure
 from support.wire.replies import Call
 from ullage.app.compose import open_workspace
@@ -20,6 +21,8 @@ _DRAWS_TERMINALS: Json = {"terminal": True, "_meta": {"terminal_output": True, "
 _COMPACTIONS = 3
 # The share of the memory before that the agent may have more after three compactions: what a few turns leave.
 _MORE = 0.1
+# Seconds after which an agent counts as one that does not stop when it is cancelled.
+_STOPS_WITHIN = 30.0
 _WORD = "Jeroboam"
 _COMMAND = f"echo {_WORD.lower()} | tr j J"
 # The tool by which an agent runs a command, and its arguments: what the agent's requests offer.
@@ -56,7 +59,10 @@ async def nothing_left(place: Place) -> str:
             await end.prompt(session_id, "/compact")
             await end.prompt(session_id, "Go on with the third cask")
         after = await _settled(end.process.pid, at_most=before)
-    return YES if _fits(after, before) else NO
+        closes = _closes_sessions(end)
+    if _fits(after, before):
+        return YES
+    return NO if closes else "cannot close sessions"
 
 
 async def command_recorded(place: Place) -> str:
@@ -78,6 +84,8 @@ async def command_recorded(place: Place) -> str:
     results = [block for block in blocks if isinstance(block, ToolResultBlock)]
     if not results:
         return "not measured"
+    if not any(_WORD.encode() in line for line in end.lines):
+        return "sends no output"
     return YES if any(_WORD in text_and_resources(result.content) for result in results) else NO
 
 
@@ -102,10 +110,47 @@ async def figures_right(place: Place) -> str:
         session_id = await place.begin(end)
         before = _shown(end)
         await end.prompt(session_id, "/compact")
-        await end.prompt(session_id, "/undo")
+        try:
+            await end.prompt(session_id, "/undo")
+        except RpcFailure as failure:
+            if "keeps no copy" in str(failure):
+                return "cannot be undone"
+            raise
         await end.prompt(session_id, "Go on with the second cask")
         after = _shown(end)
     return YES if abs(after - before) <= before * _MORE else NO
+
+
+async def cancelled(place: Place) -> str:
+    """Returns whether a compaction can be cancelled: the prompt is answered as cancelled, nothing is recorded, and the
+    next prompt reaches the model with all that was said. If not every way can, returns those that can."""
+    ways = {"hand-over": ("--hand-over",), "its own": ()}
+    found = {name: await _cancel(place, options) for name, options in ways.items()}
+    tried = {name: holds for name, holds in found.items() if holds is not None}
+    return YES if all(tried.values()) else " and ".join(name for name, holds in tried.items() if holds) or NO
+
+
+async def _cancel(place: Place, options: tuple[str, ...]) -> bool | None:
+    """Returns whether one way of compacting can be cancelled while the model writes the summary, or None if the agent
+    has no command of its own although no handover was asked for."""
+    async with place.proxy(*options) as end:
+        session_id = await place.begin(end)
+        place.model.free.clear()
+        asked = end.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "/compact"}])
+        await place.model.until_summarizing()
+        own = all(map(is_the_agents, end.updates("compaction_update")))
+        end.send({"method": "session/cancel", "params": {"sessionId": session_id}})
+        # An agent that does not stop for it answers once it has the summary.
+        with suppress(TimeoutError):
+            await asyncio.wait_for(end.answer(asked), _STOPS_WITHIN)
+        place.model.free.set()
+        reason = (await end.answer(asked))["stopReason"]
+        request = await place.sent(end, session_id, "Go on with the fourth cask")
+    if not options and not own:
+        return None
+    with open_workspace(place.store) as workspace:
+        recorded = workspace.open(session_id).transcript.compactions
+    return reason == "cancelled" and not recorded and FIRST in request
 
 
 COLUMNS = {
@@ -114,7 +159,14 @@ COLUMNS = {
     "commands in drawn terminals recorded": command_recorded,
     "compaction recorded that the client cannot show": recorded_unshown,
     "sizes right after an undo": figures_right,
+    "compactions that can be cancelled": cancelled,
 }
+
+
+def _closes_sessions(end: ProgramEnd) -> bool:
+    """Returns whether the agent has said that its sessions can be closed."""
+    greeted = next(message["result"] for message in end.messages if "agentCapabilities" in message.get("result", ()))
+    return greeted["agentCapabilities"].get("sessionCapabilities", {}).get("close") is not None
 
 
 def _shown(end: ProgramEnd) -> int:
@@ -151,7 +203,7 @@ def _fits(size: _Size, before: _Size) -> bool:
 
 
 async def _settled(pid: int, at_most: _Size | None = None) -> _Size:
-    """Returns the size of all processes below a process once two looks agree, or at the latest after a minute. With
+    """Returns the size of all processes below a process once two looks agree, or at the latest after `PATIENCE`. With
     `at_most`, returns as soon as it fits that: an agent may take a while to end a process."""
     last = _size(pid)
     for _ in range(int(PATIENCE)):
