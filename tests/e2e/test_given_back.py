@@ -13,8 +13,10 @@ from msgspec.structs import replace
 
 from support.agents.launch import Launch, prepare_of
 from support.agents.model_server import ModelServer
+from support.agents.panes import HAS_TMUX, panes
 from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
 from support.command_line import Ran, ullage
+from support.editors import EDITORS, NEOVIMS, neovim, neovim_environment
 from support.hook_place import arrivals_at, until_counted
 from support.systems import needs_linux
 from support.wire.replies import Call, Reply
@@ -35,6 +37,8 @@ _MANY = 50
 # Unix seconds.
 _CHANGED_AT = 1_790_000_000
 _ARGUMENTS = ("--model", _MODEL, "-p")
+# The newest version; the older one is as the newest in the tests of Lua.
+NVIM = neovim(NEOVIMS[-1])
 CLAUDE = OneShot(
     known=_KNOWN, first=_ARGUMENTS, again=("-c", *_ARGUMENTS), figure=lambda _: 0, compacts_at=_COMPACTS_AT
 )
@@ -154,6 +158,42 @@ async def test_after_a_compaction_and_after_a_resume_the_next_request_has_what_w
     assert settings(tmp_path).read_bytes() == wired.before
     # Claude Code has changed this file since.
     assert "mcpServers" not in json.loads((settings(tmp_path).parent / ".claude.json").read_text())
+
+
+@pytest.mark.long
+@pytest.mark.editor
+@needs_linux
+@pytest.mark.skipif(NVIM is None, reason="Neovim is not installed (scripts/rigs/nvim.sh)")
+@pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")
+async def test_what_its_hook_gave_back_is_on_the_screen_of_neovim(tmp_path: Path) -> None:
+    model = ModelServer()
+    async with model.serving():
+        model.until_summary = True
+        wired = Wired(tmp_path, model)
+        await wired.ask(f"Rename the table in every part. {RULE}", again=False)
+        model.inflated = _COMPACTS_AT
+        await wired.ask("Which port is it?")
+        compacted = await wired.ask("And the one beside it?")
+        assert f"> #1 {RULE}" in compacted.replace("\\n", "\n").splitlines()
+    (receipts,) = (tmp_path / "store.db.given").iterdir()
+    (receipt,) = Receipts(wired.store)(receipts.stem)
+    launch = _KNOWN.launch(tmp_path, "")
+    surroundings = {**neovim_environment(tmp_path), **launch.environment, "LC_ALL": "C.UTF-8"}
+    init = EDITORS / "nvim" / "tests" / "init.lua"
+    with panes(tmp_path) as opened:
+        pane = opened.open("nvim", [str(NVIM), "--clean", "-u", str(init)], surroundings, launch.cwd)
+        await pane.until("[No Name]")
+        await pane.type(":lua require('ullage').setup({ follow = true, store = vim.env.ULLAGE_STORE })")
+        await pane.until(" CC ")
+        await pane.type(":Ullage agents")
+        await pane.until("1: ")
+        await pane.type("1")
+        await pane.until(f"{receipt.tokens} tokens given back")
+        # The first Enter ends the search, and the second one opens the marker.
+        await pane.type("/Compacted")
+        await pane.type("")
+        shown = await pane.until("Given back: ")
+    assert f"Given back: 1 constraint, {receipt.tokens} tokens, " in shown
 
 
 class FullAfterTheLastFile(ModelServer):

@@ -192,13 +192,15 @@ T['a receipt counts what was given back, and how often'] = function()
   eq(given_back.by_edit({ rows = { note, row } }), { e1 = { row } })
 end
 
-T['the receipt is in the row of the marker and in its first lines'] = function()
+---Returns the lines of an opened marker whose compaction's text was given back in part.
+---@param columns integer
+local function marker(columns)
   local items, rows, views =
     require('ullage.context.items'), require('ullage.context.rows'), require('ullage.context.view')
   local block = {
     type = 'context_compaction',
     compaction_number = 1,
-    timestamp = 0,
+    timestamp = os.time() * 1000,
     summary = 'Short.',
     messages_archived = 4,
     context_size_before = 9000,
@@ -206,18 +208,57 @@ T['the receipt is in the row of the marker and in its first lines'] = function()
   local message = { id = 'm1', role = 'user', content = { block }, timestamp = 0 }
   local builder = items.builder()
   builder:add({ message = message, index = 4, tokens = 9, archived = false, pinned = false, inserted = true })
-  local marker = builder.items[1]
-  marker.edit_id, marker.lost = 'e1', 'Left out: 1 file'
-  marker.given_back = { { at = os.time() * 1000, counts = { path = 1 }, tokens = 31, editId = 'e1' } }
+  local item = builder.items[1]
+  item.edit_id, item.lost, item.trigger = 'e1', 'Left out: 1 file', 'automatic'
+  item.given_back = { { at = os.time() * 1000, counts = { path = 1 }, tokens = 31, editId = 'e1' } }
   local view = views.new(vim.api.nvim_create_buf(false, true))
-  view:replace(rows.build(builder.items, { [marker.key] = true }, 80))
-  local lines = vim.api.nvim_buf_get_lines(view.buffer, 0, -1, false)
-  eq(lines, {
-    '◈ Compacted #1 · at 9K · 4 messages · 31 tokens given back',
+  view:replace(rows.build(builder.items, { [item.key] = true }, columns))
+  return vim.api.nvim_buf_get_lines(view.buffer, 0, -1, false)
+end
+
+T['the receipt is in the row of the marker and in its first lines'] = function()
+  eq(marker(100), {
+    '◈ Compacted #1 · just now · at 9K · 4 messages · automatic · 31 tokens given back',
     '    Left out: 1 file',
     '    Given back: 1 file, 31 tokens, just now',
     '    ',
     '    Short.',
+  })
+end
+
+T['in a narrow window, a marker keeps its size and what was given back'] = function()
+  eq(marker(80)[1], '◈ Compacted #1 · just now · at 9K · 4 messages · 31 tokens given back')
+  eq(marker(70)[1], '◈ Compacted #1 · just now · at 9K · 31 tokens given back')
+  eq(marker(60)[1], '◈ Compacted #1 · at 9K · 31 tokens given back')
+  eq(marker(30)[1], '◈ Compacted #1 · at 9K · 31 tokens given back')
+end
+
+T['in a window of'] = MiniTest.new_set({ parametrize = { { 60 }, { 100 } } })
+
+T['in a window of']['so many cells, each way to continue is whole, with its number'] = function(columns)
+  start({ 'true' })
+  child.o.columns = columns
+  child.lua([[
+    local session = require('ullage.session')
+    session.request = function(_, _, callback)
+      local own = { agent = 'An Agent of a Long Name', word = 'an-agent', own = true }
+      local other = { agent = 'Another Agent of a Long Name', word = 'another', own = false }
+      callback(nil, { agents = { own, other }, beforeCompaction = true })
+    end
+    vim.fn.inputlist = function(lines)
+      _G.listed = lines
+      return 0
+    end
+  ]])
+  child.cmd('Ullage continue')
+  editor.wait(child, '_G.listed ~= nil')
+  eq(child.lua_get('_G.listed'), {
+    'Continue in a new session',
+    '1: An Agent of a Long Name: compacted by Ullage',
+    '2: An Agent of a Long Name: as it was before its compaction',
+    '3: An Agent of a Long Name: as it was after a message…',
+    '4: Another Agent of a Long Name: the whole context',
+    '5: Another Agent of a Long Name: compacted by Ullage',
   })
 end
 

@@ -23,6 +23,55 @@ T['nothing left out, and a summary that cannot be read, are said in words'] = fu
   eq(#require('ullage.context.lost').lines(result({ readable = false })), 1)
 end
 
+T['the number of a message stands apart from its text'] = function()
+  local entries = { { kind = 'path', text = 'src/a.py', detail = '', index = 3 } }
+  entries[2] = vim.tbl_extend('force', entries[1], { index = 12344 })
+  local lines = require('ullage.context.lost').lines(result({ counts = { path = 2 }, entries = entries }))
+  eq(lines[5].text, '  #4    src/a.py')
+  eq(lines[6].text, '  #12345 src/a.py')
+end
+
+---Returns the rows of the child's screen, without the blanks at their ends.
+local function screen(child)
+  local rows = {}
+  for row = 1, child.o.lines do
+    local cells = {}
+    for column = 1, child.o.columns do
+      cells[column] = child.fn.screenstring(row, column)
+    end
+    rows[row] = table.concat(cells):gsub('%s+$', '')
+  end
+  return rows
+end
+
+T['in a window of'] = MiniTest.new_set({ parametrize = { { 60 }, { 100 } } })
+
+T['in a window of']['so many cells, each number, each key and the end of each line are on the screen'] = function(
+  columns
+)
+  local child = editor.start({ bare = true })
+  child.o.columns, child.o.lines = columns, 30
+  local rule = 'src/shop/legacy.py is never changed without a migration that the other team has read and agreed to.'
+  local entries = {
+    { kind = 'constraint', text = rule, detail = '', index = 0 },
+    { kind = 'error', text = '`uv run pytest -q tests/shop/warehouse/parts/test_one.py --tb=short`', index = 12344 },
+  }
+  entries[2].detail = 'ended with 1, 14 times'
+  child.lua(
+    "require('ullage.context.lost').show(...)",
+    { result({ counts = { constraint = 1, error = 1 }, entries = entries }) }
+  )
+  child.cmd('redraw')
+  local shown = table.concat(screen(child), '\n'):gsub('%s+', ' ')
+  for _, part in ipairs({ 'Left out: 1 constraint, 1 error', 's sends to the agent’s terminal, q closes' }) do
+    has(vim.pesc(part), shown)
+  end
+  has('#1 src/shop/legacy.py is never .* and agreed to%. Errors 1', shown)
+  has('#12345 `uv run pytest .* ended with 1, 14 times', shown)
+  -- The window is as high as its text.
+  eq(child.api.nvim_win_get_height(0), child.api.nvim_win_text_height(0, {}).all)
+end
+
 T['a paste has no line feed and nothing that ends it early'] = function()
   eq(pasting.as_paste('one\r\ntwo\nthree'), '\27[200~one\rtwo\rthree\27[201~')
   eq(pasting.as_paste('a\27[201~\rb\194\155201~c\3 “é”'), '\27[200~a[201~b201~c “é”\27[201~')

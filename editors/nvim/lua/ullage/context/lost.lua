@@ -7,7 +7,7 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('ullage.lost')
 local NAME = 'ullage://lost'
--- Lines of the window at most, so that the conversation stays in sight.
+-- Rows of the window at most, so that the conversation stays in sight.
 local HEIGHT = 16
 -- Cells of a message's number.
 local NUMBER = 8
@@ -30,7 +30,7 @@ end
 local function entry_line(entry)
   local detail = entry.detail ~= '' and '  ' .. entry.detail or ''
   return line({
-    { ('  %-' .. NUMBER - 2 .. 's'):format(words.number(entry.index)), 'UllageTokens' },
+    { ('  %-' .. NUMBER - 3 .. 's '):format(words.number(entry.index)), 'UllageTokens' },
     { entry.text },
     { detail, 'UllageMuted' },
   }, entry.index)
@@ -103,11 +103,14 @@ local WINDOW = {
 function M.show(result)
   local list = M.lines(result)
   local buffer = filled(list)
-  vim.cmd(('botright %dsplit'):format(math.min(HEIGHT, #list, math.max(1, math.floor(vim.o.lines / 2)))))
+  vim.cmd('botright split')
   vim.api.nvim_win_set_buf(0, buffer)
   for name, value in pairs(WINDOW) do
     vim.api.nvim_set_option_value(name, value, { win = 0, scope = 'local' })
   end
+  -- A narrow window breaks the lines, so that they take more rows than there are lines.
+  local height = vim.api.nvim_win_text_height(0, {}).all
+  vim.api.nvim_win_set_height(0, math.min(HEIGHT, height, math.max(1, math.floor(vim.o.lines / 2))))
   local function map(key, what, run)
     vim.keymap.set('n', key, run, { buffer = buffer, nowait = true, desc = 'Ullage: ' .. what })
   end

@@ -105,22 +105,43 @@ local function sizes(block)
   return before > 0 and ('at ' .. words.short(before)) or nil
 end
 
-function PIECES.marker(item)
-  local block = item.block
-  local facts = {
-    (block.timestamp or 0) > 0 and words.ago(block.timestamp) or false,
-    sizes(block) or false,
-    (block.messages_archived or 0) > 0 and words.count(block.messages_archived, 'message') or false,
-    item.trigger or false,
-    item.given_back and ('%s tokens given back'):format(words.short(item.given_back[#item.given_back].tokens)) or false,
+-- Facts of a marker that a narrow window has no room for, the first one first. The size, and what was given back, stay.
+local DISPENSABLE = { 'trigger', 'messages', 'ago' }
+
+---Returns the facts of a marker that fit into the window.
+---@param item ullage.Item
+---@param cells integer for all facts
+---@return string
+local function facts(item, cells)
+  local block, given = item.block, item.given_back and item.given_back[#item.given_back]
+  local archived = block.messages_archived or 0
+  local known = {
+    ago = (block.timestamp or 0) > 0 and words.ago(block.timestamp) or nil,
+    sizes = sizes(block),
+    messages = archived > 0 and words.count(archived, 'message') or nil,
+    trigger = item.trigger,
+    given = given and ('%s tokens given back'):format(words.short(given.tokens)) or nil,
   }
-  local known = vim.tbl_filter(function(fact)
-    return fact
-  end, facts)
-  return {
-    { ('◈ Compacted #%d'):format(block.compaction_number), 'UllageMarker' },
-    { #known > 0 and ' · ' .. table.concat(known, ' · ') or '', 'UllageMuted' },
-  }
+  local function joined()
+    local line = ''
+    for _, name in ipairs({ 'ago', 'sizes', 'messages', 'trigger', 'given' }) do
+      line = line .. (known[name] and ' · ' .. known[name] or '')
+    end
+    return line
+  end
+  for _, name in ipairs(DISPENSABLE) do
+    if vim.fn.strdisplaywidth(joined()) <= cells then
+      break
+    end
+    known[name] = nil
+  end
+  return joined()
+end
+
+function PIECES.marker(item, _, width)
+  local title = ('◈ Compacted #%d'):format(item.block.compaction_number)
+  local cells = width and width - FIGURE - vim.fn.strdisplaywidth(title) or math.huge
+  return { { title, 'UllageMarker' }, { facts(item, cells), 'UllageMuted' } }
 end
 
 function PIECES.archived(item)
