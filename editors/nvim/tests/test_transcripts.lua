@@ -130,6 +130,29 @@ T['what its agent’s compaction left out is said at the marker, listed, copied,
   eq(child.fn.foldclosed('.'), -1)
 end
 
+T['what was left out is said although the conversation is loaded again before the answer comes'] = function()
+  open(compacted_log())
+  child.lua([[
+    local session = require('ullage.session')
+    local request = session.request
+    session.request = function(method, ...)
+      local given = { ... }
+      if method ~= 'context/lost' then
+        return request(method, ...)
+      end
+      require('ullage.context').reload(function()
+        request(method, unpack(given))
+      end)
+    end
+  ]])
+  child.api.nvim_win_set_cursor(0, { editor.line_with(child, '◈ Compacted #1'), 0 })
+  child.type_keys('<CR>')
+  editor.wait(
+    child,
+    [[table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):find('Left out: 1 constraint') ~= nil]]
+  )
+end
+
 T['a recorded conversation that was compacted is shown and read at every width'] = MiniTest.new_set({
   parametrize = { { '258c7280-ae70-4798-800f-63464d01a85d' }, { 'ae4a77f8-aedd-4bc1-888f-c94edc91af04' } },
 })

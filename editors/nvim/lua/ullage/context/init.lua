@@ -78,6 +78,8 @@ local function listen()
     if is_shown() then
       view:show_head(session.active, figures)
       loader:follow(figures)
+      -- Only the figures say whose conversation it is.
+      require('ullage.context.left_out').find(view)
     end
   end)
   events.on('session', function(active)

@@ -14,19 +14,6 @@ local function row_here(view)
   return view.rows[vim.api.nvim_win_get_cursor(0)[1]]
 end
 
----Finds what the compaction of an opened marker left out, and says it in the first line below.
----@param view ullage.View
----@param item ullage.Item
-local function find_lost(view, item)
-  local lost = require('ullage.lost')
-  if item.kind == 'marker' and item.edit_id and not item.lost and view.open[item.key] and lost.is_asked_for() then
-    lost.find(item.edit_id, function(result)
-      item.lost = lost.line(result)
-      view:reopen(item)
-    end)
-  end
-end
-
 local function expand(view)
   local line = vim.api.nvim_win_get_cursor(0)[1]
   local row = view.rows[line]
@@ -39,7 +26,7 @@ local function expand(view)
   local at = view:toggle(line)
   if at then
     vim.api.nvim_win_set_cursor(0, { at, 0 })
-    find_lost(view, row.item)
+    require('ullage.context.left_out').find(view, true)
   end
 end
 

@@ -123,6 +123,7 @@ function Loader:show()
   if marker then
     self:bring_readers(marker)
   end
+  require('ullage.context.left_out').find(self.view)
   for id in pairs(chat.calls) do
     self:show_call(id)
   end
