@@ -123,7 +123,16 @@ class OwnSession:
             return None
         newest = listing.conversations[0].found
         stored = () if name else list_main(self._workspace.ports.store, self.folder, 1)
-        return None if stored and stored[0].updated_at > newest.updated_at else newest
+        for one in stored:
+            if one.updated_at > newest.updated_at and not self._is_of(newest, one.session_id):
+                return None
+        return newest
+
+    def _is_of(self, found: Found, session_id: str) -> bool:
+        """Returns whether the session was read from the file. Then their times say nothing: a file's can be some
+        milliseconds before its last write."""
+        file = self._files.get((found.path, found.origin_id))
+        return file is not None and file.conversation is not None and file.conversation.id == session_id
 
     def _stored(self, name: str) -> str | None:
         """Returns the id of the stored session that the name means, or whose agent calls it so; without a name, that of
