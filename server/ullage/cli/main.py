@@ -4,6 +4,8 @@ import gc
 import os
 import sys
 
+from ullage import __version__
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -25,9 +27,17 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         # included, finds none and takes a fifth of a short command's time. `_run` ends this.
         gc.disable()
     words = sys.argv[1:] if argv is None else argv
-    light = {"statusline": _statusline, "hook": _hook, "mcp": _mcp}.get(words[0]) if words else None
+    light = _LIGHT.get(words[0]) if words else None
     status = light(words[1:]) if light else None
     return _command(words) if status is None else status
+
+
+def _version(words: "Sequence[str]") -> int | None:
+    """Prints the version. Returns None if there are other arguments. Editors ask each server that they find for it."""
+    if words:
+        return None
+    sys.stdout.write(f"ullage {__version__}\n")
+    return 0
 
 
 def _statusline(words: "Sequence[str]") -> int | None:
@@ -55,6 +65,10 @@ def _mcp(words: "Sequence[str]") -> int | None:
 
     given = dict(zip(names, values, strict=True))
     return _reported(lambda: serve(given.get("--store"), given.get("--session", "")))
+
+
+# The commands that are run without the parser of all commands.
+_LIGHT = {"--version": _version, "statusline": _statusline, "hook": _hook, "mcp": _mcp}
 
 
 def _command(words: "Sequence[str]") -> int:
