@@ -25,6 +25,8 @@ _ON_SCREEN_MS = 100.0
 _SAME = 1.5
 # Seconds from the README's first command to the first figure. A new user should see it within two minutes.
 _NEWCOMER_S = 120.0
+# Seconds from choosing the extension's package to the figure of an agent's conversation, with a yes in between.
+_INSTALLED_S = 10.0
 # Megabytes in each window, of which users have several. A tokenizer alone needs about 50.
 _IDLE_MB, _SERVER_MB = 60.0, 130.0
 
@@ -41,7 +43,7 @@ def run(paths: Sequence[Path]) -> Report:
 
 def _vscode() -> _Part:
     workbench, memory, view = _objects([ROOT / "scripts" / "e2e", "vscode"], {"ULLAGE_E2E": "measure"})
-    build, first = workbench["newcomer"]["build"], workbench["newcomer"]["firstUsage"]
+    build, first, followed = (workbench["newcomer"][name] for name in ("build", "firstUsage", "agentsFigure"))
     rows = [
         _row("VS Code: append to status bar", "ms", workbench["appendToScreen"]),
         _row("VS Code: append to Context view", "ms", workbench["appendToView"]),
@@ -49,6 +51,7 @@ def _vscode() -> _Part:
         *(_view_row("VS Code: Context view", size["messages"], size["append_ms"]) for size in view["rows"]),
         _row("VS Code: the README's build of the .vsix", "s", [build]),
         _row("VS Code: from opening the window to the first figure", "s", [first]),
+        _row("VS Code: from choosing the .vsix to the figure of an agent's conversation", "s", [followed]),
         _row("VS Code: extension host without Ullage", "MB", [memory["host"]]),
         _row("VS Code: what Ullage adds to it while it is idle", "MB", [memory["extension"]]),
         _row("VS Code: Ullage's server with a tokenizer", "MB", [memory["server"]]),
@@ -61,6 +64,7 @@ def _vscode() -> _Part:
         ),
         *(at_most(f"VS Code: Context view: {aim['what']}", aim["value"], aim["aim"]) for aim in view["aims"]),
         at_most("VS Code: newcomer, s", build + first, _NEWCOMER_S),
+        at_most("VS Code: from choosing the .vsix to the figure of an agent's conversation, s", followed, _INSTALLED_S),
         at_most("VS Code: what Ullage adds to the extension host while it is idle, MB", memory["extension"], _IDLE_MB),
         at_most("VS Code: Ullage's server with a tokenizer, MB", memory["server"], _SERVER_MB),
     ]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 FRONT = "docs/guide/index.md"
 PAGES: tuple[tuple[str, str, str], ...] = (
     ("Start", "Install", "docs/guide/install.md"),
+    ("Start", "The first minutes in VS Code", "docs/guide/first-minutes.md"),
     ("Start", "The figure", "docs/guide/figure.md"),
     ("With your agents", "Status lines", "docs/guide/status-lines.md"),
     ("With your agents", "Given back after a compaction", "docs/guide/given-back.md"),

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from support.agents.model_server import ModelServer
 from support.agents.runs import SEATED, SUMMARY_WORDS, Seated
+from support.wire.replies import Say
 
 
 class Stood(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -37,10 +38,13 @@ class Stand(Struct, frozen=True, kw_only=True, rename="camel"):
 
 class Order(Struct, frozen=True, kw_only=True, rename="camel"):
     """Asks for the `Standing` of an agent. With `inflated`, its model adds so many tokens to each usage from now on,
-    until the agent asks for a summary."""
+    until the agent asks for a summary. `says` are answers by a word of their prompts, and `summary` is the next
+    summary; without them the model says what its requests are numbered."""
 
     agent: str
     inflated: int | None = None
+    says: dict[str, str] = {}
+    summary: str | None = None
 
 
 class Standing(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -63,7 +67,7 @@ class _Place:
         variables = (f"{name}={value}" for name, value in launch.environment.items())
         # Nothing of the editor's environment, which is the tests'.
         command = ["env", "-i", "TERM=xterm-256color", *variables, str(agent.known.program), *agent.arguments]
-        self._script.write_text(f"#!/bin/sh\nexec {shlex.join(command)}\n")
+        self._script.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
 
     @property
     def stood(self) -> Stood:
@@ -74,6 +78,9 @@ class _Place:
     def follow(self, order: Order) -> Standing:
         if order.inflated is not None:
             self._model.inflated = order.inflated
+        if order.summary is not None:
+            self._model.summary = order.summary
+        self._model.scripted |= {word: Say(text) for word, text in order.says.items()}
         try:
             figure = self.agent.figure(self._home)
         except (OSError, ValueError, KeyError, TypeError):

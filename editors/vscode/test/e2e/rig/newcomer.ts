@@ -4,21 +4,23 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
+import { ClaudeFile } from './claudeFile.ts';
 import { cleanEnvironment } from './codeServer.ts';
 import { START_PATIENCE } from './patience.ts';
-import { repository, sample } from './places.ts';
+import { OFFLINE, repository, sample } from './places.ts';
 import { Workbench } from './workbench.ts';
 
 /** Milliseconds that a package manager may take. */
 const DOWNLOADS = 600_000;
 
-/** Nothing can be fetched: the package has all that it needs. */
-const OFFLINE = { PIP_NO_INDEX: '1', HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1,localhost' };
-
-/** Seconds: to make the .vsix from a fresh checkout, and from opening VS Code until it shows the context's figure. */
+/**
+ * Seconds: to make the .vsix from a fresh checkout, from opening VS Code until it shows the context's figure, and from
+ * choosing the .vsix until it shows that of an agent's conversation, with a yes as soon as the user is asked.
+ */
 export interface Newcomer {
   readonly build: number;
   readonly firstUsage: number;
+  readonly agentsFigure: number;
 }
 
 export async function newcomer(): Promise<Newcomer> {
@@ -26,7 +28,8 @@ export async function newcomer(): Promise<Newcomer> {
   try {
     const checkout = copyCheckout(path.join(folder, 'checkout'));
     const build = await timed(() => { makeVsix(checkout, path.join(folder, 'home')); });
-    return { build, firstUsage: await timed(() => reachUsage(path.join(checkout, 'editors/vscode/ullage.vsix'))) };
+    const vsix = path.join(checkout, 'editors/vscode/ullage.vsix');
+    return { build, firstUsage: await timed(() => reachUsage(vsix)), agentsFigure: await reachAgent(vsix, path.join(folder, 'claude')) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -63,6 +66,26 @@ async function reachUsage(vsix: string): Promise<void> {
     await workbench.reads(/\d+% · 38K\/200K/);
     await workbench.shot('usage');
     failed = false;
+  } finally {
+    await workbench.close(failed);
+  }
+}
+
+/** Returns the seconds from choosing the package to the figure of a conversation that Claude Code has in `config`. */
+async function reachAgent(vsix: string, config: string): Promise<number> {
+  const workbench = await Workbench.open('newcomer with an agent', { installed: false, environment: { ...OFFLINE, CLAUDE_CONFIG_DIR: config } });
+  let failed = true;
+  try {
+    new ClaudeFile(config).say(workbench.workspace, 'Which port does the service use?', 40_000);
+    await workbench.run('Install from VSIX...', 'Extensions');
+    await workbench.answerFile(vsix);
+    const taken = await timed(async () => {
+      const asked = await workbench.toast(/Coding agents have conversations on this machine/);
+      await asked.getByRole('button', { name: 'Follow them' }).click();
+      await workbench.reads(/CC 20%/);
+    });
+    failed = false;
+    return taken;
   } finally {
     await workbench.close(failed);
   }

@@ -15,6 +15,8 @@ export const output = path.join(extensionRoot, 'test-results');
 export const images = path.join(extensionRoot, 'images');
 /** The extensions of the windows, Ullage's and the tests' own. No window changes them. */
 export const extensions = path.join(output, 'extensions');
+/** An environment in which nothing can be fetched: the package has all that it needs. */
+export const OFFLINE = { PIP_NO_INDEX: '1', HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1,localhost' };
 
 /** Returns a value that `scripts/e2e` sets. */
 export function given(name: string): string {

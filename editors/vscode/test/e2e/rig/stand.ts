@@ -27,6 +27,12 @@ interface Begun {
   readonly environment: Readonly<Record<string, string>>;
 }
 
+/** What an agent's model says: answers by a word of their prompts, and its next summary. */
+export interface Words {
+  readonly says: Readonly<Record<string, string>>;
+  readonly summary: string;
+}
+
 export class Stand {
   readonly begun: Begun;
   readonly #process: ChildProcess;
@@ -49,7 +55,16 @@ export class Stand {
 
   /** Returns how an agent stands. With `inflated`, its usage has so many tokens more from now on, until it compacts. */
   async look(agent: string, inflated?: number): Promise<Standing> {
-    this.#process.stdin?.write(`${JSON.stringify({ agent, ...(inflated === undefined ? {} : { inflated }) })}\n`);
+    return this.#order({ agent, ...(inflated === undefined ? {} : { inflated }) });
+  }
+
+  /** Has an agent's model say these words from now on. */
+  async teach(agent: string, words: Words): Promise<void> {
+    await this.#order({ agent, ...words });
+  }
+
+  async #order(order: object): Promise<Standing> {
+    this.#process.stdin?.write(`${JSON.stringify(order)}\n`);
     return read<Standing>(this.#lines);
   }
 
