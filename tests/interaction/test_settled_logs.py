@@ -52,15 +52,13 @@ LARGE = 200_000
 
 
 def other_logs() -> list[Any]:
-    """Returns all other recorded logs of lines. Those of a terminal are left out: they hold many conversations, of
-    which the longest is read."""
+    """Returns all other recorded logs of lines."""
     logs = [path for path in conversation_files() if path.suffix == ".jsonl" and not path.is_relative_to(ROOT / "live")]
     return [
         pytest.param(
             path, id=path.relative_to(ROOT).as_posix(), marks=[pytest.mark.slow] * (path.stat().st_size > LARGE)
         )
         for path in logs
-        if not path.is_relative_to(ROOT / "codex_tui_log")
     ]
 
 

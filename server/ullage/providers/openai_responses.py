@@ -4,7 +4,6 @@ from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 import openai
-from openai.types.responses import Response, ResponseOutputItem, ResponseStreamEvent
 
 from ullage.formats.parsing import as_count
 from ullage.formats.provider_usage import convert_usage
@@ -20,7 +19,8 @@ from ullage.model.answer import (
     ThinkingDelta,
     UsageDelta,
 )
-from ullage.model.json_values import as_object
+from ullage.model.errors import AnswerBroken, ProviderError
+from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.model.settings import ProviderSettings
 from ullage.providers.failures import Refusal, shown_address, translate_refusal
 from ullage.providers.openai_client import make_client, translated
@@ -59,13 +59,22 @@ class OpenAIResponsesProvider:
                 yield fragment
             return
         limit = max(_LEAST_OUTPUT, request.max_tokens)
-        body: dict[str, Any] = {**self._body(request), "max_output_tokens": limit, "store": False}
+        body: dict[str, Any] = {**self._body(request), "max_output_tokens": limit, "store": False, "stream": True}
         reader = _EventReader(self._name, self._client.api_key)
         with translated(self._name, self._client):
-            events = await self._client.responses.create(stream=True, **body)
+            # As plain objects: the SDK tries each of its 50 types on an event that it does not know, for so long that a
+            # server which sends many would stop all other sessions.
+            events = await self._client.post(
+                "/responses",
+                cast_to=object,
+                body=body,
+                options={"security": {"bearer_auth": True}},
+                stream=True,
+                stream_cls=openai.AsyncStream[object],
+            )
             async with events:
                 async for event in events:
-                    for fragment in reader.read(event):
+                    for fragment in reader.read(as_object(event)):
                         yield fragment
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
@@ -109,78 +118,73 @@ class OpenAIResponsesProvider:
 
 
 class _EventReader:
-    """Converts the events of one streamed answer to fragments."""
+    """Converts the events of one streamed answer, as plain JSON objects, to fragments. A field of another type than the
+    API's counts as missing."""
 
     def __init__(self, name: str, key: str) -> None:
         self._name = name
         self._key = key
         self._calls = NativeCalls()
-        self._written: set[int] = set()
+        self._written: set[str] = set()
         self._stop = StopReason.END_TURN
 
-    def read(self, event: ResponseStreamEvent) -> list[Fragment]:
+    def read(self, event: JsonObject) -> list[Fragment]:
         """Returns the fragments of the next event; most kinds of events have none. Raises `ProviderError` for an event
         that says that the answer failed."""
-        match event.type:
+        match event.get("type"):
             case "response.output_text.delta":
-                return [TextDelta(text=event.delta)]
+                return [TextDelta(text=as_text(event.get("delta")))]
             case "response.refusal.delta":
                 self._stop = StopReason.REFUSAL
-                return [TextDelta(text=event.delta)]
+                return [TextDelta(text=as_text(event.get("delta")))]
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                return [ThinkingDelta(text=event.delta)]
-            case "response.reasoning_summary_part.added" if event.summary_index:
+                return [ThinkingDelta(text=as_text(event.get("delta")))]
+            case "response.reasoning_summary_part.added" if event.get("summary_index"):
                 return [ThinkingDelta(text="\n\n")]
             case _:
                 return [*self._read_call(event), *self._finish(event)]
 
-    def _read_call(self, event: ResponseStreamEvent) -> list[Fragment]:
-        match event.type:
+    def _read_call(self, event: JsonObject) -> list[Fragment]:
+        index, item = str(event.get("output_index")), as_object(event.get("item"))
+        match event.get("type"):
             case "response.function_call_arguments.delta":
-                self._written.add(event.output_index)
-                return self._calls.add(str(event.output_index), event.delta)
-            case "response.output_item.added":
-                return self._begin(event.output_index, event.item)
-            case "response.output_item.done":
-                return self._end(event.output_index, event.item)
+                self._written.add(index)
+                return self._calls.add(index, as_text(event.get("delta")))
+            case "response.output_item.added" if item.get("type") == "function_call":
+                return self._calls.start(index, as_text(item.get("call_id")), as_text(item.get("name")))
+            case "response.output_item.done" if item.get("type") == "function_call":
+                self._stop = StopReason.TOOL_USE
+                # Some servers send the arguments only here.
+                late = [] if index in self._written else self._calls.add(index, as_text(item.get("arguments")))
+                return [*late, *self._calls.end(index)]
             case _:
                 return []
 
-    def _begin(self, index: int, item: ResponseOutputItem) -> list[Fragment]:
-        if item.type != "function_call":
-            return []
-        return self._calls.start(str(index), item.call_id, item.name)
-
-    def _end(self, index: int, item: ResponseOutputItem) -> list[Fragment]:
-        if item.type != "function_call":
-            return []
-        self._stop = StopReason.TOOL_USE
-        # Some servers send the arguments only here.
-        late = [] if index in self._written else self._calls.add(str(index), item.arguments)
-        return [*late, *self._calls.end(str(index))]
-
-    def _finish(self, event: ResponseStreamEvent) -> list[Fragment]:
-        match event.type:
+    def _finish(self, event: JsonObject) -> list[Fragment]:
+        response = as_object(event.get("response"))
+        match event.get("type"):
+            case "response.completed" | "response.incomplete" if not response:
+                raise AnswerBroken("the answer's end says nothing of it")
             case "response.completed":
-                return [*_account(event.response), Finished(stop_reason=self._stop)]
+                return [*_account(response), Finished(stop_reason=self._stop)]
             case "response.incomplete":
-                details = event.response.incomplete_details
-                reason = details.reason if details else None
-                return [*_account(event.response), Finished(stop_reason=_STOP_REASONS.get(reason or "", self._stop))]
+                reason = as_text(as_object(response.get("incomplete_details")).get("reason"))
+                return [*_account(response), Finished(stop_reason=_STOP_REASONS.get(reason, self._stop))]
             case "response.failed":
-                error = event.response.error
-                kind, message = (error.code, error.message) if error else ("", "the answer failed")
-                raise translate_refusal(self._name, Refusal(status=0, kind=kind, message=message, key=self._key))
+                raise self._refusal(as_object(response.get("error")) or {"message": "the answer failed"})
             case "error":
-                kind, message = event.code or "", event.message
-                raise translate_refusal(self._name, Refusal(status=0, kind=kind, message=message, key=self._key))
+                raise self._refusal(event)
             case _:
                 return []
 
+    def _refusal(self, error: JsonObject) -> ProviderError:
+        kind, message = as_text(error.get("code")), as_text(error.get("message"))
+        return translate_refusal(self._name, Refusal(status=0, kind=kind, message=message, key=self._key))
 
-def _account(response: Response) -> list[Fragment]:
-    if response.usage is None:
+
+def _account(response: JsonObject) -> list[Fragment]:
+    raw = as_object(response.get("usage"))
+    if not raw:
         return []
-    raw = response.usage.model_dump(exclude_none=True)
     reasoning = as_count(as_object(raw.get("output_tokens_details")).get("reasoning_tokens"))
     return [UsageDelta(usage=convert_usage(raw), reasoning_tokens=reasoning)]

@@ -71,6 +71,12 @@ def one_event(data: str) -> Pieces:
     return lambda: iter([f"event: {name}\ndata: {data}\n\n".encode() if name else f"data: {data}\n\n".encode()])
 
 
+def many(data: str, count: int) -> Pieces:
+    """Returns what sends this event so many times, in one piece."""
+    (piece,) = one_event(data)()
+    return lambda: iter([piece * count])
+
+
 def error_with_key() -> Iterator[bytes]:
     """Yields an error in the middle of the answer that repeats the client's key."""
     error = {"type": "invalid_request_error", "code": "bad", "message": f"oops Bearer {KEY}"}

@@ -5,7 +5,7 @@ A `token_count` ends a request; the tools of the request's answer ran before it.
 either.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -39,7 +39,8 @@ def matches(document: Document) -> bool:
 def records(document: Document) -> Records:
     """Returns the lines of one conversation of the log: the one that `document.run` asks for, by default the longest.
 
-    The other conversations are listed as skipped. Lines that are not JSON belong to the chosen one. Raises
+    The other conversations are listed as skipped. Lines that are not JSON belong to the chosen one. So do the lines
+    of later conversations, which the reader leaves out: the log need not be read again for each of them. Raises
     `InvalidRequest` if the log has no such conversation.
     """
     runs = _split(document.lines)
@@ -49,7 +50,7 @@ def records(document: Document) -> Records:
         for index, run in enumerate(runs, start=1)
         if index - 1 != chosen
     )
-    lines = tuple(line for index, run in enumerate(runs) for line in run if index == chosen or line.value is None)
+    lines = tuple(line for index, run in enumerate(runs) for line in run if index >= chosen or line.value is None)
     return Records(lines=lines, skipped=others)
 
 
@@ -81,10 +82,14 @@ def _size(run: Iterable[Line]) -> int:
 
 class LogReader:
     """Reads one conversation of Codex's terminal log. The messages of a request are held back until the request
-    ends."""
+    ends. The conversations after it are left out; `others` has the size of the last of them, None if there is none, and
+    `size` that of the conversation itself."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
         self._builder = builder
+        self._configured = False
+        self.size = 0
+        self.others: int | None = None
         self._turn = CodexTurn(builder)
         self._outputs = CommandOutputs()
         self._handlers: dict[str, Callable[[JsonObject], None]] = {
@@ -113,6 +118,13 @@ class LogReader:
         if record.value is None:
             self._builder.skip_unread(record)
             return
+        if _begins(record):
+            self.others = 0 if self._configured else None
+            self._configured = True
+        if self.others is not None:
+            self.others += _size([record])
+            return
+        self.size += _size([record])
         self._turn.timestamp = as_timestamp(record.value.get("ts"))
         kind = as_text(record.value.get("kind"))
         payload = as_object(record.value.get("payload"))
@@ -172,4 +184,9 @@ class LogReader:
         self._turn.finish(convert_usage(as_object(info.get("last_token_usage")) or event))
 
 
-FORMAT = replace(incremental(NAME, matches, LogReader, records), begins_another=_begins)
+def _starts_over(reader: LogReader, lines: Sequence[Line]) -> bool:
+    """Returns whether with these lines a later conversation is longer than the one that is read."""
+    return reader.others is not None and reader.others + _size(lines) > reader.size
+
+
+FORMAT = replace(incremental(NAME, matches, LogReader, records), begins_another=_begins, starts_over=_starts_over)
