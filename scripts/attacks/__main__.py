@@ -1,6 +1,6 @@
 """Attacks Ullage and prints a table of what was tried and what survived: `./scripts/chaos`.
 
-It takes a minute or two, and far longer with `--long`. Exit status 1 if an attack found a fault. The same seed attacks
+It takes a few minutes, and far longer with `--long`. Exit status 1 if an attack found a fault. The same seed attacks
 in the same way, as far as the system's own timing allows. Needs a system with POSIX signals and limits.
 """
 
@@ -17,16 +17,22 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from attacks.agents import hostile_agents
 from attacks.appending import crowd, full_disk, kills
 from attacks.attack import Ground
 from attacks.damage import damaged_store
+from attacks.disks import read_only_disk, small_disk
 from attacks.doors import evil_provider, hostile_folder, wrong_frames
+from attacks.serving import server_kills, soak
 from attacks.vanishing import clock_jumps, gone_store, no_locks
 
 ATTACKS = {
     "kills": kills,
+    "server-kills": server_kills,
     "crowd": crowd,
     "full-disk": full_disk,
+    "small-disk": small_disk,
+    "read-only-disk": read_only_disk,
     "damaged-store": damaged_store,
     "gone-store": gone_store,
     "no-locks": no_locks,
@@ -34,6 +40,8 @@ ATTACKS = {
     "wrong-frames": wrong_frames,
     "evil-provider": evil_provider,
     "hostile-folder": hostile_folder,
+    "hostile-agents": hostile_agents,
+    "soak": soak,
 }
 # Bytes of memory for this process and each of its children, so that an attack which succeeds harms no machine.
 _MEMORY = 4_000_000_000

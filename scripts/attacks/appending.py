@@ -39,9 +39,9 @@ def kills(ground: Ground) -> Outcome:
         for child in children:
             acknowledged += (child.stdout.read() if child.stdout else "").split()
             child.wait(_PATIENCE)
-        faults += _check(store, [])
+        faults += check(store, [])
     acknowledged = [name for name in acknowledged if name not in ("", "starting")]
-    faults += _check(store, acknowledged)
+    faults += check(store, acknowledged)
     return Outcome(
         tried=times,
         survived=f"{len(acknowledged):,} acknowledged appends, each there once",
@@ -55,7 +55,7 @@ def crowd(ground: Ground) -> Outcome:
     children = [_appender(store, f"child{number}", str(count)) for number in range(8)]
     said = [child.communicate(timeout=_PATIENCE)[0].split() for child in children]
     acknowledged = [name for names in said for name in names if name != "starting"]
-    faults = _check(store, acknowledged)
+    faults = check(store, acknowledged)
     if len(acknowledged) != 8 * count:
         faults.append(f"{8 * count - len(acknowledged)} appends were refused")
     return Outcome(tried=8 * count, survived=f"{len(acknowledged):,} appends, each there once", faults=tuple(faults))
@@ -73,7 +73,7 @@ def full_disk(ground: Ground) -> Outcome:
         acknowledged += [name for name in out.split() if name != "starting"]
         if "StoreUnavailable" not in errors:
             faults.append(f"the process ended with {errors.splitlines()[-1:]}")
-    faults += _check(store, acknowledged)
+    faults += check(store, acknowledged)
     return Outcome(
         tried=times, survived=f"{len(acknowledged):,} acknowledged appends, each there once", faults=tuple(faults)
     )
@@ -97,7 +97,7 @@ def _appender(
     )
 
 
-def _check(path: Path, acknowledged: list[str]) -> list[str]:
+def check(path: Path, acknowledged: list[str]) -> list[str]:
     """Returns what is wrong with the store: damage, and acknowledged appends that are not there whole and once."""
     if not path.exists():
         return []

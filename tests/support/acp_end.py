@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from support.lsp_client import RpcFailure
+from ullage.model.json_values import as_object
 
 Json = dict[str, Any]
 SHOWS_ALL: Json = {"session": {"compaction": {}, "notices": {}}}
@@ -16,16 +17,18 @@ PATIENCE = 180.0
 
 class AcpEnd(ABC):
     """A client's end. Bytes arrive by `take`; `send_line` passes a line to the agent or the proxy. `allows` is the
-    answer to the agent's permission requests. With `reads` off, lines are kept but not decoded."""
+    answer to the agent's permission requests. With `reads` off, lines are kept but not decoded; with `is_strict` off,
+    lines that are no messages are passed over."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
         self.messages: list[Json] = []
         self.allows: Json | None = None
         self.reads = True
+        self.is_strict = True
         # The version that the client asks for.
         self.version = 1
-        self._rest = b""
+        self._rest = bytearray()
         self._changed = asyncio.Event()
         self._asked = 0
 
@@ -35,12 +38,26 @@ class AcpEnd(ABC):
 
     def take(self, data: bytes) -> None:
         """Takes bytes of the other end, split anywhere."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._rest += data
+        if b"\n" not in data:
+            return
+        *lines, rest = bytes(self._rest).split(b"\n")
+        self._rest = bytearray(rest)
         self.lines += [line + b"\n" for line in lines]
         if self.reads:
             for line in lines:
-                self._read(json.loads(line))
+                if (message := self._decode(line)) is not None:
+                    self._read(message)
         self._changed.set()
+
+    def _decode(self, line: bytes) -> Json | None:
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            if self.is_strict:
+                raise
+            return None
+        return message if self.is_strict else as_object(message) or None
 
     def _read(self, message: Json) -> None:
         self.messages.append(message)

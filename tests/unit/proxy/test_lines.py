@@ -62,3 +62,24 @@ def test_nothing_is_inserted_in_the_middle_of_a_long_line() -> None:
     outlet.pass_on(Piece(b"4\n", whole=False))
     outlet.insert(b"ours again\n")
     assert kept.data == b"1234\nours\nours again\n"
+
+
+def test_a_whole_line_that_is_forwarded_late_waits_for_the_end_of_a_long_one() -> None:
+    kept = Kept()
+    outlet = Outlet(kept)
+    outlet.pass_on(Piece(b"123", whole=False, ends=False))
+    outlet.pass_on(Piece(b'{"late":1}\n'))
+    outlet.pass_on(Piece(b"4\n", whole=False))
+    assert kept.data == b'1234\n{"late":1}\n'
+
+
+def test_a_line_that_its_writer_did_not_end_has_no_further_line_put_after_it() -> None:
+    for longest in (4, 1_000):
+        kept, cutter = Kept(), LineCutter(longest)
+        outlet = Outlet(kept)
+        for piece in [*cutter.feed(b'{"half a l'), *cutter.end()]:
+            outlet.pass_on(piece)
+        assert kept.data == b'{"half a l'
+        outlet.insert(b"ours\n")
+        outlet.insert(b"ours again\n")
+        assert kept.data == b'{"half a l\nours\nours again\n'

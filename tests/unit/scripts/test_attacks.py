@@ -7,8 +7,10 @@ import pytest
 
 pytest.importorskip("resource", reason="Windows has no limits of processes")
 
+from attacks.agents import hostile_agents
 from attacks.appending import full_disk
 from attacks.attack import Ground
+from attacks.disks import read_only_disk, small_disk
 from attacks.doors import hostile_folder
 from attacks.vanishing import clock_jumps, gone_store, no_locks
 
@@ -34,3 +36,17 @@ def test_a_store_that_vanishes_or_has_no_locks_acknowledges_nothing(tmp_path: Pa
 
 def test_a_clock_that_jumps_changes_no_order(tmp_path: Path) -> None:
     assert clock_jumps(ground(tmp_path)).faults == ()
+
+
+def test_a_hostile_agent_neither_hangs_nor_ends_the_proxy(tmp_path: Path) -> None:
+    assert hostile_agents(ground(tmp_path)).faults == ()
+
+
+def test_a_disk_that_is_full_or_becomes_read_only_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    for attack in (small_disk, read_only_disk):
+        folder = tmp_path / attack.__name__
+        folder.mkdir()
+        outcome = attack(ground(folder))
+        assert outcome.faults == ()
+        if not outcome.tried:
+            pytest.skip(outcome.survived)

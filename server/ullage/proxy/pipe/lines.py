@@ -45,8 +45,8 @@ class LineCutter:
             yield from self._part(data[start:])
 
     def end(self) -> Iterator[Piece]:
-        """Ends the stream. Yields the last line if the stream ends without a line feed."""
-        if self._held:
+        """Ends the stream. Yields the rest of the last line if the stream ends without a line feed."""
+        if self._held or self._streaming:
             yield Piece(self._take(), whole=not self._streaming)
 
     def _line(self, last: bytes) -> Piece:

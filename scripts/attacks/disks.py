@@ -1,0 +1,147 @@
+"""Real disks that are full, or become read-only in the middle: small file systems in a mount namespace of their own.
+
+The part that mounts runs as a program of its own, `python -m attacks.disks KIND FOLDER TIMES`, and prints its outcome
+as JSON. It needs Linux, `unshare` and the right to mount.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from attacks.appending import check
+from attacks.attack import Ground, Outcome
+from support.appender import BATCH, append_batch
+from support.logs import records
+from ullage.model.errors import StoreUnavailable
+from ullage.model.events import SessionCreated
+from ullage.service.ports.store import SessionStore
+from ullage.store import open_store
+
+_SESSION = "s"
+# Seconds that an attack's program may take.
+_PATIENCE = 600
+# Room for a few dozen appends next to the ballast. Without it there is room for them twice: SQLite copies what is in
+# its log to the file before it uses the log again.
+_SMALL = "size=9m"
+_BALLAST = 6_000_000
+_IMAGE = 32_000_000
+
+
+def small_disk(ground: Ground) -> Outcome:
+    """Guards against an append that is acknowledged and lost on a full disk, and against a store that cannot be read,
+    or not be appended to again once there is room."""
+    return _in_namespace("small", ground, ground.times(3, 60), ("mount",))
+
+
+def read_only_disk(ground: Ground) -> Outcome:
+    """Guards against an append that is acknowledged after the disk has become read-only while the store is open, and
+    against a store that does not continue when the disk is writable again."""
+    return _in_namespace("read-only", ground, ground.times(2, 30), ("mount", "umount", "mkfs.ext4", "losetup"))
+
+
+def _in_namespace(kind: str, ground: Ground, times: int, programs: tuple[str, ...]) -> Outcome:
+    missing = [name for name in ("unshare", *programs) if shutil.which(name) is None]
+    if missing:
+        return Outcome(tried=0, survived=f"skipped: there is no {missing[0]}")
+    command = ["unshare", "--mount", sys.executable, "-m", "attacks.disks", kind, str(ground.folder), str(times)]
+    known = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, env=known, check=False)
+    try:
+        return msgspec.json.decode(done.stdout, type=Outcome)
+    except msgspec.DecodeError:
+        why = (done.stderr.decode(errors="replace").splitlines() or [f"status {done.returncode}"])[-1]
+        if "mount" in why or "unshare" in why:
+            return Outcome(tried=0, survived=f"skipped: {why}"[:100])
+        return Outcome(tried=times, survived="", faults=(why,))
+
+
+def _fill(folder: Path, times: int) -> Outcome:
+    """Fills a file system with appends, again and again, after each time that room was made."""
+    _mount("-t", "tmpfs", "-o", _SMALL, "tmpfs", str(folder))
+    path, ballast = folder / "sessions.db", folder / "ballast"
+    said: list[str] = []
+    faults: list[str] = []
+    for number in range(times):
+        path.unlink(missing_ok=True)
+        ballast.write_bytes(bytes(_BALLAST))
+        with open_store(path) as store:
+            store.create(_SESSION, records(SessionCreated()))
+            names = _append_until_refused(store, "no room left", faults, f"full{number}")
+            if len(store.read(_SESSION)) < BATCH * len(names):
+                faults.append("what was acknowledged cannot be read while the disk is full")
+            ballast.unlink()
+            append_batch(store, _SESSION, "after")
+        said += [*names, "after"]
+        faults += check(path, [*names, "after"])
+    return _outcome(times, said, faults)
+
+
+def _abort(folder: Path, times: int) -> Outcome:
+    """Makes a file system read-only, as the kernel does after a fault of the disk, and mounts it again."""
+    image, place = folder / "image", folder / "disk"
+    place.mkdir()
+    said: list[str] = []
+    faults: list[str] = []
+    for number in range(times):
+        image.unlink(missing_ok=True)
+        with image.open("wb") as file:
+            file.truncate(_IMAGE)
+        subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True, capture_output=True)
+        _mount("-o", "loop", str(image), str(place))
+        path = place / "sessions.db"
+        store = open_store(path)
+        store.create(_SESSION, records(SessionCreated()))
+        names = [f"before{number}-{index}" for index in range(1 + number % 5)]
+        for name in names:
+            append_batch(store, _SESSION, name)
+        # An append is handed to the kernel. Only what the kernel has written outlives a fault of the disk.
+        os.sync()
+        _mount("-o", "remount,abort", str(place))
+        names += _append_until_refused(store, "", faults, f"broken{number}", most=1)
+        store.close()
+        subprocess.run(["umount", str(place)], check=True)
+        _mount("-o", "loop", str(image), str(place))
+        with open_store(path) as again:
+            append_batch(again, _SESSION, "after")
+        faults += check(path, [*names, "after"])
+        said += [*names, "after"]
+        subprocess.run(["umount", str(place)], check=True)
+    return _outcome(times, said, faults)
+
+
+def _append_until_refused(store: SessionStore, says: str, faults: list[str], name: str, most: int = 500) -> list[str]:
+    """Appends until the store refuses. Returns the names of the appends that it has acknowledged."""
+    names: list[str] = []
+    for number in range(most):
+        try:
+            append_batch(store, _SESSION, f"{name}-{number}")
+        except StoreUnavailable as error:
+            if says not in str(error):
+                faults.append(f"it was refused for another reason: {error}")
+            return names
+        names.append(f"{name}-{number}")
+    faults.append("nothing was refused")
+    return names
+
+
+def _outcome(times: int, said: list[str], faults: list[str]) -> Outcome:
+    return Outcome(
+        tried=times,
+        survived=f"{len(said):,} acknowledged appends, each there once",
+        faults=tuple(dict.fromkeys(faults)),
+    )
+
+
+def _mount(*arguments: str) -> None:
+    done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"mount: {done.stderr.strip()}")
+
+
+if __name__ == "__main__":
+    attack = _fill if sys.argv[1] == "small" else _abort
+    sys.stdout.buffer.write(msgspec.json.encode(attack(Path(sys.argv[2]), int(sys.argv[3]))))

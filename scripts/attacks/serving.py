@@ -1,0 +1,152 @@
+"""Whole servers: killed at random instants while they work on one store, and kept busy for minutes."""
+
+import asyncio
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from attacks.attack import Ground, Outcome
+from support.lsp_client import PATIENCE, LspClient, RpcFailure, start_server
+from support.program import OUR_CLIENT, language_server, serve_command
+
+_MODEL = "gpt-4o"
+# Of the rounds, the share in which a server is killed while it starts.
+_AT_START = 0.2
+# Seconds within which a server is killed, from its start or its first acknowledgement: it starts in one, and each of
+# its requests takes a few hundredths.
+_LATEST = 1.5
+# Seconds that a soak takes, and the number of times that it looks at the server's memory and files.
+_SOAK, _LONG_SOAK, _LOOKS = 20.0, 600.0, 20
+# Growth after the first quarter of a soak that is no leak: caches that fill, and the allocator's own.
+_MORE_MEMORY, _MORE_FILES = 1.5, 4
+_KB = 1_024
+
+
+class _Looked(Struct, frozen=True):
+    """What a server takes: its memory in kilobytes and its open files."""
+
+    memory: int
+    files: int
+
+
+def server_kills(ground: Ground) -> Outcome:
+    """Guards against a message that a server has acknowledged and that is lost, doubled or changed when two servers
+    that work on one session are killed at random instants: while they start, append, compact, undo and search."""
+    return asyncio.run(_kill_servers(ground, ground.times(16, 500)))
+
+
+async def _kill_servers(ground: Ground, times: int) -> Outcome:
+    store = ground.folder / "sessions.db"
+    said: dict[str, str] = {}
+    faults: list[str] = []
+    async with language_server(store) as client:
+        session_id = (await client.request("ullage/session/new", {"model": _MODEL}))["sessionId"]
+    for number in range(times // 2):
+        await asyncio.gather(*(_work(ground, store, session_id, f"{number}{side}", said) for side in "ab"))
+        if number % 10 == 9 or number == times // 2 - 1:
+            faults += await _compare(store, session_id, said)
+    survived = f"{len(said):,} acknowledged messages, each there once and as it was"
+    return Outcome(tried=times, survived=survived, faults=tuple(dict.fromkeys(faults)))
+
+
+async def _work(ground: Ground, store: Path, session_id: str, name: str, said: dict[str, str]) -> None:
+    """Starts a server, has it work, and kills it. Adds what it has acknowledged to `said`."""
+    async with start_server(serve_command(store)) as client:
+        if ground.chance.random() < _AT_START:
+            await asyncio.sleep(ground.chance.uniform(0, _LATEST))
+            client.kill()
+            return
+        await client.initialize(OUR_CLIENT)
+        first = asyncio.Event()
+        working = asyncio.ensure_future(_append(client, session_id, name, said, first))
+        await asyncio.wait_for(first.wait(), PATIENCE)
+        await asyncio.sleep(ground.chance.uniform(0, _LATEST))
+        client.kill()
+        await client.wait_closed()
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+
+
+async def _append(client: LspClient, session_id: str, name: str, said: dict[str, str], first: asyncio.Event) -> None:
+    for number in range(10_000):
+        message_id, text = f"{name}-{number}", f"note {number} of {name} " + "walnut " * (number % 7 * 100)
+        message = {"role": "user", "content": text, "id": message_id}
+        await client.request("ullage/session/append", {"sessionId": session_id, "messages": [message]})
+        said[message_id] = text
+        first.set()
+        others = {5: "context/compact", 6: "context/undo", 7: "context/messages"}
+        if method := others.get(number % 9):
+            # There may be nothing to compact, or the other server is compacting.
+            with suppress(RpcFailure):
+                await client.request(f"ullage/{method}", {"sessionId": session_id})
+
+
+async def _compare(store: Path, session_id: str, said: dict[str, str]) -> list[str]:
+    """Returns what is wrong with the stored messages."""
+    async with language_server(store) as client:
+        params = {"sessionId": session_id, "scope": "transcript"}
+        entries = (await client.request("ullage/context/messages", params))["entries"]
+    stored = [entry["message"] for entry in entries if not entry.get("inserted")]
+    times, texts = Counter(one["id"] for one in stored), {one["id"]: one["content"][0]["text"] for one in stored}
+    lost = [one for one in said if not times[one]]
+    changed = [one for one, text in said.items() if texts.get(one, text) != text]
+    doubled = [one for one, count in times.items() if count > 1]
+    found = (("lost", lost), ("changed", changed), ("there twice", doubled))
+    return [f"{len(ids)} messages are {what}, such as {ids[0]}" for what, ids in found if ids]
+
+
+def soak(ground: Ground) -> Outcome:
+    """Guards against memory and open files that grow for as long as a server works: sessions are made, filled,
+    compacted, searched, closed and deleted. Needs Linux's `/proc`."""
+    if not Path("/proc/self/fd").exists():
+        return Outcome(tried=0, survived="skipped: there is no /proc")
+    return asyncio.run(_soak(ground.folder / "sessions.db", _LONG_SOAK if ground.is_long else _SOAK))
+
+
+async def _soak(store: Path, seconds: float) -> Outcome:
+    looks: list[_Looked] = []
+    sessions, began = 0, time.monotonic()
+    async with language_server(store) as client:
+        while (gone := time.monotonic() - began) < seconds:
+            await _live(client, sessions)
+            sessions += 1
+            if gone >= len(looks) * seconds / _LOOKS:
+                looks.append(_look(client.process.pid))
+    # What a server takes at first depends on what it has loaded by then.
+    early, last = looks[len(looks) // 4], looks[-1]
+    faults: list[str] = []
+    if last.memory > _MORE_MEMORY * early.memory:
+        faults.append(f"the memory has grown from {early.memory // _KB} to {last.memory // _KB} MB")
+    if last.files > early.files + _MORE_FILES:
+        faults.append(f"the open files have grown from {early.files} to {last.files}")
+    grown = f"{100 * last.memory // early.memory - 100:+} % memory, {last.files - early.files:+} files"
+    return Outcome(tried=sessions, survived=f"sessions in {seconds:.0f} s: {grown}", faults=tuple(faults))
+
+
+async def _live(client: LspClient, number: int) -> None:
+    """Has a server go through the life of a session."""
+    session_id = (await client.request("ullage/session/new", {"model": _MODEL}))["sessionId"]
+    for index in range(20):
+        text = f"session {number} says {index} " + "walnut " * 200
+        await _send(client, "session/append", session_id, messages=[{"role": "user", "content": text}])
+    for method in ("context/compact", "context/undo", "context/messages", "session/close", "session/load"):
+        with suppress(RpcFailure):
+            await _send(client, method, session_id)
+    await client.request("ullage/context/search", {"query": f"session {number}"})
+    await _send(client, "session/delete" if number % 2 else "session/close", session_id)
+    # The client keeps every update.
+    client.notifications.clear()
+
+
+async def _send(client: LspClient, method: str, session_id: str, **params: Any) -> Any:
+    return await client.request(f"ullage/{method}", {"sessionId": session_id, **params})
+
+
+def _look(pid: int) -> _Looked:
+    status = Path(f"/proc/{pid}/status").read_text("utf-8")
+    memory = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))
+    return _Looked(memory=int(memory), files=len([*Path(f"/proc/{pid}/fd").iterdir()]))
