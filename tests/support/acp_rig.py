@@ -117,9 +117,9 @@ class AcpRig:
         meta = {} if settings is None else {"_meta": {"ullage": {"settings": settings}}}
         return await self.ask("initialize", protocolVersion=1, clientCapabilities=capabilities or {}, **meta)
 
-    async def initialize_version_2(self) -> Json:
+    async def initialize_version_2(self, capabilities: Json | None = None) -> Json:
         info = {"name": "client", "version": "1"}
-        return await self.ask("initialize", protocolVersion=2, info=info, capabilities={})
+        return await self.ask("initialize", protocolVersion=2, info=info, capabilities=capabilities or {})
 
     async def new_session(self, cwd: str = "/project") -> str:
         """Starts a session, waits for all updates that a new session causes, and returns its id."""

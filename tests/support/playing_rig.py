@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from support.acp_rig import AcpRig
 from ullage.app.acp_agent import make_agent
-from ullage.model.settings import ContextSettings, ProviderSettings, Settings
+from ullage.model.settings import ContextSettings, ModelSettings, ProviderSettings, Settings
 
 MODEL = "gpt-4o"
 ALLOW: dict[str, Any] = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
@@ -17,12 +17,20 @@ Rig = TypeVar("Rig", bound=AcpRig)
 
 
 class PlayingRig(AcpRig):
-    """A rig whose model plays a script, with its store in a folder."""
+    """A rig whose model plays a script, with its store in a folder. `window` is the model's, if not that of the
+    catalog."""
 
-    def __init__(self, folder: Path, script: str, context: ContextSettings | None = None) -> None:
+    def __init__(
+        self, folder: Path, script: str, context: ContextSettings | None = None, window: int | None = None
+    ) -> None:
         (folder / "script.txt").write_text(script)
         provider = ProviderSettings(kind="scripted", file=str(folder / "script.txt"), models=(MODEL,))
-        settings = Settings(model=MODEL, providers={"script": provider}, context=context or ContextSettings())
+        settings = Settings(
+            model=MODEL,
+            models={MODEL: ModelSettings(window=window)},
+            providers={"script": provider},
+            context=context or ContextSettings(),
+        )
         closing = AsyncExitStack()
         super().__init__(make_agent(closing, folder / "sessions.db", settings), closing)
 

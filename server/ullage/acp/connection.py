@@ -70,10 +70,13 @@ class AcpConnection(RequestEngine):
         """Lets running turns and requests end for up to `seconds` each, then cancels them and all other work."""
         turns = set(self._turns)
         if turns:
-            _, late = await asyncio.wait(turns, timeout=seconds)
-            for turn in late:
+            _, turns = await asyncio.wait(turns, timeout=seconds)
+            for turn in turns:
                 turn.cancel()
         await super().drain(seconds)
+        if turns:
+            # What the model has said is stored while a turn ends.
+            await asyncio.wait(turns, timeout=seconds)
 
     def unfinished(self) -> int:
         """Returns how much work has not ended, as `RequestEngine` does, turns included."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from ullage.acp.announce import Announcer
 from ullage.api import session_methods as api
@@ -12,9 +12,8 @@ from ullage.api.prompt_commands import Invocation, find_command, run_command
 from ullage.model.answer import TurnEnd
 from ullage.model.errors import UllageError
 from ullage.model.usage import Usage
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-
-_END_TURN, _CANCELLED = {"stopReason": "end_turn"}, {"stopReason": "cancelled"}
 
 
 class PromptUsage(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -37,6 +36,20 @@ class PromptResponse(Struct, frozen=True, kw_only=True, rename="camel"):
     usage: PromptUsage | UnsetType = UNSET
 
 
+class _Running(Struct, kw_only=True, eq=False):
+    """The prompts of one session that have not ended. `counted` are the tokens of the session's requests that earlier
+    answers contain."""
+
+    counted: Usage
+    tasks: set[asyncio.Task[TurnEnd]] = field(default_factory=set["asyncio.Task[TurnEnd]"])
+
+    def take(self, totals: Usage) -> Usage:
+        """Returns the tokens since the last call. Turns run one after the other, so they are those of the turn that
+        ends now."""
+        took, self.counted = totals - self.counted, totals
+        return took
+
+
 class PromptHandlers:
     """The handlers of `session/prompt` and `session/cancel` for one connection. Slash commands of Ullage are run here,
     all other prompts are sent to the model."""
@@ -44,39 +57,48 @@ class PromptHandlers:
     def __init__(self, workspace: Callable[[], Workspace], announcer: Announcer) -> None:
         self._workspace = workspace
         self._announcer = announcer
-        self._running: dict[str, set[asyncio.Task[Any]]] = {}
+        self._running: dict[str, _Running] = {}
 
-    async def prompt(self, params: api.PromptParams) -> Any:
+    async def prompt(self, params: api.PromptParams) -> PromptResponse:
         """Serves `session/prompt`: runs the prompt and returns the stop reason of its turn once the turn has ended. The
         answer of a slash command is sent as an update. Raises `SessionNotFound`, and the errors of the model."""
         workspace, session_id = self._workspace(), params.session_id
-        workspace.open(session_id)
+        conversation = workspace.open(session_id)
         invocation = find_command(params.prompt)
-        if invocation is None:
-            return await self._run(session_id, _prompt(workspace, params))
-        return await self._run(session_id, self._command(session_id, invocation))
+        if invocation is not None:
+            return PromptResponse(stop_reason=await self._run(conversation, self._command(session_id, invocation)))
+        running = self._running_in(conversation)
+        try:
+            end = await self._run(conversation, _ask(workspace, params))
+        finally:
+            took = running.take(_totals(conversation))
+        return PromptResponse(stop_reason=end, usage=_usage(took) if took.total > 0 else UNSET)
 
     async def cancel(self, params: api.SessionParams) -> None:
-        """Serves `session/cancel`: cancels the running prompts and compaction of the session. The prompts are answered
-        with the stop reason `cancelled`."""
-        workspace, session_id = self._workspace(), params.session_id
-        workspace.cancel(session_id)
-        # A running turn ends in order by itself. A turn that has not begun and a command have only their task to
-        # cancel.
-        if not workspace.is_prompted(session_id):
-            for task in self._running.get(session_id, ()):
+        """Serves `session/cancel`: cancels the session's running work, and the prompts that wait for it. All its
+        prompts are answered with the stop reason `cancelled`."""
+        session_id = params.session_id
+        self._workspace().cancel(session_id)
+        running = self._running.get(session_id)
+        for task in running.tasks if running else ():
+            # Once: a second cancellation would interrupt the end of a turn.
+            if not task.cancelling():
                 task.cancel()
 
-    async def _command(self, session_id: str, invocation: Invocation) -> Any:
+    async def _command(self, session_id: str, invocation: Invocation) -> TurnEnd:
         self._announcer.send_text(session_id, await _answer(self._workspace(), session_id, invocation))
-        return _END_TURN
+        return TurnEnd.END_TURN
 
-    async def _run(self, session_id: str, work: Coroutine[Any, Any, Any]) -> Any:
-        """Waits for the work and returns its result, or the stop reason `cancelled` if `session/cancel` stopped it. If
-        the request itself is cancelled, the work is cancelled, too."""
+    def _running_in(self, conversation: Conversation) -> _Running:
+        found = self._running.get(conversation.id)
+        return found or self._running.setdefault(conversation.id, _Running(counted=_totals(conversation)))
+
+    async def _run(self, conversation: Conversation, work: Coroutine[Any, Any, TurnEnd]) -> TurnEnd:
+        """Waits for the work and returns its result, or `CANCELLED` if `session/cancel` stopped it. If the request
+        itself is cancelled, the work is cancelled, too."""
         task = asyncio.get_running_loop().create_task(work)
-        running = self._running.setdefault(session_id, set())
-        running.add(task)
+        running = self._running_in(conversation)
+        running.tasks.add(task)
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError:
@@ -84,22 +106,18 @@ class PromptHandlers:
             await asyncio.wait([task])
             raise
         finally:
-            running.discard(task)
-            if not running:
-                self._running.pop(session_id, None)
-        return _CANCELLED if task.cancelled() else task.result()
+            running.tasks.discard(task)
+            if not running.tasks:
+                self._running.pop(conversation.id, None)
+        return TurnEnd.CANCELLED if task.cancelled() else task.result()
 
 
-async def _prompt(workspace: Workspace, params: api.PromptParams) -> PromptResponse:
-    """Sends the prompt to the model and returns the answer, with the tokens that its turn took."""
-    before = _totals(workspace, params.session_id)
-    end = (await api.prompt(workspace, params)).stop_reason
-    took = _totals(workspace, params.session_id) - before
-    return PromptResponse(stop_reason=end, usage=_usage(took) if took.total > 0 else UNSET)
+async def _ask(workspace: Workspace, params: api.PromptParams) -> TurnEnd:
+    return (await api.prompt(workspace, params)).stop_reason
 
 
-def _totals(workspace: Workspace, session_id: str) -> Usage:
-    return workspace.open(session_id).projection.tracker.totals
+def _totals(conversation: Conversation) -> Usage:
+    return conversation.projection.tracker.totals
 
 
 def _usage(took: Usage) -> PromptUsage:

@@ -77,6 +77,15 @@ async def test_an_answer_comes_in_pieces_and_then_the_usage_and_the_stop_reason(
     assert rig.faults == []
 
 
+async def test_of_two_prompts_at_once_each_answer_has_the_usage_of_its_own_turn(scripted: Scripted) -> None:
+    rig = scripted("say: One.\nusage: 800 12\n---\nsay: Two.\nusage: 900 10")
+    session_id = await rig.open()
+    asked = [
+        rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": text}]) for text in "ab"
+    ]
+    assert [(await rig.answer(number))["usage"]["totalTokens"] for number in asked] == [812, 910]
+
+
 async def test_a_tool_call_is_shown_permitted_by_the_user_and_made(scripted: Scripted) -> None:
     rig = scripted(READING_OUTSIDE)
     asked: list[Any] = []

@@ -72,12 +72,14 @@ class PromptLife:
         try:
             await asyncio.wait([turn, prompt.inserted], return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            turn.cancel()
-            raise
+            # A prompt that is in the transcript gets its answer, and its turn continues.
+            if not _is_in(prompt):
+                turn.cancel()
+                raise
         finally:
             if not prompt.inserted.done():
                 prompt.inserted.cancel()
-                self._waiting[params.session_id].remove(prompt)
+                self._withdraw(params.session_id, prompt)
                 prompt.answered.set()
         if prompt.inserted.cancelled():
             # The turn raises why.
@@ -134,8 +136,15 @@ class PromptLife:
         else:
             self._echo(session_id, update.message_id, [as_plain(update.content)])
 
+    def _withdraw(self, session_id: str, prompt: _Prompt) -> None:
+        """Removes a prompt from those that are not in the transcript."""
+        waiting = self._waiting[session_id]
+        waiting.remove(prompt)
+        if not waiting:
+            del self._waiting[session_id]
+
     def _accept(self, session_id: str, prompt: _Prompt, message_id: str) -> None:
-        self._waiting[session_id].remove(prompt)
+        self._withdraw(session_id, prompt)
         prompt.inserted.set_result(message_id)
         self._echo(session_id, message_id, prompt.content)
 

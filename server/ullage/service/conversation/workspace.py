@@ -7,7 +7,6 @@ from ullage.model.settings import Settings
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.usage import publish_change
-from ullage.service.conversation.work import Job
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import StoredSession
 
@@ -76,10 +75,6 @@ class Workspace(Environment):
     def is_open(self, session_id: str) -> bool:
         """Returns whether the session is open in this process."""
         return session_id in self._open
-
-    def is_prompted(self, session_id: str) -> bool:
-        """Returns whether a prompt turn runs in the session, in this process."""
-        return session_id in self._open and self._open[session_id].work.is_running(Job.TURN)
 
     def cancel(self, session_id: str) -> None:
         """Cancels the running work of a session: a prompt turn, a run of automatic management, a compaction by hand, an
