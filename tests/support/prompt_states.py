@@ -23,7 +23,7 @@ _SAID = 12
 # Tokens: 360. Twelve of them leave a small window room for two, and are too few to prepare a compaction.
 _LONG = "Look at src/login.py again, please. " * 40
 _SMALL = 8_000
-# The prompt behind which another is queued.
+# The prompt that another one waits for.
 _OTHER = "Good morning"
 
 

@@ -47,13 +47,18 @@ class Puppet:
 
     async def gets(self, method: str) -> Json:
         """Returns the next message to the agent, which must have this method. `initialize` is answered here."""
+        message = await self.gets_next()
+        assert message.get("method") == method, message
+        return message
+
+    async def gets_next(self) -> Json:
+        """Returns the next message to the agent, whatever it is. `initialize` is answered here."""
         async with asyncio.timeout(PATIENCE):
             message = await self._came.get()
             while message.get("method") == "initialize":
                 self.greeted = message["params"]
                 self.answers(message, protocolVersion=self.version, **self._introduction())
                 message = await self._came.get()
-        assert message.get("method") == method, message
         return message
 
     async def gets_both(self, first: str, second: str) -> tuple[Json, Json]:
@@ -88,8 +93,8 @@ class Puppet:
     def answers(self, request: Json, **result: Any) -> None:
         self._sends({"id": request["id"], "result": result})
 
-    def refuses(self, request: Json) -> None:
-        self._sends({"id": request["id"], "error": {"code": -32002, "message": "no"}})
+    def refuses(self, request: Json, code: int = -32002) -> None:
+        self._sends({"id": request["id"], "error": {"code": code, "message": "no"}})
 
     def updates(self, session_id: str, **update: Any) -> None:
         self._sends({"method": "session/update", "params": {"sessionId": session_id, "update": update}})

@@ -154,7 +154,7 @@ class AnswersToVersion2:
     def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None:
         """Sends the error, and the idle state."""
         _refuse(session.connection, prompt.id, error_object(error))
-        self.fail(session, error)
+        _settle(session, _failed(error))
 
     def forward(self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds) -> Pending:
         """Returns the `Pending` that forwards the answer. `take` ends the turn."""
@@ -177,8 +177,12 @@ class AnswersToVersion2:
                 return Taken()
 
     def fail(self, session: ProxiedSession, error: UllageError) -> None:
-        """Sends the idle state with the error, if the session is shown as running."""
-        _settle(session, {"stopReason": "error", "error": as_plain(error_object(error))})
+        """Sends the idle state with the error, if the session is shown as running. If prompts are held, it then runs
+        again for them."""
+        if session.foreground.state != IDLE:
+            _show_state(session, {"state": IDLE, **_failed(error)})
+            if session.holds.has_others:
+                self.begin(session)
 
     async def _answered(
         self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds, piece: Piece, frame: Frame
@@ -246,9 +250,14 @@ async def _end(session: ProxiedSession, ended: list[RequestId | None], said: Jso
             session.answered(prompt_id)
 
 
+def _failed(error: UllageError) -> JsonObject:
+    return {"stopReason": "error", "error": as_plain(error_object(error))}
+
+
 def _settle(session: ProxiedSession, ended: JsonObject) -> None:
-    """Sends the idle state, if the session is shown as running and the agent has no prompt of the client's."""
-    if session.foreground.state != IDLE and not session.foreground:
+    """Sends the idle state, if the session is shown as running, and neither the agent nor the proxy has another prompt
+    of the client's."""
+    if session.foreground.state != IDLE and not session.foreground and not session.holds.has_others:
         _show_state(session, {"state": IDLE, **ended})
 
 

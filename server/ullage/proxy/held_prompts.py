@@ -9,6 +9,9 @@ from msgspec import Struct
 from ullage.jsonrpc.envelope import RequestId
 from ullage.proxy.connection import Connection
 
+# Seconds that the end of the proxy waits for the prompts that it holds.
+_PATIENCE = 10.0
+
 
 class Prompt(Struct, frozen=True, kw_only=True):
     """A prompt of the client: the id of the request, its line, and its content blocks in ACP's form. `changed` is true
@@ -32,6 +35,12 @@ class HeldPrompts:
     def __bool__(self) -> bool:
         return bool(self._tasks) or self.order.locked()
 
+    @property
+    def has_others(self) -> bool:
+        """Whether prompts are held besides the one that the current task handles."""
+        current = asyncio.current_task()
+        return any(task is not current for task in self._tasks)
+
     def add(
         self, prompt_id: RequestId | None, handling: Coroutine[Any, Any, None], cancelled: Callable[[], object]
     ) -> None:
@@ -54,6 +63,11 @@ class HeldPrompts:
         task = asyncio.current_task()
         if task is not None:
             self._tasks.pop(task, None)
+
+    async def ended(self) -> None:
+        """Returns once no prompt is held, or after 10 seconds."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_PATIENCE)
 
     def cancel_all(self) -> bool:
         """Cancels all held prompts. Returns whether there were any."""

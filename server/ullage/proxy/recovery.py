@@ -109,6 +109,8 @@ def agent_ended(sessions: Sessions, connection: Connection) -> FailPending:
         connection.client.insert(line(taken_back))
     waiting = connection.agent_ended()
     lost = [session for session in sessions if session.connection is connection]
+    # A prompt that comes before the exit reason is known has not failed: it starts the agent again.
+    working = [session for session in lost if session.busy]
     for session in lost:
         connection.spawn(record_messages(session, session.agent_ended()))
 
@@ -117,7 +119,7 @@ def agent_ended(sessions: Sessions, connection: Connection) -> FailPending:
         error = AgentError(f"the agent {connection.agent_name} ended ({reason}); {kept}")
         for request_id in waiting:
             connection.client.insert(line(ErrorResponse(id=request_id, error=error_object(error))))
-        for session in lost:
+        for session in working:
             answers_of(connection).fail(session, error)
 
     return fail_pending

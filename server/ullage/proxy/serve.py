@@ -71,9 +71,12 @@ class Proxy:
             await asyncio.wait([self._reading])
         finally:
             self._reading.cancel()
+        for session in self.sessions:
+            session.holds.cancel_all()
         for connection in self.connection.agents:
             await connection.agent.stop()
         for session in self.sessions:
+            await session.holds.ended()
             await record_messages(session, self.sessions.drop(session))
         await self.connection.recorder.close()
         await self.connection.client.close()
