@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, cast
 
+import httpx2
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import CONNECTION_CLOSED, REQUEST_TIMEOUT, Implementation, Tool
 from msgspec import Struct
 
@@ -20,6 +20,8 @@ from ullage.tools.offered.server_results import read_result
 log = logging.getLogger(__name__)
 # A server with more pages of tools than this offers more than a model can use.
 _MOST_PAGES = 20
+# Seconds, as the SDK has them for its own connections: a server may keep a response open without a word.
+_CONNECTING, _SILENCE = 30.0, 300.0
 _US = Implementation(name="ullage", title="Ullage", version=__version__)
 _ENDED = "has ended; it is started again with the next prompt"
 
@@ -123,7 +125,8 @@ async def _client(server: Server, folder: str, stack: AsyncExitStack) -> Client:
             cwd=folder if folder and Path(folder).is_dir() else None,
         )
         return Client(program, mode="legacy", client_info=_US, cache=None)
-    http = await stack.enter_async_context(create_mcp_http_client(headers=dict(server.headers)))
+    client = httpx2.AsyncClient(headers=dict(server.headers), timeout=httpx2.Timeout(_CONNECTING, read=_SILENCE))
+    http = await stack.enter_async_context(client)
     transport = streamable_http_client(server.url, http_client=http)
     return Client(transport, mode="legacy", client_info=_US, cache=None)
 
