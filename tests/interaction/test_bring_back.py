@@ -1,6 +1,6 @@
 """What a compaction brings back from disk, and what it leaves out."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -19,8 +19,14 @@ def at_work(context: ContextSettings | None = None) -> TestClient:
     return build_test_client(settings=settings, project_files=KnownFiles(FOLDER, FILES))
 
 
-async def fill_in(client: TestClient, cwd: str, model: str = SMALL_MODEL, exchanges: int = 7) -> str:
-    new = await client.call("session/new", model=model, system="You are a careful engineer.", cwd=cwd)
+async def fill_in(
+    client: TestClient,
+    cwd: str,
+    model: str = SMALL_MODEL,
+    exchanges: int = 7,
+    system: str = "You are a careful engineer.",
+) -> str:
+    new = await client.call("session/new", model=model, system=system, cwd=cwd)
     for number in range(exchanges):
         await exchange(client, new["sessionId"], number)
     return new["sessionId"]
@@ -61,6 +67,24 @@ async def test_contents_come_back_where_asked_for_and_trusted_as_far_as_they_fit
     assert marker["brought_back"] == [{"path": "AGENTS.md", "text": FILES["AGENTS.md"]}, {"path": "CLAUDE.md"}]
     assert "## AGENTS.md\nRun the tests after every change." in await sent(client, session_id)
     assert compacted["contextSizeAfter"] <= compacted["contextSizeBefore"] // 2
+
+
+@pytest.mark.parametrize("bring_back", ["contents", "references"])
+async def test_what_the_system_prompt_says_already_does_not_come_back(
+    bring_back: Literal["contents", "references"],
+) -> None:
+    client = at_work(ContextSettings(bring_back=bring_back, trusted_folders=(FOLDER,)))
+    session_id = await fill_in(client, FOLDER, system=f"You are a careful engineer.\n\n{FILES['AGENTS.md']}")
+    await client.call("context/compact", sessionId=session_id)
+    assert (await marker_of(client, session_id))["brought_back"] == [{"path": "CLAUDE.md"}]
+    assert (await sent(client, session_id)).count("Run the tests after every change.") == 1
+
+
+async def test_a_file_that_changed_after_the_system_prompt_was_written_comes_back() -> None:
+    client = at_work(TRUSTED)
+    session_id = await fill_in(client, FOLDER, system="Run the tests after every second change.")
+    await client.call("context/compact", sessionId=session_id)
+    assert (await marker_of(client, session_id))["brought_back"][0]["text"] == FILES["AGENTS.md"]
 
 
 @pytest.mark.parametrize("trusted", [(), ("/home/ada/other",)])

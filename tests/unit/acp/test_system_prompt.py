@@ -96,3 +96,16 @@ async def test_a_session_that_has_messages_gets_no_prompt_of_ours(trusting: Make
     await rig.prompt(session_id, "Hello?")
     entries = (await rig.ask("_ullage/context/messages", sessionId=session_id))["entries"]
     assert {entry["message"]["role"] for entry in entries} == {"user", "assistant"}
+
+
+async def test_a_compaction_does_not_bring_back_what_the_system_prompt_says(
+    trusting: MakeTrusting, repository: Path
+) -> None:
+    rig = trusting(repository)
+    session_id, _ = await prompted(rig, repository)
+    (repository / "CLAUDE.md").write_text("Ask before you push.\n")
+    await rig.say(session_id, *(f"Message {number}. {'word ' * 800}" for number in range(12)))
+    await rig.prompt(session_id, "/compact")
+    entries = (await rig.ask("_ullage/context/messages", sessionId=session_id))["entries"]
+    (marker,) = [entry["message"]["content"][0] for entry in entries if entry["inserted"]]
+    assert marker["brought_back"] == [{"path": "CLAUDE.md"}]

@@ -2,7 +2,8 @@
 
 They are part of the marker, so an undo of the compaction removes them, and their tokens come out of the summary's room,
 so the target holds. Their names are always allowed. Their contents are included only if `context.bringBack` is
-`contents` and the folder is among the folders that the user trusts.
+`contents` and the folder is among the folders that the user trusts. What a system prompt says word for word is left
+out, because a compaction keeps system prompts.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
-from ullage.model.blocks import BroughtBack, TextBlock
+from ullage.model.blocks import BroughtBack, TextBlock, text_and_resources
 from ullage.model.marker import render_brought_back
 from ullage.model.message import Message, Role
 from ullage.model.standing_instructions import INSTRUCTION_FILES
@@ -35,9 +36,11 @@ async def look_up(conversation: Conversation) -> tuple[ProjectFile, ...]:
     settings, cwd = conversation.settings, conversation.transcript.cwd
     if settings.bring_back == "off" or not cwd:
         return ()
-    trusted = settings.trusted_folders if settings.bring_back == "contents" else ()
     find = conversation.workspace.ports.project_files.find
-    return await asyncio.to_thread(find, cwd, INSTRUCTION_FILES, trusted, _MOST_CHARS)
+    files = await asyncio.to_thread(find, cwd, INSTRUCTION_FILES, settings.trusted_folders, _MOST_CHARS)
+    said = _system_prompts(conversation)
+    lacking = [file for file in files if not file.text.strip() or file.text.strip() not in said]
+    return tuple(lacking if settings.bring_back == "contents" else (replace(file, text="") for file in lacking))
 
 
 def with_files(planned: Planned, files: Sequence[ProjectFile]) -> Planned:
@@ -58,6 +61,11 @@ def with_files(planned: Planned, files: Sequence[ProjectFile]) -> Planned:
         return planned
     summary = min(plan.summary_tokens, plan.room - _cost(view, chosen))
     return replace(planned, plan=replace(plan, summary_tokens=summary), brought_back=tuple(chosen))
+
+
+def _system_prompts(conversation: Conversation) -> str:
+    messages = (item.message for item in conversation.transcript.items)
+    return "\n".join(text_and_resources(message.content) for message in messages if message.role is Role.SYSTEM)
 
 
 def _cost(view: CountedView, chosen: Sequence[BroughtBack]) -> int:
