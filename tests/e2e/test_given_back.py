@@ -78,6 +78,14 @@ class Wired:
         await CLAUDE.ask(self.folder, self.model.url, prompt, again=again)
         return self.model.last_with(prompt, known)
 
+    async def ask_until_compacted(self) -> tuple[str, str]:
+        """Has it compact a conversation that began with the rule. Returns the last request before that and the first
+        after it."""
+        self.model.until_summary = True
+        await self.ask(f"Rename the table in every part. {RULE}", again=False)
+        self.model.inflated = _COMPACTS_AT
+        return await self.ask("Which port is it?"), await self.ask("And the one beside it?")
+
     @property
     def rows(self) -> list[Any]:
         """The hooks that arrived."""
@@ -131,12 +139,9 @@ async def test_the_model_is_given_one_note_of_its_fill(tmp_path: Path) -> None:
 async def test_after_a_compaction_and_after_a_resume_the_next_request_has_what_was_left_out(tmp_path: Path) -> None:
     model = ModelServer()
     async with model.serving():
-        model.until_summary = True
         wired = Wired(tmp_path, model)
-        await wired.ask(f"Rename the table in every part. {RULE}", again=False)
-        model.inflated = _COMPACTS_AT
-        assert HEAD[:40] not in await wired.ask("Which port is it?")
-        compacted = await wired.ask("And the one beside it?")
+        full, compacted = await wired.ask_until_compacted()
+        assert HEAD[:40] not in full
         assert f"> #1 {RULE}" in compacted.replace("\\n", "\n").splitlines()
         resumed = await wired.ask("And the third?")
         assert f"> #1 {RULE}" in resumed.replace("\\n", "\n").splitlines()
@@ -168,12 +173,8 @@ async def test_after_a_compaction_and_after_a_resume_the_next_request_has_what_w
 async def test_what_its_hook_gave_back_is_on_the_screen_of_neovim(tmp_path: Path) -> None:
     model = ModelServer()
     async with model.serving():
-        model.until_summary = True
         wired = Wired(tmp_path, model)
-        await wired.ask(f"Rename the table in every part. {RULE}", again=False)
-        model.inflated = _COMPACTS_AT
-        await wired.ask("Which port is it?")
-        compacted = await wired.ask("And the one beside it?")
+        _, compacted = await wired.ask_until_compacted()
         assert f"> #1 {RULE}" in compacted.replace("\\n", "\n").splitlines()
     (receipts,) = (tmp_path / "store.db.given").iterdir()
     (receipt,) = Receipts(wired.store)(receipts.stem)
