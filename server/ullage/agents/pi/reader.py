@@ -144,7 +144,7 @@ class PiReader:
             case "user" | "custom" | "hookMessage":
                 builder.add(Role.USER, content, entry_id, timestamp)
             case "system":
-                builder.add(Role.SYSTEM, content, entry_id, timestamp)
+                builder.add(Role.SYSTEM, [*content, *_read_sections(message)], entry_id, timestamp)
             case _:
                 builder.skip(number, f"message of unknown role {role!r}", expected=False)
 
@@ -187,6 +187,13 @@ def _read_content(content: Any) -> list[Block]:
     items = as_list(content) if isinstance(content, list) else [content]
     blocks = [_read_part(item) for item in items if item is not None]
     return [block for block in blocks if not isinstance(block, TextBlock) or block.text]
+
+
+def _read_sections(message: JsonObject) -> Iterator[Block]:
+    """Yields the sections of a system prompt as pi 1.5 sends them: in one text. Older versions have none."""
+    sections = [as_text(section) for section in as_object(message.get("sections")).values()]
+    if said := "\n\n".join(filter(None, sections)):
+        yield TextBlock(text=said)
 
 
 def _read_part(item: Any) -> Block:

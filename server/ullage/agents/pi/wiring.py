@@ -1,6 +1,6 @@
 """How Ullage is added to pi: by an extension, since its settings know no hooks, and it has no MCP servers. Measured
-with 0.73.1: a compaction comes after a turn or before a prompt, and its summary is in the file at once. The extension
-stores the brief with that prompt."""
+with 0.73.1 and 1.5.2: a compaction comes after a turn or before a prompt, and its summary is in the file at once. The
+extension stores the brief with that prompt."""
 
 from ullage.agents.machine import Machine
 from ullage.agents.wiring import SettingsFile, Wiring

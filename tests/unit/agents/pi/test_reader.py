@@ -172,3 +172,13 @@ def test_calls_of_an_answer_that_was_cut_off_are_kept_and_no_part_of_the_context
     )
     assert [message.id for message in messages_of(transcript)] == ["u1", "a1", "a1-calls", "u2", "a2", "u3"]
     assert view_of(transcript) == ["u1", "a1", "u2", "u3"]
+
+
+def test_the_system_prompt_of_a_later_version_is_one_text_of_its_sections() -> None:
+    sections = {"preamble": "You are a coding assistant.", "removed": None, "cwd": "<cwd>\n/home/ann\n</cwd>"}
+    system = {"role": "system", "content": "", "sections": sections, "toolsAdded": [{"name": "read"}]}
+    read = read_lines(HEADER, entry("message", "a", None, message=system), said("b", "a", "Which port is it?"))
+    assert texts_of(messages_of(read)) == [
+        "system: You are a coding assistant.\n\n<cwd>\n/home/ann\n</cwd>",
+        "user: Which port is it?",
+    ]
