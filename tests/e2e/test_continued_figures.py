@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from support.agents.launch import Known
 from support.agents.model_server import ModelServer
@@ -163,6 +164,34 @@ async def test_a_recorded_session_of_the_other_agent_counts_what_was_shown(
         await resume(launch, agent.known.program, *agent.resumes, made["session_id"], PROMPT)
     counted = last_usage(Path(made["path"])) - count_text(PROMPT) - _ANSWER
     assert abs(counted - made["used"]) <= 0.02 * made["used"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("tokens", "fits"), [(160_000, True), (166_000, False)])
+@needs_linux
+async def test_claude_code_compacts_a_session_at_once_only_if_that_was_said(
+    tokens: int, fits: bool, tmp_path: Path
+) -> None:
+    need(CLAUDE)
+    model = ModelServer()
+    async with model.serving():
+        launch = CLAUDE.launch(tmp_path, model.url)
+        original = tmp_path / "original.jsonl"
+        log = ClaudeLog(cwd=str(launch.cwd), version="2.1.316").ask("Rename the table in every part.").answer(15_000)
+        # By its characters alone, Claude Code would take this for more than its threshold.
+        for number in range(10):
+            log.ask(f"Part {number}: {'the table was renamed in this part ' * 2_000}")
+            log.answer(tokens - 14_100 * (9 - number), output=0)
+        original.write_bytes(log.data)
+        # In this model's window, Claude Code 2.1 compacts at 167,000 tokens.
+        environment = dict(launch.environment) | {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "200000"}
+        made = ullage("continue", original, "--from", "22", "--json", env=environment).json
+        assert (made["used"], made["compacts_at"], made["fits"]) == (tokens, 167_000, fits)
+        model.until_summary = True
+        arguments = (*made["command"][1:], "--model", log.model, "-p", PROMPT)
+        await resume(replace(launch, environment=environment), CLAUDE.program, *arguments)
+    lines = [json.loads(line) for line in Path(made["path"]).read_text(encoding="utf-8").splitlines()]
+    assert any(line.get("subtype") == "compact_boundary" for line in lines) is not fits
 
 
 def other_conversation(known: Known, cwd: Path) -> bytes:

@@ -104,6 +104,7 @@ class KnownContinuing:
             before=92_160,
             size=200_000,
             compacts_at=167_000,
+            fits=True,
             notes=(),
         )
 

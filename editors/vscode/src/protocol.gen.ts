@@ -362,8 +362,8 @@ export interface ContinuingPreviewParams {
  * it in the folder `cwd`; `shell` is the same as a line for a shell, for any folder. `messages` are those of its
  * context, and `leftOut` those of the conversation that are not among them. `used` is the size of its context in
  * tokens, with the `hidden` ones that the agent adds to every request; `before` is the size before Ullage compacted it,
- * null if it did not. `size` is the window and `compactsAt` where the agent compacts by itself, null if unknown.
- * `notes` are sentences for the user.
+ * null if it did not. `size` is the window and `compactsAt` where the agent compacts by itself, null if unknown. `fits`
+ * is false if the agent may compact the session before it asks the first prompt. `notes` are sentences for the user.
  */
 export interface ContinuingResult {
   readonly written: boolean;
@@ -381,6 +381,7 @@ export interface ContinuingResult {
   readonly before: number | null;
   readonly size: number | null;
   readonly compactsAt: number | null;
+  readonly fits: boolean;
   readonly notes: readonly string[];
 }
 

@@ -60,8 +60,8 @@ class ContinuingResult(Struct, frozen=True, kw_only=True, rename="camel"):
     folder `cwd`; `shell` is the same as a line for a shell, for any folder. `messages` are those of its context, and
     `leftOut` those of the conversation that are not among them. `used` is the size of its context in tokens, with the
     `hidden` ones that the agent adds to every request; `before` is the size before Ullage compacted it, null if it did
-    not. `size` is the window and `compactsAt` where the agent compacts by itself, null if unknown. `notes` are
-    sentences for the user.
+    not. `size` is the window and `compactsAt` where the agent compacts by itself, null if unknown. `fits` is
+    false if the agent may compact the session before it asks the first prompt. `notes` are sentences for the user.
     """
 
     written: bool
@@ -79,6 +79,7 @@ class ContinuingResult(Struct, frozen=True, kw_only=True, rename="camel"):
     before: int | None
     size: int | None
     compacts_at: int | None
+    fits: bool
     notes: tuple[str, ...]
 
 

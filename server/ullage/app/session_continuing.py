@@ -143,5 +143,6 @@ def _planned(prepared: Prepared) -> PlannedSession:
         before=prepared.before,
         size=prepared.size,
         compacts_at=prepared.compacts_at,
+        fits=prepared.fits,
         notes=prepared.notes,
     )

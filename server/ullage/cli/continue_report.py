@@ -10,7 +10,8 @@ class ContinueReport(Report, frozen=True, kw_only=True):
     the folder `cwd`; `shell` is the same for a shell. `messages` are those of the new session, `left_out` those of the
     conversation that are not among them. `used` is the size of its context with what the agent adds to every request
     (`hidden`), and `before` the size before Ullage compacted it, null if it did not. `size` is the window and
-    `compacts_at` where the agent compacts by itself, null if unknown. `notes` are sentences for the user.
+    `compacts_at` where the agent compacts by itself, null if unknown. `fits` is false if the agent may compact the
+    session before it asks the first prompt. `notes` are sentences for the user.
     """
 
     agent: str
@@ -28,4 +29,5 @@ class ContinueReport(Report, frozen=True, kw_only=True):
     before: int | None
     size: int | None
     compacts_at: int | None
+    fits: bool
     notes: tuple[str, ...]

@@ -207,7 +207,7 @@
 ---@field budget? integer
 ---@field focus? string
 
---- A new session of an agent. `written` is false for a preview, which `previewId` names until it is written or the server ends. `agentSessionId` is the session's id in the agent, `path` its file. `command` are the words that resume it in the folder `cwd`; `shell` is the same as a line for a shell, for any folder. `messages` are those of its context, and `leftOut` those of the conversation that are not among them. `used` is the size of its context in tokens, with the `hidden` ones that the agent adds to every request; `before` is the size before Ullage compacted it, null if it did not. `size` is the window and `compactsAt` where the agent compacts by itself, null if unknown. `notes` are sentences for the user.
+--- A new session of an agent. `written` is false for a preview, which `previewId` names until it is written or the server ends. `agentSessionId` is the session's id in the agent, `path` its file. `command` are the words that resume it in the folder `cwd`; `shell` is the same as a line for a shell, for any folder. `messages` are those of its context, and `leftOut` those of the conversation that are not among them. `used` is the size of its context in tokens, with the `hidden` ones that the agent adds to every request; `before` is the size before Ullage compacted it, null if it did not. `size` is the window and `compactsAt` where the agent compacts by itself, null if unknown. `fits` is false if the agent may compact the session before it asks the first prompt. `notes` are sentences for the user.
 ---@class (exact) ullage.ContinuingResult
 ---@field written boolean
 ---@field previewId string
@@ -224,6 +224,7 @@
 ---@field before? integer|vim.NIL
 ---@field size? integer|vim.NIL
 ---@field compactsAt? integer|vim.NIL
+---@field fits boolean
 ---@field notes string[]
 
 --- The cost of the session's requests so far, by the providers' list prices. `currency` is an ISO 4217 code.

@@ -1,8 +1,9 @@
 """Writes a session that Claude Code resumes with `claude --resume ID`.
 
 Each line names its parent, and each message is one line. A summary is a user line with `isCompactSummary` and comes
-first. No usage is written: Claude Code compacts at once if the last answer's usage is near its threshold, and the usage
-in the original is that of a larger context.
+first. The last answer has the usage that the new context will have, not that of the original, which may be larger. By
+it Claude Code 2.1 decides whether to compact before the first request. Without a usage it estimates a token for each
+four characters, and compacts a session of English text that is well below its threshold.
 """
 
 import re
@@ -102,22 +103,26 @@ def _lines(session: NewSession) -> Iterator[_Line]:
         message = {"role": "user", "content": summary_text(marked)}
         yield _Line(kind="user", message=message, beside=summary, time=session.messages[0].timestamp)
     rest = [as_said(message) for message in session.messages[bool(marked) :] if not is_own(message)]
-    for number, turn in enumerate(pair_turns(rest, FORMAT).turns):
+    turns = pair_turns(rest, FORMAT).turns
+    last = max((at for at, turn in enumerate(turns) if turn.role is Role.ASSISTANT), default=-1)
+    for number, turn in enumerate(turns):
         if turn.role is Role.ASSISTANT:
-            yield _answer(session, turn, number)
+            yield _answer(session, turn, number, session.used if number == last else 0)
         elif turn.role is Role.USER and turn.content:
             yield _prompt(turn)
 
 
-def _answer(session: NewSession, turn: Turn, number: int) -> _Line:
+def _answer(session: NewSession, turn: Turn, number: int, used: int) -> _Line:
     # Answers of one id are one answer.
     about = {"id": f"msg_{uuid_of(session.id, f'answer {number}')}", "type": "message", "role": "assistant"}
     if session.model:
         about["model"] = session.model
     calls = any(isinstance(block, ToolUseBlock) for block in turn.content)
     ended = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
+    usage = {"usage": {"input_tokens": used, "output_tokens": 0}} if used else {}
     content = [write_block(block) for block in turn.content]
-    return _Line(kind="assistant", message={**about, "content": content, **ended}, beside={}, time=turn.timestamp)
+    message = {**about, "content": content, **ended, **usage}
+    return _Line(kind="assistant", message=message, beside={}, time=turn.timestamp)
 
 
 def _prompt(turn: Turn) -> _Line:

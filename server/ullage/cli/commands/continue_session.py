@@ -70,6 +70,7 @@ def _report(prepared: Prepared, source: str, *, written: bool) -> ContinueReport
         before=prepared.before,
         size=prepared.size,
         compacts_at=prepared.compacts_at,
+        fits=prepared.fits,
         notes=prepared.notes,
     )
 

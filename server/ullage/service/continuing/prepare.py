@@ -18,6 +18,9 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import import_without_reports
 from ullage.transcript.view import Item
 
+# Tokens of a short first prompt with what an agent puts around it, for which it may compact first: 2,500 were measured.
+_FIRST_PROMPT = 3_000
+
 
 class Prepared(Struct, frozen=True, kw_only=True):
     """A new session before its file is written, with its figures.
@@ -25,7 +28,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
     `messages` are those of its context, `left_out` those of the conversation that are not among them. `used` is the
     tokens of its context with what the agent adds to every request (`hidden`), and `before` the same before Ullage
     compacted it, None if it did not. `size` is the window and `compacts_at` where the agent compacts by itself, in
-    tokens; None if unknown. `notes` are sentences for the user.
+    tokens; None if unknown. `fits` is False if the agent may compact the session before it asks the first prompt.
+    `notes` are sentences for the user.
     """
 
     continuation: Continuation
@@ -36,6 +40,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     before: int | None
     size: int | None
     compacts_at: int | None
+    fits: bool
     notes: tuple[str, ...] = ()
 
 
@@ -84,7 +89,12 @@ async def prepare_continuation(  # noqa: PLR0913 - the places of a new session
         before=whole.used if compacted else None,
         size=known.size,
         compacts_at=known.compacts_at,
-        notes=(*notes, *_notes(target, planned, conversation.transcript.items, known)),
+        fits=_fits(planned.used, known),
+        notes=(
+            *notes,
+            *_room(target, planned, wanted.budget if not compacted else None, known),
+            *_notes(target, conversation.transcript.items, known),
+        ),
     )
 
 
@@ -102,8 +112,9 @@ def _shown(conversation: Conversation, target: Target, unreported: int) -> Known
 async def _learned(scratch: Workspace, examples: Iterable[ImportedTranscript]) -> Known:
     for example in examples:
         conversation, unreported = await import_without_reports(scratch, example)
-        if unreported:
-            shown = _shown(conversation, target_of(conversation), unreported)
+        shown = _shown(conversation, target_of(conversation), unreported) if unreported else Known()
+        # It is unknown in a session that Ullage wrote without such an example.
+        if shown.hidden:
             projection = conversation.projection
             # Models count differently, by a tenth for example. One whose tokenizer is secret is only estimated.
             is_known = projection.counter.error_share == 0
@@ -117,10 +128,25 @@ def _prompts(conversation: Conversation) -> int:
     return sum(tokens for item, tokens in counted if is_system(item.message))
 
 
-def _notes(target: Target, planned: Continuation, items: Sequence[Item], known: Known) -> Iterator[str]:
-    agent, limit = target.agent.name, known.compacts_at or known.size
-    if limit is not None and planned.used >= limit:
-        yield f"{agent} compacts at {limit:,} tokens, so it may compact this session at once."
+def _fits(used: int, known: Known) -> bool:
+    limit = known.compacts_at or known.size
+    return limit is None or used + _FIRST_PROMPT < limit
+
+
+def _room(target: Target, planned: Continuation, budget: int | None, known: Known) -> Iterator[str]:
+    """Yields that the agent may compact the session. `budget` is that of a compacted one, None if it is compacted."""
+    if _fits(planned.used, known):
+        return
+    limit = known.compacts_at or known.size
+    has_room = budget is not None and _fits(known.hidden + budget, known)
+    yield (
+        f"{target.agent.name} compacts at {limit:,} tokens, so it may compact this session at once"
+        f"{'; compacted by Ullage it has room' * has_room}."
+    )
+
+
+def _notes(target: Target, items: Sequence[Item], known: Known) -> Iterator[str]:
+    agent = target.agent.name
     reasons = any(isinstance(block, ThinkingBlock) for item in items for block in item.message.content)
     # An agent that keeps its reasoning encrypted seldom says in its file whether there was any.
     if not target.keeps_reasoning and (reasons or target.is_own):

@@ -32,7 +32,8 @@ class PlannedSession(Struct, frozen=True, kw_only=True):
     any folder. `messages` are those of its context, and `left_out` those of the conversation that are not among them.
     `used` is the size of its context in tokens, with the `hidden` ones that the agent adds to every request; `before`
     is the size before Ullage compacted it, None if it did not. `size` is the window and `compacts_at` where the agent
-    compacts by itself, None if unknown. `notes` are sentences for the user.
+    compacts by itself, None if unknown. `fits` is False if the agent may compact the session before it asks the first
+    prompt. `notes` are sentences for the user.
     """
 
     id: str
@@ -49,6 +50,7 @@ class PlannedSession(Struct, frozen=True, kw_only=True):
     before: int | None
     size: int | None
     compacts_at: int | None
+    fits: bool
     notes: tuple[str, ...]
 
 
