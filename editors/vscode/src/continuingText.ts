@@ -2,9 +2,13 @@
 import { full, messages, percent } from './figures';
 import type { ContinuingPreviewParams, ContinuingChoicesResult, ContinuingResult } from './protocol.gen';
 
-/** One way to continue a conversation. `params` are missing where the user has to choose a message first. */
+/**
+ * One way to continue a conversation. The label begins with what differs, because a narrow picker cuts its end. `params`
+ * are missing where the user has to choose a message first.
+ */
 export interface Way {
   readonly label: string;
+  readonly description: string;
   readonly params: Omit<ContinuingPreviewParams, 'sessionId'> | undefined;
 }
 
@@ -14,14 +18,16 @@ export function waysOf({ agents, beforeCompaction }: ContinuingChoicesResult): r
   const others = agents.filter((agent) => !agent.own);
   const inOwn: readonly Way[] = own
     ? [
-        { label: `$(fold) ${own.agent}: compacted by Ullage`, params: {} },
-        ...(beforeCompaction ? [{ label: `$(discard) ${own.agent}: as it was before its compaction`, params: { beforeCompaction: true } }] : []),
-        { label: `$(history) ${own.agent}: as it was after a message…`, params: undefined },
+        { label: `$(fold) Compacted · ${own.agent}`, description: 'by Ullage', params: {} },
+        ...(beforeCompaction
+          ? [{ label: `$(discard) Before compaction · ${own.agent}`, description: 'as it was before its own', params: { beforeCompaction: true } }]
+          : []),
+        { label: `$(history) After a message… · ${own.agent}`, description: 'as it was then', params: undefined },
       ]
     : [];
   const inOthers = others.flatMap(({ agent, word }): readonly Way[] => [
-    { label: `$(arrow-swap) ${agent}: the whole context`, params: { agent: word, compacted: false } },
-    { label: `$(arrow-swap) ${agent}: compacted by Ullage`, params: { agent: word, compacted: true } },
+    { label: `$(arrow-swap) Whole · ${agent}`, description: 'all of the context', params: { agent: word, compacted: false } },
+    { label: `$(arrow-swap) Compacted · ${agent}`, description: 'by Ullage', params: { agent: word, compacted: true } },
   ]);
   return [...inOwn, ...inOthers];
 }

@@ -24,8 +24,8 @@ export const showAll: Command = async (ullage) => {
   const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
   const here = rows.filter(({ cwd }) => folders.some((folder) => isIn(cwd, folder)));
   const items = [
-    ...group('This folder', here, subject, true, now),
-    ...group('Other folders', rows.filter((row) => !here.includes(row)), subject, false, now),
+    ...group('Here', here, subject, true, now),
+    ...group('Elsewhere', rows.filter((row) => !here.includes(row)), subject, false, now),
     ...OTHERS,
   ];
   const chosen = await vscode.window.showQuickPick(items, {
@@ -122,7 +122,7 @@ function group(label: string, rows: readonly FollowedConversation[], subject: Fo
 /** The figures come first: a picker cuts what does not fit. The eye marks the conversation that the Context view shows. */
 function asItem(row: FollowedConversation, isSubject: boolean, isHere: boolean, now: number): AgentItem {
   return {
-    label: `${row.live ? '$(circle-filled)' : '$(circle-outline)'} ${asLabel(row.agent)} ${shareOf(row)}${isSubject ? ' $(eye)' : ''}`,
+    label: `${row.live ? '$(circle-filled)' : '$(circle-outline)'} ${shareOf(row)} ${asLabel(row.agent)}${isSubject ? ' $(eye)' : ''}`,
     description: asLabel(isHere ? titleOf(row) : `${titleOf(row)} · ${row.cwd}`),
     detail: asLabel([figuresOf(row, now), ...row.warnings].join(' · ')),
     sessionId: row.sessionId,

@@ -19,7 +19,7 @@ export const continueSession: Command = async (ullage) => {
   }
   const chosen = await pickWay(ullage, sessionId, waysOf(choices));
   if (!chosen) return;
-  if (chosen.preview) await resume(ullage, chosen.preview);
+  if (chosen.preview) await resume(ullage, chosen.preview, { sessionId, ...chosen.way.params });
   else await continueAfter(ullage, sessionId);
 };
 
@@ -32,9 +32,8 @@ export function continueIn(agent: string): Command {
   return async (ullage) => {
     const sessionId = subject(ullage);
     const whole = await plan(ullage, { sessionId, agent, compacted: false });
-    const limit = whole.compactsAt ?? whole.size;
-    const fits = limit === null || whole.used < limit;
-    await resume(ullage, fits ? whole : await plan(ullage, { sessionId, agent, compacted: true }));
+    const compacted = { sessionId, agent, compacted: true };
+    await resume(ullage, whole.fits ? whole : await plan(ullage, compacted), compacted);
   };
 }
 
@@ -48,7 +47,7 @@ async function continueAfter(ullage: Ullage, sessionId: string): Promise<void> {
 }
 
 async function previewAndResume(ullage: Ullage, params: ContinuingPreviewParams): Promise<void> {
-  await resume(ullage, await plan(ullage, params));
+  await resume(ullage, await plan(ullage, params), params);
 }
 
 function plan(ullage: Ullage, params: ContinuingPreviewParams): Thenable<ContinuingResult> {
@@ -67,7 +66,8 @@ async function pickWay(ullage: Ullage, sessionId: string, ways: readonly Way[]):
   pick.title = 'Continue in a New Session';
   pick.placeholder = 'Nothing is written yet, and this conversation stays as it is';
   pick.ignoreFocusOut = true;
-  pick.items = ways.map((way) => ({ way, label: way.label, detail: way.params ? 'Counting…' : 'Choose the message next' }));
+  pick.matchOnDescription = true;
+  pick.items = ways.map((way) => ({ way, label: way.label, description: way.description, detail: way.params ? 'Counting…' : 'Choose the message next' }));
   try {
     return await new Promise((resolve) => {
       pick.onDidAccept(() => {
@@ -104,14 +104,25 @@ async function fillIn(ullage: Ullage, sessionId: string, pick: vscode.QuickPick<
 }
 
 interface Step extends vscode.QuickPickItem {
-  readonly act: (written: ContinuingResult) => Promise<void>;
+  readonly act: () => Promise<void>;
 }
 
-/** Shows the figure of a new session. If the user agrees, writes it and resumes it in a terminal. */
-async function resume(ullage: Ullage, preview: ContinuingResult): Promise<void> {
+/**
+ * Shows the figure of a new session, which has these params. If the user agrees, writes it and resumes it in a terminal.
+ * One that its agent may compact at once can be compacted by Ullage instead.
+ */
+async function resume(ullage: Ullage, preview: ContinuingResult, params: ContinuingPreviewParams): Promise<void> {
+  const compacted = { ...params, compacted: true };
+  const write = (): Thenable<ContinuingResult> => ullage.sessions.request(ContinuingWrite, { previewId: preview.previewId });
+  const instead: Step = {
+    label: '$(fold) Compact it first, by Ullage',
+    detail: 'Shows the figure of that before anything is written',
+    act: async () => { await resume(ullage, await plan(ullage, compacted), compacted); },
+  };
   const steps: readonly Step[] = [
-    { label: '$(terminal) Write it, and resume it in a terminal', detail: asLabel(`${preview.command.join(' ')} in ${preview.cwd}`), act: resumeInTerminal },
-    { label: '$(copy) Write it, and copy the command', detail: asLabel(preview.path), act: copyCommand },
+    ...(preview.fits || preview.before !== null || params.compacted ? [] : [instead]),
+    { label: '$(terminal) Write it, and resume it in a terminal', detail: asLabel(`${preview.command.join(' ')} in ${preview.cwd}`), act: async () => { resumeInTerminal(await write()); } },
+    { label: '$(copy) Write it, and copy the command', detail: asLabel(preview.path), act: async () => { await copyCommand(await write()); } },
   ];
   const chosen = await vscode.window.showQuickPick(steps, {
     title: `${preview.agent}: ${figureOf(preview)}`,
@@ -120,19 +131,18 @@ async function resume(ullage: Ullage, preview: ContinuingResult): Promise<void> 
   });
   if (!chosen) return;
   try {
-    await chosen.act(await ullage.sessions.request(ContinuingWrite, { previewId: preview.previewId }));
+    await chosen.act();
   } catch (error) {
     if (errorKind(error) !== 'PreviewExpired') throw error;
     throw new Error(`${errorText(error)} Choose the command again.`, { cause: error });
   }
 }
 
-function resumeInTerminal({ agent, cwd, command }: ContinuingResult): Promise<void> {
+function resumeInTerminal({ agent, cwd, command }: ContinuingResult): void {
   const terminal = vscode.window.createTerminal({ name: agent, cwd });
   terminal.show(false);
   // The user's shell knows where the agent's program is; VS Code may not.
   terminal.sendText(commandLine(command, process.platform === 'win32'));
-  return Promise.resolve();
 }
 
 async function copyCommand({ shell }: ContinuingResult): Promise<void> {

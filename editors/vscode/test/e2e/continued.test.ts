@@ -74,9 +74,12 @@ test('each way to continue is shown with its figure, and nothing is written yet'
   original = readFileSync(claude.file);
   await vscode.reads(/CC 20%/, START_PATIENCE);
   await vscode.run('Continue in a New Session of an Agent…');
-  await vscode.picks.filter({ hasText: 'Claude Code: as it was before its compaction' }).filter({ hasText: /[\d,]+ of 200,000 tokens \(\d+%\)/ }).waitFor();
-  await vscode.picks.filter({ hasText: 'Codex: the whole context' }).filter({ hasText: /[\d,]+ tokens · \d+ messages/ }).waitFor();
+  await vscode.picks.filter({ hasText: 'Before compaction · Claude Code' }).filter({ hasText: /[\d,]+ of 200,000 tokens \(\d+%\)/ }).waitFor();
+  await vscode.picks.filter({ hasText: 'Whole · Codex' }).filter({ hasText: /[\d,]+ tokens · \d+ messages/ }).waitFor();
   await vscode.shot('picker');
+  await vscode.page.setViewportSize({ width: 300, height: 800 });
+  await vscode.shot('picker 300');
+  await vscode.page.setViewportSize({ width: 1280, height: 800 });
   await vscode.page.keyboard.press('Escape');
   assert.deepEqual(made(), []);
 });

@@ -66,12 +66,29 @@ test('a second agent joins it, the fullest first', async () => {
   await vscode.shot('two agents');
 });
 
+/** Returns whether a row shows a word that it has. Runs in the window, and the row hides what does not fit. */
+function shows(row: Element, word: string): boolean {
+  const texts = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+  let text = texts.nextNode();
+  while (text && !text.textContent?.includes(word)) text = texts.nextNode();
+  if (!text) return false;
+  const range = document.createRange();
+  const at = text.textContent?.indexOf(word) ?? 0;
+  range.setStart(text, at);
+  range.setEnd(text, at + word.length);
+  const { right } = range.getBoundingClientRect();
+  for (let around = text.parentElement; around && around !== row.parentElement; around = around.parentElement) {
+    if (around.getBoundingClientRect().right < right) return false;
+  }
+  return true;
+}
+
 for (const width of [300, 200]) {
   test(`in a window of ${width} pixels the status bar begins with the fullest, and the list fits`, async () => {
     await vscode.page.setViewportSize({ width, height: 600 });
     await vscode.reads(/^CC 46%/);
     await vscode.status.click();
-    const row = vscode.picks.filter({ hasText: /Claude Code 46%/ });
+    const row = vscode.picks.filter({ hasText: /46% Claude Code/ });
     for (const place of [vscode.status, row]) {
       await until('it to be inside the window', async () => {
         const box = await place.boundingBox();
@@ -79,6 +96,7 @@ for (const width of [300, 200]) {
         return box !== null && box.x >= 0 && Math.floor(box.x + box.width) <= width;
       });
     }
+    assert.ok(await row.evaluate(shows, '46%'), 'the list shows how full it is');
     await vscode.shot(`list ${width}`);
     await vscode.page.keyboard.press('Escape');
     await vscode.page.setViewportSize({ width: 1280, height: 800 });
@@ -87,9 +105,9 @@ for (const width of [300, 200]) {
 
 test('a click lists both with their figures, and the chosen one is shown in the Context view', async () => {
   await vscode.status.click();
-  await vscode.picks.filter({ hasText: /Claude Code 46%/ }).filter({ hasText: /92K of 200K · compacts at 167K \(84%\)/ }).waitFor();
+  await vscode.picks.filter({ hasText: /46% Claude Code/ }).filter({ hasText: /92K of 200K · compacts at 167K \(84%\)/ }).waitFor();
   await vscode.shot('list');
-  await vscode.pick(/Claude Code 46%/);
+  await vscode.pick(/46% Claude Code/);
   await vscode.context.getByText('Which port does the service use?').first().waitFor();
   await vscode.context.getByText(/Claude Code has this conversation\. Ullage only reads it/).waitFor();
 });

@@ -42,13 +42,19 @@ test('the figure says how full the new session is, of what, and what it leaves o
 test('the ways in the own agent come first, and an undo only where the agent has compacted', () => {
   const labels = (found: ContinuingChoicesResult): string[] => waysOf(found).map(({ label }) => label.replace(/\$\([\w-]+\) /, ''));
   expect(labels(choices)).toEqual([
-    'Claude Code: compacted by Ullage',
-    'Claude Code: as it was before its compaction',
-    'Claude Code: as it was after a message…',
-    'Codex: the whole context',
-    'Codex: compacted by Ullage',
+    'Compacted · Claude Code',
+    'Before compaction · Claude Code',
+    'After a message… · Claude Code',
+    'Whole · Codex',
+    'Compacted · Codex',
   ]);
-  expect(labels({ ...choices, beforeCompaction: false })).not.toContain('Claude Code: as it was before its compaction');
+  expect(labels({ ...choices, beforeCompaction: false })).not.toContain('Before compaction · Claude Code');
+});
+
+test('the ways differ in what the narrowest picker shows of them', () => {
+  // A window of 300 pixels shows about so many characters.
+  const shown = waysOf(choices).map(({ label }) => label.replace(/\$\([\w-]+\) /, '').slice(0, 17));
+  expect(new Set(shown).size).toBe(shown.length);
 });
 
 test('a word that a shell would divide is quoted', () => {
@@ -64,6 +70,20 @@ test('the figure is shown before anything is written, and a user who goes back w
   expect(window.showQuickPick.mock.calls[0]?.[1]).toMatchObject({ title: `Claude Code: ${figureOf(preview)}` });
   expect(requests).toEqual([[ContinuingPreview.name, { sessionId: 's_5' }]]);
   expect(window.createTerminal).not.toHaveBeenCalled();
+});
+
+test('a session that its agent may compact at once can be compacted first', async () => {
+  const full = { ...preview, before: null, fits: false };
+  const { ullage, requests } = opened(({ compacted }) => (compacted ? preview : full));
+  window.showQuickPick.mockImplementationOnce((items: readonly unknown[]) => Promise.resolve(items[0]));
+  window.showQuickPick.mockResolvedValueOnce(undefined);
+  await undoOwn(ullage);
+  expect(requests.map(([, params]) => params)).toEqual([
+    { sessionId: 's_5', beforeCompaction: true },
+    { sessionId: 's_5', beforeCompaction: true, compacted: true },
+  ]);
+  const labels = window.showQuickPick.mock.calls.map(([items]) => (items as readonly { label: string }[]).map(({ label }) => label));
+  expect(labels.map((found) => found.includes('$(fold) Compact it first, by Ullage'))).toEqual([true, false]);
 });
 
 test('with the user’s yes exactly the preview is written, and resumed in a terminal in its folder', async () => {
