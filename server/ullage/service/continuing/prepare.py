@@ -79,6 +79,7 @@ async def prepare_continuation(  # noqa: PLR0913 - the places of a new session
         # System prompts always stay in the context, and the budget is that of the other messages.
         await fit_budget(conversation, wanted.budget + _prompts(conversation), wanted.focus)
         planned = plan_continuation(conversation, target, machine, cwd, known)
+    budget = None if compacted else wanted.budget
     active = sum(message.compaction is None for message in planned.session.messages)
     return Prepared(
         continuation=planned,
@@ -90,11 +91,7 @@ async def prepare_continuation(  # noqa: PLR0913 - the places of a new session
         size=known.size,
         compacts_at=known.compacts_at,
         fits=_fits(planned.used, known),
-        notes=(
-            *notes,
-            *_room(target, planned, wanted.budget if not compacted else None, known),
-            *_notes(target, conversation.transcript.items, known),
-        ),
+        notes=(*notes, *_notes(target, planned, conversation.transcript.items, known, budget)),
     )
 
 
@@ -133,20 +130,14 @@ def _fits(used: int, known: Known) -> bool:
     return limit is None or used + _FIRST_PROMPT < limit
 
 
-def _room(target: Target, planned: Continuation, budget: int | None, known: Known) -> Iterator[str]:
-    """Yields that the agent may compact the session. `budget` is that of a compacted one, None if it is compacted."""
-    if _fits(planned.used, known):
-        return
-    limit = known.compacts_at or known.size
-    has_room = budget is not None and _fits(known.hidden + budget, known)
-    yield (
-        f"{target.agent.name} compacts at {limit:,} tokens, so it may compact this session at once"
-        f"{'; compacted by Ullage it has room' * has_room}."
-    )
-
-
-def _notes(target: Target, items: Sequence[Item], known: Known) -> Iterator[str]:
-    agent = target.agent.name
+def _notes(
+    target: Target, planned: Continuation, items: Sequence[Item], known: Known, budget: int | None
+) -> Iterator[str]:
+    """Yields what the user has to know. `budget` is that of a compacted session, None if this is one."""
+    agent, limit = target.agent.name, known.compacts_at or known.size
+    if not _fits(planned.used, known):
+        offer = "; compacted by Ullage it has room" * (budget is not None and _fits(known.hidden + budget, known))
+        yield f"{agent} compacts at {limit:,} tokens, so it may compact this session at once{offer}."
     reasons = any(isinstance(block, ThinkingBlock) for item in items for block in item.message.content)
     # An agent that keeps its reasoning encrypted seldom says in its file whether there was any.
     if not target.keeps_reasoning and (reasons or target.is_own):
