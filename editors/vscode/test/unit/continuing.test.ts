@@ -107,10 +107,10 @@ test('the command can be copied in place of being run', async () => {
 });
 
 test.each([
-  ['whole, where it fits', 90_000, [false]],
-  ['compacted, where the other agent would compact it at once', 170_000, [false, true]],
-])('another agent gets the conversation %s', async (_, used, compacted) => {
-  const { ullage, requests } = opened((params) => (params['compacted'] === true ? preview : { ...preview, used }));
+  ['whole, where it fits', true, [false]],
+  ['compacted, where the other agent would compact it at once', false, [false, true]],
+])('another agent gets the conversation %s', async (_, fits, compacted) => {
+  const { ullage, requests } = opened((params) => (params['compacted'] === true ? preview : { ...preview, fits }));
   await continueIn('codex')(ullage);
   expect(requests.map(([, params]) => params)).toEqual(compacted.map((each) => ({ sessionId: 's_5', agent: 'codex', compacted: each })));
 });
