@@ -8,6 +8,8 @@ are put in quotation marks.
 import re
 from functools import lru_cache
 
+from ullage.redaction.scan import lowered, places_of
+
 # Characters that end a line for some readers, though not in Markdown. After such a line end, text would be outside its
 # quote.
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -36,7 +38,6 @@ _ROLES = ("human", "assistant", "user", "system", "developer")
 _ROLE = re.compile(
     rf"(?m)^(?P<lead>[ \t>*_#-]{{0,12}})(?P<role>(?:{'|'.join(_ROLES)})\s?:)(?=\s|[*_]|$)", re.IGNORECASE
 )
-_ROLE_HINTS = tuple(f"{role}{end}" for role in _ROLES for end in (":", " :"))
 _HEADING = re.compile(
     r"(?m)^(?P<lead>[ \t>*-]{0,12})(?P<heading>#{1,6}[ \t]*(?:task|constraints|user requests|decisions and findings"
     r"|errors and fixes|state of work|details|standing instructions|open|plan"
@@ -45,37 +46,44 @@ _HEADING = re.compile(
 )
 _FORGETTING = ("ignore", "disregard", "forget", "override", "bypass")
 _EARLIER = ("previous", "prior", "above", "earlier", "preceding", "foregoing", "system", "other", "existing")
-# Orders, each with groups of words. A text without a word of every group can't match, so the slow pattern isn't tried.
+# Orders: the words that they begin with, and groups of words. A text without a word of every group can't match. In the
+# others, the slow pattern is only tried where an order can begin.
 _ORDERS = (
     (
-        (_FORGETTING, (*_EARLIER, "original", "before")),
+        _FORGETTING,
+        ((*_EARLIER, "original", "before"),),
         r"(?:ignore|disregard|forget|override|bypass)(?:\s+(?:all|any|the|your|my|these|those|of|every|everything))*"
         r"\s+(?:previous|prior|above|earlier|preceding|foregoing|system|other|existing|original|before)"
         r"(?:\s+(?:instructions?|prompts?|messages?|rules?|directions?|context|commands?|orders?|text|guidelines?))?\b",
     ),
     (
-        (("summari", "compact", "compress"), ("when", "while", "if", "before", "after")),
+        ("when", "while", "if", "before", "after"),
+        (("summari", "compact", "compress"),),
         r"(?:when|while|if|before|after)\s+(?:you\s+|the model\s+|asked to\s+)?(?:are\s+)?"
         r"(?:summari[sz](?:e|ing)|compact(?:ing)?|compress(?:ing)?)\b[^\n.]{0,160}",
     ),
     (
-        (("summari", "compact"), ("note", "message", "instruction", "attention", "hint", "order")),
+        ("note", "message", "instruction", "attention", "hint", "order"),
+        (("summari", "compact"),),
         r"(?:note|message|instruction|attention|hint|order)s?\s+(?:to|for)\s+(?:the\s+|whoever\s+)?"
         r"(?:summari[sz]\w*|compact\w*)[^\n.]{0,160}",
     ),
     (
+        ("include", "insert", "add", "write", "put", "repeat", "copy", "mention", "state", "append", "output"),
         (("summary", "summaries"),),
         r"(?:include|insert|add|write|put|repeat|copy|mention|state|append|output)\b[^\n.]{0,80}\b(?:in|into|to)"
         r"\s+(?:the|your|any|every)\s+(?:\w+\s+){0,2}summar(?:y|ies)\b[^\n.]{0,80}",
     ),
     (
+        ("the", "your", "any", "this"),
         (("summary",), ("must", "should", "shall", "has to", "needs to", "will")),
         r"(?:the|your|any|this)\s+summary\s+(?:must|should|shall|has to|needs to|will)\b[^\n.]{0,160}",
     ),
-    ((("summari",), ("not", "don", "never")), r"(?:do not|don['’]t|never)\s+summari[sz]e\b[^\n.]{0,120}"),
-    ((("you",), ("are",), ("now",)), r"you\s+are\s+now\s+(?:an?\s|in\s|the\s|no longer)[^\n.]{0,120}"),
+    (("do not", "don", "never"), (("summari",),), r"(?:do not|don['’]t|never)\s+summari[sz]e\b[^\n.]{0,120}"),
+    (("you",), (("are",), ("now",)), r"you\s+are\s+now\s+(?:an?\s|in\s|the\s|no longer)[^\n.]{0,120}"),
     (
-        (("instruction", "system prompt"), (":",), ("new", "updated", "revised", "real", "actual")),
+        ("new", "updated", "revised", "real", "actual"),
+        (("instruction", "system prompt"), (":",)),
         r"(?:new|updated|revised|real|actual)\s+(?:system\s+)?(?:instructions?|system prompt)\s?:[^\n.]{0,160}",
     ),
 )
@@ -98,27 +106,41 @@ def neutralise(text: str) -> str:
         text = _TAG.sub(r"(\g<inside>)", text)
     if "#" in text:
         text = _HEADING.sub(r"\g<lead>“\g<heading>”", text)
-    lowered = text.lower()
-    if ":" in text and _holds(lowered, _ROLE_HINTS):
+    low = lowered(text)
+    if ":" in text and _holds(low, _ROLES):
         text = _ROLE.sub(r"\g<lead>(\g<role>)", text)
-    if _holds(lowered, _ORDER_HINTS):
-        text = _quote_orders(text, lowered)
+    if _holds(low, _ORDER_HINTS):
+        text = _quote_orders(text)
     return text
 
 
-def _quote_orders(text: str, lowered: str) -> str:
-    possible = [order for needs, order in _ORDERS if all(_holds(lowered, words) for words in needs)]
-    return _any_of(tuple(possible)).sub(r"“\g<order>” (quoted)", text) if possible else text
+def _quote_orders(text: str) -> str:
+    low = lowered(text)
+    orders = [order for order in _ORDERS if _holds(low, order[0]) and all(_holds(low, words) for words in order[1])]
+    if not orders:
+        return text
+    pattern = _any_of(tuple(order for _, _, order in orders))
+    pieces: list[str] = []
+    done = 0
+    for at in sorted({at for starts, _, _ in orders for at in places_of(low, starts)}):
+        found = pattern.match(text, at) if at >= done else None
+        if found:
+            pieces += [text[done:at], f"“{found[0]}” (quoted)"]
+            done = found.end()
+    return "".join([*pieces, text[done:]])
 
 
 @lru_cache(maxsize=1 << len(_ORDERS))
 def _any_of(orders: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"(?<!“)(?P<order>\b(?:{'|'.join(orders)}))", re.IGNORECASE)
+    return re.compile(rf"(?<!“)\b(?:{'|'.join(orders)})", re.IGNORECASE)
 
 
 def _holds(text: str, words: tuple[str, ...]) -> bool:
-    # A list is faster than a generator on short texts, and most texts are short.
-    return True in [word in text for word in words]
+    # A generator is slower on short texts, and most texts are short.
+    for word in words:  # noqa: SIM110
+        if word in text:
+            return True
+    return False
 
 
 def _round_marker(match: re.Match[str]) -> str:

@@ -6,8 +6,8 @@ Names are found in code, data, environments, command lines and prose.
 import re
 from collections.abc import Iterator
 
+from ullage.redaction.scan import FewWithin, cut, lowered, places_of
 from ullage.redaction.secrets.judgement import is_secret
-from ullage.redaction.secrets.shapes import FewWithin, cut, lowered, places_of
 
 # The words by which a secret's name is recognised. Plain search finds them; a pattern would be tried at every
 # character.

@@ -3,8 +3,8 @@
 import re
 
 from ullage.redaction import REDACTED
+from ullage.redaction.scan import cut, lowered, matches_at, places_of
 from ullage.redaction.secrets.judgement import is_secret
-from ullage.redaction.secrets.shapes import cut, lowered, matches_at, places_of
 
 _IN_URL = re.compile(r"(?P<head>://[^\s:/@\"'<>]{0,100}:)(?P<inside>[^\s\"'<>`]{1,300})(?=@[\w\[$])")
 _URL_USER = re.compile(r"(?<=://)(?=[\w.~%-]{0,200}\d)[\w.~%-]{20,300}(?=(?::x-oauth-basic)?@)")
@@ -63,6 +63,8 @@ _PIPED = re.compile(
     r"(?=(?:\\n)?[\"']?\s*\|[^\n|]{0,80}(?:--password-stdin|sudo\s+-S|chpasswd|passwd|--with-token|--stdin))"
 )
 _PORTED = re.compile(r":(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:")
+# In a line of `.pgpass`.
+_FEWEST_COLONS = 4
 _PGPASS = re.compile(
     r"(?m)(?:^|(?<=[\s\"']))[\w.*-]{1,80}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<inside>[^\s:\"'\\]{4,200})(?=$|[\s\"'\\])"
 )
@@ -77,14 +79,15 @@ def redact_places(text: str) -> str:
     if "cookie" in low:
         text = _COOKIES.sub(lambda match: match["head"] + _COOKIE.sub(REDACTED, match["inside"]), text)
         low = lowered(text)
-    found = [match for word in _SCHEMES for match in matches_at(_SCHEME, text, places_of(low, (word,)))]
+    schemes = [word for word in _SCHEMES if word in low]
+    found = [match for word in schemes for match in matches_at(_SCHEME, text, places_of(low, (word,)))]
     spans = [match.span("inside") for match in found if any(map(str.isdigit, match["inside"]))]
     found = [*matches_at(_AUTHORIZATION, text, places_of(low, ("authorization",)))]
-    for word, pattern in _ARGUMENTS.items():
-        found += matches_at(pattern, text, places_of(text, (word,)), _LONGEST_ARGUMENTS)
+    for program in [program for program in _PROGRAMS if program in text]:
+        found += matches_at(_ARGUMENTS[program], text, places_of(text, (program,)), _LONGEST_ARGUMENTS)
     if "|" in text:
         found += [match for word in ("echo", "printf") for match in matches_at(_PIPED, text, places_of(text, (word,)))]
-    if _PORTED.search(text):
+    if text.count(":") >= _FEWEST_COLONS and _PORTED.search(text):
         found += _PGPASS.finditer(text)
     return cut(text, [*spans, *(match.span("inside") for match in found if _counts(match["inside"]))])
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from ullage.redaction import REDACTED
+from ullage.redaction.scan import long_words
 from ullage.redaction.secrets.judgement import is_random
-from ullage.redaction.secrets.shapes import long_words
 
 # A run of at least 24 characters. The lookbehinds exclude runs after a sign of a public digest or of a longer word. The
 # first character comes before them, because the search for it is fast.
@@ -21,7 +21,6 @@ _ID = re.compile(
     r"|(?:sha\d{3}|md5|h1|integrity)[-:=]|AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNh|GnNrLX)",
     re.IGNORECASE,
 )
-_SHORTEST = 24
 _FEWEST_DIGITS = 3
 # Characters. Longer base64 is not decoded.
 _LONGEST_DECODED = 2_000
@@ -34,7 +33,7 @@ def redact_runs(text: str, look_inside: Callable[[str], str]) -> str:
     def is_secret(run: str) -> bool:
         return _is_drawn(run) or _hides(run, look_inside)
 
-    if not any(is_secret(run) for run in _RUN.findall(long_words(text, _SHORTEST))):
+    if not any(is_secret(run) for run in _RUN.findall(long_words(text))):
         return text
     return _RUN.sub(lambda match: REDACTED if is_secret(match[0]) else match[0], text)
 

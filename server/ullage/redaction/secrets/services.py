@@ -6,9 +6,9 @@ Such a token is hexadecimal or in lower case, as are many digests and ids. So th
 import re
 from collections.abc import Iterator
 
+from ullage.redaction.scan import cut, long_words
 from ullage.redaction.secrets.issuers import SERVICES
 from ullage.redaction.secrets.judgement import is_drawn
-from ullage.redaction.secrets.shapes import cut, long_words
 
 # Services whose tokens have no prefix and that gitleaks' list lacks.
 _MORE = (
@@ -22,7 +22,7 @@ _MORE = (
 )  # fmt: skip
 _SERVICE = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(sorted((*SERVICES, *_MORE)))})", re.IGNORECASE)
 _SHORTEST, _SHORTEST_BARE = 16, 20
-_WORD = re.compile(rf"(?<![\w/.+%@#-])[A-Za-z0-9][\w-]{{{_SHORTEST - 1},199}}(?![\w/.+%@(=-])")
+_WORD = re.compile(rf"(?<![\w/.+%@#-])[A-Za-z0-9][\w-]{{{_SHORTEST - 1},199}}+(?![\w/.+%@(=-])")
 _SEPARATORS = re.compile(r"[_-]")
 _HEX = re.compile(r"[0-9a-fA-F-]+")
 # Characters before a token in which its name or its service is searched.
@@ -48,7 +48,7 @@ _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 def redact_by_service(text: str) -> str:
     """Returns `text` with `[redacted]` for drawn values of environment variables, of lines that only give one value to
     one name, and next to the name of a service. Names of public values, such as `commit`, keep theirs."""
-    return cut(text, _tokens(text)) if long_words(text, _SHORTEST) else text
+    return cut(text, _tokens(text)) if any(map(is_drawn, _WORD.findall(long_words(text)))) else text
 
 
 def _tokens(text: str) -> Iterator[tuple[int, int]]:

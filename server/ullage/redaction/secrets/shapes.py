@@ -1,12 +1,13 @@
 """Redacts secrets by their own shape, whatever the text around them."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 from msgspec import Struct
 
 from ullage.redaction import REDACTED
+from ullage.redaction.scan import FewWithin, cut, long_words, matches_at, places_of
 from ullage.redaction.secrets.issuers import ISSUED
 from ullage.redaction.secrets.judgement import is_random
 
@@ -41,10 +42,6 @@ _WORD = re.compile(rf"[\w.~+/=:-]{{1,{_LONGEST_RUN}}}")
 # digit.
 _WRAPPED = re.compile(r"\\?\r?\n[ \t]{0,12}(?=[\w+/=-]{0,40}\d)[\w+/=-]{8,200}(?=[\s\"']|$)")
 _WEB_TOKEN = re.compile(r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{4,1000}")
-# How many places within one stretch of text are tried.
-_MOST_WITHIN = 16
-# Characters of the shortest token in the lists: Slack's, `xoxb-` and ten more.
-_SHORTEST = 15
 # Text that ends inside a word, so that no token begins after it. The letter of an escape (`\n`) doesn't count.
 _INSIDE = re.compile(r"(?:^|[^\\])[A-Za-z0-9_]\Z|[A-Z0-9_]\Z")
 _BOT = re.compile(r"\b\d{8,10}:AA[\w-]{30,40}")  # Telegram
@@ -89,72 +86,6 @@ def _cut_off_keys(text: str) -> Iterator[tuple[int, int]]:
         lines = _LINES_BACKWARDS.match(text[max(0, end.start() - _LONGEST_PEM) : end.start()][::-1])
         if lines:
             yield end.start() - lines.end(), end.end()
-
-
-def lowered(text: str) -> str:
-    """Returns `text` in lower case without moving any character to another index. Plain `lower()` makes two characters
-    of `İ`."""
-    low = text.lower()
-    return low if len(low) == len(text) else text.replace("İ", "I").lower()
-
-
-def places_of(text: str, words: Iterable[str]) -> Iterator[int]:
-    """Yields every index in `text` where one of `words` begins: all indices of the first word, then those of the
-    next."""
-    for word in words:
-        at = text.find(word)
-        while at >= 0:
-            yield at
-            at = text.find(word, at + 1)
-
-
-class FewWithin:
-    """Says which places of a text to try, so that a text that repeats a word a million times takes no longer than
-    others of its length: of the places inside one stretch at most 16. In texts that users write, so many words of a
-    secret's place are not within one value."""
-
-    def __init__(self) -> None:
-        self._end = self._tried = 0
-
-    def tries(self, at: int) -> bool:
-        """Returns whether to try a place. Places come in order."""
-        self._tried = self._tried + 1 if at < self._end else 0
-        return self._tried < _MOST_WITHIN
-
-    def reaches(self, end: int) -> None:
-        """Takes the end of the stretch that was looked at from a place that was tried."""
-        if not self._tried:
-            self._end = end
-
-
-def matches_at(pattern: re.Pattern[str], text: str, places: Iterable[int], reach: int = 0) -> list[re.Match[str]]:
-    """Returns the matches of `pattern` that begin at the places (in order), of many that overlap only the first.
-    `reach` is how many characters the pattern looks at where it doesn't match."""
-    found: list[re.Match[str]] = []
-    few = FewWithin()
-    for at in places:
-        if few.tries(at):
-            match = pattern.match(text, at)
-            few.reaches(match.end() if match else at + reach)
-            found += [match] if match else []
-    return found
-
-
-def cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Returns `text` with `[redacted]` for each span (start, end). Spans that overlap are redacted as one."""
-    pieces: list[str] = []
-    done = 0
-    for start, end in sorted(spans):
-        if start >= done:
-            pieces += [text[done:start], REDACTED]
-        done = max(done, end)
-    return "".join([*pieces, text[done:]]) if pieces else text
-
-
-def long_words(text: str, shortest: int) -> str:
-    """Returns the words of `text` with at least `shortest` characters, joined by spaces, because shorter words can't
-    contain what is searched for."""
-    return " ".join([word for word in text.split() if len(word) >= shortest])
 
 
 class _Shape(Struct, frozen=True):
@@ -204,7 +135,7 @@ def _by_sign() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _prefixed(text: str) -> Iterator[tuple[int, int]]:
-    words = long_words(text, _SHORTEST)
+    words = long_words(text)
     if not words:
         return
     # Most texts contain few of these characters, so most prefixes need no search.

@@ -114,12 +114,13 @@ class Reader:
     def __init__(self, room: int = ROOM) -> None:
         self.clean = Remembered(clean, room)
         self.redact = Remembered(redact, room)
-        self.command = Remembered(_read_command, room)
+        self.command = Remembered(self._read_command, room)
         self.names = Remembered(find_anchors, room)
         self.said = Remembered(self._read_prose, room)
         self.plan = Remembered(read_plan, room)
-        self._called = Remembered(partial(self._read_lines, CALL_LIMIT), room)
-        self._shown = Remembered(partial(self._read_lines, RESULT_LIMIT), room)
+        # A command is cleaned for what it is called by, too. A result is read once.
+        self._called = Remembered(partial(self._read_lines, self.clean, CALL_LIMIT), room)
+        self._shown = Remembered(partial(self._read_lines, clean, RESULT_LIMIT), room)
         self._ends = {failed: Remembered(partial(_read_end, failed), room) for failed in (None, False, True)}
 
     def called(self, text: str) -> Lines:
@@ -138,10 +139,10 @@ class Reader:
         return self._ends[failed](telling(output))
 
     def _read_prose(self, text: str) -> tuple[Piece, ...]:
-        cleaned = clean(text)
+        cleaned = self.clean(text)
         return self._pieces(prose(FENCE.sub("\n", cleaned) if "```" in cleaned else cleaned))
 
-    def _read_lines(self, limit: int, text: str) -> Lines:
+    def _read_lines(self, clean: Callable[[str], str], limit: int, text: str) -> Lines:
         listing = read_listing(clean(text), limit)
         pieces = self._pieces([listing.text_of(span) for span in listing.spans])
         # What an agent writes, and the lines of a file, which tools number, are no lists of a tool.
@@ -151,31 +152,29 @@ class Reader:
     def _pieces(self, texts: list[str]) -> tuple[Piece, ...]:
         return tuple(Piece(text=text, anchors=self.names(text)) for text in texts)
 
+    def _read_command(self, line: str) -> Command:
+        """Returns what a summary says of one shell command, whose text may have several lines, without secrets."""
+        looks = only_looks(line)
+        purpose = purpose_of(line)
+        return Command(
+            shown=self._shown_command(line, purpose),
+            purpose=purpose,
+            # Redacted before it is clipped, because half a secret can't be recognized as one.
+            first=clip(self.clean(first_line(line)), _FIRST_LIMIT),
+            looks=looks,
+            is_test=not looks and any(is_test(key) and not _MOVES.match(key) for key in purpose.keys),
+            touches=tuple(touched_files(line)),
+        )
+
+    def _shown_command(self, line: str, purpose: Purpose) -> str:
+        commit = _COMMIT_MESSAGE.search(line[:_LOOKED_AT])
+        # The whole line is cleaned before it is taken apart: a secret may be known by the line before it.
+        cleaned = self.clean(line)
+        shown = purpose.shown if cleaned == line else purpose_of(cleaned).shown
+        first = f"git commit: {commit[1]}" if commit else shown
+        return cut_at_space(_SPACES.sub(" ", self.clean(first)).strip().replace("`", "'"), _SHOWN_LIMIT)
+
 
 def _read_end(failed: bool | None, output: str) -> tuple[Outcome, str]:
     outcome, detail = judge(output, failed)
     return outcome, clip(clean(detail), _DETAIL_LIMIT)
-
-
-def _read_command(line: str) -> Command:
-    """Returns what a summary says of one shell command, whose text may have several lines, without secrets."""
-    looks = only_looks(line)
-    purpose = purpose_of(line)
-    return Command(
-        shown=_shown(line, purpose),
-        purpose=purpose,
-        # Redacted before it is clipped, because half a secret can't be recognized as one.
-        first=clip(clean(first_line(line)), _FIRST_LIMIT),
-        looks=looks,
-        is_test=not looks and any(is_test(key) and not _MOVES.match(key) for key in purpose.keys),
-        touches=tuple(touched_files(line)),
-    )
-
-
-def _shown(line: str, purpose: Purpose) -> str:
-    commit = _COMMIT_MESSAGE.search(line[:_LOOKED_AT])
-    # The whole line is cleaned before it is taken apart: a secret may be known by the line before it.
-    cleaned = clean(line)
-    shown = purpose.shown if cleaned == line else purpose_of(cleaned).shown
-    first = f"git commit: {commit[1]}" if commit else shown
-    return cut_at_space(_SPACES.sub(" ", clean(first)).strip().replace("`", "'"), _SHOWN_LIMIT)
