@@ -23,6 +23,7 @@ from ullage.model.message import Message
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
+from ullage.summary.reading.anchors import forget_words
 from ullage.summary.reading.text_reader import Reader
 from ullage.tokens.counter_choice import get_counter
 from ullage.transcript.cut_points import groups
@@ -45,7 +46,7 @@ def run(transcripts: Sequence[ImportedTranscript]) -> Report:
     stamp = workspace.new_stamp()
     keep = Keep(first_user_id=session.transcript.first_user_id)
     dropping = _fastest(lambda: plan_drop(view, TokenBudgetStrategy(), budget, keep, stamp))
-    anew = min(_compact(messages, budget, Reader()) for _ in range(_RUNS))
+    anew = min(_compact_anew(messages, budget) for _ in range(_RUNS))
     reader = Reader()
     _compact(messages, budget, reader)
     again = min(_compact(messages, budget, reader) for _ in range(_RUNS))
@@ -77,6 +78,12 @@ def _compact(messages: Sequence[Message], budget: int, reader: Reader) -> float:
     began = time.perf_counter()
     asyncio.run(_fit(session, budget))
     return time.perf_counter() - began
+
+
+def _compact_anew(messages: Sequence[Message], budget: int) -> float:
+    """Returns the seconds of `_compact` in a process that has read nothing before."""
+    forget_words()
+    return _compact(messages, budget, Reader())
 
 
 async def _fit(session: Conversation, budget: int) -> None:

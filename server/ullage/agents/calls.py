@@ -5,6 +5,7 @@ A call is a native tool use, or a command in a fenced code block.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 
@@ -26,7 +27,7 @@ _PATCH_ACTIONS = {
 }
 
 
-class ToolCall(Struct, frozen=True, kw_only=True):
+class ToolCall(Struct, frozen=True, kw_only=True, dict=True):
     """A tool call and its result.
 
     `index` is the index of the call's message, `result_index` that of the result's message, -1 if there is no result.
@@ -41,12 +42,12 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     result_index: int = -1
     failed: bool | None = None
 
-    @property
+    @cached_property
     def command(self) -> str:
         """The shell command that this call runs; empty if the tool doesn't run commands."""
         return command_of(self.name, self.input)
 
-    @property
+    @cached_property
     def path(self) -> str:
         """The path of the call's file, as its input has it; empty if the input names no file or several."""
         return path_of(self.input)

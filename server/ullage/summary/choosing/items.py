@@ -51,7 +51,7 @@ HEADINGS = {
 }
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class Item(Struct, frozen=True, kw_only=True, gc=False):
     """One entry of a summary. `index` is the index of the message that it comes from, -1 if there is none; `order` is
     its place among the pieces of that message. `value` is its worth in addition to that of its `anchors`. `group` is
     the file or command in which a detail was seen, or the title of a section of an earlier summary; empty for other

@@ -67,6 +67,8 @@ class Page:
         when another item brings its anchors onto the page, so each item is ranked again before it is added. What
         `beside` returns for an item on the page competes with the others."""
         limit = min(self.room, self.used + share)
+        if limit - self.used <= _ENTRY:
+            return
         known = [*items, *(more for item in self._items for more in (beside(item) if beside else ()))]
         heap = [(-self._density(item), position) for position, item in enumerate(checked(known, self._check, MANY))]
         heapq.heapify(heap)
@@ -118,7 +120,7 @@ class Page:
         if (item.section, item.text) in self._texts or self._overlaps(item):
             return 0.0
         weights, covered, unknown = self._weights, self._covered, self._tuning.carried_weight
-        worth = item.value + sum(weights.get(name, unknown) for name in item.anchors if name not in covered)
+        worth = item.value + sum([weights.get(name, unknown) for name in item.anchors if name not in covered])
         size = len(item.text) + _FRAME
         if item.group and (item.group, item.index) not in self._groups:
             size += len(item.group) + _FRAME

@@ -35,7 +35,12 @@ def passages_of(
     out."""
     removed = _removed_lines(digest)
     known: set[str] = set()
+    # By file and by lines, which are the same object for equal texts. What is gone from newer lines is from older ones.
+    read: set[tuple[str, int]] = set()
     for seen in checked(reversed(digest.seen), check, MANY):
+        if (seen.group, id(seen.lines)) in read:
+            continue
+        read.add((seen.group, id(seen.lines)))
         gone = _gone_after(removed.get(seen.group, ()), seen.index)
         if gone is None:
             continue
@@ -115,7 +120,7 @@ def _passages(seen: Seen, weights: Mapping[str, float]) -> list[tuple[int, int]]
     listing, rows = seen.lines.listing, seen.lines.rows.places
     if sum(stop - start for start, stop in listing.spans) < FEWEST_LINES:
         return []
-    worth = [sum(weights.get(name, 0.0) for name in piece.anchors) for piece in seen.lines.pieces]
+    worth = [sum([weights.get(name, 0.0) for name in piece.anchors]) for piece in seen.lines.pieces]
     if len(listing.lines) <= _WHOLE and not rows and _consecutive(listing.numbers, 0, len(listing.lines)):
         return [(0, len(listing.lines))] if any(worth) else []
     taken = bytearray(len(listing.lines))

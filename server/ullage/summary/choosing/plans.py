@@ -171,15 +171,16 @@ def _checklist(digest: Digest) -> tuple[int, list[tuple[Status, str]]]:
     """Returns the index of the newest message with a checklist in Markdown, and the checklist as pairs of status and
     text. Returns -1 and an empty list if there is none."""
     index, found = -1, list[tuple[Status, str]]()
-    for excerpt in reversed(digest.excerpts):
+    # Most excerpts are of results, and have no brackets.
+    written = [each for each in digest.excerpts if each.source is not Source.RESULT and "[" in each.text]
+    for excerpt in reversed(written):
         if excerpt.index != index:
             if len(found) >= _FEWEST_ENTRIES:
                 break
             index, found = excerpt.index, []
-        if excerpt.source is not Source.RESULT and "[" in excerpt.text:
-            pattern = _SAID_ENTRY if excerpt.source is Source.AGENT else _WRITTEN_ENTRY
-            entries = pattern.finditer(excerpt.text)
-            found[:0] = [(Status.OPEN if match[1] == " " else Status.DONE, match[2]) for match in entries]
+        pattern = _SAID_ENTRY if excerpt.source is Source.AGENT else _WRITTEN_ENTRY
+        entries = pattern.finditer(excerpt.text)
+        found[:0] = [(Status.OPEN if match[1] == " " else Status.DONE, match[2]) for match in entries]
     return (index, found) if len(found) >= _FEWEST_ENTRIES else (-1, [])
 
 

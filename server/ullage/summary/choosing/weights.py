@@ -39,13 +39,14 @@ def count_mentions(
     characters = sum(len(excerpt.text) for excerpt in after)
     for excerpt in checked(reversed(excerpts), check, MANY):
         characters += len(excerpt.text)
+        said, called = excerpt.source in _SPOKEN, excerpt.source is _CALLED
         for name in excerpt.anchors:
             mention = mentions.get(name)
             if mention is None:
                 since = characters / CHARACTERS_PER_TOKEN / 1000
                 mention = mentions[name] = Mention(last_index=excerpt.index, since=since)
-            mention.said += excerpt.source in _SPOKEN
-            mention.called += excerpt.source is _CALLED
+            mention.said += said
+            mention.called += called
             mention.times += 1
     return mentions
 

@@ -6,6 +6,7 @@ anchors. Texts should be bounded (see `excerpts`). Every pattern takes time line
 
 import re
 from functools import lru_cache
+from itertools import chain
 
 # The character that ends a part cannot occur within the part, so the quantifiers are possessive and never backtrack.
 _CANDIDATE = re.compile(
@@ -21,23 +22,33 @@ _EXTENSION = re.compile(r"\.[A-Za-z]\w{0,5}$")
 _TICKET = re.compile(r"[A-Za-z]{2,}-[A-Za-z]*\d\w*")
 # Punctuation at the end of a name that belongs to the sentence.
 _CLINGING = ".,:;-/"
+_SHORTEST = 4
 
 
 def find_anchors(text: str) -> tuple[str, ...]:
     """Returns the anchors of a text, each once, in the order in which they first occur."""
-    found: dict[str, None] = {}
-    for candidate in dict.fromkeys(_CANDIDATE.findall(text)):
-        name = candidate.rstrip(_CLINGING)
-        if is_anchor(name):
-            found[name] = None
-    return tuple(found)
+    # No anchor contains a space.
+    return tuple(dict.fromkeys(chain.from_iterable(map(_anchors_in, text.split()))))
 
 
 @lru_cache(maxsize=16_384)
+def _anchors_in(word: str) -> tuple[str, ...]:
+    """Returns the anchors of a text without spaces. Remembered, because texts repeat their words."""
+    if len(word) < _SHORTEST or (word.isalpha() and word.islower()):
+        return ()
+    candidates = [candidate.rstrip(_CLINGING) for candidate in _CANDIDATE.findall(word)]
+    return tuple([name for name in candidates if is_anchor(name)])
+
+
+def forget_words() -> None:
+    """Forgets the anchors of all words, as in a process that has just started."""
+    _anchors_in.cache_clear()
+
+
 def is_anchor(name: str) -> bool:
     """Returns whether a candidate is an anchor: a path, a URL, a flag, a compound or qualified identifier, a hash or a
-    ticket id. Results are cached, because a text repeats its words."""
-    if len(name) < 4 or name.isdigit():
+    ticket id."""
+    if len(name) < _SHORTEST or name.isdigit():
         return False
     if "/" in name:
         return _is_path(name)

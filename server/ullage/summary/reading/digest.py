@@ -52,7 +52,7 @@ class Source(StrEnum):
     RESULT = "result"
 
 
-class Excerpt(Struct, frozen=True, kw_only=True):
+class Excerpt(Struct, frozen=True, kw_only=True, gc=False):
     """A redacted sentence or a few lines of a message. `index` is the message's index in the transcript, `order` the
     excerpt's place in the message. `group` is the file or command in which it was seen, empty for the agent's prose and
     thinking."""
@@ -65,7 +65,7 @@ class Excerpt(Struct, frozen=True, kw_only=True):
     group: str = ""
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class Seen(Struct, frozen=True, kw_only=True, gc=False):
     """The redacted lines that the agent wrote into a call or that a tool returned. `index` is the message's index in
     the transcript, `order` the place of the first line among those of all calls. `group` is the file or command in
     which the lines were seen."""
@@ -77,7 +77,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     group: str
 
 
-class UserRequest(Struct, frozen=True, kw_only=True):
+class UserRequest(Struct, frozen=True, kw_only=True, gc=False):
     """The text of one user message, or what the user said in refusing a call, verbatim except for redacted secrets and
     a long text's middle. `index` is the message's index in the transcript; `kept` is true if the message stays in the
     context."""
@@ -87,7 +87,7 @@ class UserRequest(Struct, frozen=True, kw_only=True):
     kept: bool
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class Run(Struct, frozen=True, kw_only=True, gc=False):
     """One shell command that the agent ran: its text for a summary, its message's index, its outcome, and the most
     informative line of its output. `looks` is true if the command only shows something and changes nothing. `number` is
     the place of its call among `Digest.calls`; `purpose` is what it was run for."""
@@ -138,8 +138,10 @@ def read_messages(
     calls = tool_calls(messages, indices)
     stays = frozenset(kept)
     spoken = _spoken(checked(messages, check), indices, reader)
-    called = [piece for number, call in enumerate(calls) for piece in _of_call(call, number, reader, check)]
-    seen = [lines for number, call in enumerate(checked(calls, check)) for lines in _seen(call, number, reader)]
+    groups = [reader.clean(group_of(call, reader)) for call in checked(calls, check)]
+    shown = [list(_lines_of(call, reader, check)) for call in calls]
+    called = [piece for number, group in enumerate(groups) for piece in _excerpts_of(shown[number], number, group)]
+    seen = [lines for number, group in enumerate(groups) for lines in _seen(shown[number], number, group)]
     staying = {index for message, index in zip(messages, indices, strict=True) if message.id in stays}
     typed = sorted(
         (*_typed(messages, indices, stays, reader, check), *_refusals(calls, staying, reader)),
@@ -226,33 +228,39 @@ def _plans(
                     yield indices[position], plan
 
 
-def _of_call(call: ToolCall, number: int, reader: Reader, check: Check) -> Iterator[Excerpt]:
-    """Yields the excerpts of a call's input and of its result. `number` is the call's number among all calls; the
-    excerpts' `order` keeps different calls apart."""
-    group = reader.clean(group_of(call, reader))
-    first = order = number * CALL_LIMIT
+# What the agent wrote into a call, or what the call's tool returned: the index of its message, and its lines.
+_Shown = tuple[Source, int, Lines]
+
+
+def _lines_of(call: ToolCall, reader: Reader, check: Check) -> Iterator[_Shown]:
+    """Yields the lines of the texts in a call's input, then those of its result."""
     for text in checked(_written(call), check):
-        pieces = reader.called(text).pieces
-        for piece in _numbered(pieces, call.index, Source.CALL, group, order + 1):
-            if len(piece.text) >= _SHORTEST and piece.text not in group:
-                yield piece
-        order += len(pieces) + _APART
+        yield Source.CALL, call.index, reader.called(text)
     check()
     if call.result:
-        yield from _numbered(reader.shown(call.result).pieces, call.result_index, Source.RESULT, group, first)
+        yield Source.RESULT, call.result_index, reader.shown(call.result)
 
 
-def _seen(call: ToolCall, number: int, reader: Reader) -> Iterator[Seen]:
+def _excerpts_of(shown: Iterable[_Shown], number: int, group: str) -> Iterator[Excerpt]:
+    """Yields the excerpts of a call's input and of its result. `number` is the call's number among all calls; the
+    excerpts' `order` keeps different calls apart."""
+    first = order = number * CALL_LIMIT
+    for source, index, lines in shown:
+        if source is Source.RESULT:
+            yield from _numbered(lines.pieces, index, source, group, first)
+            continue
+        for piece in _numbered(lines.pieces, index, source, group, order + 1):
+            if len(piece.text) >= _SHORTEST and piece.text not in group:
+                yield piece
+        order += len(lines.pieces) + _APART
+
+
+def _seen(shown: Iterable[_Shown], number: int, group: str) -> Iterator[Seen]:
     """Yields the lines of a call's input and of its result. `number` is the call's number among all calls."""
-    group = reader.clean(group_of(call, reader))
     order = number * CALL_LIMIT
-    for text in _written(call):
-        lines = reader.called(text)
-        yield Seen(lines=lines, index=call.index, order=order, source=Source.CALL, group=group)
+    for source, index, lines in shown:
+        yield Seen(lines=lines, index=index, order=order, source=source, group=group)
         order += len(lines.listing.lines) + _APART
-    if call.result:
-        lines = reader.shown(call.result)
-        yield Seen(lines=lines, index=call.result_index, order=order, source=Source.RESULT, group=group)
 
 
 def _numbered(

@@ -12,7 +12,7 @@ _WIDTH = 60
 _WORD = re.compile(r"[A-Za-z]{2}")
 
 
-class Listing(Struct, frozen=True, kw_only=True):
+class Listing(Struct, frozen=True, kw_only=True, gc=False):
     """The lines of a text with their indentation. `numbers` are the numbers that the tool wrote before them, 0 for
     none. `spans` are the first line of each piece and the line after its last one, as indices of `lines`; lines without
     a word are in no piece."""

@@ -76,14 +76,14 @@ class Remembered(Generic[T]):
         self._used += size
 
 
-class Piece(Struct, frozen=True, kw_only=True):
+class Piece(Struct, frozen=True, kw_only=True, gc=False):
     """A redacted piece of text, short enough to quote in a summary, with its anchors."""
 
     text: str
     anchors: tuple[str, ...]
 
 
-class Lines(Struct, frozen=True, kw_only=True):
+class Lines(Struct, frozen=True, kw_only=True, gc=False):
     """A listing without secrets, its pieces, one for each of its spans, and the rows among the lines that a tool
     printed."""
 
@@ -92,7 +92,7 @@ class Lines(Struct, frozen=True, kw_only=True):
     rows: Rows = NO_ROWS
 
 
-class Command(Struct, frozen=True, kw_only=True):
+class Command(Struct, frozen=True, kw_only=True, gc=False):
     """What a summary needs of a shell command, without secrets. `shown`: its text in a summary, empty if there is no
     command. `purpose`: what it is run for. `first`: its first line. `looks`: whether it only shows something and
     changes nothing. `touches`: the files that it reads or changes."""
