@@ -43,6 +43,22 @@ async def test_a_former_session_gets_the_server_with_its_id(tmp_path: Path) -> N
             await client.answer(asked)
 
 
+@pytest.mark.parametrize(("told", "takes"), [({"stdio": {}}, True), ({"http": {}}, False), ({}, False)])
+async def test_an_agent_of_version_2_gets_the_server_if_it_says_that_it_takes_such_servers(
+    tmp_path: Path, told: dict[str, Any], *, takes: bool
+) -> None:
+    async with puppet(tmp_path) as (agent, command), running(command, tmp_path, OFFERS) as client:
+        client.version = agent.version = 2
+        agent.abilities = {"prompt": {}, "mcp": told}
+        greeting = client.start("initialize", protocolVersion=2, info={"name": "c", "version": "1"})
+        client.start("_test/early")
+        await agent.gets("_test/early")
+        await client.answer(greeting)
+        client.start("session/new", cwd="/work", mcpServers=[])
+        request = await agent.gets("session/new")
+        assert request["params"]["mcpServers"] == ([{"type": "stdio", **SERVER}] if takes else [])
+
+
 OURS: tuple[dict[str, Any], ...] = (
     {"name": "ullage", "command": "/elsewhere/ullage", "args": ["mcp"], "env": []},
     {"name": "history", "command": "/home/me/.local/bin/ullage", "args": ["mcp", "--session", "x"], "env": []},

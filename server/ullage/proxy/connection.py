@@ -179,7 +179,13 @@ class Connection:
     def server(self) -> JsonObject | None:
         """Ullage's MCP server as the agent is offered it, None to offer none."""
         server = self.options.server
-        return None if server is None else self.shapes.server(server)
+        return None if server is None or not self._takes_servers else self.shapes.server(server)
+
+    @property
+    def _takes_servers(self) -> bool:
+        """Whether the agent takes MCP servers on standard streams: in version 1 every agent does, later it says so."""
+        told = as_object(self._abilities.get("mcpCapabilities"))
+        return self.version == _FIRST or isinstance(told.get("stdio"), dict)
 
     async def request(self, method: str, params: JsonObject) -> JsonObject:
         """Sends the agent a request of the proxy's own, given in the shapes of version 1. Returns its result in these

@@ -25,9 +25,17 @@ class ToolsRig(PlayingRig):
 
     async def open(self, capabilities: Any = None, servers: Any = (), version: int = 1) -> str:
         """Returns the id of a new session with these MCP servers."""
-        await (self.initialize(capabilities) if version == 1 else self.initialize_version_2())
+        await (self.initialize(capabilities) if version == 1 else self.initialize_version_2(capabilities))
         opened = await self.ask("session/new", cwd="/project", mcpServers=list(servers))
         return opened["sessionId"]
+
+    async def run(self, session_id: str, text: str) -> str:
+        """Runs a turn in the version that is spoken, and returns its stop reason."""
+        result = await self.prompt(session_id, text)
+        if self.version == 1:
+            return result["stopReason"]
+        idle = await self.until(lambda message: "stopReason" in message.get("params", {}).get("update", {}))
+        return idle["params"]["update"]["stopReason"]
 
     def permit(self, answer: Any) -> None:
         self.answers["session/request_permission"] = lambda params: self.asked.append(params) or answer
@@ -64,6 +72,16 @@ def writing(path: Path) -> str:
 
 
 ADDING = 'tool: mcp__small__add {"a": 2, "b": 3}\n---\nsay: Five.\n---\nagain:'
+
+
+async def test_a_tool_of_a_client_s_server_is_called_in_version_2_too(playing: MakeToolsRig) -> None:
+    rig = playing(ADDING)
+    rig.permit(ALLOW)
+    session_id = await rig.open(servers=[{"type": "stdio", **small()}], version=2)
+    assert await rig.run(session_id, "Add") == "end_turn"
+    (question,) = rig.asked
+    assert (question["title"], question["subject"]["toolCall"]["kind"]) == ("small: add", "read")
+    assert await rig.results(session_id) == ["The sum is 5."]
 
 
 async def test_a_tool_of_a_client_s_server_is_permitted_called_recorded_and_replayed(playing: MakeToolsRig) -> None:
@@ -209,12 +227,13 @@ ASKING = 'tool: ask_user {"question": "Which one?", "options": ["left", "right"]
         ("nonsense", "The user could not be asked: "),
     ],
 )
-async def test_the_model_asks_the_user(playing: MakeToolsRig, answer: Any, result: str) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+async def test_the_model_asks_the_user(playing: MakeToolsRig, answer: Any, result: str, version: int) -> None:
     rig = playing(ASKING)
     forms: list[Any] = []
     rig.answers["elicitation/create"] = lambda params: forms.append(params) or answer
-    session_id = await rig.open(FORMS)
-    await rig.prompt(session_id, "Go")
+    session_id = await rig.open(FORMS, version=version)
+    assert await rig.run(session_id, "Go") == "end_turn"
     (form,) = forms
     assert form["message"] == "Which one?"
     assert form["requestedSchema"]["properties"]["answer"]["enum"] == ["left", "right"]

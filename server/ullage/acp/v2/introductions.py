@@ -48,7 +48,11 @@ def introduction_as_v1(result: JsonObject) -> JsonObject:
     has_sessions = isinstance(as_object(result.get("capabilities")).get("session"), dict)
     own = {name: value for name, value in session.items() if name not in ("prompt", "mcp")}
     baseline: JsonObject = {name: {} for name in _BASELINE} if has_sessions else {}
-    abilities = {"loadSession": has_sessions, "sessionCapabilities": {**baseline, **own}}
+    abilities = {
+        "loadSession": has_sessions,
+        "sessionCapabilities": {**baseline, **own},
+        "mcpCapabilities": as_object(session.get("mcp")),
+    }
     return {**result, "agentInfo": result.get("info"), "agentCapabilities": abilities}
 
 
