@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,15 @@ async def keepers(rig: ProxyRig, session_id: str) -> str:
     return agent.agent
 
 
+@asynccontextmanager
+async def begun(line: list[str], folder: Path) -> AsyncGenerator[tuple[ProxyRig, str]]:
+    """Yields a rig with these agents, and a session in which the first one has had a turn."""
+    async with running(line, folder) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "First")
+        yield rig, session_id
+
+
 async def test_the_other_agent_is_sent_the_whole_conversation_and_answers_under_the_clients_id(tmp_path: Path) -> None:
     async with running(two(tmp_path), tmp_path) as rig:
         session_id = await rig.open()
@@ -58,9 +69,7 @@ async def test_the_other_agent_is_sent_the_whole_conversation_and_answers_under_
 
 
 async def test_an_undo_goes_back_to_the_first_agent_which_learns_what_was_said_since(tmp_path: Path) -> None:
-    async with running(two(tmp_path), tmp_path) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "First")
+    async with begun(two(tmp_path), tmp_path) as (rig, session_id):
         await rig.prompt(session_id, "/continue-in")
         await rig.prompt(session_id, "Second")
         assert await keepers(rig, session_id) == "other"
@@ -77,9 +86,7 @@ async def test_an_undo_goes_back_to_the_first_agent_which_learns_what_was_said_s
 async def test_a_conversation_continues_in_the_first_agent_again_and_each_undo_goes_one_step_back(
     tmp_path: Path,
 ) -> None:
-    async with running(two(tmp_path), tmp_path) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "First")
+    async with begun(two(tmp_path), tmp_path) as (rig, session_id):
         await rig.prompt(session_id, "/continue-in other")
         await rig.prompt(session_id, "Second")
         await rig.prompt(session_id, "/continue-in toy")
@@ -110,9 +117,7 @@ async def test_a_conversation_that_does_not_fit_is_handed_over_with_a_summary(tm
 async def test_a_prompt_that_the_agent_refuses_for_now_is_answered_by_the_next_agent(
     tmp_path: Path, refusal: str
 ) -> None:
-    async with running(two(tmp_path), tmp_path) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "First")
+    async with begun(two(tmp_path), tmp_path) as (rig, session_id):
         told = await rig.prompt(session_id, f"refuse {refusal}")
         again = await rig.prompt(session_id, "Second")
         session = (await rig.record()).open(session_id)
@@ -128,9 +133,7 @@ async def test_a_prompt_that_the_agent_refuses_for_now_is_answered_by_the_next_a
 
 
 async def test_the_refusal_of_the_last_agent_reaches_the_client_and_an_undo_goes_back(tmp_path: Path) -> None:
-    async with running(two(tmp_path, None, {"refuses": True}), tmp_path) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "First")
+    async with begun(two(tmp_path, None, {"refuses": True}), tmp_path) as (rig, session_id):
         with pytest.raises(RpcFailure, match="usage limit"):
             await rig.prompt(session_id, "refuse quota")
         await rig.prompt(session_id, "/undo")
@@ -139,9 +142,7 @@ async def test_the_refusal_of_the_last_agent_reaches_the_client_and_an_undo_goes
 
 
 async def test_other_errors_do_not_move_a_conversation(tmp_path: Path) -> None:
-    async with running(two(tmp_path), tmp_path) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "First")
+    async with begun(two(tmp_path), tmp_path) as (rig, session_id):
         with pytest.raises(RpcFailure, match="There is no such tool"):
             await rig.prompt(session_id, "refuse tool")
         assert await keepers(rig, session_id) == "toy"
@@ -149,18 +150,14 @@ async def test_other_errors_do_not_move_a_conversation(tmp_path: Path) -> None:
 
 async def test_if_no_further_agent_can_be_started_the_client_gets_the_refusal(tmp_path: Path) -> None:
     line = [*two(tmp_path)[:3], "--then", str(tmp_path / "missing")]
-    async with running(line, tmp_path) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "First")
+    async with begun(line, tmp_path) as (rig, session_id):
         with pytest.raises(RpcFailure, match="usage limit"):
             await rig.prompt(session_id, "refuse quota")
         assert (await rig.prompt(session_id, "Second")).endswith("Second")
 
 
 async def test_a_conversation_that_another_agent_has_is_loaded_from_that_agent(tmp_path: Path) -> None:
-    async with running(two(tmp_path), tmp_path) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "First")
+    async with begun(two(tmp_path), tmp_path) as (rig, session_id):
         await rig.prompt(session_id, "/continue-in other")
         await rig.prompt(session_id, "Second")
     async with running(two(tmp_path), tmp_path) as rig:
@@ -179,9 +176,7 @@ async def test_a_conversation_that_another_agent_has_is_loaded_from_that_agent(t
 async def test_a_cancelled_move_leaves_the_conversation_where_it_was_and_can_be_made_later(
     tmp_path: Path, by: str
 ) -> None:
-    async with running(two(tmp_path), tmp_path) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "First")
+    async with begun(two(tmp_path), tmp_path) as (rig, session_id):
         moves, waits = (
             rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": text}])
             for text in ("/continue-in", "Second")
@@ -200,9 +195,7 @@ async def test_a_cancelled_move_leaves_the_conversation_where_it_was_and_can_be_
 
 async def test_if_the_other_agent_cannot_be_started_the_conversation_stays(tmp_path: Path) -> None:
     line = [*two(tmp_path)[:3], "--then", str(tmp_path / "missing")]
-    async with running(line, tmp_path) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "First")
+    async with begun(line, tmp_path) as (rig, session_id):
         with pytest.raises(RpcFailure, match="cannot start the agent"):
             await rig.prompt(session_id, "/continue-in missing")
         with pytest.raises(RpcFailure, match="no other agent is named 'nobody'; there is missing"):
