@@ -46,6 +46,7 @@ class Matcher:
 
     def __init__(self, query: Query, terms: Terms, usual_length: float) -> None:
         self._query, self._terms, self._usual = query, terms, max(1.0, usual_length)
+        self._forms = {one: (one, *query.variants.get(one, ())) for one in query.stems}
         words = r"[\W_]+".join(map(re.escape, query.phrase))
         self._phrase = re.compile(rf"(?<![^\W_]){words}(?![^\W_])", re.IGNORECASE) if query.phrase else None
         self._names = {name: re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w]|-\w)") for name in query.names}
@@ -57,8 +58,11 @@ class Matcher:
         if len(lowered) != len(text):
             text = lowered
         length = _K1 * (1 - _B + _B * len(text) / self._usual)
-        there = (one for one in self._query.stems if one in lowered)
-        places = {one: found for one in there if (found := list(_places(text, lowered, one)))}
+        places = {
+            one: found
+            for one, forms in self._forms.items()
+            if (found := [place for form in forms if form in lowered for place in _places(text, lowered, form)])
+        }
         words = {one: _saturated(self._terms.stems[one].weight, len(found), length) for one, found in places.items()}
         more = self._names_score(lowered, length)
         for beginning, term in self._terms.beginnings.items():

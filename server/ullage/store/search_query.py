@@ -1,14 +1,16 @@
 """Reads a user's or a model's question as a query of the index."""
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from itertools import pairwise
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import Role
 from ullage.store.codec import storable
+from ullage.store.search_asked import asked_speaker, asks_number, asks_time
+from ullage.store.search_time import Span, read_time
 from ullage.store.search_words import Name, fold, joined_names, places, plain_name, stem
 
 # More words make a search slow and no better.
@@ -32,8 +34,9 @@ _SHORTEST_BEGINNING = 4
 class Query(Struct, frozen=True):
     """What a search looks for: the `stems` of words, whole `names` in lower case, the `beginnings` of words and names
     that are nowhere as they were given, the `pairs` of stems that were neighbours, and all words of the text in their
-    order (`phrase`; empty for one word). `named` says whether it was given a whole name, and `speaker` whose words are
-    asked for, None if the query does not say."""
+    order (`phrase`; empty for one word). `variants` are other stems that count as one of `stems`. `named` says whether
+    it was given a whole name. `speaker` is whose words are asked for and `span` when they were written, None if the
+    query does not say; `asks_time` and `asks_number` say whether a time or a number is asked for."""
 
     stems: tuple[str, ...]
     names: tuple[str, ...] = ()
@@ -42,9 +45,13 @@ class Query(Struct, frozen=True):
     phrase: tuple[str, ...] = ()
     named: bool = False
     speaker: Role | None = None
+    span: Span | None = None
+    asks_time: bool = False
+    asks_number: bool = False
+    variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
-def read_query(text: str, known: Callable[[str], bool] = lambda _: True) -> Query:
+def read_query(text: str, known: Callable[[str], bool] = lambda _: True, now: datetime | None = None) -> Query:
     """Returns the query for a user's or a model's text, in which no character is syntax.
 
     Question words are left out if other words remain, and at most `MAX_WORDS` words are used. Raises `InvalidRequest`
@@ -52,10 +59,13 @@ def read_query(text: str, known: Callable[[str], bool] = lambda _: True) -> Quer
 
     `known` says whether a token of the index, a stem or a whole name, is anywhere. A name that is nowhere is searched
     in other spellings (`parseConfig`, `parse_config`, `parse-config`, `parseconfig`), and a name or word that is
-    nowhere as a beginning.
+    nowhere as a beginning. With `now`, time words ("yesterday") give the query its `span` and are left out if other
+    words remain.
     """
-    found = [place.name for place in places(fold(storable(text)))]
-    given = [name for name in found if name.parts]
+    rest, span = read_time(text, now) if now else (text, None)
+    given = _names(rest)
+    if all(map(_is_asking, given)):
+        given = _names(text)
     if not given:
         raise InvalidRequest(f"nothing to search for in {text!r}: give at least one word")
     names = ([name for name in given if not _is_asking(name)] or given)[:MAX_WORDS]
@@ -78,7 +88,14 @@ def read_query(text: str, known: Callable[[str], bool] = lambda _: True) -> Quer
         phrase=tuple(spoken) if 1 < len(spoken) <= MAX_WORDS else (),
         named=any(name.wholes for name in names),
         speaker=asked_speaker(text),
+        span=span,
+        asks_time=asks_time(text),
+        asks_number=asks_number(text),
     )
+
+
+def _names(text: str) -> list[Name]:
+    return [place.name for place in places(fold(storable(text))) if place.name.parts]
 
 
 def _is_asking(name: Name) -> bool:
@@ -100,22 +117,3 @@ def _beginnings(name: Name, known: Callable[[str], bool]) -> Iterator[str]:
             yield plain_name(name.wholes[0])
     elif len(name.parts[0]) >= _SHORTEST_BEGINNING and not known(stem(name.parts[0])):
         yield name.parts[0]
-
-
-# "Can you list": the one who is asked to search, not the one who spoke.
-_REQUEST = re.compile(
-    r"\b(?:can|could|would|will|do) you (?!say|tell|suggest|recommend|propose|give|mention|write)[a-z]+", re.IGNORECASE
-)
-# The word is `I`, not `i` as in "i, j" or "for i in"; `me` is in every "show me".
-_ASKS_USER = re.compile(r"\bI\b(?![,.)\]]?\s*(?:,|=|in\b))|\b(?:[Mm]y|[Mm]ine|[Mm]yself|i'(?:m|ve|d|ll))\b")
-_ASKS_AGENT = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
-
-
-def asked_speaker(query: str) -> Role | None:
-    """Returns the role whose messages a query asks for: the user's for `I` and `my`, the agent's for `you` and `your`
-    where they are not part of a request ("can you list …"). Returns None if it has neither or both."""
-    text = _REQUEST.sub(" ", query.replace("\u2019", "'"))
-    user, agent = _ASKS_USER.search(text) is not None, _ASKS_AGENT.search(text) is not None
-    if user == agent:
-        return None
-    return Role.USER if user else Role.ASSISTANT

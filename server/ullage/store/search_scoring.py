@@ -10,6 +10,8 @@ found with all of them in sight, so no figure on these two is one of unseen ques
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from ullage.store.search_matching import Found
 
 # Messages before and after a message whose words count for it.
@@ -24,6 +26,15 @@ AFTER = 0.8
 SHORT_BYTES = 1_300
 # The gain of a message of which the query asks for the speaker, as a share of its score.
 SPEAKER_GAIN = 1.0
+# The gain of a turn that begins with the name of who speaks, if the query has the name: less, for the query may ask
+# what another said of them.
+LABEL_GAIN = 0.5
+# The gain of a message of the time that the query names: a preference, because who searches may be wrong about it.
+SPAN_GAIN = 1.0
+# The gain of a message that says a time or a number, if the query asks for one.
+TIME_GAIN = NUMBER_GAIN = 0.3
+# The loss of a message that ends with a question: it seldom answers one. Who asks for what somebody said may want it.
+ASKING_LOSS = 0.2
 # The gain of a very short message in the session with the best message, as a share of its score.
 SESSION_GAIN = 1.0
 # The gain of a message that holds all words of a query over one that holds none, as a share of its score. With BM25
@@ -31,17 +42,40 @@ SESSION_GAIN = 1.0
 ALL_WORDS_GAIN = 1.0
 
 
-def score_message(own: float, share: float, size: int, around: Mapping[int, Found], speaks: bool) -> float:
+class Answers(Struct, frozen=True, kw_only=True):
+    """What a message has of what a query asks for: it is by the asked role (`speaks`), begins with a name of the query
+    as its speaker's (`labelled`), is of the named time (`then`), says a time or a number where one is asked for, or is
+    a question itself where nobody's words are asked for (`asks`)."""
+
+    speaks: bool = False
+    labelled: bool = False
+    then: bool = False
+    time: bool = False
+    number: bool = False
+    asks: bool = False
+
+
+def score_message(own: float, share: float, size: int, around: Mapping[int, Found]) -> float:
     """Returns a message's score: from its score in the index (`own`), the share of the query's words that it holds, the
-    bytes of its record, the words of its neighbours by their distance (-1: the message before it), and whether the
-    query asks for what this speaker said."""
+    bytes of its record, and the words of its neighbours by their distance (-1: the message before it)."""
     near: dict[str, float] = {}
     for distance, found in around.items():
         faded = FADING ** (abs(distance) - 1) * (AFTER if distance > 0 else 1.0)
         for word, score in found.items():
             near[word] = max(faded * score, near.get(word, 0.0))
-    score = own * (1 + ALL_WORDS_GAIN * share) + NEIGHBOUR_WEIGHT * _shortness(size) * sum(near.values())
-    return score * (1 + SPEAKER_GAIN * speaks)
+    return own * (1 + ALL_WORDS_GAIN * share) + NEIGHBOUR_WEIGHT * _shortness(size) * sum(near.values())
+
+
+def score_asked(answers: Answers) -> float:
+    """Returns the factor of a message's score for what it has of what the query asks for besides its words."""
+    return (
+        (1 + SPEAKER_GAIN * answers.speaks)
+        * (1 + LABEL_GAIN * answers.labelled)
+        * (1 + SPAN_GAIN * answers.then)
+        * (1 + TIME_GAIN * answers.time)
+        * (1 + NUMBER_GAIN * answers.number)
+        * (1 - ASKING_LOSS * answers.asks)
+    )
 
 
 def lend_by_session(score: float, size: int, session_best: float, best: float) -> float:

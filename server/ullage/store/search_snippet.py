@@ -47,13 +47,14 @@ def without_bare_numbers(text: str, query: Query) -> str:
 
 def _marks(text: str, query: Query) -> list[_Mark]:
     marks: list[_Mark] = []
-    names, stems_of_query = frozenset(query.names), frozenset(query.stems)
+    names = frozenset(query.names)
+    forms = {form: one for one, others in query.variants.items() for form in others} | {one: one for one in query.stems}
     # A token without these characters matches nothing; most tokens are done with by this look.
-    begun = re.compile("|".join(map(re.escape, (*query.stems, *query.names, *query.beginnings))), re.IGNORECASE)
+    begun = re.compile("|".join(map(re.escape, (*forms, *query.names, *query.beginnings))), re.IGNORECASE)
     for place in places(text, begun if text.isascii() else None):
         name = place.name if text.isascii() else _folded(place.name)
         wholes = names.intersection(map(plain_name, name.wholes))
-        found = stems_of_query.intersection(map(stem, name.parts))
+        found = frozenset(forms[one] for one in map(stem, name.parts) if one in forms)
         stems = found | _begun(name, query) if query.beginnings else found
         if wholes or stems:
             weight = len(stems) + _WHOLE_WEIGHT * len(wholes)

@@ -51,6 +51,14 @@ def weigh_terms(connection: sqlite3.Connection, query: Query) -> Terms:
         weight = max(math.log((max(total, rows) - rows + 0.5) / (rows + 0.5)), _MIN_WEIGHT)
         return Term(expression, rows, factor * weight)
 
+    def worded(stem: str) -> Term:
+        own = counted(stem)
+        others = [counted(form) for form in query.variants.get(stem, ())]
+        if not others:
+            return own
+        terms = (own, *others)
+        return weigh(" OR ".join(term.expression for term in terms), sum(term.rows for term in terms))
+
     def counted(token: str, factor: float = 1.0) -> Term:
         row = connection.execute("SELECT doc FROM message_vocabulary WHERE term = ?", (token,)).fetchone()
         return weigh(f'"{token}"', row[0] if row else 0, factor)
@@ -61,7 +69,7 @@ def weigh_terms(connection: sqlite3.Connection, query: Query) -> Terms:
         return weigh(expression, connection.execute(counting, (expression, _MOST_COUNTED)).fetchone()[0])
 
     return Terms(
-        stems={stem: counted(stem) for stem in query.stems},
+        stems={stem: worded(stem) for stem in query.stems},
         names={name: counted(whole_token(name), _NAME_WEIGHT) for name in query.names},
         beginnings={beginning: begun(beginning) for beginning in query.beginnings},
         rarest=weigh("", 1).weight,

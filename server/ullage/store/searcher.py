@@ -6,6 +6,7 @@ The search runs in any thread on a connection of its own, so that the store's ow
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,14 +20,16 @@ from ullage.model.message import Message
 from ullage.service.ports.store import SearchHit
 from ullage.store.database import reconnect, transaction
 from ullage.store.indexed_text import chunks, message_text
+from ullage.store.search_asked import says_number, says_time, speaker_label
 from ullage.store.search_candidates import Candidate, find_around, find_candidates
 from ullage.store.search_index import index_some
 from ullage.store.search_matching import Matcher, begins_in, together
 from ullage.store.search_query import Query, read_query
 from ullage.store.search_scope import find_scope
-from ullage.store.search_scoring import REACH, lend_by_session, score_message
+from ullage.store.search_scoring import REACH, Answers, lend_by_session, score_asked, score_message
 from ullage.store.search_snippet import make_snippet, without_bare_numbers
 from ullage.store.search_terms import weigh_terms
+from ullage.store.search_variants import with_variants
 from ullage.store.search_words import fold, stem
 from ullage.store.session_table import require_session
 from ullage.store.sqlite_errors import reporting, unavailable
@@ -50,7 +53,8 @@ class Searcher:
         with self._connected() as connection, transaction(connection, "DEFERRED"):
             if session_id is not None:
                 require_session(connection, session_id)
-            wanted = read_query(query, partial(_is_known, connection))
+            read = read_query(query, partial(_is_known, connection), datetime.now().astimezone())
+            wanted = with_variants(connection, read)
             return search_messages(connection, wanted, session_id, limit)
 
     def index_some(self, session_id: str | None) -> int:
@@ -129,8 +133,7 @@ def search_messages(
             for step in range(-REACH, REACH + 1)
             if step and (other := places.get((one.owner, one.number + step))) is not None
         }
-        speaks = query.speaker is not None and _speaks(one.message(), query)
-        score = score_message(one.held.score, shares[key], one.size, near, speaks)
+        score = score_message(one.held.score, shares[key], one.size, near) * score_asked(_answers(one, query))
         scored.append(_Scored(candidate=one, score=score, share=shares[key]))
     best = sorted(
         (one for one in _with_sessions(scored) if one.score > 0), key=lambda one: (-one.score, one.candidate.record_id)
@@ -167,6 +170,20 @@ def _share(query: Query, candidate: Candidate) -> float:
         begun = (one for one in query.beginnings if any(begins_in(text, one) for text in lowered))
         held.update(set(map(stem, begun)).intersection(query.stems))
     return len(held) / len(query.stems)
+
+
+def _answers(candidate: Candidate, query: Query) -> Answers:
+    """Returns which of the things that the query asks for a message has."""
+    text = "\n".join(candidate.texts)
+    label = {stem(word) for word in speaker_label(text).lower().split()}
+    return Answers(
+        speaks=query.speaker is not None and _speaks(candidate.message(), query),
+        labelled=not label.isdisjoint(query.stems),
+        then=query.span is not None and query.span.has(candidate.time),
+        time=query.asks_time and says_time(text),
+        number=query.asks_number and says_number(text),
+        asks=query.speaker is None and text.rstrip().endswith("?"),
+    )
 
 
 def _speaks(message: Message, query: Query) -> bool:

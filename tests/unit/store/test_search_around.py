@@ -7,7 +7,7 @@ from ullage.model.blocks import TextBlock, ToolResultBlock
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
 from ullage.store import SqliteStore
-from ullage.store.search_query import asked_speaker
+from ullage.store.search_asked import asked_speaker
 from ullage.store.search_scoring import lend_by_session, score_message
 
 ASKED = "Since when has the harbour been closed to ferries?"
@@ -32,8 +32,8 @@ def test_of_two_equal_turns_the_one_in_a_conversation_about_it_comes_first(sqlit
 
 def test_a_long_message_gains_nothing_from_its_neighbours() -> None:
     near = {-1: {"walnut": 3.0}}
-    assert score_message(1.0, 0.0, 200, near, speaks=False) > 3
-    assert score_message(1.0, 0.0, 50_000, near, speaks=False) == pytest.approx(1.0, abs=0.01)
+    assert score_message(1.0, 0.0, 200, near) > 3
+    assert score_message(1.0, 0.0, 50_000, near) == pytest.approx(1.0, abs=0.01)
 
 
 def test_of_two_equal_short_turns_the_one_in_the_session_about_it_comes_first(sqlite_store: SqliteStore) -> None:
@@ -70,6 +70,9 @@ def test_a_fork_lends_no_words_of_what_its_parent_said_after_it(sqlite_store: Sq
         ("what is my API key limit", Role.USER),
         ("what did you suggest for the cache?", Role.ASSISTANT),
         ("could you say what your advice was?", Role.ASSISTANT),
+        ("what did I ask you about the cache?", Role.USER),
+        ("what did you tell me about my cache?", Role.ASSISTANT),
+        ("what did the assistant answer about the cache?", Role.ASSISTANT),
         ("Can you show the retry limit?", None),
         ("tell me where the retry limit is set", None),
         ("did you do what I wanted", None),
@@ -90,3 +93,19 @@ def test_what_i_said_is_looked_for_in_what_the_user_wrote(sqlite_store: SqliteSt
     sqlite_store.create("s", records(SessionCreated(), *events))
     assert ids(sqlite_store, "what did I say about the retry limit")[0] == "user"
     assert ids(sqlite_store, "what did you say about the retry limit")[0] == "agent"
+
+
+def test_a_question_for_a_time_finds_first_the_turn_that_says_one(sqlite_store: SqliteStore) -> None:
+    sqlite_store.create("s", conversation("the harbour was closed by storms", "the harbour was closed three days ago"))
+    assert ids(sqlite_store, "when was the harbour closed")[0] == "m1"
+
+
+def test_a_question_for_a_number_finds_first_the_turn_that_says_one(sqlite_store: SqliteStore) -> None:
+    sqlite_store.create("s", conversation("the ferry took many cars on", "the ferry took 40 cars on"))
+    assert ids(sqlite_store, "how many cars does the ferry take")[0] == "m1"
+
+
+def test_a_turn_of_the_named_speaker_comes_before_one_that_names_them(sqlite_store: SqliteStore) -> None:
+    texts = ("Maria: the ferry left early", "Tom: Maria, the ferry left early")
+    sqlite_store.create("s", conversation(*texts, *(f"Tom: note {number}" for number in range(9))))
+    assert ids(sqlite_store, "what did Maria say about the ferry")[0] == "m0"

@@ -1,0 +1,110 @@
+"""Other forms in which an archive may have a query's words: of the same word ("bought" for "buy", "planning" for
+"plan"), and for a word that the archive doesn't know, those that it may be mistyped for ("exeption").
+
+Only forms that the index has are searched, so a word that is spelt right is never taken for another one.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from string import ascii_lowercase
+
+from msgspec.structs import replace
+
+from ullage.store.search_query import Query
+from ullage.store.search_words import stem
+
+# English words whose forms do not begin alike, as grammars list them; those that every question has are missing.
+_IRREGULAR = """
+    go went gone going | buy bought | bring brought | build built | break broke broken | begin began begun
+    become became | choose chose chosen | catch caught | draw drew drawn | drive drove driven | eat ate eaten
+    fall fell fallen | feel felt | fight fought | fly flew flown | forget forgot forgotten | freeze froze frozen
+    grow grew grown | hear heard | hide hid hidden | hold held | keep kept | know knew known | lead led | leave left
+    lend lent | lose lost | make made making | mean meant | meet met | pay paid | ride rode ridden | rise rose risen
+    run ran | sell sold | send sent | shake shook shaken | shoot shot | sing sang sung | sit sat | sleep slept
+    speak spoke spoken | spend spent | stand stood | steal stole stolen | swim swam swum | take took taken taking
+    teach taught | think thought | throw threw thrown | understand understood | wake woke woken | wear wore worn
+    win won | write wrote written writing | bind bound | bend bent | feed fed | lay laid | lie lay
+    rebuild rebuilt | rewrite rewrote rewritten | rerun reran | child children | person people | man men
+    woman women | life lives | wife wives | foot feet | tooth teeth | mouse mice | index indices indexes
+    matrix matrices | vertex vertices | analysis analyses | hypothesis hypotheses
+"""
+_GROUPS = [tuple(map(stem, words.split())) for line in _IRREGULAR.splitlines() for words in line.split("|")]
+# Fewer letters are like too many words.
+_SHORTEST_MISTYPED = 5
+_LONGEST_MISTYPED = 20
+# Mistyped words of a query that are looked for: each takes some milliseconds.
+_MOST_MISTYPED = 3
+# Letters at the beginning of a word within which any single change is tried; a change after them is looked for among
+# the words that begin with them, of which so many are read.
+_HEAD = 3
+_MOST_READ = 3_000
+# Words that one is taken for.
+_MOST_MEANT = 3
+
+
+def with_variants(connection: sqlite3.Connection, query: Query) -> Query:
+    """Returns the query with the other forms of its words that the index has, and for at most `_MOST_MISTYPED` words
+    that are nowhere and that begin no word, with the words that one change of a letter makes of them."""
+    variants: dict[str, tuple[str, ...]] = {}
+    mistyped = 0
+    for word in query.stems:
+        found = tuple(form for form in _forms(word) if _rows(connection, form))
+        if not found and mistyped < _MOST_MISTYPED and _may_be_mistyped(connection, word):
+            mistyped += 1
+            found = tuple(
+                sorted(_alike(connection, word), key=lambda one: (-_rows(connection, one), one))[:_MOST_MEANT]
+            )
+        if found:
+            variants[word] = found
+    return replace(query, variants=variants)
+
+
+def _forms(word: str) -> Iterator[str]:
+    """Yields the stems of a word's other forms, from its own stem."""
+    yield from dict.fromkeys(form for group in _GROUPS if word in group for form in group if form != word)
+    if len(word) >= 3 and word.isalpha():
+        if word[-1] == word[-2]:
+            yield word[:-1]
+        elif word[-1] not in "aeiouwxy" and word[-2] in "aeiou":
+            yield word + word[-1]
+
+
+def _may_be_mistyped(connection: sqlite3.Connection, word: str) -> bool:
+    if not (_SHORTEST_MISTYPED <= len(word) <= _LONGEST_MISTYPED and word.isascii() and word.isalpha()):
+        return False
+    begun = connection.execute(
+        "SELECT 1 FROM message_vocabulary WHERE term >= ? AND term < ? LIMIT 1", (word, f"{word}{{")
+    )
+    return begun.fetchone() is None
+
+
+def _alike(connection: sqlite3.Connection, word: str) -> Iterator[str]:
+    """Yields the words of the index that differ from this one by one letter that is missing, one too many or another
+    one, or by two letters in the wrong order."""
+    head = word[:_HEAD]
+    for changed in dict.fromkeys(_changed(word, 0, _HEAD)):
+        if not changed.startswith(head) and _rows(connection, changed):
+            yield changed
+    terms = connection.execute(
+        "SELECT term FROM message_vocabulary WHERE term >= ? AND term < ? LIMIT ?", (head, f"{head}{{", _MOST_READ)
+    )
+    changes = frozenset(_changed(word, _HEAD, len(word)))
+    yield from (term for (term,) in terms.fetchall() if term in changes)
+
+
+def _changed(word: str, first: int, last: int) -> Iterator[str]:
+    """Yields the word with each single change at the letters `first` to `last`."""
+    for at in range(first, last + 1):
+        head, tail = word[:at], word[at:]
+        if tail:
+            yield head + tail[1:]
+            yield from (head + letter + tail[1:] for letter in ascii_lowercase)
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        yield from (head + letter + tail for letter in ascii_lowercase)
+
+
+def _rows(connection: sqlite3.Connection, token: str) -> int:
+    """Returns the number of rows that have a token."""
+    row = connection.execute("SELECT doc FROM message_vocabulary WHERE term = ?", (token,)).fetchone()
+    return row[0] if row else 0
