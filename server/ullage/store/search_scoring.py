@@ -33,7 +33,7 @@ LABEL_GAIN = 0.5
 SPAN_GAIN = 1.0
 # The gain of a message that says a time or a number, if the query asks for one.
 TIME_GAIN = NUMBER_GAIN = 0.3
-# The loss of a message that ends with a question: it seldom answers one. Who asks for what somebody said may want it.
+# The loss of a message that ends with a question: it seldom answers one, unless a speaker's words are asked for.
 ASKING_LOSS = 0.2
 # The gain of a very short message in the session with the best message, as a share of its score.
 SESSION_GAIN = 1.0
@@ -45,7 +45,7 @@ ALL_WORDS_GAIN = 1.0
 class Answers(Struct, frozen=True, kw_only=True):
     """What a message has of what a query asks for: it is by the asked role (`speaks`), begins with a name of the query
     as its speaker's (`labelled`), is of the named time (`then`), says a time or a number where one is asked for, or is
-    a question itself where nobody's words are asked for (`asks`)."""
+    a question itself where no speaker is asked for (`asks`)."""
 
     speaks: bool = False
     labelled: bool = False

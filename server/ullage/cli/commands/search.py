@@ -2,7 +2,7 @@
 
 import asyncio
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import to_builtins
 from rich.text import Text
@@ -21,10 +21,23 @@ from ullage.service.archive.search import find_entry, search
 from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
+from ullage.service.ports.world import Indexing
 
 _INDENT = "    "
 # Cells that a snippet has at least.
 _LEAST = 20
+
+
+class IndexingShown:
+    """Shows how much of the store is not indexed yet, while a search waits for the index, by `show`."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show = show
+
+    def indexing(self, progress: Indexing) -> None:
+        """Shows the progress of indexing, or at its end that the search runs."""
+        left = f"Indexing first: {progress.left:,} of {progress.total:,} records left"
+        self._show(left if progress.left else "Searching")
 
 
 def run(args: Namespace) -> int:
@@ -37,7 +50,8 @@ def run(args: Namespace) -> int:
 
 def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int:
     session = find_session(workspace.ports.store, options.session) if options.session else None
-    with working("Searching"):
+    with working("Searching") as show:
+        workspace.indexing_listeners.append(IndexingShown(show))
         hits = asyncio.run(search(workspace, session, options.query or "", options.limit))
     if options.json:
         print_json(SearchReport(hits=tuple(map(_row, hits))))
