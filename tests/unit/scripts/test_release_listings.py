@@ -19,13 +19,13 @@ from ullage import __version__
 
 PROJECT = read_project()
 _DIGEST = "ab" * 32
-# The manifests in the repository that have a version, with the path of its field.
-_STATED: dict[str, tuple[str, ...]] = {
-    "server.json": ("version",),
-    "editors/vscode/package.json": ("version",),
-    "editors/claude-code/.claude-plugin/plugin.json": ("version",),
-    "editors/gemini-cli/gemini-extension.json": ("version",),
-}
+# The manifests in the repository that channels read. Those of the plugins for agents describe the plugin.
+_PLUGINS = (
+    ".claude-plugin/marketplace.json",
+    "editors/claude-code/.claude-plugin/plugin.json",
+    "editors/gemini-cli/gemini-extension.json",
+)
+_MANIFESTS = ("server.json", "editors/vscode/package.json", *_PLUGINS)
 
 
 @pytest.fixture
@@ -37,12 +37,25 @@ def release(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-@pytest.mark.parametrize("path", _STATED)
-def test_each_manifest_in_the_repository_has_the_package_s_version(path: str) -> None:
-    stated: Any = json.loads((ROOT / path).read_text(encoding="utf-8"))
-    for name in _STATED[path]:
-        stated = stated[name]
-    assert stated == __version__
+def stated(path: str, name: str) -> set[str]:
+    """Returns what a manifest says in its fields of this name, however deep they are."""
+    found: set[str] = set()
+
+    def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found.update(value for key, value in pairs if key == name and isinstance(value, str))
+        return dict(pairs)
+
+    json.loads((ROOT / path).read_text(encoding="utf-8"), object_pairs_hook=keep)
+    return found
+
+
+@pytest.mark.parametrize("path", _MANIFESTS)
+def test_each_manifest_in_the_repository_has_the_package_s_version_and_no_other(path: str) -> None:
+    assert stated(path, "version") == {__version__}
+
+
+def test_the_plugins_for_agents_have_one_description() -> None:
+    assert len({said for path in _PLUGINS for said in stated(path, "description")}) == 1
 
 
 def test_the_extension_s_description_is_the_package_s() -> None:
