@@ -28,7 +28,7 @@ _ENVIRONMENT = {
     "PIP_ROOT_USER_ACTION": "ignore",
     "SSL_CERT_FILE": _COPIED,
 }
-# A mirror may be weeks behind.
+# A mirror may be weeks old.
 _APT = "apt-get -o Acquire::Check-Valid-Until=false"
 # Mounts the system of this installation, and runs a command in it. The mounts end with the command.
 _ENTER = """

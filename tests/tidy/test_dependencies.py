@@ -3,7 +3,7 @@
 import json
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import requires
+from importlib.metadata import distributions, requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -46,17 +46,33 @@ def test_the_version_is_written_in_one_place() -> None:
 
 
 def test_every_declared_dependency_is_pinned_to_a_version_that_is_allowed() -> None:
+    pins = pinned()
+    for requirement in declared():
+        assert is_allowed(requirement, pins), f"{requirement} has no pin; run ./scripts/lock"
+
+
+def test_what_is_installed_here_allows_the_pins_of_what_it_needs() -> None:
+    pins = pinned()
+    for name in {canonicalize_name(distribution.name) for distribution in distributions()} & {*pins}:
+        for requirement in map(Requirement, requires(name) or ()):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                assert is_allowed(requirement, pins), f"{name} needs {requirement}; run ./scripts/lock"
+
+
+def pinned() -> dict[str, set[str]]:
+    """Returns the versions to which each package is pinned: there may be one for each system."""
     pins: dict[str, set[str]] = {}
     for line in (ROOT / "scripts" / "constraints.txt").read_text().splitlines():
         if not line.startswith("#"):
             pin = Requirement(line)
             pins.setdefault(canonicalize_name(pin.name), set()).add(str(pin.specifier).removeprefix("=="))
-    for requirement in declared():
-        name = canonicalize_name(requirement.name)
-        allowed = [
-            version for version in pins.get(name, ()) if requirement.specifier.contains(version, prereleases=True)
-        ]
-        assert allowed, f"{requirement} has no pin; run ./scripts/lock"
+    return pins
+
+
+def is_allowed(requirement: Requirement, pins: dict[str, set[str]]) -> bool:
+    """Returns whether a package is pinned to a version that the requirement allows."""
+    versions = pins.get(canonicalize_name(requirement.name), ())
+    return any(requirement.specifier.contains(version, prereleases=True) for version in versions)
 
 
 def declared() -> Iterator[Requirement]:
