@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support.open_databases import closed_databases, watch_databases
+from support.postgres_server import PostgresServer, running_server
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,6 +66,20 @@ def every_database_is_closed() -> Generator[None]:
     """Fails a test that leaves a store open."""
     with closed_databases():
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Generator[PostgresServer]:
+    """A PostgreSQL server for all tests of a process."""
+    # Nothing here has to survive a power cut.
+    with running_server("fsync=off") as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_address(postgres_server: PostgresServer) -> str:
+    """The address of an empty store in PostgreSQL."""
+    return postgres_server.new_schema()
 
 
 @pytest.fixture

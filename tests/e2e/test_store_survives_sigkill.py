@@ -1,5 +1,6 @@
 """A store keeps everything it acknowledged after kill -9, and processes that append at the same time lose nothing."""
 
+import os
 import random
 import signal
 import subprocess
@@ -10,19 +11,36 @@ from pathlib import Path
 import pytest
 
 from support.appender import BATCH
+from support.postgres_server import needs_postgres, running_server
 from support.systems import needs_signals
 from ullage.model.events import MessageAppended, Record
-from ullage.store import open_store
+from ullage.store.store_place import open_store_at
 
 TESTS = Path(__file__).resolve().parents[1]
 KILLS = 50
+# Times that the server of PostgreSQL dies and is started again. `ULLAGE_SERVER_DEATHS=20` takes minutes.
+SERVER_DEATHS = int(os.environ.get("ULLAGE_SERVER_DEATHS", "3"))
 # Seconds. No appender that runs takes this long.
 PATIENCE = 180
 
 
-def start_appender(path: Path, name: str, count: str = "") -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "support.appender", str(path), "s", name, *filter(None, [count])]
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=needs_postgres)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The place of an empty store."""
+    return request.getfixturevalue("postgres_address") if request.param == "postgres" else str(tmp_path / "s.db")
+
+
+def start_appender(place: str, name: str, count: str = "") -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "support.appender", place, "s", name, *filter(None, [count])]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=TESTS)
+
+
+def read_batches(child: subprocess.Popen[str], lines: int) -> list[str]:
+    """Returns the batches that a child acknowledges in its next so many lines."""
+    assert child.stdout is not None
+    said = [child.stdout.readline().strip() for _ in range(lines)]
+    assert all(said), f"the child ended with {child.wait(PATIENCE)}"
+    return [line for line in said if line != "starting"]
 
 
 def kill_after(child: subprocess.Popen[str], lines: int) -> list[str]:
@@ -49,13 +67,15 @@ def batches_of(log: Sequence[Record]) -> list[str]:
 
 @pytest.mark.slow
 @needs_signals
-def test_every_acknowledged_append_is_there_after_each_of_fifty_kills(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
+@pytest.mark.parametrize(
+    "place", ["sqlite", pytest.param("postgres", marks=[needs_postgres, pytest.mark.long])], indirect=True
+)
+def test_every_acknowledged_append_is_there_after_each_of_fifty_kills(place: str) -> None:
     moments = random.Random(20)
     acknowledged: list[str] = []
     for kill in range(KILLS):
-        acknowledged += kill_after(start_appender(path, f"child{kill}"), lines=moments.randint(1, 12))
-        with open_store(path) as store:
+        acknowledged += kill_after(start_appender(place, f"child{kill}"), lines=moments.randint(1, 12))
+        with open_store_at(place) as store:
             stored = batches_of(store.read("s")) if store.list() else []
         unacknowledged = set(stored) - set(acknowledged)
         assert [name for name in stored if name not in unacknowledged] == acknowledged
@@ -65,12 +85,34 @@ def test_every_acknowledged_append_is_there_after_each_of_fifty_kills(tmp_path: 
     assert len(acknowledged) > KILLS
 
 
-def test_processes_that_append_to_one_new_session_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    children = [start_appender(path, f"child{number}", count="15") for number in range(4)]
+def test_processes_that_append_to_one_new_session_at_once_lose_and_double_nothing(place: str) -> None:
+    children = [start_appender(place, f"child{number}", count="15") for number in range(4)]
     for child in children:
         child.communicate(timeout=PATIENCE)
         assert child.returncode == 0
-    with open_store(path) as store:
+    with open_store_at(place) as store:
         stored = batches_of(store.read("s"))
     assert sorted(stored) == sorted(f"child{number}-{batch}" for number in range(4) for batch in range(15))
+
+
+@pytest.mark.slow
+@needs_postgres
+def test_a_server_that_dies_in_the_middle_loses_and_doubles_no_acknowledged_append() -> None:
+    moments = random.Random(21)
+    acknowledged: list[str] = []
+    with running_server("fsync=on", "max_connections=20") as server:
+        place = server.new_schema()
+        children = [start_appender(place, f"child{number}") for number in range(3)]
+        for _ in range(SERVER_DEATHS):
+            for child in children:
+                acknowledged += read_batches(child, moments.randint(2, 8))
+            server.stop("immediate")
+            server.start("fsync=on", "max_connections=20")
+        for child in children:
+            acknowledged += kill_after(child, lines=moments.randint(2, 8))
+        with open_store_at(place) as store:
+            stored = batches_of(store.read("s"))
+    assert len(acknowledged) == len(set(acknowledged)) > SERVER_DEATHS
+    unacknowledged = set(stored) - set(acknowledged)
+    assert sorted(name for name in stored if name not in unacknowledged) == sorted(acknowledged)
+    assert len(unacknowledged) <= len(children)

@@ -24,7 +24,7 @@ from ullage.model.updates import Update
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Summarizer
-from ullage.store.sqlite_store import open_store
+from ullage.store.store_place import open_store_at
 from ullage.transcript.fold import EditInfo
 
 T = TypeVar("T")
@@ -86,8 +86,9 @@ class Host:
     """A workspace with its store, in a thread with an event loop. All work on them is done by `run`, `wait_for` and
     `call`.
 
-    `store` is the store's file, or None for a temporary one. `summarizer` writes the summaries; without one they are
-    written offline. `on_update` is called in the thread with the session id and each update.
+    `store` is the store's file, its address in PostgreSQL, or None for a temporary file. `summarizer` writes the
+    summaries; without one they are written offline. `on_update` is called in the thread with the session id and each
+    update.
     """
 
     def __init__(
@@ -105,11 +106,10 @@ class Host:
         self._thread = thread
         if store is None:
             store = Path(thread.enter(lambda: TemporaryDirectory(prefix="ullage-"))) / "context.db"
-        path = Path(store)
         # The embedding program has a model of its own. Its function writes the summaries, else they are composed
         # offline.
         settings = replace(settings, summary=SummarySettings(writer="offline"))
-        self.workspace = workspace_on(thread.enter(lambda: open_store(path)), settings, summarizer=summarizer)
+        self.workspace = workspace_on(thread.enter(lambda: open_store_at(store)), settings, summarizer=summarizer)
         self.workspace.always_falls_back = True
         if on_update is not None:
             self.workspace.bus.listen(_Listener(on_update))

@@ -69,8 +69,9 @@ class ContextManager:
       name decides. It may also be given in place of `mode`.
     - `system` and `tools` are the system prompt and the tools of a new conversation.
     - `context` contains the thresholds.
-    - `store` is the file in which the conversation is stored, or None for a temporary file. `session_id` continues a
-      conversation in that file.
+    - `store` is the file in which the conversation is stored, or the address of a PostgreSQL database
+      (`postgresql://…`, with the extra `postgres`), or None for a temporary file. `session_id` continues a conversation
+      in that store.
     - `on_update` is called in another thread with the session id and each update, warnings included. It must not call
       the manager.
 

@@ -215,7 +215,12 @@ def how_to_give_key(variable: str, *, keyring: bool) -> str:
 def sdk_missing(provider: str, extra: str) -> str:
     """Returns the error text for a provider whose Python package is not installed. `extra` is the package and Ullage's
     extra."""
-    return f"{provider} needs the Python package {extra}, which is not installed; run {how_to_install(extra)}."
+    return package_missing(provider, extra, extra)
+
+
+def package_missing(what: str, package: str, extra: str) -> str:
+    """Returns the error text for something that needs a Python package, of an extra, that is not installed."""
+    return f"{what} needs the Python package {package}, which is not installed; run {how_to_install(extra)}."
 
 
 def mcp_missing(names: str, extra: str) -> str:

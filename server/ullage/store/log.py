@@ -1,6 +1,5 @@
 """The records of a session: its own and, for a fork, those it inherits."""
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ from msgspec import Struct
 from ullage.model.errors import ConcurrentAppend, InvalidRequest
 from ullage.model.events import MessageAppended, Record
 from ullage.store.codec import decode_event, encode_event, event_name, storable
+from ullage.store.connection import Connection
 
 # SQLite's largest integer: the end of a log that still grows.
 NO_END = 2**63 - 1
@@ -32,7 +32,7 @@ class Tail(Struct, frozen=True, kw_only=True):
     messages: int = 0
 
 
-def lineage(connection: sqlite3.Connection, session_id: str, stop: int = NO_END) -> Iterator[Span]:
+def lineage(connection: Connection, session_id: str, stop: int = NO_END) -> Iterator[Span]:
     """Yields the spans that make up a session's log before position `stop`, newest first: its own, then its ancestors'.
     Reads only as many ancestors as the caller iterates. Yields nothing for an unknown session."""
     current: str | None = session_id
@@ -49,7 +49,7 @@ def lineage(connection: sqlite3.Connection, session_id: str, stop: int = NO_END)
         current, stop = parent_id, min(start, stop)
 
 
-def read_records(connection: sqlite3.Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
+def read_records(connection: Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
     """Returns the records of the session's log with `start <= position < stop`, inherited ones included."""
     spans: list[Span] = []
     for span in lineage(connection, session_id, stop):
@@ -59,7 +59,7 @@ def read_records(connection: sqlite3.Connection, session_id: str, start: int, st
     return tuple(record for span in reversed(spans) for record in _read_span(connection, span, start))
 
 
-def read_messages(connection: sqlite3.Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
+def read_messages(connection: Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
     """Returns the records that appended the session's messages with `start <= index < stop`, inherited ones
     included."""
     return _read_by_index(
@@ -71,7 +71,7 @@ def read_messages(connection: sqlite3.Connection, session_id: str, start: int, s
     )
 
 
-def read_edits(connection: sqlite3.Connection, session_id: str) -> tuple[Record, ...]:
+def read_edits(connection: Connection, session_id: str) -> tuple[Record, ...]:
     """Returns the records that make, undo or redo an edit, inherited ones included, oldest first."""
     return _read_by_index(
         connection,
@@ -82,7 +82,7 @@ def read_edits(connection: sqlite3.Connection, session_id: str) -> tuple[Record,
     )
 
 
-def find_tail(connection: sqlite3.Connection, session_id: str, stop: int = NO_END) -> Tail:
+def find_tail(connection: Connection, session_id: str, stop: int = NO_END) -> Tail:
     """Returns the last record before `stop`, the session's own or an inherited one. Returns `Tail()` if there is
     none."""
     for span in lineage(connection, session_id, stop):
@@ -96,21 +96,21 @@ def find_tail(connection: sqlite3.Connection, session_id: str, stop: int = NO_EN
     return Tail()
 
 
-def find_message(connection: sqlite3.Connection, session_id: str, message_id: str) -> Record | None:
+def find_message(connection: Connection, session_id: str, message_id: str) -> Record | None:
     """Returns the record that appended a message, the session's own or an inherited one; the last if there are several.
     Returns None if there is no such message."""
     row = _find_by_id(connection, session_id, message_id, "position, timestamp, payload")
     return None if row is None else _record(*row)
 
 
-def find_index(connection: sqlite3.Connection, session_id: str, message_id: str) -> int | None:
+def find_index(connection: Connection, session_id: str, message_id: str) -> int | None:
     """Returns the message's index among the appended messages, from 0; the last one's if there are several. Returns
     None if there is no such message."""
     row = _find_by_id(connection, session_id, message_id, "messages")
     return None if row is None else row[0] - 1
 
 
-def _find_by_id(connection: sqlite3.Connection, session_id: str, message_id: str, columns: str) -> Any:
+def _find_by_id(connection: Connection, session_id: str, message_id: str, columns: str) -> Any:
     for span in lineage(connection, session_id):
         row = connection.execute(
             # Without the hint SQLite walks the log backwards, because of the order.
@@ -123,7 +123,7 @@ def _find_by_id(connection: sqlite3.Connection, session_id: str, message_id: str
     return None
 
 
-def insert_records(connection: sqlite3.Connection, session_id: str, tail: Tail, records: Sequence[Record]) -> None:
+def insert_records(connection: Connection, session_id: str, tail: Tail, records: Sequence[Record]) -> None:
     """Writes records to the session's log after `tail`. Raises `ConcurrentAppend` if the first record's position is not
     the next one, and `InvalidRequest` if positions have gaps."""
     check_positions(session_id, tail.position + 1, records)
@@ -147,7 +147,7 @@ def check_positions(session_id: str, expected: int, records: Sequence[Record]) -
 
 
 def _read_by_index(
-    connection: sqlite3.Connection, session_id: str, condition: str, values: tuple[int, ...]
+    connection: Connection, session_id: str, condition: str, values: tuple[int, ...]
 ) -> tuple[Record, ...]:
     """Returns the records of the session and its ancestors that fulfil an SQL `condition`, oldest first. The first two
     values of the condition are the span's session and its stop, the others are `values`."""
@@ -166,7 +166,7 @@ def _record(position: int, timestamp: int, payload: bytes) -> Record:
     return Record(position=position, timestamp=timestamp, event=decode_event(payload))
 
 
-def _read_span(connection: sqlite3.Connection, span: Span, start: int) -> Iterator[Record]:
+def _read_span(connection: Connection, span: Span, start: int) -> Iterator[Record]:
     rows = connection.execute(
         "SELECT position, timestamp, payload FROM records "
         "WHERE session_id = ? AND position >= ? AND position < ? ORDER BY position",

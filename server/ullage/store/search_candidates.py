@@ -1,6 +1,5 @@
 """Finds the messages that may answer a query: those of the best rows of the full-text index, and their neighbours."""
 
-import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nlargest
 
@@ -10,10 +9,11 @@ from ullage.model.message import Message
 from ullage.store.indexed_text import chunks, message_text
 from ullage.store.search_matching import NOTHING, Held
 from ullage.store.search_query import Query
-from ullage.store.search_rows import chunk_of, read_message, row_length
+from ullage.store.search_rows import chunk_of, read_message
 from ullage.store.search_scope import Scope
 from ullage.store.search_terms import Term, Terms
 from ullage.store.search_words import stem
+from ullage.store.word_index import WordIndex
 
 # Rows that are fetched by the rare words of a query: each takes about a microsecond. The common words are counted in
 # what these find.
@@ -56,7 +56,7 @@ class Candidate(Struct, kw_only=True):
 
 
 def find_candidates(
-    connection: sqlite3.Connection, query: Query, terms: Terms, scope: Scope, wanted: int
+    connection: WordIndex, query: Query, terms: Terms, scope: Scope, wanted: int
 ) -> dict[int, Candidate]:
     """Returns at most `wanted` messages that match the query, by their record's id, those with the most and rarest of
     its words."""
@@ -85,7 +85,7 @@ def find_candidates(
 
 
 def find_around(
-    connection: sqlite3.Connection, candidates: Mapping[int, Candidate], scope: Scope, reach: int
+    connection: WordIndex, candidates: Mapping[int, Candidate], scope: Scope, reach: int
 ) -> Iterator[Candidate]:
     """Yields the messages at most `reach` messages before or after one of the candidates (by their record's id), in the
     same session and shown where the candidate is, each once, with its first chunk, without the candidates."""
@@ -119,9 +119,7 @@ def _marks(values: Collection[int]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _score_rows(
-    connection: sqlite3.Connection, query: Query, terms: Terms, scope: Scope, wanted: int
-) -> dict[int, float]:
+def _score_rows(connection: WordIndex, query: Query, terms: Terms, scope: Scope, wanted: int) -> dict[int, float]:
     """Returns the rows that match, with the sum of the weights of what they have: all that have a rare word of the
     query, and if these are less than `wanted`, the newest that have a common one."""
     every = terms.all()
@@ -146,11 +144,11 @@ def _score_rows(
     return scores
 
 
-def _best_rows(connection: sqlite3.Connection, scores: Mapping[int, float], most: int) -> list[int]:
+def _best_rows(connection: WordIndex, scores: Mapping[int, float], most: int) -> list[int]:
     """Returns the `most` rows with the highest scores, best first; of those with the same words the shorter ones are
     better."""
     best = nlargest(most, scores, key=lambda row: (scores[row], row))
-    shortened = {row: scores[row] / (1 + max(0, row_length(connection, row) - _SHORT) / _LONG) for row in best}
+    shortened = {row: scores[row] / (1 + max(0, connection.row_length(row) - _SHORT) / _LONG) for row in best}
     return sorted(best, key=lambda row: (shortened[row], row), reverse=True)
 
 
@@ -164,7 +162,7 @@ def _rarest(terms: Sequence[Term], room: float) -> Sequence[Term]:
     return terms
 
 
-def _candidate(connection: sqlite3.Connection, record_id: int, scope: Scope) -> Candidate | None:
+def _candidate(connection: WordIndex, record_id: int, scope: Scope) -> Candidate | None:
     owner, position, number, time, payload = connection.execute(
         "SELECT session_id, position, messages, timestamp, payload FROM records WHERE record_id = ?", (record_id,)
     ).fetchone()

@@ -1,20 +1,22 @@
 """Fills the full-text index from the log, in steps, so that appending costs nothing for it."""
 
-import sqlite3
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from ullage.model.events import MessageAppended
 from ullage.store.codec import event_name
-from ullage.store.database import transaction
 from ullage.store.log import lineage
 from ullage.store.search_rows import chunk_tokens, insert_rows
+from ullage.store.word_index import IndexTransactions, WordIndex
 
 # Bytes of messages that one step indexes. Making words of them takes some tens of milliseconds, outside of the
 # transaction; writing takes a few, so that no append waits long.
 STEP_BYTES = 200_000
 _MESSAGE = event_name(MessageAppended)
+
+# The last record of a session that is indexed: a fork's inherited ones are indexed with its parent.
+_SEEN = "CASE WHEN indexed_position < fork_position THEN fork_position ELSE indexed_position END"
 
 # A record's id, and the tokens of each chunk of its message.
 _Tokens = tuple[int, Sequence[str]]
@@ -35,27 +37,27 @@ class _Step(Struct, frozen=True):
     messages: Sequence[_Tokens]
 
 
-def index_some(connection: sqlite3.Connection, session_id: str | None) -> int:
+def index_some(transactions: IndexTransactions, session_id: str | None) -> int:
     """Indexes some of the records that a search of the session, or of all sessions if it is None, would read. Returns
     the number of records left, 0 once the index is complete."""
-    with transaction(connection, "DEFERRED"):
+    with transactions.reading() as connection:
         pending = _pending(connection, session_id)
         step = _read_step(connection, pending[0]) if pending else None
     if step is None:
         return 0
-    with transaction(connection, "IMMEDIATE"):
+    with transactions.writing() as connection:
         _write_step(connection, pending[0], step)
         return sum(session.left for session in _pending(connection, session_id))
 
 
-def _pending(connection: sqlite3.Connection, session_id: str | None) -> list[_Pending]:
+def _pending(connection: WordIndex, session_id: str | None) -> list[_Pending]:
     """Returns the sessions with records that are not indexed, of all sessions or of one and its ancestors. An inherited
     record is indexed with the session that it was written in."""
     rows = connection.execute(
-        "SELECT session_id, seen, last FROM ("
-        "    SELECT session_id, max(indexed_position, coalesce(fork_position, -1)) seen,"
-        "        (SELECT max(position) FROM records WHERE session_id = s.session_id) last FROM sessions s"
-        ") WHERE seen < last"
+        "SELECT session_id, seen, newest FROM ("
+        f"    SELECT session_id, {_SEEN} AS seen,"
+        "        (SELECT max(position) FROM records WHERE session_id = s.session_id) AS newest FROM sessions s"
+        ") AS found WHERE seen < newest"
     )
     sessions = [_Pending(owner, seen, last - seen) for owner, seen, last in rows]
     if session_id is None:
@@ -64,7 +66,7 @@ def _pending(connection: sqlite3.Connection, session_id: str | None) -> list[_Pe
     return [session for session in sessions if session.session_id in wanted]
 
 
-def _read_step(connection: sqlite3.Connection, pending: _Pending) -> _Step:
+def _read_step(connection: WordIndex, pending: _Pending) -> _Step:
     records = connection.execute(
         "SELECT record_id, position, event, payload FROM records WHERE session_id = ? AND position > ? "
         "ORDER BY position",
@@ -82,11 +84,10 @@ def _read_step(connection: sqlite3.Connection, pending: _Pending) -> _Step:
     return _Step(reached, messages)
 
 
-def _write_step(connection: sqlite3.Connection, pending: _Pending, step: _Step) -> None:
+def _write_step(connection: WordIndex, pending: _Pending, step: _Step) -> None:
     taken = connection.execute(
         # Another process may have done the same step in the meantime, or deleted the session.
-        "UPDATE sessions SET indexed_position = ? "
-        "WHERE session_id = ? AND max(indexed_position, coalesce(fork_position, -1)) = ?",
+        f"UPDATE sessions SET indexed_position = ? WHERE session_id = ? AND {_SEEN} = ?",
         (step.position, pending.session_id, pending.position),
     )
     if taken.rowcount:

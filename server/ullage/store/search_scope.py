@@ -1,22 +1,21 @@
 """Which rows of the full-text index a search reads, and in which session each of their messages is shown."""
 
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 
 from msgspec import Struct
 
 from ullage.store.log import lineage
-from ullage.store.search_rows import FURTHER
+from ullage.store.word_index import WordIndex
 
 # The session in which a record is shown: its own session if that is listed, else a listed fork that inherits the
 # record.
 _HOLDER = """
     WITH RECURSIVE heirs (session_id, deleted) AS (
-        SELECT session_id, deleted FROM sessions WHERE session_id = :owner
+        SELECT session_id, deleted FROM sessions WHERE session_id = ?
         UNION ALL
         SELECT fork.session_id, fork.deleted FROM sessions fork JOIN heirs ON fork.parent_id = heirs.session_id
-        WHERE heirs.deleted AND fork.fork_position >= :position
+        WHERE heirs.deleted AND fork.fork_position >= ?
     )
     SELECT session_id FROM heirs WHERE NOT deleted LIMIT 1
 """
@@ -35,39 +34,34 @@ class Scope(Struct, frozen=True, kw_only=True):
     share: float = 1.0
     only: frozenset[int] | None = None
 
-    def rows(self, connection: sqlite3.Connection, expression: str, limit: int) -> Iterator[int]:
+    def rows(self, connection: WordIndex, expression: str, limit: int) -> Iterator[int]:
         """Yields the ids of the rows in the scope that match an expression, at most `limit` of each part, the newest
         first."""
         for first, last in self.parts:
-            found = connection.execute(
-                "SELECT rowid FROM message_words WHERE message_words MATCH ? AND rowid >= ? AND rowid <= ? "
-                "ORDER BY rowid DESC LIMIT ?",
-                (expression, first, last, limit if self.only is None else -1),
-            )
-            rows = (row_id for (row_id,) in found.fetchall())
+            rows = connection.find_rows(expression, first, last, limit if self.only is None else None)
             yield from rows if self.only is None else islice(filter(self.only.__contains__, rows), limit)
 
 
-def find_scope(connection: sqlite3.Connection, session_id: str | None) -> Scope:
+def find_scope(connection: WordIndex, session_id: str | None) -> Scope:
     """Returns the scope of a search of one session and its ancestors, or of everything if `session_id` is None."""
     return _everything(connection) if session_id is None else _one_session(connection, session_id)
 
 
-def _everything(connection: sqlite3.Connection) -> Scope:
+def _everything(connection: WordIndex) -> Scope:
     listed: set[str] = set()
 
     def find(owner: str, position: int) -> str | None:
         if owner in listed:
             return owner
-        row = connection.execute(_HOLDER, {"owner": owner, "position": position}).fetchone()
+        row = connection.execute(_HOLDER, (owner, position)).fetchone()
         if row is not None and row[0] == owner:
             listed.add(owner)
         return None if row is None else row[0]
 
-    return Scope(parts=((0, FURTHER - 1), (FURTHER, _LAST)), holder=find)
+    return Scope(parts=((0, connection.further - 1), (connection.further, _LAST)), holder=find)
 
 
-def _one_session(connection: sqlite3.Connection, session_id: str) -> Scope:
+def _one_session(connection: WordIndex, session_id: str) -> Scope:
     """Returns the scope of a search in one session and its ancestors. A range of row ids keeps the search fast; the
     session of each row in the range is checked."""
     stops = {span.session_id: span.stop for span in lineage(connection, session_id)}
@@ -93,7 +87,7 @@ def _one_session(connection: sqlite3.Connection, session_id: str) -> Scope:
     )
 
 
-def _rows_among_others(connection: sqlite3.Connection, stops: Mapping[str, int], width: int) -> frozenset[int] | None:
+def _rows_among_others(connection: WordIndex, stops: Mapping[str, int], width: int) -> frozenset[int] | None:
     """Returns the rows of these sessions, each up to a position, if other sessions have records among the `width`
     ones of their range; None if not. The sessions of agents that run side by side grow in turn."""
     records = [

@@ -1,14 +1,13 @@
 """Weighs the words and names of a query: the rarer, the more."""
 
 import math
-import sqlite3
 from collections.abc import Mapping
 
 from msgspec import Struct
 
 from ullage.store.search_query import Query
-from ullage.store.search_rows import FURTHER
 from ullage.store.search_words import whole_token
+from ullage.store.word_index import WordIndex
 
 # A whole name counts twice as much as a word; its words count on their own as well.
 _NAME_WEIGHT = 2.0
@@ -43,7 +42,7 @@ class Terms(Struct, frozen=True, kw_only=True):
         return sorted((term for term in every if term.rows), key=lambda term: (term.rows, term.expression))
 
 
-def weigh_terms(connection: sqlite3.Connection, query: Query) -> Terms:
+def weigh_terms(connection: WordIndex, query: Query) -> Terms:
     """Returns the terms of a query with their weights, which are those of BM25."""
     total = _rows(connection)
 
@@ -60,13 +59,11 @@ def weigh_terms(connection: sqlite3.Connection, query: Query) -> Terms:
         return weigh(" OR ".join(term.expression for term in terms), sum(term.rows for term in terms))
 
     def counted(token: str, factor: float = 1.0) -> Term:
-        row = connection.execute("SELECT doc FROM message_vocabulary WHERE term = ?", (token,)).fetchone()
-        return weigh(f'"{token}"', row[0] if row else 0, factor)
+        return weigh(f'"{token}"', connection.count_rows(token), factor)
 
     def begun(beginning: str) -> Term:
         expression = beginning_expression(beginning)
-        counting = "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ? LIMIT ?)"
-        return weigh(expression, connection.execute(counting, (expression, _MOST_COUNTED)).fetchone()[0])
+        return weigh(expression, connection.count_matches(expression, _MOST_COUNTED))
 
     return Terms(
         stems={stem: worded(stem) for stem in query.stems},
@@ -84,10 +81,9 @@ def beginning_expression(beginning: str) -> str:
     return " OR ".join((f'"{start}" *', *(f'"{one}"' for one in shorter if one.isalpha() and len(one) >= _SHORTEST)))
 
 
-def _rows(connection: sqlite3.Connection) -> int:
+def _rows(connection: WordIndex) -> int:
     """Returns about how many rows the index has: their highest ids, whose gaps are few."""
-    (first,) = connection.execute("SELECT max(id) FROM message_words_docsize WHERE id < ?", (FURTHER,)).fetchone()
     further = connection.execute(
         "SELECT first_row + chunks FROM message_chunks ORDER BY first_row DESC LIMIT 1"
     ).fetchone()
-    return (first or 0) + (further[0] - FURTHER if further else 0)
+    return connection.last_row() + (further[0] - connection.further if further else 0)

@@ -4,7 +4,6 @@
 Only forms that the index has are searched, so a word that is spelt right is never taken for another one.
 """
 
-import sqlite3
 from collections.abc import Iterator
 from string import ascii_lowercase
 
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 
 from ullage.store.search_query import Query
 from ullage.store.search_words import stem
+from ullage.store.word_index import WordIndex
 
 # English words whose forms do not begin alike, as grammars list them; those that every question has are missing.
 _IRREGULAR = """
@@ -42,17 +42,19 @@ _MOST_READ = 3_000
 _MOST_MEANT = 3
 
 
-def with_variants(connection: sqlite3.Connection, query: Query) -> Query:
+def with_variants(connection: WordIndex, query: Query) -> Query:
     """Returns the query with the other forms of its words that the index has, and for at most `_MOST_MISTYPED` words
     that are nowhere and that begin no word, with the words that one change of a letter makes of them."""
     variants: dict[str, tuple[str, ...]] = {}
     mistyped = 0
     for word in query.stems:
-        found = tuple(form for form in _forms(word) if _rows(connection, form))
+        forms = tuple(_forms(word))
+        known = connection.known_words(forms)
+        found = tuple(form for form in forms if form in known)
         if not found and mistyped < _MOST_MISTYPED and _may_be_mistyped(connection, word):
             mistyped += 1
             found = tuple(
-                sorted(_alike(connection, word), key=lambda one: (-_rows(connection, one), one))[:_MOST_MEANT]
+                sorted(_alike(connection, word), key=lambda one: (-connection.count_rows(one), one))[:_MOST_MEANT]
             )
         if found:
             variants[word] = found
@@ -69,27 +71,19 @@ def _forms(word: str) -> Iterator[str]:
             yield word + word[-1]
 
 
-def _may_be_mistyped(connection: sqlite3.Connection, word: str) -> bool:
+def _may_be_mistyped(connection: WordIndex, word: str) -> bool:
     if not (_SHORTEST_MISTYPED <= len(word) <= _LONGEST_MISTYPED and word.isascii() and word.isalpha()):
         return False
-    begun = connection.execute(
-        "SELECT 1 FROM message_vocabulary WHERE term >= ? AND term < ? LIMIT 1", (word, f"{word}{{")
-    )
-    return begun.fetchone() is None
+    return not connection.words_beginning(word, 1)
 
 
-def _alike(connection: sqlite3.Connection, word: str) -> Iterator[str]:
+def _alike(connection: WordIndex, word: str) -> Iterator[str]:
     """Yields the words of the index that differ from this one by one letter that is missing, one too many or another
     one, or by two letters in the wrong order."""
     head = word[:_HEAD]
-    for changed in dict.fromkeys(_changed(word, 0, _HEAD)):
-        if not changed.startswith(head) and _rows(connection, changed):
-            yield changed
-    terms = connection.execute(
-        "SELECT term FROM message_vocabulary WHERE term >= ? AND term < ? LIMIT ?", (head, f"{head}{{", _MOST_READ)
-    )
+    yield from connection.known_words({one for one in _changed(word, 0, _HEAD) if not one.startswith(head)})
     changes = frozenset(_changed(word, _HEAD, len(word)))
-    yield from (term for (term,) in terms.fetchall() if term in changes)
+    yield from changes.intersection(connection.words_beginning(head, _MOST_READ))
 
 
 def _changed(word: str, first: int, last: int) -> Iterator[str]:
@@ -102,9 +96,3 @@ def _changed(word: str, first: int, last: int) -> Iterator[str]:
         if len(tail) > 1:
             yield head + tail[1] + tail[0] + tail[2:]
         yield from (head + letter + tail for letter in ascii_lowercase)
-
-
-def _rows(connection: sqlite3.Connection, token: str) -> int:
-    """Returns the number of rows that have a token."""
-    row = connection.execute("SELECT doc FROM message_vocabulary WHERE term = ?", (token,)).fetchone()
-    return row[0] if row else 0

@@ -1,16 +1,9 @@
-"""Finds messages by words: takes candidates from the full-text index and ranks them by message.
+"""Finds messages by words: takes candidates from the full-text index and ranks them by message."""
 
-The search runs in any thread on a connection of its own, so that the store's owner never waits for a search.
-"""
-
-import sqlite3
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from pathlib import Path
-from threading import Lock
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +11,6 @@ from msgspec.structs import replace
 from ullage.model.blocks import ToolResultBlock
 from ullage.model.message import Message
 from ullage.service.ports.store import SearchHit
-from ullage.store.database import reconnect, transaction
 from ullage.store.indexed_text import chunks, message_text
 from ullage.store.search_asked import says_number, says_time, speaker_label
 from ullage.store.search_candidates import Candidate, find_around, find_candidates
@@ -32,25 +24,21 @@ from ullage.store.search_terms import weigh_terms
 from ullage.store.search_variants import with_variants
 from ullage.store.search_words import fold, stem
 from ullage.store.session_table import require_session
-from ullage.store.sqlite_errors import reporting, unavailable
+from ullage.store.word_index import IndexTransactions, WordIndex
 
 
 class Searcher:
-    """The part of the store that searches, on a connection of its own. Any thread may call it; calls wait for each
-    other, and each is short."""
+    """The part of the store that searches. Any thread may call it."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._closed = False
+    def __init__(self, transactions: IndexTransactions) -> None:
+        self._transactions = transactions
 
     def search(self, query: str, session_id: str | None, limit: int) -> tuple[SearchHit, ...]:
         """Indexes what is not indexed yet, then returns the messages that match best; see `SessionStore.search`."""
         read_query(query)
         while self.index_some(session_id):
             pass
-        with self._connected() as connection, transaction(connection, "DEFERRED"):
+        with self._transactions.reading() as connection:
             if session_id is not None:
                 require_session(connection, session_id)
             read = read_query(query, partial(_is_known, connection), datetime.now().astimezone())
@@ -59,26 +47,7 @@ class Searcher:
 
     def index_some(self, session_id: str | None) -> int:
         """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
-        with self._connected() as connection:
-            return index_some(connection, session_id)
-
-    def close(self) -> None:
-        """Closes the connection once the running call has ended. Later calls raise `StoreUnavailable`."""
-        with self._lock:
-            self._closed = True
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-    @contextmanager
-    def _connected(self) -> Generator[sqlite3.Connection]:
-        with self._lock, reporting(self._path):
-            if self._closed:
-                # A search in another thread may still be indexing. It must not open the file again.
-                raise unavailable(self._path, "is closed")
-            if self._connection is None:
-                self._connection = reconnect(self._path)
-            yield self._connection
+        return index_some(self._transactions, session_id)
 
 
 # A message that contains less than this share of the query's words does not fit the query. Of questions asked of
@@ -101,9 +70,7 @@ class _Scored(Struct, frozen=True, kw_only=True):
     share: float
 
 
-def search_messages(
-    connection: sqlite3.Connection, query: Query, session_id: str | None, limit: int
-) -> tuple[SearchHit, ...]:
+def search_messages(connection: WordIndex, query: Query, session_id: str | None, limit: int) -> tuple[SearchHit, ...]:
     """Returns at most `limit` messages that contain any word of the query, best first, in one session or in all, each
     message once. A query of several words also finds messages next to those.
 
@@ -191,9 +158,8 @@ def _speaks(message: Message, query: Query) -> bool:
     return message.role is query.speaker and not any(isinstance(block, ToolResultBlock) for block in message.content)
 
 
-def _is_known(connection: sqlite3.Connection, token: str) -> bool:
-    rows = connection.execute("SELECT 1 FROM message_words WHERE message_words MATCH ? LIMIT 1", (f'"{token}"',))
-    return rows.fetchone() is not None
+def _is_known(connection: WordIndex, token: str) -> bool:
+    return connection.count_matches(f'"{token}"', 1) > 0
 
 
 def _hit(query: Query, scored: _Scored) -> SearchHit:

@@ -1,6 +1,5 @@
 """The table of sessions: which exist, what the list shows of them, their ancestry, and which records may be dropped."""
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -19,8 +18,10 @@ from ullage.model.events import (
 )
 from ullage.service.ports.store import AttachedSession, ImportedSession, SessionInfo
 from ullage.store.codec import decode_event, event_name, storable
+from ullage.store.connection import Connection
 from ullage.store.log import Tail, find_tail, insert_records, lineage
 from ullage.store.search_rows import drop_rows
+from ullage.store.word_index import WordIndex
 
 _INFO = """
     SELECT s.session_id, s.title, s.cwd, s.model, s.created_at, coalesce(last.timestamp, s.created_at),
@@ -78,7 +79,7 @@ class _Origin(Struct, frozen=True, kw_only=True):
         return None if self.parent_id is None else self.tail.position
 
 
-def insert_session(connection: sqlite3.Connection, session_id: str, records: Sequence[Record]) -> None:
+def insert_session(connection: Connection, session_id: str, records: Sequence[Record]) -> None:
     """Inserts a new session with its first records. Raises `Conflict` if the id is taken, by a deleted session, too."""
     if connection.execute("SELECT 1 FROM sessions WHERE session_id = ?", (session_id,)).fetchone():
         raise Conflict(f"session {session_id} exists already: choose another id")
@@ -92,7 +93,7 @@ def insert_session(connection: sqlite3.Connection, session_id: str, records: Seq
     insert_records(connection, session_id, origin.tail, records)
 
 
-def append_records(connection: sqlite3.Connection, session_id: str, records: Sequence[Record]) -> None:
+def append_records(connection: Connection, session_id: str, records: Sequence[Record]) -> None:
     """Appends records to the session's log, and brings its listed facts up to date. Raises `SessionNotFound` and
     `ConcurrentAppend`."""
     facts, tail = _find_end(connection, session_id)
@@ -104,7 +105,7 @@ def append_records(connection: sqlite3.Connection, session_id: str, records: Seq
         )
 
 
-def _find_end(connection: sqlite3.Connection, session_id: str) -> tuple[SessionFacts, Tail]:
+def _find_end(connection: Connection, session_id: str) -> tuple[SessionFacts, Tail]:
     """Returns the session's listed facts and the last record of its log. Raises `SessionNotFound`."""
     row = connection.execute(
         "SELECT s.title, s.cwd, s.model, last.position, last.messages FROM sessions s LEFT JOIN records last "
@@ -120,7 +121,7 @@ def _find_end(connection: sqlite3.Connection, session_id: str) -> tuple[SessionF
     return SessionFacts(title=title, cwd=cwd, model=model), tail
 
 
-def require_session(connection: sqlite3.Connection, session_id: str) -> SessionFacts:
+def require_session(connection: Connection, session_id: str) -> SessionFacts:
     """Returns the session's listed facts. Raises `SessionNotFound` for an id that is unknown or deleted."""
     row = connection.execute(
         "SELECT title, cwd, model FROM sessions WHERE session_id = ? AND NOT deleted", (session_id,)
@@ -135,7 +136,7 @@ def not_found(session_id: str) -> SessionNotFound:
     return SessionNotFound(f"no session {session_id}: list the sessions to see which there are")
 
 
-def find_info(connection: sqlite3.Connection, session_id: str) -> SessionInfo:
+def find_info(connection: Connection, session_id: str) -> SessionInfo:
     """Returns the session as it is listed. Raises `SessionNotFound`."""
     row = connection.execute(f"{_INFO} AND s.session_id = ?", (session_id,)).fetchone()
     if row is None:
@@ -143,7 +144,7 @@ def find_info(connection: sqlite3.Connection, session_id: str) -> SessionInfo:
     return _info(row)
 
 
-def list_sessions(connection: sqlite3.Connection, cwd: str | None, limit: int, offset: int) -> tuple[SessionInfo, ...]:
+def list_sessions(connection: Connection, cwd: str | None, limit: int, offset: int) -> tuple[SessionInfo, ...]:
     """Returns at most `limit` listed sessions after the first `offset`, last changed first: all, or those with exactly
     the folder `cwd`."""
     where, values = ("", ()) if cwd is None else ("AND s.cwd = ?", (storable(cwd),))
@@ -153,7 +154,7 @@ def list_sessions(connection: sqlite3.Connection, cwd: str | None, limit: int, o
     return tuple(_info(row) for row in rows)
 
 
-def find_ids(connection: sqlite3.Connection, prefix: str, limit: int) -> tuple[str, ...]:
+def find_ids(connection: Connection, prefix: str, limit: int) -> tuple[str, ...]:
     """Returns the ids of at most `limit` listed sessions that begin with `prefix`, in alphabetical order."""
     rows = connection.execute(
         "SELECT session_id FROM sessions WHERE NOT deleted AND substr(session_id, 1, ?) = ? "
@@ -163,7 +164,7 @@ def find_ids(connection: sqlite3.Connection, prefix: str, limit: int) -> tuple[s
     return tuple(session_id for (session_id,) in rows)
 
 
-def sessions_with(connection: sqlite3.Connection, message_id: str) -> tuple[str, ...]:
+def sessions_with(connection: Connection, message_id: str) -> tuple[str, ...]:
     """Returns the ids of the listed sessions whose own records, not inherited ones, append a message with this id, last
     created first."""
     rows = connection.execute(
@@ -174,7 +175,7 @@ def sessions_with(connection: sqlite3.Connection, message_id: str) -> tuple[str,
     return tuple(session_id for (session_id,) in rows)
 
 
-def attached_sessions(connection: sqlite3.Connection) -> tuple[AttachedSession, ...]:
+def attached_sessions(connection: Connection) -> tuple[AttachedSession, ...]:
     """Returns the listed sessions of agents behind the proxy of which an agent has had another id than their own, last
     created first. The second own record of such a session attaches the agent."""
     rows = connection.execute(
@@ -201,7 +202,7 @@ def attached_sessions(connection: sqlite3.Connection) -> tuple[AttachedSession, 
     )
 
 
-def imported_sessions(connection: sqlite3.Connection) -> tuple[ImportedSession, ...]:
+def imported_sessions(connection: Connection) -> tuple[ImportedSession, ...]:
     """Returns the listed sessions whose log begins with an import, last created first."""
     rows = connection.execute(
         "SELECT s.session_id, r.payload FROM sessions s JOIN records r ON r.session_id = s.session_id "
@@ -226,11 +227,11 @@ def imported_sessions(connection: sqlite3.Connection) -> tuple[ImportedSession, 
     return tuple(found.values())
 
 
-def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
+def delete_session(connection: WordIndex, session_id: str) -> None:
     """Removes the session from the list, and deletes all records that no fork needs: its own and those of deleted
     ancestors. Raises `SessionNotFound`."""
     require_session(connection, session_id)
-    connection.execute("UPDATE sessions SET deleted = 1 WHERE session_id = ?", (session_id,))
+    connection.execute("UPDATE sessions SET deleted = TRUE WHERE session_id = ?", (session_id,))
     connection.execute("DELETE FROM snapshots WHERE session_id = ?", (session_id,))
     current: str | None = session_id
     while current is not None:
@@ -248,15 +249,15 @@ def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
         current = parent_id
 
 
-def _drop_records(connection: sqlite3.Connection, session_id: str, needed: int) -> None:
+def _drop_records(connection: WordIndex, session_id: str, needed: int) -> None:
     """Deletes the session's records after position `needed`, and their text in the index."""
     span = (session_id, needed)
     rows = connection.execute("SELECT record_id FROM records WHERE session_id = ? AND position > ?", span)
-    drop_rows(connection, [record_id for (record_id,) in rows])
+    drop_rows(connection, [record_id for (record_id,) in rows.fetchall()])
     connection.execute("DELETE FROM records WHERE session_id = ? AND position > ?", span)
 
 
-def _find_origin(connection: sqlite3.Connection, first: Record) -> _Origin:
+def _find_origin(connection: Connection, first: Record) -> _Origin:
     if not isinstance(first.event, SessionForked):
         return _Origin()
     fork = first.event
@@ -267,7 +268,7 @@ def _find_origin(connection: sqlite3.Connection, first: Record) -> _Origin:
     return _Origin(tail=tail, facts=_facts_at(connection, fork), parent_id=fork.parent_id)
 
 
-def _facts_at(connection: sqlite3.Connection, fork: SessionForked) -> SessionFacts:
+def _facts_at(connection: Connection, fork: SessionForked) -> SessionFacts:
     facts = SessionFacts()
     for span in reversed(list(lineage(connection, fork.parent_id, fork.position + 1))):
         rows = connection.execute(

@@ -1,19 +1,18 @@
 """The session store in one SQLite file."""
 
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Self
 
-from ullage.model.errors import InvalidRequest
-from ullage.model.events import Record
-from ullage.service.ports.store import AttachedSession, ImportedSession, SearchHit, SessionInfo, StoredSession
-from ullage.store import session_table
+from ullage.service.ports.store import SearchHit
+from ullage.store.connection import Connection
 from ullage.store.database import SameFile, connect, default_path, reconnect, transaction, writing
-from ullage.store.log import NO_END, find_index, find_message, find_tail, read_edits, read_messages, read_records
+from ullage.store.fts5_index import Fts5Index, Fts5Transactions
 from ullage.store.searcher import Searcher
 from ullage.store.sqlite_errors import reporting
+from ullage.store.table_store import TableStore
+from ullage.store.word_index import WordIndex
 
 
 def open_store(path: Path | None = None) -> "SqliteStore":
@@ -28,7 +27,7 @@ def open_store(path: Path | None = None) -> "SqliteStore":
         return SqliteStore(path, connect(path))
 
 
-class SqliteStore:
+class SqliteStore(TableStore):
     """The session store in one SQLite file, for one thread, except `search`, `index_some` and `read_apart`, which any
     thread may call. Any number of processes may have the same file open.
 
@@ -39,15 +38,12 @@ class SqliteStore:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
         self._connection = connection
-        self._searcher = Searcher(path)
+        self._index = Fts5Transactions(path)
+        self._searcher = Searcher(self._index)
         self._reporting = reporting(path)
-        self._reading, self._writing = transaction(connection, "DEFERRED"), writing(connection, SameFile(path))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        own = Fts5Index(connection)
+        self._to_read = _Reported(own, self._reporting, transaction(connection, "DEFERRED"))
+        self._to_write = _Reported(own, self._reporting, writing(connection, SameFile(path)))
 
     @property
     def path(self) -> Path:
@@ -57,122 +53,8 @@ class SqliteStore:
     def close(self) -> None:
         """Closes the store's file. The store cannot be used afterwards."""
         with self._reporting:
-            self._searcher.close()
+            self._index.close()
             self._connection.close()
-
-    def create(self, session_id: str, records: Sequence[Record]) -> None:
-        """Creates a session's log with its first records; see `SessionStore.create`."""
-        if not records:
-            raise InvalidRequest(f"session {session_id} cannot start without a record")
-        with self._reporting, self._writing as connection:
-            session_table.insert_session(connection, session_id, records)
-
-    def append(self, session_id: str, records: Sequence[Record]) -> None:
-        """Appends all records to a session's log, or none; see `SessionStore.append`."""
-        with self._reporting, self._writing as connection:
-            session_table.append_records(connection, session_id, records)
-
-    def open(self, session_id: str) -> StoredSession:
-        """Returns a session's snapshot and the records after it, or its whole log; see `SessionStore.open`."""
-        with self._reporting, self._reading as connection:
-            session_table.require_session(connection, session_id)
-            saved = connection.execute(
-                "SELECT position, snapshot FROM snapshots WHERE session_id = ?", (session_id,)
-            ).fetchone()
-            position, snapshot = saved or (-1, None)
-            records = read_records(connection, session_id, position + 1, NO_END)
-        return StoredSession(records=records, snapshot=snapshot, snapshot_position=position)
-
-    def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
-        """Returns the records of a session's log with `start <= position < stop`; see `SessionStore.read`."""
-        with self._reporting, self._reading as connection:
-            session_table.require_session(connection, session_id)
-            return read_records(connection, session_id, start, NO_END if stop is None else stop)
-
-    def read_apart(self, session_id: str) -> tuple[Record, ...]:
-        """Returns all records of a session's log, read on a connection of its own; see `SessionStore.read_apart`."""
-        with self._reporting, closing(reconnect(self._path)) as connection, transaction(connection, "DEFERRED"):
-            session_table.require_session(connection, session_id)
-            return read_records(connection, session_id, 0, NO_END)
-
-    def find_message(self, session_id: str, message_id: str) -> Record | None:
-        """Returns the record that appended a message, or None; see `SessionStore.find_message`."""
-        with self._reporting, self._reading as connection:
-            session_table.require_session(connection, session_id)
-            return find_message(connection, session_id, message_id)
-
-    def find_index(self, session_id: str, message_id: str) -> int | None:
-        """Returns a message's index in the session, from 0, or None; see `SessionStore.find_index`."""
-        with self._reporting, self._reading as connection:
-            session_table.require_session(connection, session_id)
-            return find_index(connection, session_id, message_id)
-
-    def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-        """Returns the records of the session's messages with `start <= index < stop`; see
-        `SessionStore.read_messages`."""
-        with self._reporting, self._reading as connection:
-            session_table.require_session(connection, session_id)
-            return read_messages(connection, session_id, start, stop)
-
-    def read_edits(self, session_id: str) -> tuple[Record, ...]:
-        """Returns the records that make, undo or redo an edit, oldest first; see `SessionStore.read_edits`."""
-        with self._reporting, self._reading as connection:
-            session_table.require_session(connection, session_id)
-            return read_edits(connection, session_id)
-
-    def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
-        """Saves a snapshot of the log up to `position`, unless a newer one is saved; see
-        `SessionStore.save_snapshot`."""
-        with self._reporting, self._writing as connection:
-            session_table.require_session(connection, session_id)
-            if not 0 <= position <= find_tail(connection, session_id).position:
-                raise InvalidRequest(f"session {session_id} has no position {position} to keep a snapshot of")
-            connection.execute(
-                "INSERT INTO snapshots (session_id, position, snapshot) VALUES (?, ?, ?) ON CONFLICT DO UPDATE "
-                "SET position = excluded.position, snapshot = excluded.snapshot WHERE excluded.position >= position",
-                (session_id, position, snapshot),
-            )
-
-    def drop_snapshot(self, session_id: str) -> None:
-        """Deletes a session's snapshot; see `SessionStore.drop_snapshot`."""
-        with self._reporting, self._writing as connection:
-            session_table.require_session(connection, session_id)
-            connection.execute("DELETE FROM snapshots WHERE session_id = ?", (session_id,))
-
-    def info(self, session_id: str) -> SessionInfo:
-        """Returns a session as it is listed; see `SessionStore.info`."""
-        with self._reporting, self._reading as connection:
-            return session_table.find_info(connection, session_id)
-
-    def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
-        """Returns the listed sessions, last changed first; see `SessionStore.list`."""
-        with self._reporting, self._reading as connection:
-            return session_table.list_sessions(connection, cwd, limit, offset)
-
-    def find_ids(self, prefix: str, limit: int = 100) -> tuple[str, ...]:
-        """Returns the ids of listed sessions that begin with `prefix`; see `SessionStore.find_ids`."""
-        with self._reporting, self._reading as connection:
-            return session_table.find_ids(connection, prefix, limit)
-
-    def sessions_with(self, message_id: str) -> tuple[str, ...]:
-        """Returns the ids of the sessions that appended a message with this id; see `SessionStore.sessions_with`."""
-        with self._reporting, self._reading as connection:
-            return session_table.sessions_with(connection, message_id)
-
-    def imported(self) -> tuple[ImportedSession, ...]:
-        """Returns the listed sessions that were imported, the last created first; see `SessionStore.imported`."""
-        with self._reporting, self._reading as connection:
-            return session_table.imported_sessions(connection)
-
-    def attached(self) -> tuple[AttachedSession, ...]:
-        """Returns the sessions of agents behind the proxy that have other ids; see `SessionStore.attached`."""
-        with self._reporting, self._reading as connection:
-            return session_table.attached_sessions(connection)
-
-    def delete(self, session_id: str) -> None:
-        """Removes a session from the list; see `SessionStore.delete`."""
-        with self._reporting, self._writing as connection:
-            session_table.delete_session(connection, session_id)
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
         """Returns the messages that match a query, best first; see `SessionStore.search`."""
@@ -188,17 +70,37 @@ class SqliteStore:
             (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         return version
 
-    def load_calibration(self, model: str) -> bytes | None:
-        """Returns a model's saved calibration as opaque bytes, or None; see `SessionStore.load_calibration`."""
-        with self._reporting, self._reading as connection:
-            row = connection.execute("SELECT calibration FROM calibrations WHERE model = ?", (model,)).fetchone()
-        return None if row is None else row[0]
+    def _reading(self) -> AbstractContextManager[Connection]:
+        return self._to_read
 
-    def save_calibration(self, model: str, calibration: bytes) -> None:
-        """Saves a model's calibration, opaque bytes; see `SessionStore.save_calibration`."""
-        with self._reporting, self._writing as connection:
-            connection.execute(
-                "INSERT INTO calibrations (model, calibration) VALUES (?, ?) "
-                "ON CONFLICT DO UPDATE SET calibration = excluded.calibration",
-                (model, calibration),
-            )
+    def _writing(self, _: str, /) -> AbstractContextManager[Connection]:
+        # SQLite lets one connection write at a time, whatever the session.
+        return self._to_write
+
+    def _writing_alone(self) -> AbstractContextManager[WordIndex]:
+        return self._to_write
+
+    @contextmanager
+    def _reading_apart(self) -> Generator[Connection]:
+        with self._reporting, closing(reconnect(self._path)) as connection, transaction(connection, "DEFERRED"):
+            yield connection
+
+
+class _Reported:
+    """A transaction whose failures, and those of its block, are raised as Ullage's errors. Every access to the store
+    passes here, and a class costs a third of a generator."""
+
+    __slots__ = ("_connection", "_reporting", "_transaction")
+
+    def __init__(self, connection: WordIndex, reports: reporting, of: transaction) -> None:
+        self._connection, self._reporting, self._transaction = connection, reports, of
+
+    def __enter__(self) -> WordIndex:
+        with self._reporting:
+            self._transaction.__enter__()
+        return self._connection
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        with self._reporting:
+            self._transaction.__exit__(kind, error, trace)
+        self._reporting.__exit__(kind, error, trace)

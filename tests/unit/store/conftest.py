@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from support.memory_store import MemoryStore
+from support.postgres_server import needs_postgres
 from ullage.service.ports.store import SessionStore
 from ullage.store import SqliteStore, open_store
 from ullage.store.memory_by_path import PathFolder
 from ullage.store.memory_descriptors import DescriptorFolder, is_supported
 from ullage.store.memory_files import FolderMemory
+from ullage.store.postgres.postgres_store import open_postgres
 
 by_descriptor = pytest.param(
     DescriptorFolder.open,
@@ -26,9 +28,16 @@ def sqlite_store(tmp_path: Path) -> Iterator[SqliteStore]:
         yield store
 
 
-@pytest.fixture(params=["sqlite", "memory"])
-def store(request: pytest.FixtureRequest, sqlite_store: SqliteStore) -> SessionStore:
-    return sqlite_store if request.param == "sqlite" else MemoryStore()
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=needs_postgres), "memory"])
+def store(request: pytest.FixtureRequest) -> Iterator[SessionStore]:
+    match request.param:
+        case "sqlite":
+            yield request.getfixturevalue("sqlite_store")
+        case "postgres":
+            with open_postgres(request.getfixturevalue("postgres_address")) as store:
+                yield store
+        case _:
+            yield MemoryStore()
 
 
 @pytest.fixture(params=[by_descriptor, pytest.param(PathFolder.open, id="path")])

@@ -9,6 +9,7 @@ import pytest
 from support.logs import conversation
 from ullage.store import SqliteStore, open_store
 from ullage.store.database import reconnect
+from ullage.store.fts5_index import Fts5Index
 from ullage.store.search_query import read_query
 from ullage.store.search_terms import Terms, weigh_terms
 
@@ -31,7 +32,7 @@ def orchard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
 
 def terms_of(path: Path, query: str) -> Terms:
     with closing(reconnect(path)) as connection:
-        return weigh_terms(connection, read_query(query))
+        return weigh_terms(Fts5Index(connection), read_query(query))
 
 
 def test_a_rare_word_weighs_more_than_a_common_one(orchard: SqliteStore) -> None:

@@ -1,0 +1,41 @@
+"""What the store's tables need of a database: both SQLite's connections and PostgreSQL's have it.
+
+The statements in `session_table.py` and `log.py` are SQL that both understand. SQLite's placeholders (`?`) and index
+hints (`INDEXED BY`) are the only parts that `postgres/text_index.py` rewrites.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+
+class Rows(Protocol):
+    """The result of a statement."""
+
+    @property
+    def rowcount(self) -> int:
+        """The number of rows that the statement changed."""
+        ...
+
+    def fetchone(self) -> Any:
+        """Returns the next row as a tuple, or None after the last one."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """Returns the remaining rows."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterates over the remaining rows."""
+        ...
+
+
+class Connection(Protocol):
+    """A connection to a database, with a transaction open."""
+
+    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
+        """Runs a statement with a value for each placeholder, and returns its rows."""
+        ...
+
+    def executemany(self, statement: str, values: Iterable[Sequence[Any]], /) -> Any:
+        """Runs a statement once for each sequence of values."""
+        ...

@@ -1,0 +1,124 @@
+"""The index of words in SQLite: a table of FTS5 (https://www.sqlite.org/fts5.html)."""
+
+import sqlite3
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+
+from ullage.store.database import reconnect, transaction
+from ullage.store.sqlite_errors import reporting, unavailable
+from ullage.store.word_index import WordIndex
+
+
+class Fts5Index:
+    """The index of words on a connection to the store's file; see `WordIndex`."""
+
+    # More records than this would be a store of some hundred gigabytes. A larger number would take another byte in each
+    # entry of the index.
+    further = 1 << 28
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.execute = connection.execute
+        self.executemany = connection.executemany
+
+    def insert_rows(self, rows: Iterable[tuple[int, str]], /) -> None:
+        """Writes rows."""
+        self.executemany("INSERT INTO message_words (rowid, tokens) VALUES (?, ?)", rows)
+
+    def delete_rows(self, rows: Iterable[tuple[int, str]], /) -> None:
+        """Deletes rows. The index has no text of its own, so FTS5 needs the tokens again."""
+        self.executemany("INSERT INTO message_words (message_words, rowid, tokens) VALUES ('delete', ?, ?)", rows)
+
+    def has_row(self, row_id: int, /) -> bool:
+        """Returns whether there is a row with this id."""
+        return self.execute("SELECT 1 FROM message_words_docsize WHERE id = ?", (row_id,)).fetchone() is not None
+
+    def row_length(self, row_id: int, /) -> int:
+        """Returns the number of a row's tokens."""
+        (size,) = self.execute("SELECT sz FROM message_words_docsize WHERE id = ?", (row_id,)).fetchone()
+        length = 0
+        for byte in size:
+            # FTS5 writes seven bits of the number in each byte, the high ones first.
+            length = length << 7 | byte & 127
+        return length
+
+    def last_row(self) -> int:
+        """Returns the highest id of a first chunk's row, or 0."""
+        (last,) = self.execute("SELECT max(id) FROM message_words_docsize WHERE id < ?", (self.further,)).fetchone()
+        return last or 0
+
+    def find_rows(self, expression: str, first: int, last: int, limit: int | None, /) -> list[int]:
+        """Returns the ids of rows that match an expression, the newest first."""
+        rows = self.execute(
+            "SELECT rowid FROM message_words WHERE message_words MATCH ? AND rowid >= ? AND rowid <= ? "
+            "ORDER BY rowid DESC LIMIT ?",
+            (expression, first, last, -1 if limit is None else limit),
+        )
+        return [row_id for (row_id,) in rows.fetchall()]
+
+    def count_rows(self, token: str, /) -> int:
+        """Returns how many rows have a token."""
+        row = self.execute("SELECT doc FROM message_vocabulary WHERE term = ?", (token,)).fetchone()
+        return row[0] if row else 0
+
+    def known_words(self, words: Iterable[str], /) -> frozenset[str]:
+        """Returns those of the words that are a token of some row."""
+        return frozenset(word for word in words if self.count_rows(word))
+
+    def words_beginning(self, beginning: str, limit: int, /) -> list[str]:
+        """Returns tokens that begin with these letters."""
+        terms = self.execute(
+            "SELECT term FROM message_vocabulary WHERE term >= ? AND term < ? LIMIT ?",
+            # The character after "z" is the next one of ASCII.
+            (beginning, f"{beginning}{{", limit),
+        )
+        return [term for (term,) in terms.fetchall()]
+
+    def count_matches(self, expression: str, most: int, /) -> int:
+        """Returns how many rows match an expression, `most` at most."""
+        counting = "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ? LIMIT ?)"
+        return self.execute(counting, (expression, most)).fetchone()[0]
+
+
+class Fts5Transactions:
+    """Transactions on the index, on a connection of their own, so that the store's owner never waits for a search. Any
+    thread may begin one; they wait for each other, and each is short. See `IndexTransactions`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._closed = False
+
+    @contextmanager
+    def reading(self) -> Generator[WordIndex]:
+        """Returns a transaction that reads."""
+        with self._transaction("DEFERRED") as index:
+            yield index
+
+    @contextmanager
+    def writing(self) -> Generator[WordIndex]:
+        """Returns a transaction that writes."""
+        with self._transaction("IMMEDIATE") as index:
+            yield index
+
+    def close(self) -> None:
+        """Closes the connection once the running transaction has ended. Later ones raise `StoreUnavailable`."""
+        with self._lock:
+            self._closed = True
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    @contextmanager
+    def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"]) -> Generator[WordIndex]:
+        with self._lock, reporting(self._path):
+            if self._closed:
+                # A search in another thread may still be indexing. It must not open the file again.
+                raise unavailable(self._path, "is closed")
+            if self._connection is None:
+                self._connection = reconnect(self._path)
+            with transaction(self._connection, mode) as connection:
+                yield Fts5Index(connection)

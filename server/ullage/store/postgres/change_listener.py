@@ -1,0 +1,55 @@
+"""Notices other processes' changes by PostgreSQL's notifications, so that nothing polls the tables."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import blake2b
+from os import urandom
+from threading import Lock
+
+import psycopg
+
+from ullage.store.postgres.transactions import PostgresConnection
+
+
+class ChangeListener:
+    """Counts the changes that other openings of the store publish (https://www.postgresql.org/docs/current/sql-notify.html).
+    `connect` makes a connection of its own for it. Any thread may use it."""
+
+    def __init__(self, connect: Callable[[], PostgresConnection], schema: str) -> None:
+        self._connect = connect
+        # A channel is of the whole database, and its name has at most 63 bytes.
+        self._channel = "ullage_" + blake2b(schema.encode(), digest_size=8).hexdigest()
+        self._me = urandom(8).hex()
+        self._lock = Lock()
+        self._connection: PostgresConnection | None = None
+        self._count = 0
+
+    def count(self) -> int:
+        """Returns a number that is another one after a change by another opening. Asks the server nothing."""
+        with self._lock:
+            if self._connection is None or self._connection.closed:
+                # What was published without a listening connection is not known.
+                self._count += 1
+                self._connection = self._connect()
+                self._connection.execute(f"LISTEN {self._channel}".encode())
+            try:
+                heard = [notice.payload for notice in self._connection.notifies(timeout=0)]
+            except psycopg.OperationalError:
+                self._connection.close()
+                self._count += 1
+            else:
+                self._count += any(payload != self._me for payload in heard)
+            return self._count
+
+    def publish(self, connection: PostgresConnection) -> None:
+        """Publishes to the other openings that this one has changed something. To be called after the commit: a
+        notification within a transaction makes all commits of a database wait for each other."""
+        # What was committed stays so if the server is lost now; the others notice that by their own connections.
+        with suppress(psycopg.OperationalError):
+            connection.execute(b"SELECT pg_notify(%s, %s)", (self._channel, self._me))
+
+    def close(self) -> None:
+        """Stops listening."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()

@@ -1,0 +1,76 @@
+"""The tables of a session store in PostgreSQL, and their changes version by version.
+
+They are in the first schema of the search path, so that one database may have several stores. `store_version` holds
+the number of migrations that the schema has seen. A migration that was released never changes.
+"""
+
+from ullage.model.errors import StoreTooNew
+from ullage.store.connection import Connection
+
+# The columns are those of SQLite's tables, see `migrations.py`. Names sort by their code points, as in SQLite.
+# `sessions.rowid` counts the sessions in the order of their creation, as SQLite does by itself. A record's payload is
+# compressed by LZ4, which is several times as fast as PostgreSQL's own method.
+_V1 = (
+    """
+    CREATE TABLE sessions (
+        session_id TEXT COLLATE "C" PRIMARY KEY,
+        parent_id TEXT COLLATE "C",
+        fork_position BIGINT,
+        deleted BOOLEAN NOT NULL DEFAULT FALSE,
+        created_at BIGINT NOT NULL,
+        title TEXT NOT NULL,
+        cwd TEXT NOT NULL,
+        model TEXT NOT NULL,
+        indexed_position BIGINT NOT NULL DEFAULT -1,
+        rowid BIGINT GENERATED ALWAYS AS IDENTITY
+    )
+    """,
+    "CREATE INDEX forks ON sessions (parent_id) WHERE parent_id IS NOT NULL",
+    """
+    CREATE TABLE records (
+        record_id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        session_id TEXT COLLATE "C" NOT NULL,
+        position BIGINT NOT NULL,
+        timestamp BIGINT NOT NULL,
+        event TEXT NOT NULL,
+        messages BIGINT NOT NULL,
+        message_id TEXT COLLATE "C",
+        payload BYTEA NOT NULL,
+        UNIQUE (session_id, position)
+    )
+    """,
+    "CREATE INDEX message_ids ON records (session_id, message_id) WHERE message_id IS NOT NULL",
+    "CREATE INDEX message_numbers ON records (session_id, messages) WHERE message_id IS NOT NULL",
+    "CREATE INDEX edits ON records (session_id, position) WHERE event IN ('context_edited', 'edit_reverted')",
+    "CREATE INDEX attachments ON records (session_id, position) WHERE event = 'agent_attached'",
+    'CREATE TABLE snapshots (session_id TEXT COLLATE "C" PRIMARY KEY, position BIGINT NOT NULL, '
+    "snapshot BYTEA NOT NULL)",
+    'CREATE TABLE calibrations (model TEXT COLLATE "C" PRIMARY KEY, calibration BYTEA NOT NULL)',
+    "CREATE TABLE message_words (row_id BIGINT PRIMARY KEY, size INTEGER NOT NULL, tokens TSVECTOR NOT NULL)",
+    "CREATE INDEX words_of_rows ON message_words USING gin (tokens)",
+    'CREATE TABLE message_vocabulary (word TEXT COLLATE "C" PRIMARY KEY)',
+    "CREATE TABLE message_chunks (first_row BIGINT PRIMARY KEY, record_id BIGINT NOT NULL, chunks INTEGER NOT NULL)",
+    "CREATE INDEX chunked_records ON message_chunks (record_id)",
+)
+
+MIGRATIONS = (_V1,)
+VERSION = len(MIGRATIONS)
+
+
+def migrate(connection: Connection) -> None:
+    """Runs the migrations that the schema has not seen, and records its new version. The caller must hold a
+    transaction in which it writes alone. Raises `StoreTooNew` if a newer Ullage wrote the schema."""
+    connection.execute("CREATE TABLE IF NOT EXISTS store_version (version INTEGER NOT NULL)")
+    row = connection.execute("SELECT version FROM store_version").fetchone()
+    version = row[0] if row else 0
+    if version > VERSION:
+        raise StoreTooNew(
+            f"the session store in PostgreSQL has version {version}, this Ullage knows up to {VERSION}: "
+            "update Ullage, or choose another schema or database; nothing was changed"
+        )
+    for statements in MIGRATIONS[version:]:
+        for statement in statements:
+            connection.execute(statement)
+    if version < VERSION:
+        connection.execute("DELETE FROM store_version")
+        connection.execute("INSERT INTO store_version (version) VALUES (?)", (VERSION,))

@@ -1,0 +1,125 @@
+"""Transactions on a pool of connections to PostgreSQL."""
+
+from collections.abc import Callable
+from hashlib import blake2b
+
+import psycopg
+from psycopg.rows import TupleRow
+from psycopg_pool import ConnectionPool
+
+from ullage.store.postgres.server_errors import reporting, unavailable
+from ullage.store.postgres.text_index import TextIndex
+from ullage.store.word_index import WordIndex
+
+PostgresConnection = psycopg.Connection[TupleRow]
+Pool = ConnectionPool[PostgresConnection]
+Publish = Callable[[PostgresConnection], None]
+
+_READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# Each statement sees what was committed before it, and so what another process wrote while the lock was waited for. The
+# locks end with the transaction (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS): writers
+# to different sessions run side by side; those who change which sessions depend on which run alone. One text is one
+# round trip.
+_WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock_shared(%d), pg_advisory_xact_lock(%d)"
+_WRITE_ALONE = b"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(%d)"
+
+
+def begin_alone(schema: str) -> bytes:
+    """Returns the statement that begins a transaction in which no other one writes to the store in a schema."""
+    return _WRITE_ALONE % _lock_key(schema)
+
+
+class PoolTransactions:
+    """The transactions of a store in a schema, each on a connection of the pool. `publish` publishes a
+    change to other openings of the store."""
+
+    def __init__(self, pool: Pool, server: str, schema: str, publish: Publish) -> None:
+        self._pool, self._server, self._schema, self._publish = pool, server, schema, publish
+
+    def reading(self) -> "PoolTransaction":
+        """Returns a transaction in which all reads see one state."""
+        return PoolTransaction(self._pool, self._server, _READ)
+
+    def writing_to(self, session_id: str) -> "PoolTransaction":
+        """Returns a transaction that writes to one session. No other one writes to it meanwhile."""
+        return self._locked("session", session_id, publish=self._publish)
+
+    def writing(self) -> "PoolTransaction":
+        """Returns a transaction that writes to the index of words. No other one writes to it meanwhile."""
+        return self._locked("index")
+
+    def writing_alone(self) -> "PoolTransaction":
+        """Returns a transaction in which no other one writes to the store."""
+        return PoolTransaction(self._pool, self._server, begin_alone(self._schema), self._publish)
+
+    def _locked(self, *names: str, publish: Publish | None = None) -> "PoolTransaction":
+        begin = _WRITE % (_lock_key(self._schema), _lock_key(self._schema, *names))
+        return PoolTransaction(self._pool, self._server, begin, publish)
+
+
+class PoolTransaction:
+    """Runs the `with` block as one transaction on a connection of the pool, which is rolled back if the block raises.
+    Failures are raised as Ullage's errors.
+
+    `begin` is the statement that begins the transaction. A connection that the server has closed meanwhile, as at its
+    restart, fails there; then another is taken. `publish` is called after the commit.
+    """
+
+    __slots__ = ("_begin", "_pool", "_publish", "_reporting", "_server", "_taken")
+
+    def __init__(self, pool: Pool, server: str, begin: bytes, publish: Publish | None = None) -> None:
+        self._pool, self._server, self._begin, self._publish = pool, server, begin, publish
+        self._reporting = reporting(server)
+        self._taken: PostgresConnection | None = None
+
+    def __enter__(self) -> WordIndex:
+        with self._reporting:
+            self._taken = self._take()
+        return TextIndex(self._taken)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        taken, self._taken = self._taken, None
+        assert taken is not None
+        try:
+            with self._reporting:
+                if error is None:
+                    commit(taken, self._server)
+                    if self._publish is not None:
+                        self._publish(taken)
+                elif not taken.closed:
+                    taken.execute(b"ROLLBACK")
+        finally:
+            self._pool.putconn(taken)
+            self._reporting.__exit__(kind, error, trace)
+
+    def _take(self) -> PostgresConnection:
+        """Returns a connection on which the transaction has begun."""
+        # Each idle connection of the pool may be one that the server has closed.
+        for left in reversed(range(self._pool.max_size + 1)):
+            taken = self._pool.getconn()
+            try:
+                taken.execute(self._begin)
+            except psycopg.OperationalError:
+                was_closed = taken.broken
+                self._pool.putconn(taken)
+                if not was_closed or not left:
+                    raise
+            except BaseException:
+                self._pool.putconn(taken)
+                raise
+            else:
+                return taken
+        raise AssertionError("the last try returns or raises")
+
+
+def commit(connection: PostgresConnection, server: str) -> None:
+    """Commits, or raises `StoreUnavailable` if the server has rolled back, which it does without an error after a
+    statement that failed."""
+    if (status := connection.execute(b"COMMIT").statusmessage) != "COMMIT":
+        raise unavailable(server, f"has not committed ({status}): try again")
+
+
+def _lock_key(*names: str) -> int:
+    """Returns the number of a lock, 64 bits with a sign, from the names of what it locks."""
+    digest = blake2b("\0".join(("ullage", *names)).encode("utf-8", "surrogatepass"), digest_size=8)
+    return int.from_bytes(digest.digest(), signed=True)

@@ -1,0 +1,75 @@
+"""What the search needs of a database: an index of which rows have which tokens.
+
+A row is a chunk of a message, see `search_rows.py`. An expression is `"token"`, `"beginning" *` for all tokens that
+begin so, or several of these joined by `AND` and `OR`, with brackets: the syntax of SQLite's FTS5
+(https://www.sqlite.org/fts5.html#full_text_query_syntax).
+"""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from ullage.store.connection import Connection
+
+
+class WordIndex(Connection, Protocol):
+    """A connection to a database with an index of words, with a transaction open."""
+
+    @property
+    def further(self) -> int:
+        """The first id of a row that is not the first chunk of a message. Ids of records are smaller."""
+        ...
+
+    def insert_rows(self, rows: Iterable[tuple[int, str]], /) -> None:
+        """Writes rows: their ids, and their tokens joined by spaces."""
+        ...
+
+    def delete_rows(self, rows: Iterable[tuple[int, str]], /) -> None:
+        """Deletes rows: their ids, and the tokens with which they were written."""
+        ...
+
+    def has_row(self, row_id: int, /) -> bool:
+        """Returns whether there is a row with this id."""
+        ...
+
+    def row_length(self, row_id: int, /) -> int:
+        """Returns the number of a row's tokens."""
+        ...
+
+    def last_row(self) -> int:
+        """Returns the highest id of a row that is the first chunk of a message, 0 if there is none."""
+        ...
+
+    def find_rows(self, expression: str, first: int, last: int, limit: int | None, /) -> list[int]:
+        """Returns the ids between `first` and `last`, both included, of rows that match an expression: the newest
+        `limit`, or all if it is None, the newest first."""
+        ...
+
+    def count_rows(self, token: str, /) -> int:
+        """Returns about how many rows have a token."""
+        ...
+
+    def known_words(self, words: Iterable[str], /) -> frozenset[str]:
+        """Returns those of the words that are a token of some row."""
+        ...
+
+    def words_beginning(self, beginning: str, limit: int, /) -> list[str]:
+        """Returns at most `limit` tokens that begin with these letters of ASCII, in alphabetical order. Some may be
+        tokens of deleted rows alone."""
+        ...
+
+    def count_matches(self, expression: str, most: int, /) -> int:
+        """Returns how many rows match an expression, `most` at most."""
+        ...
+
+
+class IndexTransactions(Protocol):
+    """Transactions on an index of words. Any thread may begin one."""
+
+    def reading(self) -> AbstractContextManager[WordIndex]:
+        """Returns a transaction in which all reads see one state."""
+        ...
+
+    def writing(self) -> AbstractContextManager[WordIndex]:
+        """Returns a transaction that writes to the index. No other one writes to it meanwhile."""
+        ...

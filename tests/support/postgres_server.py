@@ -1,0 +1,100 @@
+"""A PostgreSQL server of its own for tests: on a socket in a temporary folder, made and ended by the tests."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from msgspec import Struct
+
+_PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/pgsql/bin")
+# Seconds for a server to start or stop on a busy machine.
+_PATIENCE = 120
+
+
+class PostgresServer(Struct, frozen=True, kw_only=True):
+    """A running server. `folder` contains its socket and its data."""
+
+    programs: Path
+    folder: Path
+    user: str
+
+    def address(self, database: str = "postgres", schema: str = "public") -> str:
+        """Returns the address of a schema in a database."""
+        return f"postgresql:///{database}?host={self.folder}&user={self.user}&options=-csearch_path%3D{schema}"
+
+    def new_schema(self) -> str:
+        """Makes an empty schema and returns its address."""
+        schema = f"s{uuid4().hex}"
+        # Tests that need no server must not import its package.
+        import psycopg  # noqa: PLC0415
+
+        with psycopg.connect(self.address(), autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {schema}".encode())
+        return self.address(schema=schema)
+
+    def run(self, program: str, *arguments: str) -> None:
+        """Runs one of PostgreSQL's programs as the server's user."""
+        run_as(self.user, self.programs / program, *arguments)
+
+    def start(self, *settings: str) -> None:
+        """Starts the server with settings like `fsync=on`, and waits until it answers."""
+        options = " ".join(f"-c {setting}" for setting in (f"unix_socket_directories={self.folder}", *settings))
+        log, data = self.folder / "log", self.folder / "data"
+        self.run("pg_ctl", "-D", str(data), "-w", "-t", str(_PATIENCE), "-l", str(log), "-o", options, "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stops the server: `fast`, or `immediate` as after a crash."""
+        self.run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-t", str(_PATIENCE), "-m", mode, "stop")
+
+
+def programs() -> Path | None:
+    """Returns the folder of PostgreSQL's newest programs on this machine, or None if there are none."""
+    on_path = shutil.which("initdb")
+    found = [Path(on_path).resolve().parent] if on_path else []
+    found += [path for place in _PLACES for path in sorted(Path("/").glob(place[1:]), reverse=True)]
+    return next((path for path in found if (path / "initdb").exists() and (path / "pg_ctl").exists()), None)
+
+
+needs_postgres = pytest.mark.skipif(
+    sys.platform == "win32" or programs() is None, reason="PostgreSQL's server is not installed"
+)
+
+
+def run_as(user: str, *command: str | Path) -> None:
+    """Runs a command as a user: PostgreSQL's server refuses to run as root. Raises `CalledProcessError`."""
+    # A server that stays would hold a pipe open.
+    run = partial(subprocess.run, command, cwd="/", check=True, stdin=subprocess.DEVNULL, timeout=2 * _PATIENCE)
+    run = partial(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if os.geteuid():
+        run()
+    else:
+        run(user=user, group=user, extra_groups=[])
+
+
+@contextmanager
+def running_server(*settings: str) -> Generator[PostgresServer]:
+    """Makes a server and starts it; ends it and deletes its data after the block."""
+    found = programs()
+    assert found is not None
+    # A socket's path is limited to about 100 bytes, so the folder is not pytest's.
+    with tempfile.TemporaryDirectory(prefix="ullage-pg-") as name:
+        user = "postgres" if os.geteuid() == 0 else os.environ.get("USER", "postgres")
+        folder = Path(name)
+        if os.geteuid() == 0:
+            shutil.chown(folder, user, user)
+        server = PostgresServer(programs=found, folder=folder, user=user)
+        form = ("--locale=C.UTF-8", "--encoding=UTF8", "--auth=trust", f"--username={user}", "--no-sync")
+        server.run("initdb", "-D", str(folder / "data"), *form)
+        server.start("listen_addresses=", *settings)
+        try:
+            yield server
+        finally:
+            server.stop("immediate")

@@ -1,0 +1,169 @@
+"""What is PostgreSQL's own in the store: connections that are lost, other openings, and the index's language."""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from psycopg import OperationalError, connect
+
+from support.logs import conversation, message, records
+from support.postgres_server import PostgresServer, needs_postgres, running_server
+from ullage import ContextManager
+from ullage.model.errors import ConcurrentAppend, StoreTooNew, StoreUnavailable
+from ullage.model.events import MessageAppended, Record, SessionCreated
+from ullage.store.postgres import transactions
+from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
+from ullage.store.postgres.text_index import read_expression
+from ullage.store.store_place import open_store_at
+
+pytestmark = needs_postgres
+# Seconds.
+PATIENCE = 60
+
+
+@pytest.fixture
+def postgres(postgres_address: str) -> Iterator[PostgresStore]:
+    with open_postgres(postgres_address) as store:
+        yield store
+
+
+def test_a_change_by_another_opening_is_heard_of_and_an_own_one_is_not(
+    postgres: PostgresStore, postgres_address: str
+) -> None:
+    before = postgres.version()
+    postgres.create("s", conversation("one"))
+    assert postgres.version() == before
+    with open_postgres(postgres_address) as other:
+        other.append("s", records(message("two"), start=2))
+    # The server sends notifications on its own time.
+    until = time.monotonic() + PATIENCE
+    while postgres.version() == before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert postgres.version() != before
+
+
+def test_of_two_openings_that_append_at_one_position_one_is_refused(
+    postgres: PostgresStore, postgres_address: str
+) -> None:
+    postgres.create("s", conversation("one"))
+    refused: list[ConcurrentAppend] = []
+
+    def append(name: str) -> None:
+        with open_postgres(postgres_address) as store:
+            try:
+                store.append("s", records(message(name), start=2))
+            except ConcurrentAppend as error:
+                refused.append(error)
+
+    threads = [Thread(target=append, args=(name,)) for name in ("two", "three", "four")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert len(refused) == 2
+    assert len(postgres.read("s")) == 3
+
+
+@pytest.mark.parametrize("is_committed", [True, False], ids=["committed", "not committed"])
+def test_an_append_whose_connection_is_lost_is_made_exactly_once(
+    postgres: PostgresStore, monkeypatch: pytest.MonkeyPatch, is_committed: bool
+) -> None:
+    postgres.create("s", conversation("one"))
+    commit = transactions.commit
+    lost: list[str] = []
+
+    def lose(connection: transactions.PostgresConnection, server: str) -> None:
+        if lost:
+            commit(connection, server)
+            return
+        lost.append(server)
+        if is_committed:
+            commit(connection, server)
+        connection.close()
+        raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(transactions, "commit", lose)
+    more = records(message("two"), message("three"), start=2)
+    postgres.append("s", more)
+    assert lost
+    assert postgres.read("s", 2) == more
+
+
+def test_a_position_that_another_has_taken_meanwhile_is_not_taken_for_the_own_append(
+    postgres: PostgresStore, postgres_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgres.create("s", conversation("one"))
+
+    def lose(connection: transactions.PostgresConnection, _: str) -> None:
+        monkeypatch.undo()
+        connection.close()
+        with open_postgres(postgres_address) as other:
+            other.append("s", records(message("theirs"), start=2))
+        raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(transactions, "commit", lose)
+    with pytest.raises(ConcurrentAppend):
+        postgres.append("s", records(message("ours"), start=2))
+    assert ids(postgres.read("s", 2)) == ["theirs"]
+
+
+def ids(log: Sequence[Record]) -> list[str]:
+    return [record.event.message.id for record in log if isinstance(record.event, MessageAppended)]
+
+
+def test_a_store_goes_on_after_its_server_was_restarted() -> None:
+    with running_server("fsync=off") as server, open_postgres(server.address()) as store:
+        store.create("s", conversation("one"))
+        server.stop("immediate")
+        server.start("listen_addresses=", "fsync=off")
+        store.append("s", records(message("two"), start=2))
+        assert len(store.read("s")) == 3
+
+
+def test_a_server_that_is_gone_is_named_with_a_remedy_and_without_a_user(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match=r"PostgreSQL at this machine/ullage can't be reached .*: check the"):
+        open_store_at(f"postgresql:///ullage?host={tmp_path}&user=somebody")
+
+
+def test_a_store_of_a_newer_ullage_is_left_alone(postgres_address: str) -> None:
+    with open_postgres(postgres_address), connect(postgres_address, autocommit=True) as connection:
+        connection.execute("UPDATE store_version SET version = 99")
+    with pytest.raises(StoreTooNew, match="99"):
+        open_postgres(postgres_address)
+
+
+def test_a_name_with_a_character_that_postgresql_has_not_is_escaped(postgres: PostgresStore) -> None:
+    postgres.create("s", records(SessionCreated(title="a\0b", cwd="/project", model="m"), message("m\0")))
+    assert postgres.info("s").title == "a\\0b"
+    assert postgres.find_index("s", "m\0") == 0
+    assert ids(postgres.read("s", 1)) == ["m\0"]
+
+
+def test_two_schemas_are_two_stores(postgres: PostgresStore, postgres_server: PostgresServer) -> None:
+    postgres.create("s", conversation("one"))
+    with open_postgres(postgres_server.new_schema()) as other:
+        assert other.list() == ()
+
+
+def test_a_programs_conversation_continues_from_postgresql(postgres_address: str) -> None:
+    with ContextManager("gpt-5", store=postgres_address) as manager:
+        manager.add_message({"role": "user", "content": "Plant the walnut tree."})
+        session_id = manager.session_id
+    with ContextManager("gpt-5", store=postgres_address, session_id=session_id) as manager:
+        assert manager.get_messages() == [{"role": "user", "content": "Plant the walnut tree."}]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ('"walnut"', "'walnut'"),
+        ('"walnut" *', "'walnut':*"),
+        ('("a" OR "b") AND ("c")', "('a' | 'b') & ('c')"),
+        (r'"it\'s"', r"'it\\''s'"),
+        ('"or" OR "AND"', "'or' | 'AND'"),
+    ],
+)
+def test_an_expression_of_the_index_is_written_as_a_text_query(expression: str, expected: str) -> None:
+    assert read_expression(expression) == expected
