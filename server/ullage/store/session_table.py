@@ -1,6 +1,6 @@
 """The table of sessions: which exist, what the list shows of them, their ancestry, and which records may be dropped."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -20,8 +20,6 @@ from ullage.service.ports.store import AttachedSession, ImportedSession, Session
 from ullage.store.codec import decode_event, event_name, storable
 from ullage.store.connection import Connection
 from ullage.store.log import Tail, find_tail, insert_records, lineage
-from ullage.store.search_rows import drop_rows
-from ullage.store.word_index import WordIndex
 
 _INFO = """
     SELECT s.session_id, s.title, s.cwd, s.model, s.created_at, coalesce(last.timestamp, s.created_at),
@@ -43,6 +41,8 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
 
 # The last position at which an import says where it comes from: before its first message, after its model and window.
 _IMPORT_BEGINS = 4
+# Deletes the text of records, given by their ids, from the index of the search.
+Unindex = Callable[[Sequence[int]], None]
 # The events from which a fork inherits facts.
 INHERITED = (SessionCreated, ModelChanged)
 
@@ -227,9 +227,9 @@ def imported_sessions(connection: Connection) -> tuple[ImportedSession, ...]:
     return tuple(found.values())
 
 
-def delete_session(connection: WordIndex, session_id: str) -> None:
+def delete_session(connection: Connection, session_id: str, unindex: Unindex) -> None:
     """Removes the session from the list, and deletes all records that no fork needs: its own and those of deleted
-    ancestors. Raises `SessionNotFound`."""
+    ancestors. `unindex` deletes the text of records from the index of the search. Raises `SessionNotFound`."""
     require_session(connection, session_id)
     connection.execute("UPDATE sessions SET deleted = TRUE WHERE session_id = ?", (session_id,))
     connection.execute("DELETE FROM snapshots WHERE session_id = ?", (session_id,))
@@ -242,18 +242,18 @@ def delete_session(connection: WordIndex, session_id: str) -> None:
         ).fetchone()
         if not deleted:
             return
-        _drop_records(connection, current, -1 if needed is None else needed)
+        _drop_records(connection, current, -1 if needed is None else needed, unindex)
         if needed is not None:
             return
         connection.execute("DELETE FROM sessions WHERE session_id = ?", (current,))
         current = parent_id
 
 
-def _drop_records(connection: WordIndex, session_id: str, needed: int) -> None:
+def _drop_records(connection: Connection, session_id: str, needed: int, unindex: Unindex) -> None:
     """Deletes the session's records after position `needed`, and their text in the index."""
     span = (session_id, needed)
     rows = connection.execute("SELECT record_id FROM records WHERE session_id = ? AND position > ?", span)
-    drop_rows(connection, [record_id for (record_id,) in rows.fetchall()])
+    unindex([record_id for (record_id,) in rows.fetchall()])
     connection.execute("DELETE FROM records WHERE session_id = ? AND position > ?", span)
 
 

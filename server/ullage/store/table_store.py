@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Self
 
 from ullage.model.errors import InvalidRequest
@@ -11,6 +12,7 @@ from ullage.service.ports.store import AttachedSession, ImportedSession, SearchH
 from ullage.store import session_table
 from ullage.store.connection import Connection
 from ullage.store.log import NO_END, find_index, find_message, find_tail, read_edits, read_messages, read_records
+from ullage.store.search_rows import drop_rows
 from ullage.store.word_index import WordIndex
 
 
@@ -170,7 +172,7 @@ class TableStore(ABC):
     def delete(self, session_id: str) -> None:
         """Removes a session from the list; see `SessionStore.delete`."""
         with self._writing_alone() as connection:
-            session_table.delete_session(connection, session_id)
+            session_table.delete_session(connection, session_id, partial(drop_rows, connection))
 
     def load_calibration(self, model: str) -> bytes | None:
         """Returns a model's saved calibration as opaque bytes, or None; see `SessionStore.load_calibration`."""
