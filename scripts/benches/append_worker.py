@@ -22,7 +22,7 @@ from ullage import get_counter
 from ullage.api.methods import METHODS
 from ullage.app.compose import workspace_on
 from ullage.model.settings import Settings, SummarySettings
-from ullage.store.sqlite_store import open_store
+from ullage.store.sqlite.sqlite_store import open_store
 
 MODEL = "gpt-4o"
 # Appends of each kind in one process, those before them that are not measured, the messages of the session that is

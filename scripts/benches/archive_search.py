@@ -28,7 +28,7 @@ from benches.search_questions import CUTS, Question, conversation, make_question
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.message import Message
 from ullage.store import open_store
-from ullage.store.indexed_text import message_text
+from ullage.store.search.indexed_text import message_text
 
 HALVES = ("dev", "held-out")
 HITS = 10

@@ -21,7 +21,7 @@ from ullage.model.blocks import TextBlock
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.message import Message
 from ullage.store import SqliteStore, open_store
-from ullage.store.indexed_text import message_text
+from ullage.store.search.indexed_text import message_text
 
 MESSAGES = 100_000
 # Characters of a message that are kept: most have fewer, and the longest would be most of the store.

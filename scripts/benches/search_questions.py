@@ -21,7 +21,7 @@ from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message
-from ullage.store.indexed_text import message_text
+from ullage.store.search.indexed_text import message_text
 from ullage.summary.reading.anchors import find_anchors
 
 KINDS = ("named", "spoken", "described")

@@ -14,8 +14,8 @@ from ullage.memory.paths import parse_path
 from ullage.memory.texts import insert_text, lines_of, replace_text
 from ullage.model.errors import InvalidRequest
 from ullage.service.memory import run_memory
-from ullage.store.memory_by_path import PathFolder
-from ullage.store.memory_files import FolderMemory, Open, open_folder
+from ullage.store.memories.memory_by_path import PathFolder
+from ullage.store.memories.memory_files import FolderMemory, Open, open_folder
 
 pieces = st.sampled_from(
     ["/", "..", ".", "memories", "outside", "canary.txt", "notes.md", "a", "\\", "%2e", "\x00", "~", "Å", "․", " ", ":"]

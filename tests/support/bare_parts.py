@@ -11,8 +11,8 @@ import ullage
 from ullage import ContextManager
 from ullage.cli.main import main
 from ullage.service.memory import run_memory
-from ullage.store.memory_by_path import PathFolder
-from ullage.store.memory_files import FolderMemory, open_folder
+from ullage.store.memories.memory_by_path import PathFolder
+from ullage.store.memories.memory_files import FolderMemory, open_folder
 
 
 def import_all() -> None:

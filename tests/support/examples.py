@@ -51,8 +51,8 @@ from ullage.model.errors import (
 from ullage.model.settings import HookSettings, Settings, SummarySettings
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.ports.world import CommandOutcome
-from ullage.store.migrations import VERSION
-from ullage.store.sqlite_store import open_store
+from ullage.store.sqlite.migrations import VERSION
+from ullage.store.sqlite.sqlite_store import open_store
 
 _USAGE = {"prompt_tokens": 251, "completion_tokens": 24, "prompt_tokens_details": {"cached_tokens": 128}}
 _TRANSCRIPT = (

@@ -15,12 +15,12 @@ from ullage.model.events import (
     SessionForked,
 )
 from ullage.service.ports.store import AttachedSession, ImportedSession, SearchHit, SessionInfo, StoredSession
-from ullage.store.indexed_text import message_text
-from ullage.store.log import check_positions
-from ullage.store.search_query import Query, read_query
-from ullage.store.search_snippet import make_snippet, without_bare_numbers
-from ullage.store.search_words import index_tokens, places, plain_name, stem
-from ullage.store.session_table import SessionFacts, fold_facts
+from ullage.store.search.indexed_text import message_text
+from ullage.store.search.search_query import Query, read_query
+from ullage.store.search.search_snippet import make_snippet, without_bare_numbers
+from ullage.store.search.search_words import index_tokens, places, plain_name, stem
+from ullage.store.tables.log import check_positions
+from ullage.store.tables.session_table import SessionFacts, fold_facts
 
 
 class _Log(Struct, kw_only=True):

@@ -16,7 +16,7 @@ from ullage.proxy.pipe.outlet import Outlet
 from ullage.proxy.record.recorder import Store
 from ullage.proxy.serve import Proxy
 from ullage.service.conversation.workspace import Workspace
-from ullage.store.sqlite_store import open_store
+from ullage.store.sqlite.sqlite_store import open_store
 
 TOY = Path(__file__).with_name("toy_agent.py")
 

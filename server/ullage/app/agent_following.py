@@ -23,9 +23,9 @@ from ullage.service.follow.live_rows import row_of
 from ullage.service.ports.agent_files import AgentPorts, FoundFile
 from ullage.service.ports.following import FollowingListener
 from ullage.service.ports.originals import KeptPorts, Source
-from ullage.store.database import default_path
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
+from ullage.store.sqlite.database import default_path
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.kept_files import AgentOriginals
 from ullage.system.kept_readings import ReadingsFolder

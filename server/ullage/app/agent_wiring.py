@@ -12,7 +12,7 @@ from ullage.app.own_command import OwnCommand, added_to, gives_fill_notes, own_w
 from ullage.app.wired_agents import all_known, called, file_here, folder_here, has_plugin, is_here, on_this_machine
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.wiring import AgentChange, FileChange, OptionState
-from ullage.store.database import default_path
+from ullage.store.sqlite.database import default_path
 from ullage.system.wired_files import (
     Change,
     Receipt,

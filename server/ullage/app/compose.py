@@ -25,10 +25,10 @@ from ullage.service.ports.models import Summarizer
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.store.database import default_path
-from ullage.store.project_memory import project_memory
-from ullage.store.reading import open_to_read
-from ullage.store.sqlite_store import open_store
+from ullage.store.memories.project_memory import project_memory
+from ullage.store.sqlite.database import default_path
+from ullage.store.sqlite.reading import open_to_read
+from ullage.store.sqlite.sqlite_store import open_store
 from ullage.system.agent_settings import LocalAgentSettings
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles

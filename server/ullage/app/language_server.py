@@ -49,7 +49,7 @@ def make_language_server(closing: AsyncExitStack, store_path: Path | None, max_b
         from ullage.app.agent_wiring import AgentWiring  # noqa: PLC0415
         from ullage.app.compose import build_workspace  # noqa: PLC0415
         from ullage.app.session_continuing import SessionContinuing  # noqa: PLC0415
-        from ullage.store.database import default_path  # noqa: PLC0415
+        from ullage.store.sqlite.database import default_path  # noqa: PLC0415
         from ullage.system.receipts import Receipts  # noqa: PLC0415
 
         workspace = build_workspace(closing, store_path)

@@ -4,9 +4,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ullage.store.database import default_path
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
+from ullage.store.sqlite.database import default_path
 
 
 @contextmanager

@@ -21,8 +21,8 @@ from ullage.cli.provider_health import Check, GivenProvider, extras_check, provi
 from ullage.cli.retention_health import retention_checks
 from ullage.cli.wiring_health import wiring_checks
 from ullage.model.errors import UllageError
-from ullage.store.database import connect, default_path
-from ullage.store.migrations import VERSION
+from ullage.store.sqlite.database import connect, default_path
+from ullage.store.sqlite.migrations import VERSION
 from ullage.tokens.counter_choice import get_counter
 from ullage.tokens.vocabulary import SPECS, read_tokens
 

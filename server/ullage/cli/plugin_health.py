@@ -11,7 +11,7 @@ from ullage.app.wired_agents import all_known, has_plugin, project_with_plugin
 from ullage.cli.provider_health import Check
 from ullage.cli.wiring_health import last_arrival, read_arrivals
 from ullage.model.errors import InputError
-from ullage.store.database import default_path
+from ullage.store.sqlite.database import default_path
 from ullage.system.wired_files import Receipt, read_receipt
 
 # The program that the hooks run, and where they look for it besides PATH.

@@ -22,7 +22,7 @@ from ullage.service.archive.naming import find_session
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import copied_session, import_transcript, import_without_reports
-from ullage.store.database import default_path
+from ullage.store.sqlite.database import default_path
 from ullage.system.single_files import parse_transcript
 from ullage.system.transcript_files import read_transcript_file
 

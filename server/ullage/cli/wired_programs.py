@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ullage.app.own_command import gives_fill_notes, own_words, started_by
-from ullage.store.database import default_path
+from ullage.store.sqlite.database import default_path
 from ullage.system.wired_files import Receipt
 
 # Seconds. Ullage says its version in a fifth of one.

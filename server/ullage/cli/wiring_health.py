@@ -16,7 +16,7 @@ from ullage.cli.hooks.arrivals import arrivals_path
 from ullage.cli.provider_health import Check
 from ullage.cli.wired_programs import gone_programs, wire_command
 from ullage.model.errors import InputError
-from ullage.store.database import default_path
+from ullage.store.sqlite.database import default_path
 from ullage.system.wired_files import Receipt, plan_removing, read_receipt, read_settings
 from ullage.wire.json_added import find_handlers
 

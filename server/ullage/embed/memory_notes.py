@@ -7,7 +7,7 @@ from ullage.embed.keywords import checked
 from ullage.formats.requests import openai
 from ullage.memory.memory_tool import DEFINITION, NAME, NATIVE_TYPE
 from ullage.service.memory import MemoryAnswer, run_memory
-from ullage.store.memory_files import FolderMemory
+from ullage.store.memories.memory_files import FolderMemory
 
 
 @checked

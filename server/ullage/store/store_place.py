@@ -5,7 +5,7 @@ from pathlib import Path
 from ullage.model.errors import StoreUnavailable
 from ullage.model.words import package_missing
 from ullage.store.postgres.address import is_address
-from ullage.store.sqlite_store import open_store
+from ullage.store.sqlite.sqlite_store import open_store
 from ullage.store.table_store import TableStore
 
 

@@ -9,11 +9,11 @@ from typing import Self
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record, SessionForked
 from ullage.service.ports.store import AttachedSession, ImportedSession, SearchHit, SessionInfo, StoredSession
-from ullage.store import session_table
-from ullage.store.connection import Connection
-from ullage.store.log import NO_END, find_index, find_message, find_tail, read_edits, read_messages, read_records
-from ullage.store.search_rows import drop_rows
-from ullage.store.word_index import WordIndex
+from ullage.store.search.search_rows import drop_rows
+from ullage.store.search.word_index import WordIndex
+from ullage.store.tables import session_table
+from ullage.store.tables.connection import Connection
+from ullage.store.tables.log import NO_END, find_index, find_message, find_tail, read_edits, read_messages, read_records
 
 
 class TableStore(ABC):

@@ -34,7 +34,7 @@ from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.service.turns import run as turns
-from ullage.store.sqlite_store import open_store
+from ullage.store.sqlite.sqlite_store import open_store
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
 

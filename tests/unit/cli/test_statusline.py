@@ -13,7 +13,7 @@ from ullage.cli.arguments.shared_arguments import add_shared
 from ullage.cli.command_line import Parser
 from ullage.cli.statusline import files, line, plain_json, print_line
 from ullage.model.words import short
-from ullage.store.database import default_path
+from ullage.store.sqlite.database import default_path
 
 
 @given(st.integers(0, 10**8))

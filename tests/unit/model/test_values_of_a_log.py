@@ -6,7 +6,7 @@ from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, Record, UsageReported
 from ullage.model.message import Message, Role
 from ullage.model.usage import Breakdown, MessageCount, Usage
-from ullage.store.codec import decode_event, encode_event
+from ullage.store.tables.codec import decode_event, encode_event
 
 _MESSAGES = 500
 

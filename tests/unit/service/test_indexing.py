@@ -12,7 +12,7 @@ from support.workspace import PATIENCE, build_test_client
 from ullage.model.errors import StoreUnavailable
 from ullage.service.archive.indexing import Indexer, index_session
 from ullage.store import open_store
-from ullage.store.database import reconnect
+from ullage.store.sqlite.database import reconnect
 
 
 class Counting(MemoryStore):

@@ -4,7 +4,7 @@ from ullage.model.blocks import ToolUseBlock
 from ullage.model.events import MessageAppended, SessionRenamed, UsageReported
 from ullage.model.message import Message, Role
 from ullage.model.usage import Usage
-from ullage.store.codec import decode_event, encode_event, event_name, storable
+from ullage.store.tables.codec import decode_event, encode_event, event_name, storable
 
 
 def test_half_surrogate_pairs_and_huge_integers_survive() -> None:

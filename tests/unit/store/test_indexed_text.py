@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.logs import message
-from ullage.store.indexed_text import BLOCK_CHARS, CHUNK_CHARS, chunks, message_text
+from ullage.store.search.indexed_text import BLOCK_CHARS, CHUNK_CHARS, chunks, message_text
 
 
 def test_a_huge_block_is_indexed_at_its_head_and_its_tail() -> None:

@@ -15,8 +15,8 @@ from ullage.memory.paths import parse_path
 from ullage.memory.texts import TextEdit
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
 from ullage.service.memory import MemoryAnswer, run_memory
-from ullage.store.memory_files import FolderMemory, MemoryLimits
-from ullage.store.project_memory import memory_base
+from ullage.store.memories.memory_files import FolderMemory, MemoryLimits
+from ullage.store.memories.project_memory import memory_base
 
 MakeMemory = Callable[..., FolderMemory]
 NOTES = parse_path("/memories/notes.md")

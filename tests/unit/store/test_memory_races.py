@@ -14,8 +14,8 @@ from support.systems import needs_links
 from ullage.memory.paths import parse_path
 from ullage.memory.texts import TextEdit
 from ullage.service.memory import run_memory
-from ullage.store.memory_descriptors import is_supported
-from ullage.store.memory_files import FolderMemory
+from ullage.store.memories.memory_descriptors import is_supported
+from ullage.store.memories.memory_files import FolderMemory
 
 # Swaps `name` for a link to `target` and back until stopped, at most so often that no test hangs.
 SWAPPER = """

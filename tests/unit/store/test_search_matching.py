@@ -2,9 +2,9 @@
 
 import pytest
 
-from ullage.store.search_matching import Held, Matcher, together
-from ullage.store.search_query import read_query
-from ullage.store.search_terms import Term, Terms
+from ullage.store.search.search_matching import Held, Matcher, together
+from ullage.store.search.search_query import read_query
+from ullage.store.search.search_terms import Term, Terms
 
 
 def held(query: str, text: str) -> Held:

@@ -8,10 +8,10 @@ import pytest
 
 from support.logs import conversation
 from ullage.store import SqliteStore, open_store
-from ullage.store.database import reconnect
-from ullage.store.fts5_index import Fts5Index
-from ullage.store.search_query import read_query
-from ullage.store.search_terms import Terms, weigh_terms
+from ullage.store.search.search_query import read_query
+from ullage.store.search.search_terms import Terms, weigh_terms
+from ullage.store.sqlite.database import reconnect
+from ullage.store.sqlite.fts5_index import Fts5Index
 
 MESSAGES = 9_000
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ullage.model.errors import StoreUnavailable
-from ullage.store.sqlite_errors import reporting
+from ullage.store.sqlite.sqlite_errors import reporting
 
 
 @pytest.fixture

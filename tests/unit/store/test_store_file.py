@@ -18,9 +18,9 @@ from support.logs import conversation, fork, message, records
 from support.systems import needs_bound_permissions, needs_modes
 from ullage.model.errors import InvalidRequest, StoreTooNew, StoreUnavailable
 from ullage.store import SqliteStore, open_store
-from ullage.store.database import log_ahead
-from ullage.store.migrations import MIGRATIONS, VERSION, migrate
-from ullage.store.search_index import STEP_BYTES
+from ullage.store.search.search_index import STEP_BYTES
+from ullage.store.sqlite.database import log_ahead
+from ullage.store.sqlite.migrations import MIGRATIONS, VERSION, migrate
 
 
 def written_store(path: Path) -> Path:

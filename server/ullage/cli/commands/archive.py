@@ -17,8 +17,8 @@ from ullage.cli.reports import ArchiveReport, ArchiveRow, PruneReport
 from ullage.cli.typed_arguments import ArchiveOptions, read_options
 from ullage.model.errors import InputError
 from ullage.service.ports.originals import Originals, Pruning, Room
-from ullage.store.database import default_path
 from ullage.store.originals.archive_tables import archive_path
+from ullage.store.sqlite.database import default_path
 from ullage.system.kept_files import AgentOriginals
 
 _DAY = 86_400_000

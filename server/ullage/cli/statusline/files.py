@@ -22,7 +22,7 @@ _KEPT_SECONDS = 30 * 86_400
 
 
 def default_store() -> str:
-    """Returns the path of the store in the user's data folder, as `ullage.store.database.default_path` does.
+    """Returns the path of the store in the user's data folder, as `ullage.store.sqlite.database.default_path` does.
     `platformdirs` takes longer to import than all else here."""
     home = os.path.expanduser("~")  # noqa: PTH111
     named = os.path.expanduser(os.environ.get("XDG_DATA_HOME", "").strip())  # noqa: PTH111

@@ -9,8 +9,8 @@ import os
 import sqlite3
 from pathlib import Path
 
-from ullage.store.database import log_ahead
-from ullage.store.sqlite_errors import BUSY_TIMEOUT
+from ullage.store.sqlite.database import log_ahead
+from ullage.store.sqlite.sqlite_errors import BUSY_TIMEOUT
 
 # "ullo": distinguishes an archive from any other SQLite file.
 _APPLICATION_ID = 0x756C6C6F

@@ -4,7 +4,7 @@ import sqlite3
 from collections import defaultdict
 
 from ullage.service.ports.originals import Pruning
-from ullage.store.database import transaction
+from ullage.store.sqlite.database import transaction
 
 # The conversation that an original belongs to, named by the path of its own file.
 _ROOT = "iif(owner = '', path, owner)"

@@ -9,13 +9,13 @@ from threading import RLock
 from typing import Self
 
 from ullage.service.ports.originals import Kept, Original, Pruning, Room, Source, Version
-from ullage.store.database import transaction
 from ullage.store.originals.appending import Appending
 from ullage.store.originals.archive_tables import connect
 from ullage.store.originals.line_cores import Shape, Template, find_parent
 from ullage.store.originals.packed_blocks import Blocks
 from ullage.store.originals.pruning import plan, remove, sweep
-from ullage.store.sqlite_errors import reporting
+from ullage.store.sqlite.database import transaction
+from ullage.store.sqlite.sqlite_errors import reporting
 
 _KEPT = "version_id, size, mark, stat, digest, checked, began_at"
 

@@ -12,16 +12,16 @@ from psycopg_pool import ConnectionPool
 from ullage.model.errors import SessionNotFound, StoreUnavailable
 from ullage.model.events import Record
 from ullage.service.ports.store import SearchHit
-from ullage.store.connection import Connection
 from ullage.store.postgres.address import name_server, read_address
 from ullage.store.postgres.change_listener import ChangeListener
 from ullage.store.postgres.postgres_tables import migrate
 from ullage.store.postgres.server_errors import reporting, was_lost
 from ullage.store.postgres.text_index import TextIndex
 from ullage.store.postgres.transactions import Pool, PoolTransactions, PostgresConnection, begin_alone
-from ullage.store.searcher import Searcher
+from ullage.store.search.searcher import Searcher
+from ullage.store.search.word_index import WordIndex
 from ullage.store.table_store import TableStore
-from ullage.store.word_index import WordIndex
+from ullage.store.tables.connection import Connection
 
 # Connections of one process. A store's owner uses one, its search and its readers in threads use others.
 _MOST_CONNECTIONS = 4

@@ -5,7 +5,7 @@ the number of migrations that the schema has seen. A migration that was released
 """
 
 from ullage.model.errors import StoreTooNew
-from ullage.store.connection import Connection
+from ullage.store.tables.connection import Connection
 
 # The columns are those of SQLite's tables, see `migrations.py`. Names sort by their code points, as in SQLite.
 # `sessions.rowid` counts the sessions in the order of their creation, as SQLite does by itself. A record's payload is

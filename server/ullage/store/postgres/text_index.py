@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import TupleRow
 
-from ullage.store.connection import Rows
+from ullage.store.tables.connection import Rows
 
 # A part of an expression: a token in quotes, perhaps as a beginning, or a word between tokens.
 _PART = re.compile(r'"([^"]*)"( \*)?|AND|OR')

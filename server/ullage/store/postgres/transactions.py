@@ -9,7 +9,7 @@ from psycopg_pool import ConnectionPool
 
 from ullage.store.postgres.server_errors import reporting, unavailable
 from ullage.store.postgres.text_index import TextIndex
-from ullage.store.word_index import WordIndex
+from ullage.store.search.word_index import WordIndex
 
 PostgresConnection = psycopg.Connection[TupleRow]
 Pool = ConnectionPool[PostgresConnection]

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ullage.store.search_query import Query
-from ullage.store.search_words import whole_token
-from ullage.store.word_index import WordIndex
+from ullage.store.search.search_query import Query
+from ullage.store.search.search_words import whole_token
+from ullage.store.search.word_index import WordIndex
 
 # A whole name counts twice as much as a word; its words count on their own as well.
 _NAME_WEIGHT = 2.0

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message
-from ullage.store.codec import decode_event, storable
-from ullage.store.indexed_text import chunks, message_text
-from ullage.store.search_words import index_tokens
-from ullage.store.word_index import WordIndex
+from ullage.store.search.indexed_text import chunks, message_text
+from ullage.store.search.search_words import index_tokens
+from ullage.store.search.word_index import WordIndex
+from ullage.store.tables.codec import decode_event, storable
 
 
 def read_message(payload: bytes) -> Message:

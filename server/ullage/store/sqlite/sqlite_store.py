@@ -6,13 +6,13 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from ullage.service.ports.store import SearchHit
-from ullage.store.connection import Connection
-from ullage.store.database import SameFile, connect, default_path, reconnect, transaction, writing
-from ullage.store.fts5_index import Fts5Index, Fts5Transactions
-from ullage.store.searcher import Searcher
-from ullage.store.sqlite_errors import reporting
+from ullage.store.search.searcher import Searcher
+from ullage.store.search.word_index import WordIndex
+from ullage.store.sqlite.database import SameFile, connect, default_path, reconnect, transaction, writing
+from ullage.store.sqlite.fts5_index import Fts5Index, Fts5Transactions
+from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.table_store import TableStore
-from ullage.store.word_index import WordIndex
+from ullage.store.tables.connection import Connection
 
 
 def open_store(path: Path | None = None) -> "SqliteStore":

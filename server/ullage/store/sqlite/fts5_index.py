@@ -7,9 +7,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal
 
-from ullage.store.database import reconnect, transaction
-from ullage.store.sqlite_errors import reporting, unavailable
-from ullage.store.word_index import WordIndex
+from ullage.store.search.word_index import WordIndex
+from ullage.store.sqlite.database import reconnect, transaction
+from ullage.store.sqlite.sqlite_errors import reporting, unavailable
 
 
 class Fts5Index:

@@ -4,7 +4,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from ullage.store.memory_files import FolderMemory
+from ullage.store.memories.memory_files import FolderMemory
 
 _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 

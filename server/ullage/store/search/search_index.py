@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ullage.model.events import MessageAppended
-from ullage.store.codec import event_name
-from ullage.store.log import lineage
-from ullage.store.search_rows import chunk_tokens, insert_rows
-from ullage.store.word_index import IndexTransactions, WordIndex
+from ullage.store.search.search_rows import chunk_tokens, insert_rows
+from ullage.store.search.word_index import IndexTransactions, WordIndex
+from ullage.store.tables.codec import event_name
+from ullage.store.tables.log import lineage
 
 # Bytes of messages that one step indexes. Making words of them takes some tens of milliseconds, outside of the
 # transaction; writing takes a few, so that no append waits long.

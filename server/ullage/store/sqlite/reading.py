@@ -7,9 +7,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ullage.store.database import check_file, default_path
-from ullage.store.sqlite_errors import reporting
-from ullage.store.sqlite_store import SqliteStore, open_store
+from ullage.store.sqlite.database import check_file, default_path
+from ullage.store.sqlite.sqlite_errors import reporting
+from ullage.store.sqlite.sqlite_store import SqliteStore, open_store
 
 # The files of one database in WAL mode that hold content. SQLite makes the -shm file itself.
 _PARTS = ("", "-wal")

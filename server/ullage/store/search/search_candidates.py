@@ -6,14 +6,14 @@ from heapq import nlargest
 from msgspec import Struct, field
 
 from ullage.model.message import Message
-from ullage.store.indexed_text import chunks, message_text
-from ullage.store.search_matching import NOTHING, Held
-from ullage.store.search_query import Query
-from ullage.store.search_rows import chunk_of, read_message
-from ullage.store.search_scope import Scope
-from ullage.store.search_terms import Term, Terms
-from ullage.store.search_words import stem
-from ullage.store.word_index import WordIndex
+from ullage.store.search.indexed_text import chunks, message_text
+from ullage.store.search.search_matching import NOTHING, Held
+from ullage.store.search.search_query import Query
+from ullage.store.search.search_rows import chunk_of, read_message
+from ullage.store.search.search_scope import Scope
+from ullage.store.search.search_terms import Term, Terms
+from ullage.store.search.search_words import stem
+from ullage.store.search.word_index import WordIndex
 
 # Rows that are fetched by the rare words of a query: each takes about a microsecond. The common words are counted in
 # what these find.

@@ -8,10 +8,10 @@ from msgspec import Struct, field
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import Role
-from ullage.store.codec import storable
-from ullage.store.search_asked import asked_speaker, asks_number, asks_time
-from ullage.store.search_time import Span, read_time
-from ullage.store.search_words import Name, fold, joined_names, places, plain_name, stem
+from ullage.store.search.search_asked import asked_speaker, asks_number, asks_time
+from ullage.store.search.search_time import Span, read_time
+from ullage.store.search.search_words import Name, fold, joined_names, places, plain_name, stem
+from ullage.store.tables.codec import storable
 
 # More words make a search slow and no better.
 MAX_WORDS = 40

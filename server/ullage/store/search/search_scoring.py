@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ullage.store.search_matching import Found
+from ullage.store.search.search_matching import Found
 
 # Messages before and after a message whose words count for it.
 REACH = 2

@@ -19,8 +19,8 @@ from typing import Literal
 from msgspec import Struct
 
 from ullage.model.errors import StoreTooNew
-from ullage.store.migrations import APPLICATION_ID, VERSION, migrate
-from ullage.store.sqlite_errors import BUSY_TIMEOUT, unavailable
+from ullage.store.sqlite.migrations import APPLICATION_ID, VERSION, migrate
+from ullage.store.sqlite.sqlite_errors import BUSY_TIMEOUT, unavailable
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_SIZE = 100

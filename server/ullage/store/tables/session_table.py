@@ -17,9 +17,9 @@ from ullage.model.events import (
     SessionRenamed,
 )
 from ullage.service.ports.store import AttachedSession, ImportedSession, SessionInfo
-from ullage.store.codec import decode_event, event_name, storable
-from ullage.store.connection import Connection
-from ullage.store.log import Tail, find_tail, insert_records, lineage
+from ullage.store.tables.codec import decode_event, event_name, storable
+from ullage.store.tables.connection import Connection
+from ullage.store.tables.log import Tail, find_tail, insert_records, lineage
 
 _INFO = """
     SELECT s.session_id, s.title, s.cwd, s.model, s.created_at, coalesce(last.timestamp, s.created_at),

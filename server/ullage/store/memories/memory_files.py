@@ -14,9 +14,9 @@ from ullage.memory.listing import LEVELS, MemoryEntry, is_listed
 from ullage.memory.paths import DEPTH, MemoryPath, folded
 from ullage.memory.texts import TextEdit
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
-from ullage.store.memory_by_path import PathFolder
-from ullage.store.memory_descriptors import DescriptorFolder, is_supported
-from ullage.store.memory_walk import FOLDER_MODE, Folder, Found, folder_at, walk
+from ullage.store.memories.memory_by_path import PathFolder
+from ullage.store.memories.memory_descriptors import DescriptorFolder, is_supported
+from ullage.store.memories.memory_walk import FOLDER_MODE, Folder, Found, folder_at, walk
 
 # Each try fails only if another program writes between reading a file and replacing it.
 _ATTEMPTS = 4

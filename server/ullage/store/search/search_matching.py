@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from ullage.store.search_query import Query
-from ullage.store.search_terms import Terms
-from ullage.store.search_words import fold, part_at, stem
+from ullage.store.search.search_query import Query
+from ullage.store.search.search_terms import Terms
+from ullage.store.search.search_words import fold, part_at, stem
 
 # BM25's saturation of repeated words and its weight of a text's length.
 _K1, _B = 1.2, 0.75

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
-from ullage.store.memory_walk import FILE_MODE, FOLDER_MODE, MOST_ENTRIES
+from ullage.store.memories.memory_walk import FILE_MODE, FOLDER_MODE, MOST_ENTRIES
 
 # `stat.FILE_ATTRIBUTE_REPARSE_POINT`, 0 where the system has no such attribute.
 _REPARSE_POINT = 0x400

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ullage.store.search_query import Query
-from ullage.store.search_words import Name, fold, places, plain_name, stem
+from ullage.store.search.search_query import Query
+from ullage.store.search.search_words import Name, fold, places, plain_name, stem
 
 # About three lines of a terminal.
 _CHARS = 240

@@ -5,8 +5,8 @@ from itertools import islice
 
 from msgspec import Struct
 
-from ullage.store.log import lineage
-from ullage.store.word_index import WordIndex
+from ullage.store.search.word_index import WordIndex
+from ullage.store.tables.log import lineage
 
 # The session in which a record is shown: its own session if that is listed, else a listed fork that inherits the
 # record.

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
-from ullage.store.memory_walk import FILE_MODE, FOLDER_MODE, MOST_ENTRIES
+from ullage.store.memories.memory_walk import FILE_MODE, FOLDER_MODE, MOST_ENTRIES
 
 # Windows has none of these flags; there this module can be imported, but `is_supported` returns False.
 _DIRECTORY, _NO_FOLLOW = getattr(os, "O_DIRECTORY", 0), getattr(os, "O_NOFOLLOW", 0)

@@ -11,20 +11,20 @@ from msgspec.structs import replace
 from ullage.model.blocks import ToolResultBlock
 from ullage.model.message import Message
 from ullage.service.ports.store import SearchHit
-from ullage.store.indexed_text import chunks, message_text
-from ullage.store.search_asked import says_number, says_time, speaker_label
-from ullage.store.search_candidates import Candidate, find_around, find_candidates
-from ullage.store.search_index import index_some
-from ullage.store.search_matching import Matcher, begins_in, together
-from ullage.store.search_query import Query, read_query
-from ullage.store.search_scope import find_scope
-from ullage.store.search_scoring import REACH, Answers, lend_by_session, score_asked, score_message
-from ullage.store.search_snippet import make_snippet, without_bare_numbers
-from ullage.store.search_terms import weigh_terms
-from ullage.store.search_variants import with_variants
-from ullage.store.search_words import fold, stem
-from ullage.store.session_table import require_session
-from ullage.store.word_index import IndexTransactions, WordIndex
+from ullage.store.search.indexed_text import chunks, message_text
+from ullage.store.search.search_asked import says_number, says_time, speaker_label
+from ullage.store.search.search_candidates import Candidate, find_around, find_candidates
+from ullage.store.search.search_index import index_some
+from ullage.store.search.search_matching import Matcher, begins_in, together
+from ullage.store.search.search_query import Query, read_query
+from ullage.store.search.search_scope import find_scope
+from ullage.store.search.search_scoring import REACH, Answers, lend_by_session, score_asked, score_message
+from ullage.store.search.search_snippet import make_snippet, without_bare_numbers
+from ullage.store.search.search_terms import weigh_terms
+from ullage.store.search.search_variants import with_variants
+from ullage.store.search.search_words import fold, stem
+from ullage.store.search.word_index import IndexTransactions, WordIndex
+from ullage.store.tables.session_table import require_session
 
 
 class Searcher:

@@ -9,9 +9,9 @@ from string import ascii_lowercase
 
 from msgspec.structs import replace
 
-from ullage.store.search_query import Query
-from ullage.store.search_words import stem
-from ullage.store.word_index import WordIndex
+from ullage.store.search.search_query import Query
+from ullage.store.search.search_words import stem
+from ullage.store.search.word_index import WordIndex
 
 # English words whose forms do not begin alike, as grammars list them; those that every question has are missing.
 _IRREGULAR = """

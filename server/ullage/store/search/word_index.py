@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from ullage.store.connection import Connection
+from ullage.store.tables.connection import Connection
 
 
 class WordIndex(Connection, Protocol):

@@ -1,0 +1,1 @@
+"""The files of memories in folders."""

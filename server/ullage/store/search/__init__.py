@@ -1,0 +1,1 @@
+"""The search for messages, on an index of words of either database."""

@@ -1,0 +1,1 @@
+"""The tables of sessions and records, in SQL that SQLite and PostgreSQL share."""
