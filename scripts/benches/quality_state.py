@@ -4,7 +4,7 @@ A *claim* is judged by the calls before the cut (`quality_actions`); one that th
 
 - *failed-but-passed*: the page names a command and says that it failed, and no later words in the entry say that it
   was mended; yet the newest run of the same command passed. Commands are the same if they run the same
-  (`command_key`).
+  (`command_key`). An entry that says that the command ran again with an unknown outcome can't be judged.
 - *done-but-next*: an entry under a heading with "next" names a step that was done. A step that the agent named
   (its words are in a message) is done if a later call, or one of the same message, did it. Another step can be
   judged if it is a run or a commit: it is done if the newest such run passed with no change of a file after it.
@@ -34,6 +34,7 @@ _MENDED = re.compile(
     r"|\b(?:mended|fixed|fixes|resolved|solved|succeed(?:s|ed)|works? now|until)\b",
     re.IGNORECASE,
 )
+_UNKNOWN = re.compile(r"\bran again\b.{0,40}\boutcome is (?:not shown|unknown)\b", re.IGNORECASE)
 _NEXT = re.compile(r"\bnext\b", re.IGNORECASE)
 _OPEN = re.compile(r"\b(?:open|pending|to-?do|remaining|left|unfinished|in hand)\b", re.IGNORECASE)
 _LISTED = re.compile(r"\b(?:plan|tasks?|progress|to-?dos?|state)\b", re.IGNORECASE)
@@ -96,7 +97,8 @@ def _verdicts(
     entry: Entry, said: Mapping[int, str], listed: Mapping[str, bool], actions: Sequence[Action]
 ) -> Iterator[Verdict]:
     for command in _failed(entry):
-        yield Verdict(claim=Claim.FAILED, text=command_key(command), false=_passed_later(command, actions))
+        false = None if _UNKNOWN.search(entry.whole) else _passed_later(command, actions)
+        yield Verdict(claim=Claim.FAILED, text=command_key(command), false=false)
     if _NEXT.search(entry.heading):
         since = _announced(entry.text, said)
         yield Verdict(claim=Claim.NEXT, text=entry.text, false=_was_done(entry.text, since, actions))

@@ -1,13 +1,15 @@
 """How many of the user's messages are still in a context word for word.
 
-What the user typed is the text of a user message without what agents and editors put into it (`agents/inserted.py`),
-and what the user said in refusing a call, which Claude Code puts into the call's result. A message is kept if its whole
-text is in the context, apart from line breaks, and not as a part of a longer word. A text of fewer than three words
-could be there by chance, so it must be all of a line, apart from a list mark, a message number and quotes.
+What the user typed is the text of a user message without what agents and editors put into it (`agents/inserted.py`)
+that isn't the output of a command which the agent wrote into its text, and what the user said in refusing a call, which
+Claude Code puts into the call's result. A message is kept if its whole text is in the context, apart from line breaks,
+and not as a part of a longer word. A text of fewer than three words could be there by chance, so it must be all of a
+line, apart from a list mark, a message number and quotes.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -20,6 +22,8 @@ from ullage.tokens.counter import TokenCounter
 SHARE_OF_ROOM = 1 / 3
 _FEWEST_WORDS = 3
 _REFUSED = re.compile(r"^The user doesn't want to .*?the user said:\s*(.+?)(?:\n\nNote: .*)?$", re.DOTALL)
+# Agents without tool calls end their text with a command in a fence; the next message is its output.
+_COMMAND, _OUTPUT = re.compile(r"```\s*$"), re.compile(r"\s*<(?:returncode|output)>")
 _SPACES = re.compile(r"\s+")
 _FRAME = r"[\s>*•-]*(?:\d+[.)] )?(?:#\d+ )?(?:\[user\] )?[\"“'`]?"
 
@@ -51,8 +55,10 @@ def typed_texts(messages: Sequence[Message]) -> Iterator[str]:
     """Yields the text of each message that the user typed, oldest first. The same text again is not a message of its
     own."""
     seen: set[str] = set()
-    for message in messages:
-        if message.role is not Role.USER or message.compaction or is_summary(message.text):
+    for before, message in pairwise([None, *messages]):
+        if message is None or message.role is not Role.USER or message.compaction or is_summary(message.text):
+            continue
+        if before and before.role is Role.ASSISTANT and _OUTPUT.match(message.text) and _COMMAND.search(before.text):
             continue
         results = [block for block in message.content if isinstance(block, ToolResultBlock)]
         text = "\n".join(_refusals(results)) if results else _typed(message)

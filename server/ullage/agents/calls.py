@@ -20,6 +20,13 @@ from ullage.model.json_values import as_object
 from ullage.model.message import Message
 
 _PATCH_LINE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+# What the program that applies such patches prints once it has, and what it or its shell prints if it could not.
+_PATCHED = "Success. Updated the following files"
+_NOT_PATCHED = re.compile(
+    r"Failed to find (?:expected lines|context)|\binvalid (?:hunk|patch)\b|\bverification failed\b"
+    r"|^Exit code [1-9]|\Afailed in sandbox\b.{0,200}\bexit code: [1-9]",
+    re.IGNORECASE | re.MULTILINE,
+)
 _PATCH_ACTIONS = {
     "add": FileAction.CREATED,
     "update": FileAction.MODIFIED,
@@ -71,8 +78,9 @@ def tool_calls(messages: Sequence[Message], indices: Sequence[int]) -> list[Tool
 def touches_of(call: ToolCall, of_command: Callable[[str], Sequence[Touch]] = touched_files) -> list[Touch]:
     """Returns the files that a call reads or changes: pairs of a path as the call has it and the action.
 
-    A failed call changes no file, so of a failed call only the files that it reads are returned. `of_command` returns
-    the touches of a command line; a caller may pass one that caches.
+    A failed call changes no file, so of a failed call only the files that it reads are returned, and neither does a
+    patch that its result says could not be applied. `of_command` returns the touches of a command line; a caller may
+    pass one that caches.
     """
     command = call.command
     touches = [*_by_patch(call), *(of_command(command) if command else _by_name(call))]
@@ -94,9 +102,10 @@ def _by_name(call: ToolCall) -> Iterator[Touch]:
 
 
 def _by_patch(call: ToolCall) -> Iterator[Touch]:
-    """Yields the files, with the actions, of a patch in Codex's notation and of the list of changes in Codex's
-    events."""
-    for path, action, _ in _patched(call):
+    """Yields the files, with the actions, of a patch in Codex's notation that was applied and of the list of changes
+    in Codex's events."""
+    applied = _PATCHED in call.result or not _NOT_PATCHED.search(call.result)
+    for path, action, _ in _patched(call) if applied else ():
         yield path, action
     for path, change in as_object(call.input.get("changes")).items():
         kinds = [kind for kind in _PATCH_ACTIONS if kind in as_object(change)]

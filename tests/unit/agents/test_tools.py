@@ -105,6 +105,21 @@ def test_a_call_that_failed_changed_nothing() -> None:
     assert touches("read", failed=True, path="/a.py") == [("/a.py", FileAction.READ)]
 
 
+@pytest.mark.parametrize(
+    ("result", "applied"),
+    [
+        ("error: Failed to find expected lines in b.py:\nx", False),
+        ("failed in sandbox: denied, exit code: 1, stdout: , stderr: a here-document ended early", False),
+        ("Exit code 1\nerror: invalid hunk at line 2", False),
+        ("Exit code 1\nSuccess. Updated the following files:\nM b.py\n1 test failed", True),
+        ("Done", True),
+    ],
+)
+def test_a_patch_that_could_not_be_applied_changed_nothing(result: str, applied: bool) -> None:
+    call = ToolCall(index=0, name="shell", input={"command": ["apply_patch", PATCH]}, result=result)
+    assert touches_of(call) == (PATCHED if applied else [])
+
+
 def test_a_resource_in_a_result_is_part_of_its_text_for_the_ledger_too() -> None:
     resource = ResourceBlock(uri="file:///a", text="Error: no such table")
     answer = Message(id="r", role=Role.USER, content=(ToolResultBlock(tool_use_id="t", content=(resource,)),))

@@ -73,6 +73,11 @@ def test_a_failure_told_with_its_mending_is_no_claim() -> None:
     assert judged(f"{CLAIM}\n  - Fix: the rows are closed", *FAILED, *EDIT, *PASSED) == []
 
 
+def test_a_failure_told_with_a_later_run_of_unknown_outcome_cannot_be_judged() -> None:
+    again = f"{CLAIM}; ran again in #6, its outcome is not shown"
+    assert judged(again, *FAILED, *PASSED) == [(Claim.FAILED, None)]
+
+
 def test_a_command_that_was_never_run_cannot_be_judged() -> None:
     assert judged("- `tox -e lint` failed", *FAILED) == [(Claim.FAILED, None)]
 

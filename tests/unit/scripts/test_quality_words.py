@@ -21,6 +21,12 @@ def test_a_result_and_what_an_agent_inserted_are_not_the_users_words() -> None:
     assert list(typed_texts((*MESSAGES, *inserted))) == [REQUEST.text, "yes"]
 
 
+def test_the_output_of_a_command_in_the_agents_text_is_not_the_users() -> None:
+    shown = user("<returncode>0</returncode>\n<output>\na.py\n</output>")
+    assert list(typed_texts((REQUEST, agent("Look:\n\n```bash\nls\n```"), shown))) == [REQUEST.text]
+    assert list(typed_texts((REQUEST, agent("Done."), shown))) == [REQUEST.text, shown.text]
+
+
 def test_what_the_user_said_in_refusing_a_call_is_counted() -> None:
     refusal = "The user doesn't want to proceed. To tell you how to proceed, the user said:\nno commits yet"
     assert list(typed_texts(bash("git commit", refusal, is_error=True))) == ["no commits yet"]

@@ -52,6 +52,21 @@ async def test_single_huge_message_is_cut_rather_than_refused() -> None:
     assert client.workspace.open(created["sessionId"]).used <= 2_000
 
 
+async def test_what_the_user_typed_first_is_shortened_after_the_results_that_stay_beside_it() -> None:
+    client = build_test_client()
+    created = await client.call("session/new", model=LARGE_MODEL, system="Obey the rules. " * 2_000)
+    task = " ".join(f"Rule {n}: leave module {n} alone." for n in range(160))
+    await client.say(created["sessionId"], task, *(f"Look at part {n}. " * 40 for n in range(20)))
+    call = {"type": "tool_use", "id": "c", "name": "Task", "input": {"prompt": "Part 1."}}
+    shown = {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "A row. " * 8_000}]}
+    messages = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [shown]}]
+    await client.call("session/append", sessionId=created["sessionId"], messages=messages)
+    await fit_budget(client.workspace.open(created["sessionId"]), 8_000)
+    session = client.workspace.open(created["sessionId"])
+    assert session.used <= 8_000
+    assert task in [message.text for message in session.transcript.view]
+
+
 async def test_many_large_results_at_the_end_leave_room_for_the_record_of_what_came_before() -> None:
     client = build_test_client()
     session_id = await long_session(client)

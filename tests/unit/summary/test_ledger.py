@@ -9,7 +9,9 @@ from support.counting import LengthCounter
 from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, FileArtifact, Outcome
 from ullage.model.marker import render_ledger
 from ullage.model.message import Message
+from ullage.summary.choosing.composition import compose
 from ullage.summary.choosing.ledger import collect, fit, merge
+from ullage.summary.summary_request import SummaryRequest
 
 FILE_CALLS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("Read", {"file_path": "src/a.py"}, {"src/a.py": "read"}),
@@ -149,3 +151,21 @@ def test_fitting_keeps_changed_files_before_read_ones() -> None:
     fitted = fit(merge(ArtifactLedger(), ArtifactLedger(files=(*files, changed))), 30, LengthCounter())
     assert changed in fitted.files
     assert len(fitted.files) < 10
+
+
+def test_a_command_has_the_outcome_that_the_messages_after_the_archived_ones_show() -> None:
+    failed = bash("pytest -q 2>&1 | tail -20", "==== 1 failed in 0.1s ====", is_error=True, call_id="a")
+    assert outcomes(failed, bash("pytest -q", "==== 4 passed in 0.1s ====", call_id="b")) == {"pytest -q": "passed"}
+    assert outcomes(failed, bash("pytest -q > log", "", call_id="b")) == {"pytest -q": "unknown"}
+    assert outcomes(failed, bash("ls", "a", call_id="b")) == {"pytest -q": "failed"}
+
+
+def test_commands_that_failed_together_and_passed_each_alone_have_not_failed() -> None:
+    both = bash("make lint && make docs", "make: *** [docs] Error 1", is_error=True, call_id="a")
+    alone = (*bash("make lint", "exit code: 0", call_id="b"), *bash("make docs", "exit code: 0", call_id="c"))
+    assert outcomes((*both, *alone), ()) == {"make lint": "passed", "make docs": "passed"}
+
+
+def outcomes(archived: tuple[Message, ...], tail: tuple[Message, ...]) -> dict[str, str]:
+    request = SummaryRequest(messages=archived, indices=places(archived), max_tokens=2_000, tail=tail)
+    return {command.command: command.outcome.value for command in compose(request, LengthCounter()).ledger.commands}

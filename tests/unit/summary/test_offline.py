@@ -287,6 +287,22 @@ def test_a_summary_written_by_a_model_is_carried_on() -> None:
     assert "orders_v1" in summary
 
 
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("==== 3 passed in 0.2s ====", "failed: 2 failed, 1 passed in 0.2s; passed in #11"),
+        ("a", "failed: 2 failed, 1 passed in 0.2s; ran again in #11, its outcome is not shown"),
+    ],
+)
+def test_a_failure_of_an_earlier_summary_says_what_became_of_it(output: str, told: str) -> None:
+    first = block_of(compose(SummaryRequest(messages=SESSION[:4], indices=(0, 1, 2, 3), max_tokens=1500), COUNTER), 1)
+    later = bash("pytest tests/test_config.py 2>&1 | tail -5", output, call_id="t3")
+    request = SummaryRequest(messages=later, indices=(10, 11), max_tokens=1500, previous=first)
+    summary = compose(request, COUNTER).summary
+    assert told in section(summary, "## Errors and fixes")
+    assert "## Open" not in summary
+
+
 def test_the_text_of_an_earlier_summary_comes_before_its_single_findings() -> None:
     text = [f"The {number}. part of the daemon was ported and tested by hand." for number in range(8)]
     findings = [f"- #{number + 1} `unit_{number}` is slow because of `lock_{number}`." for number in range(60)]

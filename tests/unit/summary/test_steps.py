@@ -4,10 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from support.conversations import agent, bash, call, places, user
+from support.counting import LengthCounter
 from ullage.model.message import Message
+from ullage.summary.choosing.composition import compose
 from ullage.summary.choosing.work_state import next_of
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 
 EDIT = {"file_path": "src/a.py", "old_string": "x", "new_string": "retries = 3"}
 
@@ -91,3 +94,19 @@ def test_what_was_promised_earlier_is_not_next_to_a_promise_that_stays_in_the_co
     look = call("Read", {"file_path": "src/b.py"}, "x")
     assert len(steps(said, after=look)) == 1
     assert steps(said, after=(*look, agent("Now let me rename `load_config` everywhere."))) == []
+
+
+def test_a_promised_change_may_have_been_made_by_a_script_in_a_command_line() -> None:
+    said = agent("Let me fix the retries in src/a.py.")
+    script = "python3 -c 'import pathlib; pathlib.Path(name).write_text(text.replace(old, new))'"
+    assert steps(said, *bash(script)) == []
+
+
+def test_a_command_in_the_agents_text_is_known_by_its_output_after_the_archived_messages() -> None:
+    said = agent("Now let me run all tests in tests/test_a.py.\n\n```bash\npytest tests/test_a.py\n```")
+    shown = user("<returncode>0</returncode>\n<output>\n==== 4 passed in 0.1s ====\n</output>")
+    archived = (user("Make it pass."), said)
+    request = SummaryRequest(messages=archived, indices=places(archived), max_tokens=2_000, tail=(shown,))
+    summary = compose(request, LengthCounter()).summary
+    assert "## Next step" not in summary
+    assert "Last test run: `pytest tests/test_a.py` passed: 4 passed in 0.1s" in summary

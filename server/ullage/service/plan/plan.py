@@ -10,6 +10,8 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.inserted import is_by_agent
+from ullage.agents.results import is_output
 from ullage.edits.compaction import (
     SUMMARY_CAP,
     CompactionLimits,
@@ -21,8 +23,10 @@ from ullage.edits.compaction import (
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.shorten import cap_blocks
 from ullage.model import words
+from ullage.model.blocks import ToolResultBlock
 from ullage.model.edits import CompactionEdit, EditTrigger, ShortenEdit
 from ullage.model.errors import NothingToCompact
+from ullage.model.message import Message, Role
 from ullage.policy.budget import ContextBudget
 from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation
@@ -43,6 +47,8 @@ BLOCK_SHARE = 0.25
 # Share of the target that the messages which must stay may take together, such as many results of parallel calls. More
 # would leave no room for a summary, and the record of everything before them would be lost.
 _STAYING_SHARE = 0.6
+# Share of the target that they may take with what the user typed in them whole, where the summary needs less room.
+_TYPED_SHARE = 0.5
 # Tokens. A block that is cut to less says nothing any more.
 _LEAST_BLOCK = 64
 # Old messages worth keeping verbatim are few and short, because a summary says more per token. Below 4,000 tokens the
@@ -154,15 +160,33 @@ def _cut_to_stay(
     view: CountedView, target: int, block_share: float, stamp: Stamp, staying: frozenset[str]
 ) -> ShortenEdit | None:
     """Returns the edit that shortens the blocks of the messages in `staying` to `block_share` of the target each, and
-    to less if they would still take too much of it together. None if none is too long."""
-    limit, most = int(target * block_share), target * max(_STAYING_SHARE, block_share)
-    while True:
-        cut = cap_blocks(view, limit, stamp, staying)
+    to less if they would still take too much of it together; what the user typed is not shortened to less while there
+    is room. None if none is too long."""
+    longest = limit = int(target * block_share)
+    most = target * max(_STAYING_SHARE, block_share)
+
+    def size(cut: ShortenEdit | None) -> int:
         counted = view.after(cut) if cut else view
         sizes = zip(counted.items, counted.tokens, strict=True)
-        if limit <= _LEAST_BLOCK or sum(tokens for item, tokens in sizes if item.message.id in staying) <= most:
-            return cut
+        return sum(tokens for item, tokens in sizes if item.message.id in staying)
+
+    cut = cap_blocks(view, limit, stamp, staying)
+    while size(cut) > most and limit > _LEAST_BLOCK:
         limit //= 2
+        cut = cap_blocks(view, limit, stamp, staying)
+    typed = frozenset(message.id for message in view.messages if message.id in staying and _is_typed(message))
+    if limit < longest and typed and target > _KEEP_OLD_FROM:
+        others = cap_blocks(view, limit, stamp, staying - typed)
+        kinder = _both(others, cap_blocks(view.after(others) if others else view, longest, stamp, typed))
+        return kinder if size(kinder) <= target * _TYPED_SHARE else cut
+    return cut
+
+
+def _is_typed(message: Message) -> bool:
+    """Returns whether the user typed a message: it is no result, no output and no text of a program."""
+    if message.role is not Role.USER or message.compaction or is_by_agent(message) or is_output(message.text):
+        return False
+    return not any(isinstance(block, ToolResultBlock) for block in message.content)
 
 
 def _both(first: ShortenEdit | None, second: ShortenEdit | None) -> ShortenEdit | None:

@@ -15,6 +15,7 @@ from ullage.summary.choosing.findings import errors_of, findings_of
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.choosing.ledger import collect_from, fit, merge
 from ullage.summary.choosing.listed import listed_of
+from ullage.summary.choosing.mends import told_since
 from ullage.summary.choosing.page import Page
 from ullage.summary.choosing.passages import Neighbours, passages_of
 from ullage.summary.choosing.previous import read_previous, read_summary
@@ -97,13 +98,15 @@ def compose(
 def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning) -> _Sources:
     digest = read_messages(request.messages, request.indices, reader, request.kept, check)
     after = range(digest.end_index, digest.end_index + len(request.tail))
-    tail = read_messages(request.tail, after, reader, check=check)
+    last = request.messages[-1] if request.messages else None
+    tail = read_messages(request.tail, after, reader, check=check, before=last)
     digest = replace(digest, after=tail)
     mentions = count_mentions(digest.excerpts, tail.excerpts, check)
     weights = weigh(mentions, check, tuning)
     carried = read_previous(request.previous, tuning)
     # The agent's newest summary includes the earlier ones.
     carried += [item for said in digest.summaries[-1:] for item in read_summary(said.text, tuning)]
+    carried = list(told_since(carried, digest))
     ledger = collect_from(digest, mentions, weights, check)
     if request.previous:
         ledger = merge(request.previous.ledger, ledger)

@@ -42,7 +42,7 @@ def failed_changes(digest: Digest) -> Iterator[Item]:
                 tries.pop(path, None)
             if not call.failed or call.command or was_refused(call.result):
                 continue
-            for path, action in touches_of(replace(call, failed=None)):
+            for path, action in touches_of(replace(call, failed=None, result="")):
                 if action is not FileAction.READ:
                     before = tries.pop(name := clean(path), None)
                     tries[name] = _Tries(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ullage.model.message import number_of
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import Item, Section
-from ullage.summary.choosing.mends import Changes, Failure, failures_of, runs_between
+from ullage.summary.choosing.mends import PASSED_IN, RAN_AGAIN, Changes, Failure, failures_of, runs_between
 from ullage.summary.choosing.sentences import sentences, telling
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.digest import Digest, Excerpt, Source
@@ -120,10 +120,10 @@ def _end(failure: Failure, digest: Digest, changes: Changes) -> str:
     last, cure = failure.last, failure.cure
     if cure is None:
         again = failure.again
-        return f"; ran again in #{number_of(again.index)}, its outcome is not shown" if again else ""
+        return RAN_AGAIN.format(number_of(again.index)) if again else ""
     between = changes.between(last.index, cure.index)
     ran = [f"`{command}`" for command in dict.fromkeys(runs_between(digest.runs, last.index, cure.index, last))]
-    text = f"; passed in #{number_of(cure.index)}"
+    text = f"{PASSED_IN}{number_of(cure.index)}"
     if between:
         return text + f" after changes to {', '.join(between[:_MOST_FILES])}"
     return text + (f" after {', '.join(ran[-_MOST_COMMANDS:])}" if ran else "")

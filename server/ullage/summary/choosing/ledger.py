@@ -20,7 +20,7 @@ from ullage.model.artifacts import (
 from ullage.model.marker import render_ledger
 from ullage.model.message import Message
 from ullage.summary.checks import MANY, Check, checked, go_on
-from ullage.summary.choosing.mends import is_overtaken
+from ullage.summary.choosing.mends import failures_of, is_overtaken
 from ullage.summary.choosing.weights import Mention, count_mentions, weigh
 from ullage.summary.reading.anchors import is_path
 from ullage.summary.reading.digest import Digest, Excerpt, Source, read_messages
@@ -171,13 +171,22 @@ def _files(digest: Digest, check: Check) -> Iterator[FileArtifact]:
 
 
 def _commands(digest: Digest) -> Iterator[CommandArtifact]:
+    """Yields the commands of the archived messages with their newest outcome, which messages that stay in the context
+    may show. Failed ones that passed as a part of others are left out."""
+    after = {run.purpose.keys: run for run in (digest.after.runs if digest.after else ())}
+    failures = {run.number: failure for failure in failures_of(digest) for run in failure.runs}
     for run in digest.runs:
-        if not (run.looks or run.purpose.once):
+        if run.looks or run.purpose.once:
+            continue
+        failure = failures.get(run.number)
+        ended = after.get(run.purpose.keys) or (failure and (failure.cure or failure.again)) or run
+        same = ended.purpose.keys == run.purpose.keys
+        if same or ended.outcome is Outcome.UNKNOWN:
             yield CommandArtifact(
                 command=run.command,
-                outcome=run.outcome,
+                outcome=ended.outcome,
                 is_test=run.is_test,
-                detail=run.detail,
+                detail=ended.detail if same else "",
                 last_index=run.index,
             )
 

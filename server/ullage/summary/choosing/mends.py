@@ -1,17 +1,25 @@
 """Failed commands with what became of them: passed later, run again, or still open."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import commonpath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ullage.agents.shell_purpose import covers
+from ullage.agents.shell_purpose import covers, purpose_of
 from ullage.model.artifacts import FileAction, Outcome
+from ullage.model.message import number_of
 from ullage.summary.checks import Check, checked, go_on
+from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.digest import Digest, Run
 
 _SCRATCH = ("/tmp/", "/private/tmp/", "/var/")
+# How an item on a failed command ends if something came of it.
+PASSED_IN, RAN_AGAIN = "; passed in #", "; ran again in #{}, its outcome is not shown"
+_FAILED = re.compile(r"`([^`\n]+)` failed\b")
+_TOLD = re.compile(r"; (?:passed|ran again) in #\d")
 # `/home/USER/PROJECT`
 _PROJECT_DEPTH = 3
 
@@ -47,15 +55,15 @@ class _Later:
         elif run.outcome is Outcome.UNKNOWN:
             self.again.update(dict.fromkeys(run.purpose.keys, run))
 
-    def cure_of(self, run: Run) -> Run | None:
+    def cure_of(self, keys: Sequence[str], *, is_test: bool) -> Run | None:
         """Returns the run by which every command of a failed run had passed, None if one of them has not."""
-        cures = [self._cure(key, is_test=run.is_test) for key in run.purpose.keys]
+        cures = [self._cure(key, is_test=is_test) for key in keys]
         known = [cure for cure in cures if cure]
         return max(known, key=lambda cure: cure.index) if known and len(known) == len(cures) else None
 
-    def again_of(self, run: Run) -> Run | None:
+    def again_of(self, keys: Sequence[str]) -> Run | None:
         """Returns a later run of the same commands whose outcome is not shown."""
-        found = [self.again.get(key) for key in run.purpose.keys]
+        found = [self.again.get(key) for key in keys]
         return found[-1]
 
     def _cure(self, key: str, *, is_test: bool) -> Run | None:
@@ -76,12 +84,31 @@ def failures_of(digest: Digest, check: Check = go_on) -> list[Failure]:
     ends: dict[tuple[tuple[str, ...], int], tuple[Run | None, Run | None]] = {}
     for run in checked(reversed(digest.runs), check):
         if run.outcome is Outcome.FAILED and not (run.looks or run.purpose.once):
-            cure = later.cure_of(run)
+            cure = later.cure_of(run.purpose.keys, is_test=run.is_test)
             key = (run.purpose.keys, cure.index if cure else -1)
             found.setdefault(key, []).append(run)
-            ends.setdefault(key, (cure, None if cure else later.again_of(run)))
+            ends.setdefault(key, (cure, None if cure else later.again_of(run.purpose.keys)))
         later.add(run)
     return [Failure(runs=tuple(reversed(runs)), cure=ends[key][0], again=ends[key][1]) for key, runs in found.items()]
+
+
+def told_since(items: Iterable[Item], digest: Digest) -> Iterator[Item]:
+    """Yields the items of an earlier summary. One on a failed command says how that ended, if the messages since show
+    it."""
+    later = _Later()
+    for run in reversed([*digest.runs, *(digest.after.runs if digest.after else ())]):
+        later.add(run)
+    for item in items:
+        failed = _FAILED.match(item.text) if item.section in (Section.ERRORS, Section.OPEN) else None
+        keys = purpose_of(failed[1]).keys if failed and not _TOLD.search(item.text) else ()
+        if cure := later.cure_of(keys, is_test=item.section is Section.OPEN):
+            text = f"{item.text}{PASSED_IN}{number_of(cure.index)}"
+            yield replace(item, text=text, section=Section.ERRORS)
+        elif keys and (again := later.again_of(keys)):
+            text = f"{item.text}{RAN_AGAIN.format(number_of(again.index))}"
+            yield replace(item, text=text, section=Section.ERRORS)
+        else:
+            yield item
 
 
 def is_overtaken(failed: str, passed: Mapping[str, int], index: int) -> bool:

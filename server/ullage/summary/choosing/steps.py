@@ -184,13 +184,20 @@ class _Later:
         kind, names = kind_of(text), find_anchors(text)
         match kind:
             case Kind.CHANGE:
-                return self._made(text, index) or changed(
-                    [pair for pair in self._touches if pair[0].index >= index], names
+                return (
+                    self._made(text, index)
+                    or self._scripted(index)
+                    or changed([pair for pair in self._touches if pair[0].index >= index], names)
                 )
             case Kind.RUN | Kind.TEST | Kind.COMMIT:
                 return ran([run for run in self._runs if run.index >= index], kind)
             case _:
                 return any(call.index >= index for call in self._calls)
+
+    def _scripted(self, index: int) -> bool:
+        """Returns whether a script in a command line ran from message `index` on. It may have changed any file, and a
+        done step that is named as the next misleads more than one that is left out."""
+        return any(run.purpose.once and not run.looks for run in self._runs if run.index >= index)
 
     def _made(self, text: str, index: int) -> bool:
         """Returns whether a command made the branch or the pull request that a step names."""

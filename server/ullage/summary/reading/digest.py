@@ -125,17 +125,20 @@ class Digest(Struct, frozen=True, kw_only=True):
     after: "Digest | None" = None
 
 
-def read_messages(
+def read_messages(  # noqa: PLR0913 - what is read, and what is known of it
     messages: Sequence[Message],
     indices: Sequence[int],
     reader: Reader,
     kept: Sequence[str] = (),
     check: Check = go_on,
+    *,
+    before: Message | None = None,
 ) -> Digest:
     """Reads messages in one pass and returns their digest with redacted texts. `indices` are the messages' indices in
-    the transcript, and `kept` the ids of messages that stay verbatim. `check` is called at every text; its exception
-    ends the work."""
-    calls = tool_calls(messages, indices)
+    the transcript, and `kept` the ids of messages that stay verbatim. `before` is the message before the first: if it
+    ends with a command whose output is the first message, that call is the digest's first. `check` is called at every
+    text; its exception ends the work."""
+    calls = [*_cut_call(before, messages, indices), *tool_calls(messages, indices)]
     stays = frozenset(kept)
     spoken = _spoken(checked(messages, check), indices, reader)
     groups = [reader.clean(group_of(call, reader)) for call in checked(calls, check)]
@@ -147,6 +150,8 @@ def read_messages(
         (*_typed(messages, indices, stays, reader, check), *_refusals(calls, staying, reader)),
         key=lambda request: request.index,
     )
+    # The words of a call before the first message are not among these messages.
+    called = [piece for piece in called if piece.index >= indices[0]]
     pieces = sorted((*spoken, *called), key=lambda piece: piece.index)
     return Digest(
         first_index=indices[0] if indices else 0,
@@ -162,6 +167,12 @@ def read_messages(
         plans=tuple(_plans(checked(messages, check), indices, reader)),
         begun=tuple(begun_in(calls, messages, indices)),
     )
+
+
+def _cut_call(before: Message | None, messages: Sequence[Message], indices: Sequence[int]) -> list[ToolCall]:
+    """Returns the call of a command in the text of the message before the first, if the first is its output."""
+    pair = [before, *messages[:1]] if before and messages else []
+    return tool_calls(pair, (indices[0] - 1, indices[0])) if pair and fenced_command(pair, 0) else []
 
 
 def _typed(
