@@ -8,11 +8,14 @@ from msgspec import Meta, Struct
 
 from ullage.api.context_methods import Limit
 from ullage.lost.brief import LONGEST, write_brief
-from ullage.lost.left_out import LeftOut, left_out
 from ullage.lost.loss import Loss
 from ullage.model.errors import EditNotFound
 from ullage.service.conversation.workspace import Workspace
 from ullage.survive.fact import Kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ullage.lost.left_out import LeftOut
 
 
 class LostParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -58,6 +61,9 @@ class LostResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 async def lost(workspace: Workspace, params: LostParams) -> LostResult:
+    # Imported on use: what finds losses takes 50 ms to import, and the answer to `initialize` needs none of it.
+    from ullage.lost.left_out import left_out  # noqa: PLC0415
+
     conversation = workspace.open(params.session_id)
     read, cwd = workspace.ports.store.read_apart, conversation.transcript.cwd
     # In a thread: reading a long conversation for the first time takes a second.
@@ -69,7 +75,7 @@ async def lost(workspace: Workspace, params: LostParams) -> LostResult:
     return _result(found, params)
 
 
-def _result(found: LeftOut, params: LostParams) -> LostResult:
+def _result(found: "LeftOut", params: LostParams) -> LostResult:
     compaction = found.compaction
     rows = (loss for _, losses in groupby(found.losses, lambda loss: loss.kind) for loss in [*losses][: params.limit])
     return LostResult(

@@ -32,7 +32,6 @@ from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
 from ullage.summary.checks import Check
-from ullage.summary.choosing.scoring import Judge
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import leading
 
@@ -105,10 +104,12 @@ async def plan_within(
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, used - 1))
     pinned, first_user_id = frozenset(transcript.pinned), transcript.first_user_id
-    judge = partial(Judge, conversation.workspace.reader)
+    reader = conversation.workspace.reader
 
     def choose(check: Check) -> CompactionPlan | None:
-        return plan_compaction(view, limits, pinned, first_user_id, partial(judge, check))
+        from ullage.summary.choosing.scoring import Judge  # noqa: PLC0415  (30 ms to import)
+
+        return plan_compaction(view, limits, pinned, first_user_id, partial(Judge, reader, check))
 
     planned = await plan_in_thread(conversation, view, choose, trigger)
     if planned is None:

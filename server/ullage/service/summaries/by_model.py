@@ -17,10 +17,13 @@ from ullage.service.ports.models import Provider, SummaryStream
 from ullage.service.summaries.offline import compose_in_thread
 from ullage.summary.by_model.draft import Draft, check_draft, check_fragment, check_length, text_room
 from ullage.summary.by_model.instructions import write_instructions
-from ullage.summary.reading.text_reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.keep import without_oldest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ullage.summary.reading.text_reader import Reader
 
 # While the provider finds the request too long, this many of the oldest pairs are left out, one try after the other.
 # The first step is one pair, because that keeps most. The later steps are large, because each try uploads the
@@ -87,7 +90,7 @@ class ModelSummarizer:
     def name(self) -> str:
         return self._reading.request.model
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> SummaryStream:
         """Begins a summary. Reading `pieces` of the result sends the request; it raises `AnswerBroken` if the answer is
         not a summary, and the provider's errors."""
         ledger = (await compose_in_thread(request, counter, reader)).ledger

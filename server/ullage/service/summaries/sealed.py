@@ -11,9 +11,12 @@ from ullage.service.asking.retries import Waits, stream_with_retries
 from ullage.service.ports.models import Provider, SummaryStream
 from ullage.service.summaries.by_model import ModelSummarizer, Progress
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.summary.reading.text_reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ullage.summary.reading.text_reader import Reader
 
 
 class SealingSummarizer:
@@ -34,7 +37,7 @@ class SealingSummarizer:
     def name(self) -> str:
         return self._request.model
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> SummaryStream:
         """Requests the provider's compaction, then begins the offline summary, or `fallback`'s. Raises the provider's
         errors, except a refusal to compact."""
         try:
