@@ -24,6 +24,8 @@ def leading(messages: Sequence[Message], first_user_id: str | None) -> tuple[str
 def kept(messages: Sequence[Message], pinned: Collection[str]) -> tuple[str, ...]:
     """Returns the ids, in order, of system messages, of pinned messages, and of all messages that must stay together
     with a pinned one."""
+    if not pinned:
+        return tuple(message.id for message in messages if message.role is Role.SYSTEM)
     return tuple(messages[i].id for group in groups(messages) for i in _kept(messages, group, pinned))
 
 

@@ -71,14 +71,15 @@ def assess(view: CountedView, excess: int, keep: Keep) -> Situation:
     found = [
         Candidate(
             places=places,
-            tokens=sum(view.tokens[i] for i in places),
+            tokens=sum([view.tokens[i] for i in places]),
             speaker=_speaker(messages, places),
-            relied=any(messages[i].id in keep.relied for i in places),
+            relied=bool(keep.relied) and any(messages[i].id in keep.relied for i in places),
         )
         for group in groups(messages)[:-1]
-        if (places := tuple(i for i in group if messages[i].id not in stays))
+        if (places := tuple([i for i in group if messages[i].id not in stays]))
     ]
-    summaries = tuple(each for each in found if any(messages[i].compaction for i in each.places))
+    marked = {i for i, message in enumerate(messages) if message.compaction}
+    summaries = tuple(each for each in found if not marked.isdisjoint(each.places)) if marked else ()
     return Situation(
         messages=messages,
         excess=excess,
@@ -100,7 +101,8 @@ def until_fits(order: Iterable[Candidate], excess: int) -> tuple[Candidate, ...]
 
 
 def _speaker(messages: Sequence[Message], places: Sequence[int]) -> Speaker:
-    blocks = (block for i in places for block in messages[i].content)
-    if any(isinstance(block, ToolUseBlock | ToolResultBlock) for block in blocks):
-        return Speaker.TOOL
+    for i in places:
+        for block in messages[i].content:
+            if isinstance(block, ToolUseBlock | ToolResultBlock):
+                return Speaker.TOOL
     return Speaker.ASSISTANT if messages[places[0]].role is Role.ASSISTANT else Speaker.USER
