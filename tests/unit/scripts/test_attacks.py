@@ -7,12 +7,15 @@ import pytest
 
 pytest.importorskip("resource", reason="Windows has no limits of processes")
 
+from attacks.__main__ import ATTACKS
 from attacks.agents import hostile_agents
 from attacks.appending import full_disk
 from attacks.attack import Ground
 from attacks.disks import read_only_disk, small_disk
 from attacks.doors import hostile_folder
 from attacks.vanishing import clock_jumps, gone_store, no_locks
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "reliability.md"
 
 
 def ground(folder: Path) -> Ground:
@@ -50,3 +53,8 @@ def test_a_disk_that_is_full_or_becomes_read_only_loses_nothing_that_was_acknowl
         assert outcome.faults == ()
         if not outcome.tried:
             pytest.skip(outcome.survived)
+
+
+def test_the_page_says_of_every_attack_what_it_guards_against() -> None:
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    assert [row.split("`")[1] for row in rows] == [*ATTACKS]

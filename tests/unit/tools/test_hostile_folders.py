@@ -69,6 +69,23 @@ def test_a_pipe_that_takes_a_files_place_after_the_check_is_not_waited_for(proje
         read_plain(project.resolve(), pipe.resolve(), 100)
 
 
+@needs_links
+def test_a_link_that_takes_a_folders_place_after_the_check_is_not_followed(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, outside = project.resolve(), tmp_path / "outside"
+    outside.mkdir()
+    (outside / "key").write_text("the secret")
+    (root / "swapped").symlink_to(outside)
+
+    def as_before_the_swap(path: Path) -> Path:
+        return path
+
+    monkeypatch.setattr(Path, "resolve", as_before_the_swap)
+    with pytest.raises(OSError, match="swapped"):
+        read_plain(root, root / "swapped" / "key", 100)
+
+
 async def test_a_huge_file_is_read_in_part_and_says_so(project: Path) -> None:
     path = project / "huge.log"
     path.write_bytes(b"a line\n" * 2_000)
