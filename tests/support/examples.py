@@ -17,6 +17,7 @@ from support.coding_session import SYSTEM, TOOLS, first_turn, reading_turn, thin
 from support.example_agents import change_agents
 from support.example_following import follow
 from support.example_messages import Examples
+from support.example_models import ask_editor
 from support.example_settings import PROJECT, other_settings
 from support.example_transcripts import FOUND
 from support.failing_stores import ContestedStore, FullDisk
@@ -88,6 +89,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await examples.call(client, "transcripts/list", cwd=PROJECT, limit=10)
     await follow(examples, client, session_id)
     await change_agents(examples, client, session_id)
+    await ask_editor(examples, client)
     _refuse_stores(examples, folder)
     # The door's own text. A cancelled handler raises no error with a text.
     examples.error(Cancelled("The request was cancelled."))
@@ -97,7 +99,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     # No method serves a memory. A program that embeds the memory's files gets the error itself.
     examples.error(NotFound("Error: The path /memories/notes.md does not exist. Please provide a valid path."))
     examples.messages["settings"] = as_json(other_settings())
-    examples.messages["client"] = as_json(ClientAbilities(permissions=True, folder_trusted=False))
+    examples.messages["client"] = as_json(ClientAbilities(permissions=True, models=True, folder_trusted=False))
     return examples.messages
 
 

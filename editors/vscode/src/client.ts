@@ -13,6 +13,7 @@ import {
   type StaticFeature,
 } from 'vscode-languageclient/node';
 
+import { EditorModels } from './editorModels';
 import type { Launch } from './privateEnvironment';
 import { settingNames, type ClientAbilities } from './protocol.gen';
 import { nested } from './settingValues';
@@ -131,12 +132,12 @@ class ServerProgram {
 }
 
 /**
- * Declares in the capabilities that this client understands Ullage's updates, asks the user for permissions, and
- * whether the folder is trusted. When it becomes trusted the server is started again.
+ * Declares in the capabilities that this client understands Ullage's updates, asks the user for permissions and VS
+ * Code's models for answers, and whether the folder is trusted. When it becomes trusted the server is started again.
  */
 class Announcement implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
-    const abilities: ClientAbilities = { permissions: true, folderTrusted: vscode.workspace.isTrusted };
+    const abilities: ClientAbilities = { permissions: true, models: EditorModels.areThere, folderTrusted: vscode.workspace.isTrusted };
     capabilities.experimental = { ullage: abilities };
   }
   initialize(): void {

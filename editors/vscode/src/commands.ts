@@ -8,6 +8,7 @@ import * as compaction from './commands/compaction';
 import * as continuing from './commands/continuing';
 import { guarded, type Command } from './commands/guard';
 import * as messages from './commands/messages';
+import * as models from './commands/models';
 import * as server from './commands/server';
 import * as sessions from './commands/sessions';
 import * as transfer from './commands/transfer';
@@ -49,6 +50,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'ullage.showProblem': server.showProblem,
   'ullage.openServerSetting': server.openSetting,
   'ullage.openPythonSetting': server.openPythonSetting,
+  'ullage.chooseModel': models.choose,
+  'ullage.openModelSetting': models.openSetting,
   'ullage.setKey': server.setKey,
   'ullage.showLogs': server.showLogs,
   'ullage.copyDiagnostics': server.copyDiagnostics,

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 
 import type { ModelPackages } from './chat';
 import { settings, UllageClient } from './client';
+import type { EditorModels } from './editorModels';
 import { errorText, isCancelled, NotConnected } from './errors';
 import { misfit } from './handshake';
 import { describe, type Health } from './health';
@@ -11,8 +12,10 @@ import { OWN_ENVIRONMENT, type Found, type NotFound } from './locate';
 import type { Permissions } from './permissions';
 import {
   FollowingChanged,
+  ModelsComplete,
   SessionRequestPermission,
   SessionUpdate,
+  type CompleteParams,
   type FollowingChange,
   type Method,
   type NotificationMethod,
@@ -32,6 +35,7 @@ export interface ConnectionOptions {
   readonly log: vscode.LogOutputChannel;
   readonly permissions: Permissions;
   readonly keys: Keys;
+  readonly editorModels: Pick<EditorModels, 'complete' | 'serve'>;
   /** The extension's version. */
   readonly version: string;
 }
@@ -121,10 +125,15 @@ export class Connection implements vscode.Disposable {
     });
   }
 
-  /** Sends a request to the server after all pending starts and stops. */
-  async request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R> {
+  /** Resolves after all pending starts and stops, with the server started if it can be. */
+  async ready(): Promise<void> {
     this.wake();
     await this.#queue;
+  }
+
+  /** Sends a request to the server after all pending starts and stops. */
+  async request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R> {
+    await this.ready();
     if (!this.#client) throw new NotConnected(describe(this.#state));
     this.#pending += 1;
     try {
@@ -197,6 +206,7 @@ export class Connection implements vscode.Disposable {
     client.onNotification(SessionUpdate.name, (params: SessionNotification) => { this.#update.fire(params); });
     client.onNotification(FollowingChanged.name, (params: FollowingChange) => { this.#followed.fire(params); });
     client.onRequest(SessionRequestPermission.name, (params: RequestPermissionParams, token: vscode.CancellationToken) => this.#options.permissions.ask(params, token));
+    client.onRequest(ModelsComplete.name, (params: CompleteParams, token: vscode.CancellationToken) => this.#options.editorModels.complete(params, token));
     try {
       await within(START_TIMEOUT, client.start());
     } catch (error) {
@@ -214,6 +224,7 @@ export class Connection implements vscode.Disposable {
       return false;
     }
     this.#client = client;
+    await this.#options.editorModels.serve(this);
     this.#setHealth({ kind: 'running', version: introduced.serverInfo?.version ?? 'unknown', misfit: problem });
     return true;
   }

@@ -141,12 +141,15 @@ export interface CallsLeft {
 
 /**
  * What a client can do, as it declares in `capabilities.experimental.ullage` or in `initializationOptions.client`.
- * `permissions`: it asks the user before a tool is used. `folderTrusted` false: the user has not said that the open
- * folder may decide anything, so a project's own instructions for summaries are not read.
+ * `permissions`: it asks the user before a tool is used. `models`: it can ask models for the server, and says in
+ * `models/offer` which. `folderTrusted` false: the user has not said that the open folder may decide anything, so a
+ * project's own instructions for summaries are not read.
  */
 export interface ClientAbilities {
   /** @default false */
   readonly permissions?: boolean;
+  /** @default false */
+  readonly models?: boolean;
   /** @default true */
   readonly folderTrusted?: boolean;
 }
@@ -265,6 +268,34 @@ export interface CompactionUpdate {
   readonly error?: string;
   readonly _meta?: { readonly ullage: CompactionMeta };
 }
+
+/**
+ * Asks one of the client's models. `model` is the `id` of an offered model. The client sends the answer while it is
+ * written, in `models/piece` with the same `requestId`, and then answers this request.
+ */
+export interface CompleteParams {
+  readonly requestId: string;
+  readonly model: string;
+  readonly purpose: Purpose;
+  readonly messages: readonly SpokenMessage[];
+}
+
+/**
+ * The end of an answer. `pieces` is how many `models/piece` the client has sent for it. `fault` is null if the answer
+ * is whole; else `reason` is what the client knows of it.
+ */
+export interface CompleteResult {
+  readonly pieces: number;
+  readonly fault?: CompletionFault;
+  readonly reason?: string;
+}
+
+/**
+ * Why a client's model gave no whole answer. `no_permission`: the user has not allowed it. `blocked`: the model's
+ * vendor takes no more requests for now, or none with this content. `not_found`: there is no such model any more.
+ * `too_long`: the prompt is over the model's limit. `failed`: anything else.
+ */
+export type CompletionFault = "no_permission" | "blocked" | "not_found" | "too_long" | "failed";
 
 /** Replaces the session's own context settings. An empty `context` returns the session to the workspace's settings. */
 export interface ConfigureSessionParams {
@@ -923,6 +954,12 @@ export interface MessagesResult {
   readonly request: Readonly<Record<string, unknown>> | null;
 }
 
+/** The next piece of an answer, in the order in which the model writes it. */
+export interface ModelPiece {
+  readonly requestId: string;
+  readonly text: string;
+}
+
 /** Settings for one model, which override the catalog's facts about it. */
 export interface ModelSettings {
   /** Input tokens the model accepts. */
@@ -980,6 +1017,22 @@ export interface Notice {
 export interface NoticeMeta {
   readonly kind: string;
   readonly editId: string | null;
+}
+
+/**
+ * A model that the client offers. `id` is the client's own name of it, without `editor/`, and `name` what users read.
+ * `maxInputTokens` is the longest prompt that it takes.
+ */
+export interface OfferedModel {
+  readonly id: string;
+  readonly name: string;
+  readonly maxInputTokens: number;
+}
+
+/** The models that the client offers from now on, all of them. `editor` is the client's name as its users know it. */
+export interface OfferedModels {
+  readonly editor: string;
+  readonly models: readonly OfferedModel[];
 }
 
 /** How a command ended, as far as its output shows; `unknown` if the output does not show it. */
@@ -1089,6 +1142,9 @@ export interface ProviderSettings {
    */
   readonly contextEditing?: boolean;
 }
+
+/** What an offered model is asked for: the next answer of a chat, or the summary of a compaction. */
+export type Purpose = "answer" | "summary";
 
 /**
  * How much of the messages after the first exchange a truncation keeps: nothing, the last two messages, the last half
@@ -1319,6 +1375,15 @@ export interface Smart {
  * message of the user.
  */
 export type Speaker = "tool" | "assistant" | "user";
+
+/** A message of a request to an offered model. Calls of tools and their results are written as text. */
+export interface SpokenMessage {
+  readonly role: SpokenRole;
+  readonly text: string;
+}
+
+/** Who said a message of a request to an offered model. */
+export type SpokenRole = "user" | "assistant";
 
 /**
  * Starts following the conversations of agents on this machine, to which the user has agreed. `folders` are absolute
@@ -1702,6 +1767,12 @@ export const SessionExport: Method<ExportParams, ExportResult> = { name: "ullage
 /** Cancels the work that runs in a session. */
 export const SessionCancel: NotificationMethod<SessionParams> = { name: "ullage/session/cancel" };
 
+/** Says which models the client can ask for the server. */
+export const ModelsOffer: NotificationMethod<OfferedModels> = { name: "ullage/models/offer" };
+
+/** Sends the next piece of an answer that the server asked for. */
+export const ModelsPiece: NotificationMethod<ModelPiece> = { name: "ullage/models/piece" };
+
 /** Lists the conversations that coding agents keep on this machine. */
 export const TranscriptsList: Method<ListTranscriptsParams, ListTranscriptsResult> = { name: "ullage/transcripts/list" };
 
@@ -1765,6 +1836,9 @@ export const ContextGivenBack: Method<SessionParams, GivenBackResult> = { name: 
 /** Asks the user whether a tool call may be made. Sent by the server. */
 export const SessionRequestPermission: Method<RequestPermissionParams, RequestPermissionResult> = { name: "ullage/session/request_permission" };
 
+/** Asks one of the models that the client offers. Sent by the server. */
+export const ModelsComplete: Method<CompleteParams, CompleteResult> = { name: "ullage/models/complete" };
+
 /** Sent by the server. */
 export const SessionUpdate: NotificationMethod<SessionNotification> = { name: "ullage/session/update" };
 
@@ -1786,6 +1860,8 @@ export const methodNames: readonly string[] = [
   SessionImport,
   SessionExport,
   SessionCancel,
+  ModelsOffer,
+  ModelsPiece,
   TranscriptsList,
   FollowingStart,
   FollowingStop,

@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { Chat } from './chat';
 import { Connection } from './connection';
 import { Differences } from './differences';
+import { EditorModels } from './editorModels';
 import { errorText } from './errors';
 import { Following } from './following/following';
 import { LiveFile } from './following/liveFile';
@@ -41,6 +42,7 @@ export class Ullage implements vscode.Disposable {
   readonly sample: string;
   readonly keys: Keys;
   readonly permissions = new Permissions();
+  readonly editorModels: EditorModels;
   /** Whether the Context view is open. Set where the view is made. */
   isViewShown: () => boolean = () => false;
   readonly #disposables: vscode.Disposable;
@@ -52,8 +54,9 @@ export class Ullage implements vscode.Disposable {
     this.sample = context.asAbsolutePath('bundled/sample.jsonl');
     this.#memory = context.globalState;
     this.keys = new Keys(context);
-    const { log, permissions, keys, version } = this;
-    this.connection = new Connection({ locator: new ServerLocator(context, log), log, permissions, keys, version });
+    this.editorModels = new EditorModels(context.globalState);
+    const { log, permissions, keys, version, editorModels } = this;
+    this.connection = new Connection({ locator: new ServerLocator(context, log), log, permissions, keys, version, editorModels });
     this.sessions = new Sessions(this.connection, context.workspaceState);
     this.following = new Following({
       door: this.connection,
@@ -84,6 +87,7 @@ export class Ullage implements vscode.Disposable {
       this.chat.onDidChange(() => { setContext('answering', this.chat.running(this.sessions.activeSessionId ?? '')); }),
       this.permissions.onDidAsk((question) => { this.run(this.#showQuestion(question)); }),
       this.permissions,
+      this.editorModels,
       vscode.workspace.onDidChangeConfiguration((change) => { this.#configure(change); }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => { this.run(this.#searchAgain()); }),
       this.chat,

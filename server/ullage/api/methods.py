@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ullage.api import client_models as models
 from ullage.api import context_methods as context
 from ullage.api import continuing_methods as continuing
 from ullage.api import following_methods as following
@@ -107,6 +108,22 @@ METHODS: tuple[AnyMethod, ...] = (
         result=session.Nothing,
         handler=session.cancel,
         doc="Cancels the work that runs in a session.",
+        notification=True,
+    ),
+    Method(
+        name="models/offer",
+        params=models.OfferedModels,
+        result=session.Nothing,
+        handler=models.offer,
+        doc="Says which models the client can ask for the server.",
+        notification=True,
+    ),
+    Method(
+        name="models/piece",
+        params=models.ModelPiece,
+        result=session.Nothing,
+        handler=models.take_piece,
+        doc="Sends the next piece of an answer that the server asked for.",
         notification=True,
     ),
     Method(

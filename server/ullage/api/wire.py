@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from ullage.model.offered_models import CompleteParams, CompleteResult
 from ullage.model.permission import RequestPermissionParams, RequestPermissionResult
 from ullage.model.updates import Update
 from ullage.service.conversation.workspace import Workspace
@@ -52,17 +53,25 @@ REQUEST_PERMISSION = ClientMethod(
     result=RequestPermissionResult,
     doc="Asks the user whether a tool call may be made.",
 )
-CLIENT_METHODS = (REQUEST_PERMISSION,)
+COMPLETE = ClientMethod(
+    name="models/complete",
+    params=CompleteParams,
+    result=CompleteResult,
+    doc="Asks one of the models that the client offers.",
+)
+CLIENT_METHODS = (REQUEST_PERMISSION, COMPLETE)
 
 
 class ClientAbilities(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What a client can do, as it declares in `capabilities.experimental.ullage` or in `initializationOptions.client`.
 
-    `permissions`: it asks the user before a tool is used. `folderTrusted` false: the user has not said that the open
+    `permissions`: it asks the user before a tool is used. `models`: it can ask models for the server, and says in
+    `models/offer` which. `folderTrusted` false: the user has not said that the open
     folder may decide anything, so a project's own instructions for summaries are not read.
     """
 
     permissions: bool = False
+    models: bool = False
     folder_trusted: bool = True
 
 

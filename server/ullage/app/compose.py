@@ -4,18 +4,20 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
 from ullage.model.figure import Keeper
-from ullage.model.settings import Settings, SummarySettings
+from ullage.model.settings import ModelSettings, Settings, SummarySettings
 from ullage.policy.alarm import is_due
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.archive.recall import RecallResult, recall
@@ -116,9 +118,16 @@ def workspace_on(
     def opened(session_id: str) -> tuple[str, ...] | None:
         return workspace.open_folders.get(session_id, ()) if workspace.reads_open_folders else None
 
+    def limits(model: str, overrides: Mapping[str, ModelSettings]) -> ContextLimits:
+        known, editor = ContextLimits.for_model(model, overrides), workspace.editor_models
+        offered = editor.offered(model) if editor else None
+        if offered is None or known.is_set:
+            return known
+        return replace(known, input=offered.max_input_tokens, total=None)
+
     ports = Ports(
         store=store,
-        catalog=ContextLimits.for_model,
+        catalog=limits,
         commands=SubprocessRunner(),
         project_files=LocalProjectFiles(),
         transcripts=AgentFiles(),
@@ -127,7 +136,7 @@ def workspace_on(
         chance=SystemChance(),
         ids=RandomIds(),
         summarizer=summarizer or OfflineSummarizer(),
-        providers=ProviderRegistry(),
+        providers=ProviderRegistry(lambda: workspace.editor_models),
         toolbox=LocalToolbox(partial(project_memory, store_path=path), look_up, open_text, opened),
         prices=price_of,
         prompts=read_summary_prompts,

@@ -26,6 +26,7 @@ class Client(Struct, frozen=True, kw_only=True):
     - `answers_configuration`: the server may request settings.
     - `registers_configuration`: the server may register for changes of settings.
     - `asks_permission`: it asks the user before a tool is used.
+    - `offers_models`: it can ask models for the server.
     - `trusts_folder`: the user trusts the open folder, or the client doesn't send whether the user does.
     - `options`: its `initializationOptions`.
     """
@@ -35,6 +36,7 @@ class Client(Struct, frozen=True, kw_only=True):
     answers_configuration: bool = False
     registers_configuration: bool = False
     asks_permission: bool = False
+    offers_models: bool = False
     trusts_folder: bool = True
     options: Any = None
 
@@ -54,6 +56,7 @@ def read_client(params: types.InitializeParams) -> Client:
         answers_configuration=bool(workspace and workspace.configuration),
         registers_configuration=bool(change and change.dynamic_registration),
         asks_permission=any(_has(declared, "permissions") for declared in abilities),
+        offers_models=any(_has(declared, "models") for declared in abilities),
         # Anything but true means that the folder is not trusted: a mistake must not open what should be closed.
         trusts_folder=all(_of(declared, "folderTrusted") in (None, True) for declared in abilities),
         options=options,

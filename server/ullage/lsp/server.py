@@ -7,6 +7,7 @@ from typing import Any
 from lsprotocol import types
 from msgspec import Struct
 
+from ullage.api.client_models import ClientModels
 from ullage.api.engine import Handler, Reply
 from ullage.api.permissions import ClientPermissions
 from ullage.api.wire import AnyMethod
@@ -78,6 +79,8 @@ class LspServer:
             self._opened = self._hooks.open(self._announcer)
             if self._announcer.client.asks_permission:
                 self._opened.permissions = ClientPermissions(self.connection.ask, PREFIX)
+            if self._announcer.client.offers_models:
+                self._opened.editor_models = ClientModels(self.connection.ask, PREFIX)
             self._opened.trusts_projects = self._announcer.client.trusts_folder
             self._hooks.configure(self._opened, self._configuration.settings)
         return self._opened

@@ -205,6 +205,13 @@ def no_model() -> str:
     )
 
 
+def no_editor(model: str) -> str:
+    """Returns the error text for a model of an editor, asked for where no editor offers models."""
+    return (
+        f"{model} is a model of an editor, which is not connected here; open the session there, or set another model."
+    )
+
+
 def how_to_give_key(variable: str, *, keyring: bool) -> str:
     """Returns the end of a sentence: how to provide the missing key, in the environment `variable` or in the system's
     keyring. `keyring` says whether the extra for the keyring is installed; if not, the text says how to install it."""

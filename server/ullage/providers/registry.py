@@ -1,14 +1,16 @@
 """Chooses the provider for a model: the one named in the settings, else the one that serves the model and has a key."""
 
+from collections.abc import Callable
 from fnmatch import fnmatch
 from importlib import import_module
 
 from ullage.model import words
 from ullage.model.errors import NoModelConfigured
+from ullage.model.offered_models import EDITOR
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.prerequisites import find_key, key_remedy, require_sdk
 from ullage.providers.tools_in_text import ToolsInText
-from ullage.service.ports.models import Provider
+from ullage.service.ports.models import EditorModels, Provider
 
 # Each module has `make_provider(name, settings, key)`. A module with an SDK takes half a second to import, so it is
 # imported when a provider of its kind is first used.
@@ -28,12 +30,15 @@ KNOWN = {
 
 class ProviderRegistry:
     """Makes the provider for a model by the settings. Each provider is made once, and again when its settings or its
-    key change."""
+    key change. `editor` returns the editor that offers models of its own, None if the client offers none."""
 
-    def __init__(self) -> None:
+    def __init__(self, editor: Callable[[], EditorModels | None] = lambda: None) -> None:
+        self._editor = editor
         self._made: dict[str, tuple[ProviderSettings, str, Provider]] = {}
 
     def __call__(self, model: str, settings: Settings, /) -> Provider:
+        if model.startswith(EDITOR):
+            return self._of_editor(model, settings)
         name, provider, key = _choose(model, settings)
         made = self._get(name, provider, key)
         syntax = settings.models[model].tool_syntax if model in settings.models else None
@@ -41,12 +46,26 @@ class ProviderRegistry:
         return made if syntax == "native" else ToolsInText(made, syntax)
 
     def name(self, model: str, settings: Settings, /) -> str:
-        return _choose(model, settings)[0]
+        return self._require_editor(model).editor if model.startswith(EDITOR) else _choose(model, settings)[0]
 
     async def close(self) -> None:
         for _, _, provider in self._made.values():
             await provider.close()
         self._made.clear()
+
+    def _of_editor(self, model: str, settings: Settings) -> Provider:
+        from ullage.providers.editor_provider import EditorProvider  # noqa: PLC0415  (few sessions have such a model)
+
+        syntax = settings.models[model].tool_syntax if model in settings.models else None
+        # Not every editor can pass tools on, so they are described in the text.
+        in_text = syntax if syntax and syntax != "native" else "xml"
+        return ToolsInText(EditorProvider(self._require_editor(model)), in_text)
+
+    def _require_editor(self, model: str) -> EditorModels:
+        editor = self._editor()
+        if editor is None:
+            raise NoModelConfigured(words.no_editor(model))
+        return editor
 
     def _get(self, name: str, settings: ProviderSettings, key: str) -> Provider:
         made = self._made.get(name)

@@ -17,6 +17,8 @@ M.methods = {
   SessionImport = 'ullage/session/import',
   SessionExport = 'ullage/session/export',
   SessionCancel = 'ullage/session/cancel',
+  ModelsOffer = 'ullage/models/offer',
+  ModelsPiece = 'ullage/models/piece',
   TranscriptsList = 'ullage/transcripts/list',
   FollowingStart = 'ullage/following/start',
   FollowingStop = 'ullage/following/stop',
@@ -38,6 +40,7 @@ M.methods = {
   ContextLost = 'ullage/context/lost',
   ContextGivenBack = 'ullage/context/givenBack',
   SessionRequestPermission = 'ullage/session/request_permission',
+  ModelsComplete = 'ullage/models/complete',
   SessionUpdate = 'ullage/session/update',
   FollowingChanged = 'ullage/following/changed',
 }

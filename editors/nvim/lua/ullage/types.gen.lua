@@ -75,9 +75,10 @@
 ---@field mean integer
 ---@field high integer
 
---- What a client can do, as it declares in `capabilities.experimental.ullage` or in `initializationOptions.client`. `permissions`: it asks the user before a tool is used. `folderTrusted` false: the user has not said that the open folder may decide anything, so a project's own instructions for summaries are not read.
+--- What a client can do, as it declares in `capabilities.experimental.ullage` or in `initializationOptions.client`. `permissions`: it asks the user before a tool is used. `models`: it can ask models for the server, and says in `models/offer` which. `folderTrusted` false: the user has not said that the open folder may decide anything, so a project's own instructions for summaries are not read.
 ---@class (exact) ullage.ClientAbilities
 ---@field permissions? boolean Default false.
+---@field models? boolean Default false.
 ---@field folderTrusted? boolean Default true.
 
 --- A command or test run in archived messages: its last outcome, the most informative line of its output (`detail`), how often it ran (`times`), and the index in the transcript of the last message that ran it.
@@ -158,6 +159,22 @@
 ---@field summary? ullage.TextContent[]
 ---@field error? string
 ---@field _meta? { ullage: ullage.CompactionMeta }
+
+--- Asks one of the client's models. `model` is the `id` of an offered model. The client sends the answer while it is written, in `models/piece` with the same `requestId`, and then answers this request.
+---@class (exact) ullage.CompleteParams
+---@field requestId string
+---@field model string
+---@field purpose ullage.Purpose
+---@field messages ullage.SpokenMessage[]
+
+--- The end of an answer. `pieces` is how many `models/piece` the client has sent for it. `fault` is null if the answer is whole; else `reason` is what the client knows of it.
+---@class (exact) ullage.CompleteResult
+---@field pieces integer
+---@field fault? ullage.CompletionFault
+---@field reason? string
+
+--- Why a client's model gave no whole answer. `no_permission`: the user has not allowed it. `blocked`: the model's vendor takes no more requests for now, or none with this content. `not_found`: there is no such model any more. `too_long`: the prompt is over the model's limit. `failed`: anything else.
+---@alias ullage.CompletionFault "no_permission"|"blocked"|"not_found"|"too_long"|"failed"
 
 --- Replaces the session's own context settings. An empty `context` returns the session to the workspace's settings.
 ---@class (exact) ullage.ConfigureSessionParams
@@ -570,6 +587,11 @@
 ---@field total integer
 ---@field request? table<string, any>|vim.NIL
 
+--- The next piece of an answer, in the order in which the model writes it.
+---@class (exact) ullage.ModelPiece
+---@field requestId string
+---@field text string
+
 --- Settings for one model, which override the catalog's facts about it.
 ---@class (exact) ullage.ModelSettings
 ---@field window? integer|vim.NIL Input tokens the model accepts.
@@ -606,6 +628,17 @@
 ---@class (exact) ullage.NoticeMeta
 ---@field kind string
 ---@field editId? string|vim.NIL
+
+--- A model that the client offers. `id` is the client's own name of it, without `editor/`, and `name` what users read. `maxInputTokens` is the longest prompt that it takes.
+---@class (exact) ullage.OfferedModel
+---@field id string
+---@field name string
+---@field maxInputTokens integer
+
+--- The models that the client offers from now on, all of them. `editor` is the client's name as its users know it.
+---@class (exact) ullage.OfferedModels
+---@field editor string
+---@field models ullage.OfferedModel[]
 
 --- How a command ended, as far as its output shows; `unknown` if the output does not show it.
 ---@alias ullage.Outcome "passed"|"failed"|"unknown"
@@ -680,6 +713,9 @@
 ---@field nativeTools? boolean The server understands tool calls. Default true.
 ---@field timeout? number Seconds without a word from the server after which it is given up. Default 120.0.
 ---@field contextEditing? boolean Let the provider itself clear old tool results (Anthropic) and make compactions (Anthropic, OpenAI), for models that can. Default false.
+
+--- What an offered model is asked for: the next answer of a chat, or the summary of a compaction.
+---@alias ullage.Purpose "answer"|"summary"
 
 --- How much of the messages after the first exchange a truncation keeps: nothing, the last two messages, the last half or the last quarter of them. The choices are those of other coding agents.
 ---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
@@ -829,6 +865,14 @@
 
 --- The kind of a group of messages that are dropped together: a tool use with its results, a text of the assistant, or a message of the user.
 ---@alias ullage.Speaker "tool"|"assistant"|"user"
+
+--- A message of a request to an offered model. Calls of tools and their results are written as text.
+---@class (exact) ullage.SpokenMessage
+---@field role ullage.SpokenRole
+---@field text string
+
+--- Who said a message of a request to an offered model.
+---@alias ullage.SpokenRole "user"|"assistant"
 
 --- Starts following the conversations of agents on this machine, to which the user has agreed. `folders` are absolute paths: the newest conversation of each is listed, too, however old it is.
 ---@class (exact) ullage.StartFollowingParams

@@ -58,7 +58,10 @@ async function tell(ullage: Ullage, error: unknown): Promise<void> {
       return offer(text, [['Preview again', 'ullage.previewCompaction']]);
     case 'AuthenticationFailed':
     case 'NoModelConfigured':
-      return offer(text, [['Set a Key…', 'ullage.setKey'], SHOW_LOG]);
+      return offer(text, [CHOOSE_MODEL, ['Set a Key…', 'ullage.setKey'], SHOW_LOG]);
+    case 'RateLimited':
+    case 'RequestRefused':
+      return offer(text, [CHOOSE_MODEL, SHOW_LOG]);
     case 'WindowUnknown':
       return offer(text, [['Set the limit', 'ullage.setWindow']]);
     default:
@@ -67,6 +70,7 @@ async function tell(ullage: Ullage, error: unknown): Promise<void> {
   }
 }
 
+const CHOOSE_MODEL = ['Choose a Model…', 'ullage.chooseModel'] as const;
 const SHOW_LOG = ['Show log', 'ullage.showLogs'] as const;
 
 /** Returns what brings the server back: setting it up if there is none, a restart otherwise. */

@@ -16,8 +16,10 @@ const ENDS: Readonly<Record<Exclude<TurnEnd, 'end_turn'>, { readonly severity: '
 
 /** What helps against an error that is not gone when the prompt is sent again. */
 const REMEDIES: Readonly<Record<string, readonly CommandName[]>> = {
-  AuthenticationFailed: ['setKey'],
-  NoModelConfigured: ['setKey'],
+  AuthenticationFailed: ['setKey', 'chooseModel'],
+  NoModelConfigured: ['chooseModel', 'setKey'],
+  RateLimited: ['chooseModel'],
+  RequestRefused: ['chooseModel'],
   SdkMissing: ['log'],
   CannotFit: ['compact'],
   ContextTooLong: ['compact'],

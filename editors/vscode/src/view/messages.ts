@@ -87,7 +87,7 @@ const edit = object({
 });
 
 /** What a button of the page does, by a command of the extension. */
-const commandName = word('compact', 'preview', 'new', 'import', 'sample', 'switch', 'setWindow', 'setUp', 'restart', 'problem', 'log', 'setKey');
+const commandName = word('compact', 'preview', 'new', 'import', 'sample', 'switch', 'setWindow', 'setUp', 'restart', 'problem', 'log', 'setKey', 'chooseModel');
 
 const question = object({
   id: count,

@@ -45,6 +45,7 @@ const COMMANDS: Readonly<Record<PageMessageOf<'command'>['name'], string>> = {
   problem: 'ullage.showProblem',
   log: 'ullage.showLogs',
   setKey: 'ullage.setKey',
+  chooseModel: 'ullage.chooseModel',
 };
 
 export class ViewHost implements vscode.Disposable {

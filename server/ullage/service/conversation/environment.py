@@ -21,7 +21,7 @@ from ullage.service.conversation.publish import Bus
 from ullage.service.ports.continuing import ContinuesSessions
 from ullage.service.ports.following import FollowsAgents
 from ullage.service.ports.given_back import ReadsReceipts, RemovesTraces, no_receipts, no_traces
-from ullage.service.ports.models import EditorFiles, ModelLimits, Permissions
+from ullage.service.ports.models import EditorFiles, EditorModels, ModelLimits, Permissions
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.session_tools import SessionTools
 from ullage.service.ports.store import StoredSession
@@ -48,9 +48,9 @@ Introduce = Callable[["Conversation"], Awaitable[tuple[Block, ...]]]
 class Environment:
     """The state that all conversations of a process share: ports, settings, the bus, counters and limits of models.
 
-    `permissions` and `editor_files` are None unless a door sets them. A door that sets `permissions` may set
-    `reads_open_folders`: tools then read what is in a session's folders without asking, and what is outside after
-    asking. `open_folders` has these folders by session id, besides the session's own. `introduce` returns the
+    `permissions`, `editor_files` and `editor_models` are None unless a door sets them. A door that sets `permissions`
+    may set `reads_open_folders`: tools then read what is in a session's folders without asking, and what is outside
+    after asking. `open_folders` has these folders by session id, besides the session's own. `introduce` returns the
     system prompt of a session whose first prompt comes, None at doors whose clients bring their own;
     `session_tools` is None at doors without tools of their own. `own_counter` and `own_strategy` are None unless an
     embedding program sets them; they replace the model's counter and the strategies that the settings name. With
@@ -69,6 +69,7 @@ class Environment:
         self.indexing_listeners: list[IndexingListener] = []
         self.permissions: Permissions | None = None
         self.editor_files: EditorFiles | None = None
+        self.editor_models: EditorModels | None = None
         self.reads_open_folders = False
         self.open_folders: dict[str, tuple[str, ...]] = {}
         self.introduce: Introduce | None = None

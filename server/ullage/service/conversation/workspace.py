@@ -109,6 +109,11 @@ class Workspace(Environment):
         if settings == self.settings:
             return
         self.settings = settings
+        self.learn_limits()
+
+    def learn_limits(self) -> None:
+        """Looks the limits of models up again, because settings or the editor's models have changed. Every open
+        conversation adapts to them."""
         self._limits.clear()
         for conversation in self.conversations:
             conversation.adapt()

@@ -9,6 +9,7 @@ from ullage.model.answer import Fragment, ModelRequest
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import ImageBlock, SealedCompaction, ToolUseBlock
 from ullage.model.message import ToolDefinition
+from ullage.model.offered_models import OfferedModel, OfferedModels, Purpose, SpokenMessage
 from ullage.model.permission import PermissionAnswer
 from ullage.model.price import Price
 from ullage.model.settings import ModelSettings, Settings
@@ -95,6 +96,30 @@ class Providers(Protocol):
 
     async def close(self) -> None:
         """Closes every provider that was returned so far."""
+        ...
+
+
+class EditorModels(Protocol):
+    """The models that the user's editor offers. `editor` is what users call it."""
+
+    @property
+    def editor(self) -> str: ...
+
+    def offered(self, model: str, /) -> OfferedModel | None:
+        """Returns a model by its name in a session, None if the editor does not offer it now."""
+        ...
+
+    def offer(self, models: OfferedModels, /) -> None:
+        """Takes the models that the editor offers from now on."""
+        ...
+
+    def take_piece(self, request_id: str, text: str, /) -> None:
+        """Takes the next piece of an answer. A piece of an answer that was stopped is dropped."""
+        ...
+
+    def stream(self, model: str, purpose: Purpose, messages: tuple[SpokenMessage, ...], /) -> AsyncGenerator[str]:
+        """Yields the pieces of a model's answer while it is written. Close the generator to end the request. Raises
+        `ProviderError`."""
         ...
 
 

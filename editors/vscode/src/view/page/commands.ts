@@ -15,6 +15,7 @@ const WORDS: Readonly<Record<CommandName, string>> = {
   problem: 'Other ways…',
   log: 'Show log',
   setKey: 'Set a key…',
+  chooseModel: 'Choose a model…',
 };
 
 export function commandButton(spec: '' | `.${string}`, name: CommandName, run: (name: CommandName) => void): HTMLButtonElement {

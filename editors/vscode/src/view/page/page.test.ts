@@ -157,7 +157,8 @@ test('the prompt box says why it is off, and sends when it is on', () => {
   page.receive({ type: 'prompting', remedy: 'No model is configured; set a key.' });
   expect(find('.no-model-words').textContent).toBe('No model is configured; set a key.');
   expect(find('.prompt-line').hidden).toBe(true);
-  find('.no-model button').click();
+  for (const link of document.querySelectorAll<HTMLElement>('.no-model button')) link.click();
+  expect(sent).toContainEqual({ type: 'command', name: 'chooseModel' });
   expect(sent).toContainEqual({ type: 'command', name: 'setKey' });
   expect((find('.prompt-input') as HTMLTextAreaElement).disabled).toBe(true);
   page.receive({ type: 'prompting', remedy: null });

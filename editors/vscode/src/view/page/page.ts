@@ -81,6 +81,7 @@ export class Page {
       stop: () => send({ type: 'stop' }),
       withdraw: (id) => send({ type: 'withdraw', id }),
       setKey: () => send({ type: 'command', name: 'setKey' }),
+      chooseModel: () => send({ type: 'command', name: 'chooseModel' }),
       press: (key) => this.#questions.key(key),
       changed: () => this.#keepSoon(),
     });

@@ -13,6 +13,7 @@ export interface PromptActions {
   withdraw(id: number): void;
   /** Lets the user set a key, if there is no model. */
   setKey(): void;
+  chooseModel(): void;
   /** Offers a key that is pressed in the empty box. Returns whether it was an answer to a question. */
   press(key: string): boolean;
   /** Called when the typed text or the history changed, so that it can be kept. */
@@ -47,8 +48,9 @@ export class PromptBox {
     this.#stop = button('.stop', { title: 'Stop the answer (Escape)', 'aria-label': 'Stop the answer', hidden: true }, () => this.#end(), icon('stop'));
     const keys = h('span.announcer', { id: 'prompt-keys' }, 'Enter sends, Shift and Enter begin a line, the arrows bring earlier prompts back.');
     const setKey = button('.link', {}, () => this.#actions.setKey(), 'Set a key…');
+    const choose = button('.link', {}, () => this.#actions.chooseModel(), 'Choose one…');
     const how = h('details.how', {}, h('summary', {}, 'Other ways'), this.#words);
-    this.#noModel = h('div.no-model', { hidden: true }, 'Asking needs a model. ', setKey, ' ', how);
+    this.#noModel = h('div.no-model', { hidden: true }, 'Asking needs a model. ', choose, ' ', setKey, ' ', how);
     this.#line = h('div.prompt-line', {}, this.#input, this.#stop, this.#send);
     this.element = h('footer.prompt', {}, this.#answering, this.#waiting, this.#noModel, this.#line, keys);
     this.#input.addEventListener('keydown', (event) => this.#keydown(event));

@@ -1,5 +1,5 @@
 /**
- * Lets a test outside of VS Code send requests through Ullage's own client. A line {id, method, params} on a local
+ * Offers the tests' language models, and lets a test outside of VS Code send requests through Ullage's own client. A line {id, method, params} on a local
  * socket is answered with {id, sentAt, result | error}. `sentAt` is when the request left, in Unix milliseconds.
  */
 const fs = require('node:fs');
@@ -7,7 +7,10 @@ const net = require('node:net');
 const readline = require('node:readline');
 const vscode = require('vscode');
 
+const { offerModels } = require('./models.js');
+
 exports.activate = async (context) => {
+  context.subscriptions.push(offerModels());
   const { request } = await vscode.extensions.getExtension('ullage.ullage').activate();
   const file = process.env.ULLAGE_DRIVER_SOCKET;
   fs.rmSync(file, { force: true });

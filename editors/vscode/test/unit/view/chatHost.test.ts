@@ -111,7 +111,7 @@ describe.skipIf(!hasServer)('the view’s host, with a model', () => {
     await withModel();
     say({ type: 'prompt', text: 'And once more?' });
     const failed = await vi.waitUntil(() => page.last('failed')?.failure, PATIENCE);
-    expect(failed).toMatchObject({ retry: true, actions: ['setKey'] });
+    expect(failed).toMatchObject({ retry: true, actions: ['setKey', 'chooseModel'] });
     expect(page.all('notice')).toEqual([]);
     say({ type: 'dismiss' });
     expect(page.last('failed')?.failure).toBeNull();

@@ -125,7 +125,7 @@ describe.skipIf(!hasServer)('the view’s host', () => {
     expect(page.last('detail')?.id).toBe(first?.id);
     expect(page.last('hits')?.hits.length).toBeGreaterThan(0);
     expect(page.last('failed')?.failure?.error).toMatch(/No model is configured/);
-    expect(page.last('failed')?.failure?.actions).toEqual(['setKey']);
+    expect(page.last('failed')?.failure?.actions).toEqual(['chooseModel', 'setKey']);
   });
 
   test('without a session the page gets what can be imported, and opens nothing else', async () => {

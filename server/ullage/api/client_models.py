@@ -1,0 +1,141 @@
+"""Asks the models that a client offers, through its door: the methods `models/*` and their port."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from itertools import count
+
+from ullage.api.permissions import Ask
+from ullage.api.session_methods import Nothing
+from ullage.api.wire import COMPLETE
+from ullage.jsonrpc.rpc_errors import BadReply
+from ullage.model.errors import (
+    AnswerBroken,
+    AuthenticationFailed,
+    ContextTooLong,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+    RequestRefused,
+)
+from ullage.model.offered_models import (
+    EDITOR,
+    CompleteParams,
+    CompleteResult,
+    CompletionFault,
+    ModelPiece,
+    OfferedModel,
+    OfferedModels,
+    Purpose,
+    SpokenMessage,
+)
+from ullage.service.conversation.workspace import Workspace
+
+# Seconds until the first piece: the editor may first ask its user whether Ullage may use the model.
+_FIRST = 600.0
+# Seconds of silence within an answer after which it is given up, as with providers that are asked by key.
+_SILENCE = 120.0
+
+# Seconds that a model which takes no more requests asks to wait. Editors don't say how long; a quota lasts for hours.
+_NOT_SOON = 3600.0
+
+
+class ClientModels:
+    """The models of one client, for the port `EditorModels`. `prefix` is the door's prefix of method names."""
+
+    def __init__(self, ask: Ask, prefix: str) -> None:
+        self._ask = ask
+        self._method = prefix + COMPLETE.name
+        self._offered = OfferedModels(editor="The editor", models=())
+        self._numbers = count(1)
+        # The pieces of the answers that are being written. None says that the client has answered the request.
+        self._running: dict[str, asyncio.Queue[str | None]] = {}
+
+    @property
+    def editor(self) -> str:
+        return self._offered.editor
+
+    def offered(self, model: str) -> OfferedModel | None:
+        own = model.removeprefix(EDITOR)
+        return next((one for one in self._offered.models if model != own and one.id == own), None)
+
+    def offer(self, models: OfferedModels) -> None:
+        self._offered = models
+
+    def take_piece(self, request_id: str, text: str) -> None:
+        if (pieces := self._running.get(request_id)) is not None:
+            pieces.put_nowait(text)
+
+    async def stream(self, model: str, purpose: Purpose, messages: tuple[SpokenMessage, ...]) -> AsyncGenerator[str]:
+        params = CompleteParams(
+            request_id=str(next(self._numbers)), model=model.removeprefix(EDITOR), purpose=purpose, messages=messages
+        )
+        pieces: asyncio.Queue[str | None] = asyncio.Queue()
+        self._running[params.request_id] = pieces
+        asking = asyncio.ensure_future(self._ask(self._method, params, CompleteResult))
+        asking.add_done_callback(lambda _: pieces.put_nowait(None))
+        came = 0
+        try:
+            while (piece := await self._next(pieces, _SILENCE if came else _FIRST)) is not None:
+                came += 1
+                yield piece
+            result = _result(asking, self.editor)
+            # The answer to the request may come before the last pieces are taken.
+            for _ in range(result.pieces - came):
+                yield await self._next(pieces, _SILENCE) or ""
+            if result.fault is not None:
+                raise self._failure(model, result.fault, result.reason)
+        finally:
+            del self._running[params.request_id]
+            asking.cancel()
+
+    async def _next(self, pieces: "asyncio.Queue[str | None]", seconds: float) -> str | None:
+        try:
+            async with asyncio.timeout(seconds):
+                return await pieces.get()
+        except TimeoutError:
+            raise ProviderUnavailable(f"{self.editor} was silent for {seconds:.0f} s.") from None
+
+    def _failure(self, model: str, fault: CompletionFault, reason: str) -> ProviderError:
+        known = self.offered(model)
+        name = known.name if known else model.removeprefix(EDITOR)
+        why = f" ({_line(reason)})" if reason else ""
+        match fault:
+            case CompletionFault.NO_PERMISSION:
+                return AuthenticationFailed(
+                    f"{self.editor} has not let Ullage use {name}; ask again and allow it, or choose another model."
+                )
+            case CompletionFault.BLOCKED:
+                text = f"{name} takes no requests now{why}; try it later, or choose another model."
+                return RateLimited(text, _NOT_SOON)
+            case CompletionFault.NOT_FOUND:
+                return RequestRefused(f"{self.editor} does not offer {name} any more; choose another model.")
+            case CompletionFault.TOO_LONG:
+                return ContextTooLong(f"{name} finds the prompt too long{why}.")
+            case CompletionFault.FAILED:
+                return AnswerBroken(f"{name} in {self.editor} gave no whole answer{why}; try again.")
+
+
+async def offer(workspace: Workspace, params: OfferedModels) -> Nothing:
+    """Takes the models that the client offers from now on; their limits hold at once."""
+    if workspace.editor_models is not None:
+        workspace.editor_models.offer(params)
+        workspace.learn_limits()
+    return Nothing()
+
+
+async def take_piece(workspace: Workspace, params: ModelPiece) -> Nothing:
+    """Takes the next piece of an answer that the server asked for."""
+    if workspace.editor_models is not None:
+        workspace.editor_models.take_piece(params.request_id, params.text)
+    return Nothing()
+
+
+def _result(asking: "asyncio.Future[CompleteResult]", editor: str) -> CompleteResult:
+    try:
+        return asking.result()
+    except BadReply as error:
+        raise AnswerBroken(f"{editor} could not ask its model: {_line(str(error))}") from error
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:300]

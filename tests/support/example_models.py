@@ -1,0 +1,52 @@
+"""A client that offers its editor's models, for the examples."""
+
+from contextlib import aclosing
+from typing import Any, TypeVar, cast
+
+from msgspec import Struct
+
+from support.example_messages import Examples
+from support.workspace import TestClient, as_json
+from ullage.api.client_models import ClientModels
+from ullage.api.wire import COMPLETE
+from ullage.model.offered_models import (
+    CompleteParams,
+    CompleteResult,
+    CompletionFault,
+    Purpose,
+    SpokenMessage,
+    SpokenRole,
+)
+
+R = TypeVar("R")
+_MODEL = "copilot/gpt-4.1"
+_OFFERED = {"id": _MODEL, "name": "GPT-4.1", "maxInputTokens": 111_000}
+_PROMPT = (
+    SpokenMessage(role=SpokenRole.USER, text="Where is frost converted?"),
+    SpokenMessage(role=SpokenRole.ASSISTANT, text="In units.py."),
+    SpokenMessage(role=SpokenRole.USER, text="And where is it rounded?"),
+)
+
+
+async def ask_editor(examples: Examples, client: TestClient) -> None:
+    """Keeps what is said when the server asks a model of the client's editor."""
+
+    async def answer(_: str, params: Struct, kind: type[R], /) -> R:
+        asked = cast("CompleteParams", params)
+        examples.keep("models.complete.params", as_json(asked))
+        await _tell(examples, client, "models/piece", requestId=asked.request_id, text="In report.py, ")
+        result = CompleteResult(pieces=1)
+        examples.keep("models.complete.result", as_json(result))
+        return cast("R", result)
+
+    client.workspace.editor_models = models = ClientModels(answer, "ullage/")
+    await _tell(examples, client, "models/offer", editor="Visual Studio Code", models=[_OFFERED])
+    async with aclosing(models.stream(_MODEL, Purpose.ANSWER, _PROMPT)) as pieces:
+        assert [piece async for piece in pieces] == ["In report.py, "]
+    broken = CompleteResult(pieces=1, fault=CompletionFault.FAILED, reason="Canceled")
+    examples.keep(f"{COMPLETE.name.replace('/', '.')}.cancelled.result", as_json(broken))
+
+
+async def _tell(examples: Examples, client: TestClient, method: str, **params: Any) -> None:
+    await examples.call(client, method, **params)
+    del examples.messages[f"{method.replace('/', '.')}.result"]
