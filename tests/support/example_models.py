@@ -1,4 +1,4 @@
-"""A client that offers its editor's models, for the examples."""
+"""A client whose editor has models and tools for them, for the examples."""
 
 from contextlib import aclosing
 from typing import Any, TypeVar, cast
@@ -9,6 +9,7 @@ from support.example_messages import Examples
 from support.workspace import TestClient, as_json
 from ullage.api.client_models import ClientModels
 from ullage.api.wire import COMPLETE
+from ullage.app.serving_mcp import ConversationTools
 from ullage.model.offered_models import (
     CompleteParams,
     CompleteResult,
@@ -28,8 +29,12 @@ _PROMPT = (
 )
 
 
-async def ask_editor(examples: Examples, client: TestClient) -> None:
-    """Keeps what is said when the server asks a model of the client's editor."""
+async def ask_editor(examples: Examples, client: TestClient, session_id: str) -> None:
+    """Keeps what is said when the server asks a model of the client's editor, and when such a model calls a tool."""
+    client.workspace.looks_up = ConversationTools(client.workspace)
+    await examples.call(
+        client, "context/lookUp", sessionId=session_id, tool="search", arguments={"query": "units.py", "limit": 1}
+    )
 
     async def answer(_: str, params: Struct, kind: type[R], /) -> R:
         asked = cast("CompleteParams", params)

@@ -89,7 +89,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await examples.call(client, "transcripts/list", cwd=PROJECT, limit=10)
     await follow(examples, client, session_id)
     await change_agents(examples, client, session_id)
-    await ask_editor(examples, client)
+    await ask_editor(examples, client, session_id)
     _refuse_stores(examples, folder)
     # The door's own text. A cancelled handler raises no error with a text.
     examples.error(Cancelled("The request was cancelled."))

@@ -136,7 +136,9 @@ local READ_ELSEWHERE = {
 
 ---The methods of which Neovim reads nothing but whether they have failed, that it does not call, or that it answers.
 local UNREAD = {
+  'context.lookUp',
   'context.pin',
+  'models.complete',
   'session.close',
   'session.configure',
   'session.delete',

@@ -2,6 +2,8 @@
 import * as vscode from 'vscode';
 
 import { registerCommands } from './commands';
+import { registerTools } from './lookingUp';
+import { registerParticipant } from './participant';
 import type { Method } from './protocol.gen';
 import { Ullage } from './ullage';
 import { asFound, findTranscripts } from './transcripts';
@@ -35,6 +37,13 @@ export function activate(context: vscode.ExtensionContext): Api {
     own.run(own.showSubject());
   });
   own.isViewShown = () => view.isShown;
+  const subject = {
+    get subjectId() { return own.subjectId; },
+    get isFollowed() { return own.following.row(own.subjectId) !== undefined; },
+    request: own.connection.request.bind(own.connection),
+  };
+  const icon = vscode.Uri.joinPath(context.extensionUri, 'images/activity.svg');
+  context.subscriptions.push(registerTools(subject), registerParticipant(subject, icon));
   context.subscriptions.push(own, registerCommands(own), view, own.pinsChanged.event(() => { view.refresh(); }));
   own.begin();
   return { request: (method, params) => own.connection.request(method, params) };

@@ -852,6 +852,25 @@ export interface ListedSessionMetas {
 }
 
 /**
+ * Has a tool of `ullage mcp` (`search`, `open`, `context`, `lost`) answer about a session, with the arguments that it
+ * has there.
+ */
+export interface LookUpParams {
+  readonly sessionId: string;
+  readonly tool: string;
+  readonly arguments?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The tool's text: at most 4 KB, in which everything that was said is quoted. `isError` says that it says what was
+ * wrong with the call.
+ */
+export interface LookUpResult {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/**
  * One thing that was left out. `text` is as it was written, on one line, without secrets. `detail` is what else is
  * known of it, such as how a command ended; may be empty. `index` is the message that it was in. A higher `weight` is
  * needed more likely.
@@ -1827,6 +1846,9 @@ export const ContextSearch: Method<SearchParams, SearchResult> = { name: "ullage
 /** Lists every edit ever made. */
 export const ContextHistory: Method<SessionParams, HistoryResult> = { name: "ullage/context/history" };
 
+/** Has a tool search or read a conversation. */
+export const ContextLookUp: Method<LookUpParams, LookUpResult> = { name: "ullage/context/lookUp" };
+
 /** Lists what a compaction left out. */
 export const ContextLost: Method<LostParams, LostResult> = { name: "ullage/context/lost" };
 
@@ -1880,6 +1902,7 @@ export const methodNames: readonly string[] = [
   ContextPin,
   ContextSearch,
   ContextHistory,
+  ContextLookUp,
   ContextLost,
   ContextGivenBack,
 ].map(({ name }) => name);

@@ -86,8 +86,7 @@ export class Ullage implements vscode.Disposable {
       this.sessions.onDidChangeCompaction((run) => { setContext('compacting', run !== undefined); }),
       this.chat.onDidChange(() => { setContext('answering', this.chat.running(this.sessions.activeSessionId ?? '')); }),
       this.permissions.onDidAsk((question) => { this.run(this.#showQuestion(question)); }),
-      this.permissions,
-      this.editorModels,
+      this.permissions, this.editorModels,
       vscode.workspace.onDidChangeConfiguration((change) => { this.#configure(change); }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => { this.run(this.#searchAgain()); }),
       this.chat,
@@ -95,8 +94,7 @@ export class Ullage implements vscode.Disposable {
       this.connection,
       this.preview,
       this.pinsChanged,
-      this.messages,
-      this.differences,
+      this.messages, this.differences,
       this.log,
     );
   }

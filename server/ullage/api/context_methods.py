@@ -156,6 +156,23 @@ class HistoryResult(Struct, frozen=True, kw_only=True, rename="camel"):
     edits: tuple[HistoryEntry, ...]
 
 
+class LookUpParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Has a tool of `ullage mcp` (`search`, `open`, `context`, `lost`) answer about a session, with the arguments that
+    it has there."""
+
+    session_id: str
+    tool: str
+    arguments: dict[str, Any] = {}
+
+
+class LookUpResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The tool's text: at most 4 KB, in which everything that was said is quoted. `isError` says that it says what was
+    wrong with the call."""
+
+    text: str
+    is_error: bool
+
+
 async def get(workspace: Workspace, params: SessionParams) -> UsageResult:
     return usage_result(workspace.open(params.session_id))
 
@@ -249,3 +266,10 @@ def _previewed(conversation: Conversation, preview: by_hand.Preview) -> CompactR
         archived=preview.archived,
         note=preview.note,
     )
+
+
+async def look_up(workspace: Workspace, params: LookUpParams) -> LookUpResult:
+    if workspace.looks_up is None:
+        raise InvalidRequest("context/lookUp: this server has no tools for a conversation; run `ullage lsp`")
+    found = await workspace.looks_up(params.session_id, params.tool, params.arguments)
+    return LookUpResult(text=found.text, is_error=found.is_error)

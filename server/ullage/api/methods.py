@@ -253,6 +253,13 @@ METHODS: tuple[AnyMethod, ...] = (
         doc="Lists every edit ever made.",
     ),
     Method(
+        name="context/lookUp",
+        params=context.LookUpParams,
+        result=context.LookUpResult,
+        handler=context.look_up,
+        doc="Has a tool search or read a conversation.",
+    ),
+    Method(
         name="context/lost",
         params=lost.LostParams,
         result=lost.LostResult,

@@ -48,6 +48,7 @@ def make_language_server(closing: AsyncExitStack, store_path: Path | None, max_b
         from ullage.app.agent_following import make_following  # noqa: PLC0415
         from ullage.app.agent_wiring import AgentWiring  # noqa: PLC0415
         from ullage.app.compose import build_workspace  # noqa: PLC0415
+        from ullage.app.serving_mcp import ConversationTools  # noqa: PLC0415
         from ullage.app.session_continuing import SessionContinuing  # noqa: PLC0415
         from ullage.store.sqlite.database import default_path  # noqa: PLC0415
         from ullage.system.receipts import Receipts  # noqa: PLC0415
@@ -66,6 +67,7 @@ def make_language_server(closing: AsyncExitStack, store_path: Path | None, max_b
         workspace.wiring = AgentWiring(store_path)
         workspace.receipts = Receipts(store_path or default_path())
         workspace.continuing = SessionContinuing(workspace)
+        workspace.looks_up = ConversationTools(workspace)
         return workspace
 
     hooks = WorkspaceHooks(

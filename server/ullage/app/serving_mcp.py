@@ -1,15 +1,25 @@
-"""Builds the MCP server and serves it on standard input and output."""
+"""Builds the MCP server and serves it on standard input and output. Gives its tools to other doors."""
 
 import os
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ullage import __version__
 from ullage.jsonrpc.line_framing import MAX_LINE
+from ullage.jsonrpc.rpc_errors import RpcError
 from ullage.mcp.mcp_server import McpServer, ReadsOwn
+from ullage.model.errors import InvalidRequest
+from ullage.service.ports.asked_tools import LookedUp
 from ullage.system.process_tree import ancestors
 from ullage.system.stdio import serve_stdio
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Imports much that the answer to `initialize` does not need.
+    from ullage.service.conversation.workspace import Workspace
 
 
 def serve_mcp(store_path: Path | None, session: str) -> int:
@@ -45,3 +55,28 @@ def make_mcp_server(
         return OwnSession(build_workspace(closing, store_path), around)
 
     return McpServer(open_own, __version__, max_line)
+
+
+class ConversationTools:
+    """The MCP server's tools for any session of a workspace, so that all doors give the same results; see
+    `LooksUp`."""
+
+    def __init__(self, workspace: "Workspace") -> None:
+        self._workspace = workspace
+
+    async def __call__(self, session_id: str, tool: str, arguments: Mapping[str, Any], /) -> LookedUp:
+        """Returns what a tool finds; see `LooksUp`."""
+        # Imported on use, because few sessions are ever asked about.
+        from ullage.mcp.own_session import Current  # noqa: PLC0415
+        from ullage.mcp.tool_table import CallToolParams, call_tool  # noqa: PLC0415
+
+        own = self._workspace.open(session_id)
+
+        async def current() -> Current:
+            return Current(own=own, folder=own.transcript.cwd, workspace=self._workspace)
+
+        try:
+            result = await call_tool(CallToolParams(name=tool, arguments=dict(arguments)), current)
+        except RpcError as error:
+            raise InvalidRequest(str(error)) from error
+        return LookedUp(text="\n".join(part.text for part in result.content), is_error=result.is_error)

@@ -37,6 +37,7 @@ M.methods = {
   ContextPin = 'ullage/context/pin',
   ContextSearch = 'ullage/context/search',
   ContextHistory = 'ullage/context/history',
+  ContextLookUp = 'ullage/context/lookUp',
   ContextLost = 'ullage/context/lost',
   ContextGivenBack = 'ullage/context/givenBack',
   SessionRequestPermission = 'ullage/session/request_permission',

@@ -525,6 +525,17 @@
 ---@class (exact) ullage.ListedSessionMetas
 ---@field ullage ullage.ListedSessionMeta
 
+--- Has a tool of `ullage mcp` (`search`, `open`, `context`, `lost`) answer about a session, with the arguments that it has there.
+---@class (exact) ullage.LookUpParams
+---@field sessionId string
+---@field tool string
+---@field arguments? table<string, any>
+
+--- The tool's text: at most 4 KB, in which everything that was said is quoted. `isError` says that it says what was wrong with the call.
+---@class (exact) ullage.LookUpResult
+---@field text string
+---@field isError boolean
+
 --- One thing that was left out. `text` is as it was written, on one line, without secrets. `detail` is what else is known of it, such as how a command ended; may be empty. `index` is the message that it was in. A higher `weight` is needed more likely.
 ---@class (exact) ullage.LostEntry
 ---@field kind ullage.Kind

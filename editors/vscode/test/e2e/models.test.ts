@@ -17,6 +17,7 @@ before(async () => {
   await vscode.run('New Session');
   await vscode.answer('a chat by a model of VS Code');
   await vscode.run('Show Context');
+  await vscode.context.getByText('a chat by a model of VS Code').waitFor();
 });
 continues(() => vscode);
 
@@ -67,11 +68,25 @@ test('a model out of quota is told in one sentence with what to do', async () =>
 test('a model of VS Code writes the summary of a compaction', async () => {
   await choose('Test summarizer', 'Writes the summaries');
   await vscode.run('Import the Sample Conversation');
-  await rows(/./).first().waitFor();
+  await vscode.reads(/38K\/200K/);
   await vscode.run('Compact Context');
   await vscode.hasRead(/✓/);
   const marker = rows(/Compacted #1/);
   await marker.waitFor();
   await vscode.shot('summary by a model of VS Code');
   assert.match(await marker.innerText(), /Mend the deadlock/);
+});
+
+test('language models get tools that search the conversation, with at most 4 KB that are quoted', async () => {
+  const driver = await vscode.driver();
+  const call = async (name: string, input: object): Promise<string> => (await driver.ask<string>('test/invokeTool', { name, input })).result;
+  const found = await call('ullage_search', { query: 'token refresh' });
+  assert.match(found, /#\d+/);
+  const [reference] = /#\d+/.exec(found) ?? [''];
+  assert.match(await call('ullage_open', { ref: reference }), /token/i);
+  assert.match(await call('ullage_context', {}), /of 200,000 tokens/);
+  const lost = await call('ullage_lost', {});
+  assert.match(lost, /#\d+/);
+  assert.match(await call('ullage_search', {}), /`query`/);
+  for (const text of [found, lost]) assert.ok(Buffer.byteLength(text) <= 4_096, String(Buffer.byteLength(text)));
 });

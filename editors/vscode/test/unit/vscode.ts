@@ -10,7 +10,23 @@ export const StatusBarAlignment = { Left: 1, Right: 2 };
 export const commands = { executeCommand: vi.fn(() => Promise.resolve()) };
 export const ProgressLocation = { Notification: 15, Window: 10 };
 export const QuickPickItemKind = { Separator: -1, Default: 0 };
-export const env = { clipboard: { writeText: vi.fn(() => Promise.resolve()) } };
+export const lm = { selectChatModels: vi.fn(), onDidChangeChatModels: vi.fn(() => ({ dispose: vi.fn() })), registerTool: vi.fn(() => ({ dispose: vi.fn() })) };
+export class LanguageModelTextPart {
+  constructor(readonly value: string) {}
+}
+export class LanguageModelToolResult {
+  constructor(readonly content: readonly unknown[]) {}
+}
+export class LanguageModelError extends Error {
+  constructor(message: string, readonly code: string) {
+    super(message);
+  }
+}
+export const LanguageModelChatMessage = {
+  User: (content: string) => ({ role: 1, content }),
+  Assistant: (content: string) => ({ role: 2, content }),
+};
+export const env = { appName: 'VS Code', clipboard: { writeText: vi.fn(() => Promise.resolve()) } };
 /** A progress notification that nobody cancels. */
 const progress = (_: unknown, work: (report: unknown, token: unknown) => unknown): unknown => work({ report: vi.fn() }, { isCancellationRequested: false });
 export const ConfigurationTarget = { Global: 1, Workspace: 2, WorkspaceFolder: 3 };

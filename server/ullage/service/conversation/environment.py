@@ -18,6 +18,7 @@ from ullage.model.usage import Usage
 from ullage.policy.evidence import RECENT_COMPACTIONS, Compacted
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.publish import Bus
+from ullage.service.ports.asked_tools import LooksUp
 from ullage.service.ports.continuing import ContinuesSessions
 from ullage.service.ports.following import FollowsAgents
 from ullage.service.ports.given_back import ReadsReceipts, RemovesTraces, no_receipts, no_traces
@@ -57,8 +58,8 @@ class Environment:
     `always_falls_back` a compaction by hand, too, ends in an offline summary if the summarizer fails.
     `trusts_projects` is False if the client says that its user does not trust the open folder; the project's
     instructions for summaries are then not read. `following` is None in a process that can't follow agents'
-    conversations; `followed` says by id which sessions it follows. `wiring` and `continuing` are None in a process
-    whose door does not offer them. `receipts` returns what hooks gave back to an agent's session, and
+    conversations; `followed` says by id which sessions it follows. `wiring`, `continuing` and `looks_up` are None
+    in a process whose door does not offer them. `receipts` returns what hooks gave back to an agent's session, and
     `remove_traces` removes that and all else that is kept of it outside the store.
     """
 
@@ -79,6 +80,7 @@ class Environment:
         self.followed: dict[str, FollowedFrom] = {}
         self.wiring: WiresAgents | None = None
         self.continuing: ContinuesSessions | None = None
+        self.looks_up: LooksUp | None = None
         self.receipts: ReadsReceipts = no_receipts
         self.remove_traces: RemovesTraces = no_traces
         self.own_counter: TokenCounter | None = None

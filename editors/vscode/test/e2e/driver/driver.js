@@ -9,6 +9,12 @@ const vscode = require('vscode');
 
 const { offerModels } = require('./models.js');
 
+/** Calls a language model tool as a model does, and returns its text. */
+async function invokeTool({ name, input }) {
+  const { content } = await vscode.lm.invokeTool(name, { input, toolInvocationToken: undefined });
+  return content.map(({ value }) => value).join('');
+}
+
 exports.activate = async (context) => {
   context.subscriptions.push(offerModels());
   const { request } = await vscode.extensions.getExtension('ullage.ullage').activate();
@@ -18,7 +24,7 @@ exports.activate = async (context) => {
     readline.createInterface({ input: socket }).on('line', async (line) => {
       const { id, method, params } = JSON.parse(line);
       const sentAt = performance.timeOrigin + performance.now();
-      const answer = await request({ name: method }, params).then((result) => ({ result }), (error) => ({ error: String(error) }));
+      const answer = await (method === 'test/invokeTool' ? invokeTool(params) : request({ name: method }, params)).then((result) => ({ result }), (error) => ({ error: String(error) }));
       socket.write(`${JSON.stringify({ id, sentAt, ...answer })}\n`);
     });
   });

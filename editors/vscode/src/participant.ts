@@ -1,0 +1,80 @@
+/** `@ullage` in VS Code's chat: answers about the conversation in the open folder, without asking a model. */
+import * as vscode from 'vscode';
+
+import { shrinking } from './figures';
+import { lookUp, type Subject } from './lookingUp';
+import { ContextCompact, ContextLost } from './protocol.gen';
+
+const ID = 'ullage.chat';
+const USAGE =
+  'Ask for `/context` (how full it is), `/search` and words, `/lost` (what the last compaction left out), `/brief` ' +
+  '(the text that gives it back) or `/compact`. A question without a command is searched for.';
+
+/** What of the extension is used here. */
+export interface ChatSubject extends Subject {
+  /** Whether an agent has the conversation, so that Ullage only reads it. */
+  readonly isFollowed: boolean;
+}
+
+/** Registers the participant, if this VS Code has a chat. */
+export function registerParticipant(subject: ChatSubject, icon: vscode.Uri): { dispose(): unknown } {
+  if (typeof (vscode as Partial<typeof vscode>).chat?.createChatParticipant !== 'function') return vscode.Disposable.from();
+  const participant = vscode.chat.createChatParticipant(ID, (request, _, stream, token) => answer(subject, request, stream, token));
+  participant.iconPath = icon;
+  return participant;
+}
+
+type Asked = Pick<vscode.ChatRequest, 'command' | 'prompt'>;
+type Stream = Pick<vscode.ChatResponseStream, 'markdown' | 'button' | 'progress'>;
+
+/** Answers one request of the user. Failures are a part of the answer. */
+export async function answer(subject: ChatSubject, { command, prompt }: Asked, stream: Stream, token: vscode.CancellationToken): Promise<void> {
+  const words = prompt.trim();
+  switch (command) {
+    case 'context':
+    case 'lost':
+      stream.markdown(asQuoted((await lookUp(subject, command, {}, token)).text));
+      stream.button(command === 'context' ? SHOW : SEARCH);
+      return;
+    case 'brief':
+      return brief(subject, stream, token);
+    case 'compact':
+      return compact(subject, words, stream, token);
+    default:
+      if (words === '') stream.markdown(USAGE);
+      else stream.markdown(asQuoted((await lookUp(subject, 'search', { query: words.slice(0, LONGEST_QUERY) }, token)).text));
+  }
+}
+
+/** The longest query that the server takes. */
+const LONGEST_QUERY = 1_000;
+const SHOW = { command: 'ullage.showContext', title: 'Show Context' };
+const SEARCH = { command: 'ullage.searchArchive', title: 'Search Archive…' };
+
+async function brief(subject: ChatSubject, stream: Stream, token: vscode.CancellationToken): Promise<void> {
+  const sessionId = subject.subjectId;
+  const found = sessionId === undefined ? undefined : await subject.request(ContextLost, { sessionId, limit: 1 }, token);
+  if (found?.brief) stream.markdown(asQuoted(found.brief));
+  else stream.markdown(found?.readable === false ? 'The summary of the last compaction is encrypted, so what it leaves out is not known.' : 'There is nothing to give back: no compaction is in force, or its summary leaves nothing out that Ullage looks for.');
+}
+
+async function compact(subject: ChatSubject, focus: string, stream: Stream, token: vscode.CancellationToken): Promise<void> {
+  const sessionId = subject.subjectId;
+  if (sessionId === undefined || subject.isFollowed) {
+    stream.markdown(sessionId === undefined ? 'No conversation is open.' : 'An agent has this conversation, and Ullage only reads it.');
+    stream.button({ command: 'ullage.compactContext', title: 'What is possible…' });
+    return;
+  }
+  stream.progress('Compacting');
+  const done = await subject.request(ContextCompact, { sessionId, ...(focus === '' ? {} : { focus }) }, token);
+  stream.markdown(`Compacted ${done.messagesArchived} messages: ${shrinking(done.contextSizeBefore, done.contextSizeAfter)}. Everything is kept; undo any time.`);
+  stream.button({ command: 'ullage.undoCompaction', title: 'Undo…' });
+  stream.button(SHOW);
+}
+
+/** Returns a text as a block that shows it as it is, whatever signs of Markdown are in it. */
+function asQuoted(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}text\n${text}\n${fence}\n`;
+}
