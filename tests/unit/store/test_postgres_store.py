@@ -113,6 +113,36 @@ def ids(log: Sequence[Record]) -> list[str]:
     return [record.event.message.id for record in log if isinstance(record.event, MessageAppended)]
 
 
+def rows_read(address: str, appended: int) -> int:
+    """Returns how many rows of the records' table have been read so far, once the statistics count what was
+    appended."""
+    until = time.monotonic() + PATIENCE
+    with connect(address, autocommit=True) as connection:
+        while time.monotonic() < until:
+            found = connection.execute(
+                "SELECT coalesce(idx_tup_fetch, 0) + seq_tup_read, n_tup_ins FROM pg_stat_user_tables "
+                "WHERE schemaname = current_schema() AND relname = 'records'"
+            ).fetchone()
+            if found is not None and found[1] == appended:
+                return found[0]
+            time.sleep(0.05)
+    raise AssertionError(f"the statistics never counted {appended} records")
+
+
+def test_appending_reads_no_more_rows_in_a_large_session(postgres_address: str) -> None:
+    read: list[int] = []
+    for start, count in ((2, 2_000), (2_002, 10)):
+        with open_postgres(postgres_address) as store:
+            if start == 2:
+                store.create("s", conversation("one"))
+                store.append("s", records(*(message(f"m{number}") for number in range(count)), start=start))
+            else:
+                for number in range(count):
+                    store.append("s", records(message(f"n{number}"), start=start + number))
+        read.append(rows_read(postgres_address, start + count))
+    assert read[1] - read[0] <= 10 * 5
+
+
 def test_a_store_goes_on_after_its_server_was_restarted() -> None:
     with running_server("fsync=off") as server, open_postgres(server.address()) as store:
         store.create("s", conversation("one"))

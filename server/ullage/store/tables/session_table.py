@@ -109,8 +109,9 @@ def _find_end(connection: Connection, session_id: str) -> tuple[SessionFacts, Ta
     """Returns the session's listed facts and the last record of its log. Raises `SessionNotFound`."""
     row = connection.execute(
         "SELECT s.title, s.cwd, s.model, last.position, last.messages FROM sessions s LEFT JOIN records last "
-        "ON last.session_id = s.session_id WHERE s.session_id = ? AND NOT s.deleted "
-        "ORDER BY last.position DESC LIMIT 1",
+        "ON last.session_id = s.session_id "
+        "AND last.position = (SELECT max(position) FROM records WHERE session_id = s.session_id) "
+        "WHERE s.session_id = ? AND NOT s.deleted",
         (session_id,),
     ).fetchone()
     if row is None:
