@@ -74,13 +74,13 @@ def test_an_append_whose_connection_is_lost_is_made_exactly_once(
     commit = transactions.commit
     lost: list[str] = []
 
-    def lose(connection: transactions.PostgresConnection, server: str) -> None:
+    def lose(connection: transactions.PostgresConnection, server: str, notice: bytes) -> None:
         if lost:
-            commit(connection, server)
+            commit(connection, server, notice)
             return
         lost.append(server)
         if is_committed:
-            commit(connection, server)
+            commit(connection, server, notice)
         connection.close()
         raise OperationalError("server closed the connection unexpectedly")
 
@@ -96,7 +96,7 @@ def test_a_position_that_another_has_taken_meanwhile_is_not_taken_for_the_own_ap
 ) -> None:
     postgres.create("s", conversation("one"))
 
-    def lose(connection: transactions.PostgresConnection, _: str) -> None:
+    def lose(connection: transactions.PostgresConnection, _: str, __: bytes) -> None:
         monkeypatch.undo()
         connection.close()
         with open_postgres(postgres_address) as other:

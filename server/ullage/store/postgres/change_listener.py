@@ -1,7 +1,6 @@
 """Notices other processes' changes by PostgreSQL's notifications, so that nothing polls the tables."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from hashlib import blake2b
 from os import urandom
 from threading import Lock
@@ -41,12 +40,11 @@ class ChangeListener:
                 self._count += any(payload != self._me for payload in heard)
             return self._count
 
-    def publish(self, connection: PostgresConnection) -> None:
-        """Publishes to the other openings that this one has changed something. To be called after the commit: a
-        notification within a transaction makes all commits of a database wait for each other."""
-        # What was committed stays so if the server is lost now; the others notice that by their own connections.
-        with suppress(psycopg.OperationalError):
-            connection.execute(b"SELECT pg_notify(%s, %s)", (self._channel, self._me))
+    @property
+    def notice(self) -> bytes:
+        """The statement that publishes to the other openings that this one has changed something. To be run after the
+        commit: a notification within a transaction makes all commits of a database wait for each other."""
+        return f"SELECT pg_notify('{self._channel}', '{self._me}')".encode()
 
     def close(self) -> None:
         """Stops listening."""

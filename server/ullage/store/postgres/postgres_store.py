@@ -64,7 +64,7 @@ class PostgresStore(TableStore):
             configure=_configure,
             open=True,
         )
-        self._transactions = PoolTransactions(self._pool, server, schema, self._changes.publish)
+        self._transactions = PoolTransactions(self._pool, server, schema, self._changes.notice)
         self._searcher = Searcher(self._transactions)
 
     def close(self) -> None:

@@ -40,6 +40,9 @@ class TextIndex:
         """Runs a statement once for each sequence of values, all in one round trip."""
         # Making the values may need this connection, which is in use while psycopg sends them.
         made = list(values)
+        if len(made) == 1:
+            self._connection.execute(for_postgres(statement), made[0])
+            return
         with self._connection.cursor() as cursor:
             cursor.executemany(for_postgres(statement), made)
 

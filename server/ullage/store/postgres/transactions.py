@@ -1,6 +1,5 @@
 """Transactions on a pool of connections to PostgreSQL."""
 
-from collections.abc import Callable
 from hashlib import blake2b
 
 import psycopg
@@ -13,7 +12,6 @@ from ullage.store.search.word_index import WordIndex
 
 PostgresConnection = psycopg.Connection[TupleRow]
 Pool = ConnectionPool[PostgresConnection]
-Publish = Callable[[PostgresConnection], None]
 
 _READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # Each statement sees what was committed before it, and so what another process wrote while the lock was waited for. The
@@ -30,11 +28,11 @@ def begin_alone(schema: str) -> bytes:
 
 
 class PoolTransactions:
-    """The transactions of a store in a schema, each on a connection of the pool. `publish` publishes a
-    change to other openings of the store."""
+    """The transactions of a store in a schema, each on a connection of the pool. `notice` is the statement that
+    publishes a change to other openings of the store."""
 
-    def __init__(self, pool: Pool, server: str, schema: str, publish: Publish) -> None:
-        self._pool, self._server, self._schema, self._publish = pool, server, schema, publish
+    def __init__(self, pool: Pool, server: str, schema: str, notice: bytes) -> None:
+        self._pool, self._server, self._schema, self._notice = pool, server, schema, notice
 
     def reading(self) -> "PoolTransaction":
         """Returns a transaction in which all reads see one state."""
@@ -42,7 +40,7 @@ class PoolTransactions:
 
     def writing_to(self, session_id: str) -> "PoolTransaction":
         """Returns a transaction that writes to one session. No other one writes to it meanwhile."""
-        return self._locked("session", session_id, publish=self._publish)
+        return self._locked("session", session_id, notice=self._notice)
 
     def writing(self) -> "PoolTransaction":
         """Returns a transaction that writes to the index of words. No other one writes to it meanwhile."""
@@ -50,11 +48,11 @@ class PoolTransactions:
 
     def writing_alone(self) -> "PoolTransaction":
         """Returns a transaction in which no other one writes to the store."""
-        return PoolTransaction(self._pool, self._server, begin_alone(self._schema), self._publish)
+        return PoolTransaction(self._pool, self._server, begin_alone(self._schema), self._notice)
 
-    def _locked(self, *names: str, publish: Publish | None = None) -> "PoolTransaction":
+    def _locked(self, *names: str, notice: bytes = b"") -> "PoolTransaction":
         begin = _WRITE % (_lock_key(self._schema), _lock_key(self._schema, *names))
-        return PoolTransaction(self._pool, self._server, begin, publish)
+        return PoolTransaction(self._pool, self._server, begin, notice)
 
 
 class PoolTransaction:
@@ -62,13 +60,14 @@ class PoolTransaction:
     Failures are raised as Ullage's errors.
 
     `begin` is the statement that begins the transaction. A connection that the server has closed meanwhile, as at its
-    restart, fails there; then another is taken. `publish` is called after the commit.
+    restart, fails there; then another is taken. `notice` is a statement that is run after the commit, in the same
+    round trip.
     """
 
-    __slots__ = ("_begin", "_pool", "_publish", "_reporting", "_server", "_taken")
+    __slots__ = ("_begin", "_notice", "_pool", "_reporting", "_server", "_taken")
 
-    def __init__(self, pool: Pool, server: str, begin: bytes, publish: Publish | None = None) -> None:
-        self._pool, self._server, self._begin, self._publish = pool, server, begin, publish
+    def __init__(self, pool: Pool, server: str, begin: bytes, notice: bytes = b"") -> None:
+        self._pool, self._server, self._begin, self._notice = pool, server, begin, notice
         self._reporting = reporting(server)
         self._taken: PostgresConnection | None = None
 
@@ -83,9 +82,7 @@ class PoolTransaction:
         try:
             with self._reporting:
                 if error is None:
-                    commit(taken, self._server)
-                    if self._publish is not None:
-                        self._publish(taken)
+                    commit(taken, self._server, self._notice)
                 elif not taken.closed:
                     taken.execute(b"ROLLBACK")
         finally:
@@ -112,11 +109,12 @@ class PoolTransaction:
         raise AssertionError("the last try returns or raises")
 
 
-def commit(connection: PostgresConnection, server: str) -> None:
+def commit(connection: PostgresConnection, server: str, notice: bytes = b"") -> None:
     """Commits, or raises `StoreUnavailable` if the server has rolled back, which it does without an error after a
-    statement that failed."""
-    if (status := connection.execute(b"COMMIT").statusmessage) != "COMMIT":
-        raise unavailable(server, f"has not committed ({status}): try again")
+    statement that failed. Then runs the statement `notice`, in the same round trip."""
+    committed = connection.execute(b"COMMIT; " + notice if notice else b"COMMIT")
+    if committed.statusmessage != "COMMIT":
+        raise unavailable(server, f"has not committed ({committed.statusmessage}): try again")
 
 
 def _lock_key(*names: str) -> int:
