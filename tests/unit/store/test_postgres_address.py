@@ -44,6 +44,34 @@ def test_the_users_own_certificate_is_kept(monkeypatch: pytest.MonkeyPatch) -> N
     assert read == "postgresql://db.example/ullage?sslrootcert=%2Fetc%2Fown.pem&sslmode=verify-full"
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://localhost:5432,db.example:5433/ullage",
+        "postgresql:///ullage?host=db.example",
+        "postgresql://localhost/ullage?hostaddr=192.0.2.1",
+        "postgresql://[2001:db8::1]:5432/ullage",
+    ],
+)
+def test_no_server_elsewhere_is_reached_beside_one_that_is_here(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PGSSLMODE", raising=False)
+    assert "sslmode=verify-full" in read_address(address)
+
+
+@pytest.mark.parametrize("variable", ["PGHOST", "PGHOSTADDR"])
+def test_a_server_that_the_environment_names_must_prove_who_it_is(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PGSSLMODE", raising=False)
+    monkeypatch.setenv(variable, "192.0.2.1")
+    assert "sslmode=verify-full" in read_address("postgresql:///ullage")
+
+
+def test_an_address_that_is_none_is_refused_in_words() -> None:
+    with pytest.raises(InvalidRequest, match="HOST"):
+        read_address("postgresql://[::1/ullage")
+
+
 def test_the_environment_chooses_how_the_server_proves_who_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGSSLMODE", "require")
     assert read_address("postgresql://db.example/ullage") == "postgresql://db.example/ullage"

@@ -11,7 +11,7 @@ from psycopg import OperationalError, connect
 from support.logs import conversation, message, records
 from support.postgres_server import PostgresServer, needs_postgres, running_server
 from ullage import ContextManager
-from ullage.model.errors import ConcurrentAppend, StoreTooNew, StoreUnavailable
+from ullage.model.errors import ConcurrentAppend, InvalidRequest, StoreTooNew, StoreUnavailable
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.store.postgres import transactions
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
@@ -155,6 +155,11 @@ def test_a_store_goes_on_after_its_server_was_restarted() -> None:
 def test_a_server_that_is_gone_is_named_with_a_remedy_and_without_a_user(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match=r"PostgreSQL at this machine/ullage can't be reached .*: check the"):
         open_store_at(f"postgresql:///ullage?host={tmp_path}&user=somebody")
+
+
+def test_an_option_that_postgresql_does_not_know_is_named() -> None:
+    with pytest.raises(InvalidRequest, match="walnut"):
+        open_store_at("postgresql:///ullage?walnut=1")
 
 
 def test_a_store_of_a_newer_ullage_is_left_alone(postgres_address: str) -> None:

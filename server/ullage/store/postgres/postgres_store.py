@@ -6,10 +6,11 @@ from functools import partial
 
 import psycopg
 from psycopg.abc import Buffer
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.string import StrDumper
 from psycopg_pool import ConnectionPool
 
-from ullage.model.errors import SessionNotFound, StoreUnavailable
+from ullage.model.errors import InvalidRequest, SessionNotFound, StoreUnavailable
 from ullage.model.events import Record
 from ullage.service.ports.store import SearchHit
 from ullage.store.postgres.address import name_server, read_address
@@ -32,10 +33,15 @@ _TIMEOUT = 5
 def open_postgres(address: str) -> "PostgresStore":
     """Opens the store at an address (`postgresql://…`) and makes its tables if they are missing.
 
-    Raises `InvalidRequest` if the address contains a password, `StoreTooNew` if a newer Ullage wrote the tables, and
-    `StoreUnavailable` if the server can't be used.
+    Raises `InvalidRequest` if the address can't be read or contains a password, `StoreTooNew` if a newer Ullage wrote
+    the tables, and `StoreUnavailable` if the server can't be used.
     """
-    return PostgresStore(read_address(address), name_server(address))
+    read = read_address(address)
+    try:
+        conninfo_to_dict(read)
+    except psycopg.ProgrammingError as error:
+        raise InvalidRequest(f"the address of the store can't be read: {str(error).strip()}") from error
+    return PostgresStore(read, name_server(address))
 
 
 class PostgresStore(TableStore):
