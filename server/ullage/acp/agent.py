@@ -42,7 +42,7 @@ class AgentHooks(Struct, frozen=True, kw_only=True):
 
     - `open`: makes the workspace. Called once, at the first use, after `initialize` is answered.
     - `warm_up`: called in a thread during `initialize`, to load what the first request would otherwise wait for.
-    - `check_model`: raises `NoModelConfigured` if no model can be used.
+    - `check_model`: reads stored keys again, and raises `NoModelConfigured` if no model can be used.
     - `look_around`: returns what the system prompt says of the machine and of a session's folder. Blocks on the disk.
     - `settings`: the settings, unless the client sends its own in `initialize`.
     """
@@ -121,7 +121,7 @@ class Agent:
         # A daemon thread, so that the program does not wait for it when the client leaves at once.
         threading.Thread(target=self._hooks.warm_up, name="warm-up", daemon=True).start()
         names = tuple(PREFIX + method.name for method in self._methods)
-        introduced = handshake.introduce(self._version, names, uses_servers=is_usable())
+        introduced = handshake.introduce(self._version, names, client, uses_servers=is_usable())
         if params.version == handshake.PROTOCOL_VERSION:
             return introduced
         self._speak_version_2()
@@ -135,9 +135,11 @@ class Agent:
         self._install()
 
     async def _authenticate(self, params: handshake.AuthenticateParams) -> api.Nothing:
-        if params.method_id != handshake.KEY_METHOD.id:
-            known = handshake.KEY_METHOD.id
-            raise InvalidRequest(f"there is no authentication method {params.method_id!r}; there is {known!r}")
+        known = (handshake.KEY_METHOD.id, handshake.LOGIN_METHOD.id)
+        if params.method_id not in known:
+            raise InvalidRequest(
+                f"there is no authentication method {params.method_id!r}; there are {', '.join(known)}"
+            )
         await asyncio.to_thread(self._hooks.check_model, self.workspace())
         return api.Nothing()
 

@@ -16,10 +16,9 @@ from ullage.jsonrpc.peer import Dialect
 from ullage.jsonrpc.rpc_errors import ErrorObject
 from ullage.model.errors import AuthenticationFailed, NoModelConfigured, UllageError
 
-# ACP's code for a missing key. The client then shows the agent's ways to authenticate.
+# ACP's code for a key that is missing. The client then shows the agent's ways to authenticate.
 AUTHENTICATION_REQUIRED = -32000
 R = TypeVar("R")
-_NEEDS_KEY = (NoModelConfigured, AuthenticationFailed)
 INITIALIZE = "initialize"
 DIALECT = Dialect(cancel="$/cancel_request", cancel_key="requestId", opening=INITIALIZE)
 
@@ -88,7 +87,11 @@ class AcpConnection(RequestEngine):
 
 
 def wire_error(error: UllageError) -> ErrorObject:
-    """Returns an error as a JSON-RPC error object. It is the one that the Language Server sends, too, except that
-    `NoModelConfigured` and `AuthenticationFailed` get the code -32000, which ACP defines for them."""
+    """Returns an error as a JSON-RPC error object. It is the one that the Language Server sends, too, except that a
+    model whose key is absent or refused gets the code -32000, which ACP defines for it."""
     sent = error_object(error)
-    return replace(sent, code=AUTHENTICATION_REQUIRED) if isinstance(error, _NEEDS_KEY) else sent
+    return replace(sent, code=AUTHENTICATION_REQUIRED) if _needs_key(error) else sent
+
+
+def _needs_key(error: UllageError) -> bool:
+    return isinstance(error, AuthenticationFailed) or (isinstance(error, NoModelConfigured) and error.lacks_key)

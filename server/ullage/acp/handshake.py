@@ -95,11 +95,22 @@ class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AuthMethod(Struct, frozen=True, kw_only=True):
-    """ACP's `AuthMethod`: one way to authenticate, with the text that the client shows for it."""
+    """ACP's `AuthMethodAgent`: a way to authenticate by the request `authenticate`, with the text that the client shows
+    for it."""
 
     id: str
     name: str
     description: str
+
+
+class TerminalAuthMethod(Struct, frozen=True, kw_only=True, tag_field="type", tag="terminal"):
+    """ACP's `AuthMethodTerminal`: a way to authenticate for which the client starts this program again in a terminal,
+    with `args` after the arguments that it has. Exit status 0 is success."""
+
+    id: str
+    name: str
+    description: str
+    args: tuple[str, ...]
 
 
 class InitializeResult(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -108,11 +119,11 @@ class InitializeResult(Struct, frozen=True, kw_only=True, rename="camel"):
     protocol_version: int = PROTOCOL_VERSION
     agent_info: Implementation
     agent_capabilities: AgentCapabilities
-    auth_methods: tuple[AuthMethod, ...]
+    auth_methods: tuple[AuthMethod | TerminalAuthMethod, ...]
 
 
 class AuthenticateParams(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `AuthenticateRequest`. `method_id` is the id of an `AuthMethod` that the agent offered."""
+    """ACP's `AuthenticateRequest`. `method_id` is the id of a method that the agent offered."""
 
     method_id: str
 
@@ -120,19 +131,26 @@ class AuthenticateParams(Struct, frozen=True, kw_only=True, rename="camel"):
 KEY_METHOD = AuthMethod(
     id="key",
     name="Key of a model's provider",
-    description="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or a provider of your own, in the agent's environment or "
-    "settings, and start it again. Without a key the context commands work all the same.",
+    description="Store a key with `ullage acp --login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY in the agent's "
+    "environment and start it again. Without a key the context commands work all the same.",
+)
+LOGIN_METHOD = TerminalAuthMethod(
+    id="login",
+    name="Store a key",
+    description="Asks in a terminal for a provider's key and keeps it in the system's keyring.",
+    args=("--login",),
 )
 
 
-def introduce(version: str, methods: tuple[str, ...], *, uses_servers: bool) -> InitializeResult:
+def introduce(version: str, methods: tuple[str, ...], client: Client, *, uses_servers: bool) -> InitializeResult:
     """Returns the answer to `initialize` in ACP's version 1. `methods` are the names of Ullage's own methods.
-    `uses_servers` says that MCP servers can be used."""
+    `uses_servers` says that MCP servers can be used. The login in a terminal is offered to a client that can start
+    it."""
     return InitializeResult(
         agent_info=Implementation(name="ullage", title="Ullage", version=version),
         agent_capabilities=AgentCapabilities(
             mcp_capabilities=McpCapabilities(http=uses_servers),
             meta=ExtensionMetas(ullage=ExtensionMeta(version=version, methods=methods)),
         ),
-        auth_methods=(KEY_METHOD,),
+        auth_methods=(LOGIN_METHOD, KEY_METHOD) if client.starts_logins else (KEY_METHOD,),
     )

@@ -61,5 +61,8 @@ def make_agent(closing: AsyncExitStack, store_path: Path | None, settings: Setti
 
 
 def _check_model(workspace: Workspace) -> None:
+    from ullage.providers.kept_keys import forget_keys  # noqa: PLC0415
+
+    forget_keys()
     # May read the system's keyring.
     workspace.ports.providers.name(workspace.settings.model, workspace.settings)

@@ -67,8 +67,14 @@ def _mcp(words: "Sequence[str]") -> int | None:
     return _reported(lambda: serve(given.get("--store"), given.get("--session", "")))
 
 
+def _login(words: "Sequence[str]") -> int:
+    """Stores a key. Some clients of the Agent Client Protocol put the arguments of a login in place of all others, as
+    the protocol's registry describes it, instead of after them, as the protocol does."""
+    return _command(["acp", "--login", *words])
+
+
 # The commands that are run without the parser of all commands.
-_LIGHT = {"--version": _version, "statusline": _statusline, "hook": _hook, "mcp": _mcp}
+_LIGHT = {"--version": _version, "--login": _login, "statusline": _statusline, "hook": _hook, "mcp": _mcp}
 
 
 def _command(words: "Sequence[str]") -> int:

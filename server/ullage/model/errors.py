@@ -136,6 +136,11 @@ class ProviderError(UllageError):
 class NoModelConfigured(ProviderError):
     """No provider is configured, so no model can be asked."""
 
+    def __init__(self, text: str, *, lacks_key: bool = False) -> None:
+        """`lacks_key` says that a key is all that is missing."""
+        super().__init__(text)
+        self.lacks_key = lacks_key
+
 
 class SdkMissing(ProviderError):
     """The Python package that speaks to the provider is not installed."""

@@ -205,6 +205,14 @@ def no_model() -> str:
     )
 
 
+def no_model_chosen() -> str:
+    """Returns the notice that a key is there, but no session or setting names a model."""
+    return (
+        "No model is chosen. Context tracking and offline compaction work; "
+        "set ullage.model, or give the program `--model NAME`, to chat."
+    )
+
+
 def no_editor(model: str) -> str:
     """Returns the error text for a model of an editor, asked for where no editor offers models."""
     return (
@@ -216,7 +224,20 @@ def how_to_give_key(variable: str, *, keyring: bool) -> str:
     """Returns the end of a sentence: how to provide the missing key, in the environment `variable` or in the system's
     keyring. `keyring` says whether the extra for the keyring is installed; if not, the text says how to install it."""
     before = "" if keyring else f"{how_to_install('keyring')} and "
-    return f"set {variable}, or keep it in the system's keyring with {before}`keyring set ullage {variable}`."
+    return f"set {variable}, or keep it in the system's keyring with {before}`ullage acp --login`."
+
+
+def no_keyring_package(variable: str) -> str:
+    """Returns the error text for a key that cannot be stored because Ullage's extra for the keyring is missing."""
+    install = how_to_install("keyring")
+    return f"Keeping a key needs the Python package keyring, which is not installed; run {install}, or set {variable}."
+
+
+def no_keyring(variable: str, reason: str) -> str:
+    """Returns the error text for a key that cannot be stored because the system has no usable keyring. `reason` is what
+    the keyring says of it."""
+    said = " ".join(reason.split())
+    return f"This system has no keyring that can be used ({said}). Set {variable} in the agent's environment instead."
 
 
 def sdk_missing(provider: str, extra: str) -> str:

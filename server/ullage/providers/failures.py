@@ -16,6 +16,7 @@ from ullage.model.errors import (
     RateLimited,
     RequestRefused,
 )
+from ullage.providers.kept_keys import forget_keys
 
 # The phrases by which Anthropic, OpenAI and servers that speak their protocols refuse a prompt that is too long (their
 # documents on errors; the sources of vLLM and llama.cpp). They are only looked for in a 400.
@@ -58,6 +59,8 @@ def translate_refusal(provider: str, refusal: Refusal) -> ProviderError:
     answered = status if status >= 400 else "with an error"
     text = f"{provider} answered {answered}: {_short(_hidden(refusal.message, refusal.key)) or kind}"
     if status in (401, 403) or kind in ("authentication_error", "permission_error"):
+        # The user may store another key while the program runs.
+        forget_keys()
         return AuthenticationFailed(f"{text}. Check the key; `ullage doctor` tells where it is taken from.")
     if kind in _NO_CREDIT:
         return RequestRefused(text)

@@ -1,17 +1,17 @@
 """What a provider needs before it can be asked: its SDK, which is one of Ullage's extras
 (`pip install 'ullage[anthropic]'`, pyproject.toml), and a key.
 
-Keys are found in the environment, else in the operating system's keyring, which is only asked if the extra `keyring` is
-installed. Keys are never logged and never stored.
+Keys are found in the environment, else in the operating system's keyring (`kept_keys.py`). Keys are never logged, and
+stored nowhere but in the keyring.
 """
 
 import os
-from functools import cache
 from importlib.util import find_spec
 
 from ullage.model import words
 from ullage.model.errors import SdkMissing
 from ullage.model.settings import ProviderSettings
+from ullage.providers.kept_keys import KEYRING_SERVICE, kept_key
 
 # Each extra, and the import name of its package, are called the same.
 EXTRAS = ("anthropic", "openai", "keyring", "mcp")
@@ -32,7 +32,6 @@ def require_sdk(provider: str, kind: str) -> None:
 
 
 _VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai_chat": "OPENAI_API_KEY"}
-KEYRING_SERVICE = "ullage"
 # The SDKs require a key; servers at home ignore it.
 _NO_KEY = "none"
 
@@ -50,7 +49,7 @@ def find_key(settings: ProviderSettings) -> str | None:
     variable = key_variable(settings)
     if not variable:
         return _NO_KEY
-    key = os.environ.get(variable, "").strip() or _from_keyring(variable)
+    key = os.environ.get(variable, "").strip() or kept_key(variable)
     if key:
         return key
     return _NO_KEY if settings.base_url and not settings.key_env else None
@@ -63,7 +62,7 @@ def key_source(settings: ProviderSettings) -> str:
         return "needs no key"
     if os.environ.get(variable, "").strip():
         return f"key from {variable}"
-    if _from_keyring(variable):
+    if kept_key(variable):
         return f"key from the system's keyring ({KEYRING_SERVICE}, {variable})"
     return f"no key: {key_remedy(settings)}"
 
@@ -71,19 +70,3 @@ def key_source(settings: ProviderSettings) -> str:
 def key_remedy(settings: ProviderSettings) -> str:
     """Returns the words that say how to provide the provider's missing key: by which variable, or by the keyring."""
     return words.how_to_give_key(key_variable(settings), keyring=is_installed("keyring"))
-
-
-@cache
-def _from_keyring(variable: str) -> str:
-    """Returns the key that the system's keyring has for the variable; an empty string if it has none or cannot be
-    asked."""
-    if not is_installed("keyring"):
-        return ""
-    # The keyring's backends take long to import, and most users have the variable.
-    import keyring  # noqa: PLC0415
-    from keyring.errors import KeyringError  # noqa: PLC0415
-
-    try:
-        return (keyring.get_password(KEYRING_SERVICE, variable) or "").strip()
-    except KeyringError:
-        return ""

@@ -70,9 +70,14 @@ class ProviderRegistry:
     def _get(self, name: str, settings: ProviderSettings, key: str) -> Provider:
         made = self._made.get(name)
         if made is None or made[:2] != (settings, key):
-            provider: Provider = import_module(_MODULES[settings.kind]).make_provider(name, settings, key)
-            self._made[name] = (settings, key, provider)
+            self._made[name] = (settings, key, make_provider(name, settings, key))
         return self._made[name][2]
+
+
+def make_provider(name: str, settings: ProviderSettings, key: str) -> Provider:
+    """Returns a new provider that sends this key. Raises `SdkMissing` if the package that it needs is not installed."""
+    require_sdk(name, settings.kind)
+    return import_module(_MODULES[settings.kind]).make_provider(name, settings, key)
 
 
 def _choose(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
@@ -94,13 +99,17 @@ def _find(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
             )
         named = providers[settings.provider]
         if (key := find_key(named)) is None:
-            raise NoModelConfigured(f"{settings.provider} has no key: {key_remedy(named)}")
+            raise NoModelConfigured(f"{settings.provider} has no key: {key_remedy(named)}", lacks_key=True)
         return settings.provider, named, key
     # The user's own providers come first, because they may serve a model of the same name.
     for name, known in (*settings.providers.items(), *KNOWN.items()):
         if serves(known, model) and (key := find_key(known)) is not None:
             return name, known, key
-    raise NoModelConfigured(words.no_model())
+    if not model and any(find_key(known) is not None for known in providers.values()):
+        raise NoModelConfigured(words.no_model_chosen())
+    # Without a model's name, any key is the first step.
+    lacks_key = not model or any(serves(known, model) for known in providers.values())
+    raise NoModelConfigured(words.no_model(), lacks_key=lacks_key)
 
 
 def serves(settings: ProviderSettings, model: str) -> bool:

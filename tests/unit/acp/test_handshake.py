@@ -1,11 +1,20 @@
 """`initialize`, `authenticate`, and the requests that may come before them."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import keyring
 import pytest
 
-from support.acp_rig import AcpRig
+from support.acp_rig import AcpRig, MakeRig
+from support.file_keyring import FileKeyring, put_key
 from support.lsp_client import RpcFailure
+from ullage.model.settings import Settings
+from ullage.providers.kept_keys import forget_keys
+
+# A model whose provider is known.
+MODEL = "claude-sonnet-4-5"
 
 
 @pytest.mark.parametrize(("asked", "answered"), [(1, 1), (2, 2), (0, 1), (65535, 2)])
@@ -72,20 +81,88 @@ async def test_settings_that_cannot_be_used_are_refused_by_name(rig: AcpRig) -> 
     await rig.initialize()
 
 
-async def test_without_a_model_a_prompt_asks_for_authentication(rig: AcpRig) -> None:
-    await rig.initialize()
+@pytest.fixture
+def no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A keyring in which there is no key yet, and no key in the environment."""
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FILE_KEYRING", str(tmp_path / "keyring.json"))
+    before = keyring.get_keyring()
+    keyring.set_keyring(FileKeyring())
+    forget_keys()
+    yield
+    keyring.set_keyring(before)
+    forget_keys()
+
+
+@pytest.mark.usefixtures("no_keys")
+async def test_only_a_model_whose_key_is_absent_asks_for_authentication(
+    make_rig: MakeRig,
+) -> None:
+    rig = make_rig(Settings(model=MODEL))
+    methods = (await rig.initialize({"auth": {"terminal": True}}))["authMethods"]
     session_id = await rig.new_session()
     with pytest.raises(RpcFailure) as failure:
         await rig.prompt(session_id, "hello")
     assert failure.value.code == -32000
-    assert failure.value.data == {"kind": "NoModelConfigured"}
+    for method in methods:
+        with pytest.raises(RpcFailure) as failure:
+            await rig.ask("authenticate", methodId=method["id"])
+        assert failure.value.code == -32000
+    put_key("ANTHROPIC_API_KEY", "a-key")
+    assert await rig.ask("authenticate", methodId="key") == {}
 
 
-async def test_authenticating_without_a_key_says_so(rig: AcpRig) -> None:
-    method = (await rig.initialize())["authMethods"][0]
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [(Settings(model=MODEL, provider="nobody"), "'nobody'"), (Settings(model="unheard-of"), "No model is configured")],
+)
+@pytest.mark.usefixtures("no_keys")
+async def test_no_key_is_asked_for_where_none_would_help(make_rig: MakeRig, settings: Settings, said: str) -> None:
+    rig = make_rig(settings)
+    await rig.initialize()
+    with pytest.raises(RpcFailure, match=said) as failure:
+        await rig.prompt(await rig.new_session(), "hello")
+    assert failure.value.code == 1401
+
+
+@pytest.mark.usefixtures("no_keys")
+async def test_with_a_key_and_without_a_model_it_is_said_that_none_is_chosen(
+    make_rig: MakeRig,
+) -> None:
+    put_key("OPENAI_API_KEY", "a-key")
+    rig = make_rig(Settings())
+    await rig.initialize()
+    with pytest.raises(RpcFailure, match="No model is chosen") as failure:
+        await rig.prompt(await rig.new_session(), "hello")
+    assert failure.value.code == 1401
+
+
+@pytest.mark.parametrize("auth", [None, {}, {"terminal": False}, {"terminal": None}, {"terminal": {}}])
+async def test_a_login_in_a_terminal_is_offered_only_to_clients_that_can_start_it(rig: AcpRig, auth: Any) -> None:
+    assert [method["id"] for method in (await rig.initialize({"auth": auth}))["authMethods"]] == ["key"]
+
+
+async def test_the_login_in_a_terminal_has_its_type_and_arguments(rig: AcpRig) -> None:
+    login, key = (await rig.initialize({"auth": {"terminal": True}}))["authMethods"]
+    assert (login["id"], login["type"], login["args"]) == ("login", "terminal", ["--login"])
+    # In version 1, a method without a type is one for `authenticate`.
+    assert (key["id"], "type" in key) == ("key", False)
+
+
+@pytest.mark.parametrize(("auth", "ids"), [({"terminal": {}}, ["login", "key"]), ({"terminal": None}, ["key"])])
+async def test_in_version_2_every_way_to_log_in_has_a_type(rig: AcpRig, auth: Any, ids: list[str]) -> None:
+    methods = (await rig.initialize_version_2({"auth": auth}))["authMethods"]
+    assert [method["methodId"] for method in methods] == ids
+    assert [method["type"] for method in methods] == ["terminal", "agent"][-len(ids) :]
+
+
+async def test_without_a_model_a_prompt_is_refused(rig: AcpRig) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
     with pytest.raises(RpcFailure) as failure:
-        await rig.ask("authenticate", methodId=method["id"])
-    assert failure.value.code == -32000
+        await rig.prompt(session_id, "hello")
+    assert failure.value.data == {"kind": "NoModelConfigured"}
 
 
 async def test_an_unknown_way_to_authenticate_is_refused(rig: AcpRig) -> None:

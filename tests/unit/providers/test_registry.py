@@ -12,6 +12,7 @@ from support.wire.clients import KEY
 from ullage.model.errors import NoModelConfigured, SdkMissing
 from ullage.model.settings import ModelSettings, ProviderSettings, Settings
 from ullage.providers.anthropic_messages import AnthropicProvider
+from ullage.providers.kept_keys import forget_keys
 from ullage.providers.openai_chat import OpenAIChatProvider
 from ullage.providers.openai_responses import OpenAIResponsesProvider
 from ullage.providers.prerequisites import EXTRAS
@@ -27,6 +28,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "MY_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    forget_keys()
 
 
 def test_a_model_is_answered_by_the_provider_whose_name_and_key_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +64,7 @@ def test_a_server_that_names_its_key_must_have_it(monkeypatch: pytest.MonkeyPatc
     ("model", "settings", "named"),
     [
         ("claude-sonnet-4-5", Settings(), "ANTHROPIC_API_KEY"),
-        ("gpt-5", Settings(provider="openai"), "keyring set ullage OPENAI_API_KEY"),
+        ("gpt-5", Settings(provider="openai"), "ullage acp --login"),
         ("gpt-5", Settings(provider="nobody"), "no provider is called 'nobody'"),
         ("unheard-of", Settings(), "ullage.provider"),
     ],

@@ -16,6 +16,8 @@ from releasing.neovim_plugin import build_plugin
 from releasing.project import read_project
 from support.documents import ROOT
 from ullage import __version__
+from ullage.acp.handshake import LOGIN_METHOD
+from ullage.cli.command_line import build_parser
 
 PROJECT = read_project()
 _DIGEST = "ab" * 32
@@ -106,6 +108,14 @@ def test_the_agent_registry_s_entry_keeps_the_rules_of_its_schema() -> None:
     assert entry["distribution"]["uvx"]["package"].endswith(f"=={__version__}")
     assert entry["license_url"].startswith("https://")
     assert entry["description"] == PROJECT.description
+
+
+def test_the_login_that_the_agent_offers_is_one_of_the_program_that_the_registry_starts() -> None:
+    started = agent_entry(PROJECT)["distribution"]["uvx"]
+    args = build_parser().parse_args([*started["args"], *LOGIN_METHOD.args])
+    assert (args.module, args.login) == ("acp", True)
+    # Of all extras, which include the keyring.
+    assert started["package"].startswith("ullage[all]==")
 
 
 def test_the_agent_registry_s_entry_is_valid_by_its_schema() -> None:

@@ -17,7 +17,10 @@ def greeting_as_v1(params: JsonObject) -> JsonObject:
     """Returns the params of a client's `initialize` of version 2 in the shape of version 1. Whatever has the wrong
     shape counts as absent."""
     said = {name: value for name, value in params.items() if name not in ("capabilities", "info")}
-    capabilities = {**as_object(params.get("capabilities")), "session": _SHOWN_BY_ALL}
+    given = as_object(params.get("capabilities"))
+    # Version 1 has a boolean here.
+    login = {"terminal": isinstance(as_object(given.get("auth")).get("terminal"), dict)}
+    capabilities = {**given, "auth": login, "session": _SHOWN_BY_ALL}
     return {**said, "clientCapabilities": capabilities, "clientInfo": params.get("info")}
 
 

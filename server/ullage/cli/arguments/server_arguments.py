@@ -28,6 +28,11 @@ def _acp(parser: ArgumentParser) -> None:
     parser.add_argument("--settings", metavar="JSON|FILE", help="settings, as editors send them: JSON, or its file")
     parser.add_argument("--model", metavar="NAME", help="the model of sessions that name none")
     parser.add_argument(
+        "--login",
+        action="store_true",
+        help="serve nothing: ask in the terminal for a provider's key, and keep it in the system's keyring",
+    )
+    parser.add_argument(
         "agent",
         nargs="*",
         metavar="AGENT",

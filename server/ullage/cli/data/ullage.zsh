@@ -60,6 +60,7 @@ _shtab_ullage_acp_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--settings[settings, as editors send them\: JSON, or its file]:JSON|FILE:_files"
   "--model[the model of sessions that name none]:NAME:"
+  "--login[serve nothing\: ask in the terminal for a provider\'s key, and keep it in the system\'s keyring]"
   "--window[the window of an agent that does not tell its own]:TOKENS:"
   "--hand-over[compact by a summary in a fresh session, though the agent has a command of its own]"
   "--in-chain[be a proxy in a chain\: a conductor starts this program, and the agent that follows]"
