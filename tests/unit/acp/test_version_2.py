@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from support.acp_rig import AcpRig
+from support.acp_rig import AcpRig, MakeRig
 from support.lsp_client import RpcFailure
+from ullage.model.settings import ProviderSettings, Settings
 
 START = {"type": "start"}
 
@@ -69,7 +70,7 @@ async def test_a_command_is_answered_when_it_is_inserted_and_idle_ends_it(rig: A
 async def test_a_prompt_that_gets_into_no_transcript_is_an_error(rig: AcpRig, session_id: str) -> None:
     with pytest.raises(RpcFailure) as failure:
         await rig.prompt(session_id, "hello")
-    assert failure.value.code == -32000
+    assert failure.value.data == {"kind": "NoModelConfigured"}
     await rig.until(lambda _: states(rig) == [("running",), ("idle", "error")])
     with pytest.raises(RpcFailure) as unknown:
         await rig.prompt("nobody", "hello")
@@ -120,7 +121,9 @@ async def test_version_1_has_no_methods_of_version_2(rig: AcpRig) -> None:
     assert failure.value.code == -32601
 
 
-async def test_logging_in_without_a_key_says_so_and_logging_out_is_nothing(rig: AcpRig) -> None:
+async def test_logging_in_without_a_key_says_so_and_logging_out_is_nothing(make_rig: MakeRig) -> None:
+    keyed = ProviderSettings(kind="openai_chat", base_url="http://127.0.0.1:9/v1", key_env="KEY_OF_NO_SERVER")
+    rig = make_rig(Settings(provider="keyed", providers={"keyed": keyed}))
     await rig.initialize_version_2()
     with pytest.raises(RpcFailure) as failure:
         await rig.ask("auth/login", methodId="key")
