@@ -14,7 +14,7 @@ from ullage.model.events import (
     Record,
     SessionForked,
 )
-from ullage.service.ports.store import AttachedSession, ImportedSession, SearchHit, SessionInfo, StoredSession
+from ullage.service.ports.store import AttachedSession, ImportedSession, Passage, SearchHit, SessionInfo, StoredSession
 from ullage.store.search.indexed_text import message_text
 from ullage.store.search.search_query import Query, read_query
 from ullage.store.search.search_snippet import make_snippet, without_bare_numbers
@@ -187,14 +187,17 @@ class MemoryStore:
                 del self._logs[name]
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
+        return tuple(passage.hit for passage in self.find_passages(query, session_id, limit))
+
+    def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
         wanted = read_query(query, self._knows)
-        hits: dict[int, SearchHit] = {}
+        hits: dict[int, Passage] = {}
         if session_id is not None:
             self._require(session_id)
         for name in [session_id] if session_id is not None else [*self._logs]:
             if not self._logs[name].deleted:
                 self._collect_hits(name, wanted, hits)
-        return tuple(sorted(hits.values(), key=lambda hit: -hit.score)[:limit])
+        return tuple(sorted(hits.values(), key=lambda one: -one.hit.score)[:limit])
 
     def _knows(self, name: str) -> bool:
         events = (record.event for session_id in self._logs for record in self._all_records(session_id))
@@ -228,7 +231,7 @@ class MemoryStore:
         inherited = self._all_records(log.fork.parent_id)[: log.fork.position + 1] if log.fork else ()
         return (*inherited, *log.records)
 
-    def _collect_hits(self, session_id: str, query: Query, hits: dict[int, SearchHit]) -> None:
+    def _collect_hits(self, session_id: str, query: Query, hits: dict[int, Passage]) -> None:
         """Adds a session's hits by their record, unless an older session has shown the same record already."""
         messages = [record for record in self._all_records(session_id) if isinstance(record.event, MessageAppended)]
         for index, record in enumerate(messages):
@@ -237,7 +240,7 @@ class MemoryStore:
             text = message_text(record.event.message)
             score = _score(text, query)
             if score and id(record) not in hits:
-                hits[id(record)] = SearchHit(
+                hit = SearchHit(
                     session_id=session_id,
                     message_id=message.id,
                     index=index,
@@ -246,6 +249,7 @@ class MemoryStore:
                     snippet=make_snippet(without_bare_numbers(text, query), query),
                     fits=_fits(text, query),
                 )
+                hits[id(record)] = Passage(hit=hit, record_id=id(record), chunk=0, text=text)
 
 
 def _fits(text: str, query: Query) -> bool:

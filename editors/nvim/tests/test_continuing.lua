@@ -90,7 +90,7 @@ T['any message can be gone back to: page by page, or by its number or words'] = 
         end
         callback(nil, { entries = entries, total = 10000 })
       elseif method == 'context/search' then
-        callback(nil, { hits = { { messageId = 'm_7', index = 7, role = 'user', snippet = 'the **port**' } } })
+        callback(nil, { hits = { { messageId = 'm_7', index = 7, role = 'user', snippet = 'the **port**' } }, unread = 0, note = '' })
       else
         answer(method, params, callback)
       end

@@ -1293,10 +1293,13 @@ export interface SearchParams {
 
 /**
  * The messages that match the query, best first. `context/messages` with a hit's `sessionId` and `messageId` gives the
- * whole message.
+ * whole message. `unread` is the number of stored records that are not indexed yet and so were not searched; `note` is
+ * a sentence to show with the results, if it is not empty.
  */
 export interface SearchResult {
   readonly hits: readonly SearchHit[];
+  readonly unread: number;
+  readonly note: string;
 }
 
 /**

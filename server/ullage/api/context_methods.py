@@ -145,9 +145,12 @@ class SearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 class SearchResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """The messages that match the query, best first. `context/messages` with a hit's `sessionId` and `messageId` gives
-    the whole message."""
+    the whole message. `unread` is the number of stored records that are not indexed yet and so were not searched;
+    `note` is a sentence to show with the results, if it is not empty."""
 
     hits: tuple[SearchHit, ...]
+    unread: int = 0
+    note: str = ""
 
 
 class HistoryResult(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -227,7 +230,8 @@ async def pin(workspace: Workspace, params: PinParams) -> PinResult:
 
 
 async def search(workspace: Workspace, params: SearchParams) -> SearchResult:
-    return SearchResult(hits=await archive.search(workspace, params.session_id, params.query, params.limit))
+    found = await archive.search(workspace, params.session_id, params.query, params.limit)
+    return SearchResult(hits=found.hits, unread=found.unread, note=found.note)
 
 
 async def list_edits(workspace: Workspace, params: SessionParams) -> HistoryResult:

@@ -246,9 +246,12 @@ class HitRow(Struct, frozen=True, kw_only=True):
 
 
 class SearchReport(Report, frozen=True, kw_only=True):
-    """What `ullage search --json` prints: the hits, the best first."""
+    """What `ullage search --json` prints: the hits, the best first. `unread` is the number of stored records that were
+    not indexed, so that nothing of them was found; `note` says what else is to know of the results, "" if nothing."""
 
     hits: tuple[HitRow, ...]
+    unread: int
+    note: str
 
 
 class CheckRow(Struct, frozen=True, kw_only=True):

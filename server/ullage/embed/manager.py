@@ -20,7 +20,7 @@ from ullage.embed.host import Changes, Host, OnUpdate
 from ullage.embed.keywords import checked
 from ullage.embed.messages import plain
 from ullage.embed.model_limits import ContextBudget, ContextLimits
-from ullage.embed.returned_values import CompactionResult, ContextStats
+from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
 from ullage.embed.summarizer import LLM, Caller, OwnSummarizer, checked_llm
 from ullage.embed.truncation_strategies import TruncationStrategy, check_strategy, strategy_for, to_engine
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages, write_request
@@ -46,7 +46,6 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import transcript_page
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.store import SearchHit
 from ullage.transcript.fold import EditInfo
 
 T = TypeVar("T")
@@ -240,10 +239,10 @@ class ContextManager:
         `MessageNotFound`."""
         self._call(lambda conversation: by_hand.pin(conversation, message_id, pinned=pinned))
 
-    def search(self, query: str, limit: int = 10) -> tuple[SearchHit, ...]:
+    def search(self, query: str, limit: int = 10) -> SearchResults:
         """Returns at most `limit` messages that match `query`, among all messages ever added, archived ones
         included."""
-        return self._host.run(search(self._host.workspace, self.session_id, query, limit))
+        return SearchResults(self._host.run(search(self._host.workspace, self.session_id, query, limit)))
 
     def get_stats(self) -> ContextStats:
         """Returns all figures about the context's size, in tokens."""

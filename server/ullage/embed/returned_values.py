@@ -4,6 +4,8 @@ from msgspec import Struct
 
 from ullage.model.message import Message
 from ullage.model.updates import UsageMeta
+from ullage.service.archive.search import Found
+from ullage.service.ports.store import SearchHit
 
 
 class CompactionResult(Struct, frozen=True, kw_only=True):
@@ -31,3 +33,20 @@ class ContextStats(UsageMeta, frozen=True, kw_only=True, rename="camel"):
     used: int
     size: int
     oldest_message_age: int | None = None
+
+
+class SearchResults(tuple[SearchHit, ...]):
+    """The messages that a search has found, best first.
+
+    - `unread`: the number of stored records that are not indexed yet, so that the search knows nothing of them.
+    - `note`: a sentence on what is to know of the results, or "" if there is nothing.
+    """
+
+    unread: int
+    note: str
+
+    def __new__(cls, found: Found) -> "SearchResults":
+        """Makes the results of what the search returned."""
+        results = super().__new__(cls, found.hits)
+        results.unread, results.note = found.unread, found.note
+        return results

@@ -44,24 +44,27 @@ class _Line(Struct, frozen=True):
 async def search_text(asked: Asked, query: str, limit: int, *, whole_project: bool) -> str:
     """Returns the passages that match `query` best, each with its reference: from the model's own conversation, or from
     all stored ones of its project. Raises `InvalidRequest` if the query has no word."""
-    matches = await _project_hits(asked, query) if whole_project else await _own_hits(asked.own, query, limit)
+    session_id, most = (None, _LOOKED_AT) if whole_project else (asked.own.id, limit + _ECHOES)
+    found = await search(asked.own.workspace, session_id, query, most)
+    matches = _project_hits(asked, found.hits) if whole_project else found.hits
     hits = [*islice((hit for hit in matches if not _is_echo(asked, hit)), limit)]
+    note = f" {found.note}" if found.note else ""
     where = "the stored conversations of this project" if whole_project else "this conversation"
     if not hits:
         wider = "" if whole_project else ', or scope "project"'
-        return f"Nothing in {where} matches. Try names as they stood, other words{wider}."
+        return f"Nothing in {where} matches. Try names as they stood, other words{wider}.{note}"
     doubt = "" if any(hit.fits for hit in hits) else " None has most of the words, so there may be no answer."
-    lines = [RECORD, f"The best matches in {where}, the best first.{doubt}"]
+    lines = [RECORD, f"The best matches in {where}, the best first.{doubt}{note}"]
     last = "A whole message: open with its reference."
     room = MAX_RESULT - sum(map(size_of, lines)) - size_of(last) - 100
     shown = 0
     ids = {hit.message_id for hit in hits}
     for hit in hits:
-        found = ["", *_found(asked, hit, ids, _BEST if shown < _BEST_HITS else _OTHERS)]
-        room -= sum(map(size_of, found))
+        shows = ["", *_found(asked, hit, ids, _BEST if shown < _BEST_HITS else _OTHERS)]
+        room -= sum(map(size_of, shows))
         if room < 0:
             break
-        lines += found
+        lines += shows
         shown += 1
     left = f"{len(hits) - shown} more did not fit here. " if shown < len(hits) else ""
     return "\n".join([*lines, "", left + last])
@@ -88,16 +91,11 @@ def open_text(asked: Asked, text: str, page: int) -> str:
     return "\n".join([RECORD, *body, "", f"Page {page} of {len(pages)}.{more}"])
 
 
-async def _own_hits(own: Conversation, query: str, limit: int) -> Sequence[SearchHit]:
-    return await search(own.workspace, own.id, query, limit + _ECHOES)
-
-
-async def _project_hits(asked: Asked, query: str) -> Iterator[SearchHit]:
+def _project_hits(asked: Asked, hits: Sequence[SearchHit]) -> Iterator[SearchHit]:
     own = asked.own
     store = own.workspace.ports.store
-    found = await search(own.workspace, None, query, _LOOKED_AT)
-    known = {session_id: store.info(session_id).cwd for session_id in {hit.session_id for hit in found}}
-    return (hit for hit in found if hit.session_id == own.id or _is_of_project(asked, known[hit.session_id]))
+    known = {session_id: store.info(session_id).cwd for session_id in {hit.session_id for hit in hits}}
+    return (hit for hit in hits if hit.session_id == own.id or _is_of_project(asked, known[hit.session_id]))
 
 
 def _is_echo(asked: Asked, hit: SearchHit) -> bool:

@@ -213,6 +213,11 @@ def no_model_chosen() -> str:
     )
 
 
+def not_indexed(records: int) -> str:
+    """Returns the sentence that a search has not seen this many stored records, because the index is unfinished."""
+    return f"{records:,} stored records are not indexed yet, so results may be missing; the next search sees more."
+
+
 def no_editor(model: str) -> str:
     """Returns the error text for a model of an editor, asked for where no editor offers models."""
     return (

@@ -8,7 +8,15 @@ from typing import Self
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record, SessionForked
-from ullage.service.ports.store import AttachedSession, ImportedSession, SearchHit, SessionInfo, StoredSession
+from ullage.service.ports.store import (
+    AttachedSession,
+    ImportedSession,
+    Passage,
+    SearchHit,
+    SessionInfo,
+    StoredSession,
+)
+from ullage.store.search.search_query import read_query
 from ullage.store.search.search_rows import drop_rows
 from ullage.store.search.word_index import WordIndex
 from ullage.store.tables import session_table
@@ -41,8 +49,8 @@ class TableStore(ABC):
         """Closes the store, which cannot be used afterwards."""
 
     @abstractmethod
-    def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
-        """Returns the messages that match a query, best first; see `SessionStore.search`."""
+    def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
+        """Returns what matches a query of what is indexed, best first; see `SessionStore.find_passages`."""
 
     @abstractmethod
     def index_some(self, session_id: str | None = None) -> int:
@@ -57,6 +65,13 @@ class TableStore(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
+        """Indexes what is not indexed yet, then returns the messages that match best; see `SessionStore.search`."""
+        read_query(query)
+        while self.index_some(session_id):
+            pass
+        return tuple(passage.hit for passage in self.find_passages(query, session_id, limit))
 
     def create(self, session_id: str, records: Sequence[Record]) -> None:
         """Creates a session's log with its first records; see `SessionStore.create`."""

@@ -10,7 +10,7 @@ import pytest
 from support.memory_store import MemoryStore
 from support.workspace import PATIENCE, build_test_client
 from ullage.service.archive.search import search
-from ullage.service.ports.world import Indexing
+from ullage.service.ports.world import Indexing, SearchWait
 from ullage.store import open_store
 
 
@@ -54,7 +54,8 @@ async def test_a_search_that_is_given_up_ends_with_the_step_that_runs() -> None:
     workspace = build_test_client(store).workspace
     workspace.indexing_listeners.append(watcher)
     store.allowed.set()
-    searching = asyncio.ensure_future(search(workspace, None, "walnut", 10, patience=0))
+    workspace.search_wait = SearchWait(silent=0)
+    searching = asyncio.ensure_future(search(workspace, None, "walnut", 10))
     while not watcher.told:
         await asyncio.sleep(0)
     store.allowed.clear()
@@ -70,7 +71,8 @@ async def test_long_indexing_publishes_progress_from_its_beginning_to_its_end() 
     workspace = build_test_client(store).workspace
     workspace.indexing_listeners.append(watcher)
     store.allowed.set()
-    await search(workspace, None, "walnut", 10, patience=0)
+    workspace.search_wait = SearchWait(silent=0)
+    await search(workspace, None, "walnut", 10)
     assert [(progress.left, progress.total) for progress in watcher.told] == [(2, 2), (1, 2), (0, 2)]
     assert len({progress.id for progress in watcher.told}) == 1
 
@@ -80,8 +82,25 @@ async def test_quick_indexing_publishes_no_progress() -> None:
     workspace = build_test_client(store).workspace
     workspace.indexing_listeners.append(watcher)
     store.allowed.set()
-    await search(workspace, None, "walnut", 10, patience=PATIENCE)
+    workspace.search_wait = SearchWait(silent=PATIENCE)
+    await search(workspace, None, "walnut", 10)
     assert watcher.told == []
+
+
+async def test_a_search_that_waits_no_longer_shows_what_is_indexed_and_says_what_is_left() -> None:
+    store, watcher = SlowToIndex(), Watcher()
+    store.allowed.set()
+    client = build_test_client(store)
+    session_id = (await client.call("session/new"))["sessionId"]
+    await client.say(session_id, "a walnut")
+    client.workspace.indexing_listeners.append(watcher)
+    client.workspace.search_wait = SearchWait(silent=0, most=0)
+    found = await search(client.workspace, None, "walnut", 10)
+    assert (len(found.hits), found.unread) == (1, 2)
+    assert found.note.startswith("2 stored records are not indexed yet")
+    client.workspace.search_wait = SearchWait(most=None)
+    whole = await search(client.workspace, None, "walnut", 10)
+    assert (len(whole.hits), whole.unread, whole.note) == (1, 0, "")
 
 
 async def test_searches_at_the_same_time_as_appends_find_all_that_was_there(tmp_path: Path) -> None:

@@ -810,9 +810,11 @@
 ---@field sessionId? string
 ---@field limit? integer Default 10.
 
---- The messages that match the query, best first. `context/messages` with a hit's `sessionId` and `messageId` gives the whole message.
+--- The messages that match the query, best first. `context/messages` with a hit's `sessionId` and `messageId` gives the whole message. `unread` is the number of stored records that are not indexed yet and so were not searched; `note` is a sentence to show with the results, if it is not empty.
 ---@class (exact) ullage.SearchResult
 ---@field hits ullage.SearchHit[]
+---@field unread integer
+---@field note string
 
 --- Drops messages kind by kind in the given order, and of one kind the oldest first. Messages of a kind that is not named are kept as long as that is possible.
 ---@class (exact) ullage.Selective

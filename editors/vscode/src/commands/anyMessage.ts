@@ -32,6 +32,7 @@ class Picker {
   readonly #pick = vscode.window.createQuickPick<Item>();
   readonly #ullage: Ullage;
   readonly #sessionId: string;
+  readonly #title: string;
   #source = new vscode.CancellationTokenSource();
   #pause: NodeJS.Timeout | undefined;
   /** The messages that are listed, newest first. */
@@ -43,6 +44,7 @@ class Picker {
   constructor(ullage: Ullage, sessionId: string, title: string) {
     this.#ullage = ullage;
     this.#sessionId = sessionId;
+    this.#title = title;
     this.#pick.title = title;
     this.#pick.placeholder = HINT;
     this.#pick.matchOnDescription = true;
@@ -102,7 +104,8 @@ class Picker {
   }
 
   async #search(query: string, token: vscode.CancellationToken): Promise<readonly MessageItem[]> {
-    const { hits } = await this.#ullage.sessions.request(ContextSearch, { sessionId: this.#sessionId, query, limit: HITS }, token);
+    const { hits, note } = await this.#ullage.sessions.request(ContextSearch, { sessionId: this.#sessionId, query, limit: HITS }, token);
+    if (!token.isCancellationRequested) this.#pick.title = note || this.#title;
     return hits.map(fromHit);
   }
 

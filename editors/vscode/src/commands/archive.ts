@@ -125,10 +125,12 @@ async function find(
 ): Promise<void> {
   pick.busy = true;
   try {
-    const hits = query.trim() ? (await ullage.sessions.request(ContextSearch, { sessionId, query, limit: HITS }, token)).hits : [];
+    const { hits, note } = query.trim()
+      ? await ullage.sessions.request(ContextSearch, { sessionId, query, limit: HITS }, token)
+      : { hits: [], note: '' };
     if (token.isCancellationRequested) return;
     pick.items = hits.map(asItem);
-    pick.title = query.trim() ? `${SEARCH}: ${hits.length === HITS ? `the best ${HITS}` : hits.length} found` : SEARCH;
+    pick.title = query.trim() ? `${SEARCH}: ${hits.length === HITS ? `the best ${HITS}` : hits.length} found${note && ` (${note})`}` : SEARCH;
   } catch (error) {
     if (isCancelled(error)) return;
     pick.items = [];

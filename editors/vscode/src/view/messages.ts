@@ -200,8 +200,8 @@ export const isHostMessage = tagged('type', {
   server: { state: word('running', 'busy', 'down'), text: string, actions: list(commandName) },
   /** Conversations that can be imported, those of the open folder first. */
   found: { transcripts: list(found) },
-  /** `full` means that as many are listed as may be, so that more may match. */
-  hits: { query: string, hits: list(hit), full: boolean, error: string },
+  /** `full` means that as many are listed as may be, so that more may match; `note` is to be shown with them. */
+  hits: { query: string, hits: list(hit), full: boolean, note: string, error: string },
   /** A line for the user, and the edit that it is about. */
   notice: { severity: word('info', 'warning', 'error'), text: string, editId: nullable(string) },
 });

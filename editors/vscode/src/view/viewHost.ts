@@ -247,10 +247,10 @@ export class ViewHost implements vscode.Disposable {
 
   async #search(sessionId: string, query: string): Promise<void> {
     try {
-      const { hits } = await this.#model.request(ContextSearch, { sessionId, query, limit: HITS });
-      this.#post({ type: 'hits', query, hits: hits.map(({ messageId, index, role, snippet }) => ({ messageId, index, role, snippet })), full: hits.length === HITS, error: '' });
+      const { hits, note } = await this.#model.request(ContextSearch, { sessionId, query, limit: HITS });
+      this.#post({ type: 'hits', query, hits: hits.map(({ messageId, index, role, snippet }) => ({ messageId, index, role, snippet })), full: hits.length === HITS, note, error: '' });
     } catch (error) {
-      this.#post({ type: 'hits', query, hits: [], full: false, error: errorText(error) });
+      this.#post({ type: 'hits', query, hits: [], full: false, note: '', error: errorText(error) });
     }
   }
 

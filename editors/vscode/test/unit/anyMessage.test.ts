@@ -47,7 +47,7 @@ async function rig(total = TOTAL): Promise<Rig> {
   const requests: (readonly [string, Record<string, unknown>])[] = [];
   const request = (method: Method<unknown, unknown>, params: Record<string, unknown>): Promise<unknown> => {
     requests.push([method.name, params]);
-    if (method !== ContextMessages) return Promise.resolve({ hits: [{ messageId: 'm_41', index: 41, role: 'user', snippet: 'the **port**' }] });
+    if (method !== ContextMessages) return Promise.resolve({ hits: [{ messageId: 'm_41', index: 41, role: 'user', snippet: 'the **port**' }], unread: 0, note: '' });
     const { offset, limit } = params as { offset: number; limit: number };
     const indexes = Array.from({ length: limit }, (_, at) => offset + at).filter((index) => index < total);
     return Promise.resolve({ entries: indexes.map(entry), total });

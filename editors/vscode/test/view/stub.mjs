@@ -55,7 +55,7 @@ export function installStub({ count, archived = 0, window: size = 200_000, used 
     load: ({ generation, offset, limit }) => setTimeout(() => post({ type: 'entries', generation, offset, total: items.length, items: items.slice(offset, offset + limit) }), delay),
     detail: ({ id }) => post({ type: 'detail', id, parts: items.find((item) => item.id === id).parts.map((part) => ({ ...part, more: false })) }),
     pin: ({ id, pinned }) => post({ type: 'pinned', ids: items.filter((item) => (item.id === id ? pinned : item.pinned)).map((item) => item.id) }),
-    search: ({ query }) => post({ type: 'hits', query, error: '', full: false, hits: [{ messageId: 'm_12', index: 12, role: 'assistant', snippet: `I’ll start with **${query}** and what it reads` }] }),
+    search: ({ query }) => post({ type: 'hits', query, error: '', full: false, note: '', hits: [{ messageId: 'm_12', index: 12, role: 'assistant', snippet: `I’ll start with **${query}** and what it reads` }] }),
   };
   const wide = Array.from({ length: 15 }, (_, i) => ({ kind: 'name', text: `${sentence(i, 3).replaceAll(' ', '_')} ${sentence(i + 3, 9)}`, detail: '', index: 3 + i }));
   answers.lost = ({ editId }) => post({ type: 'lost', lost: {

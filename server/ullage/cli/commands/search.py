@@ -17,11 +17,11 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.message import number_of
 from ullage.service.archive.naming import find_message, find_session
 from ullage.service.archive.recall import message_lines
-from ullage.service.archive.search import find_entry, search
+from ullage.service.archive.search import Found, find_entry, search
 from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
-from ullage.service.ports.world import Indexing
+from ullage.service.ports.world import Indexing, SearchWait
 
 _INDENT = "    "
 # Cells that a snippet has at least.
@@ -52,14 +52,27 @@ def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int
     session = find_session(workspace.ports.store, options.session) if options.session else None
     with working("Searching") as show:
         workspace.indexing_listeners.append(IndexingShown(show))
-        hits = asyncio.run(search(workspace, session, options.query or "", options.limit))
+        found = asyncio.run(search_to_end(workspace, session, options.query or "", options.limit))
+    hits = found.hits
     if options.json:
-        print_json(SearchReport(hits=tuple(map(_row, hits))))
-    elif hits:
-        screen.print([*_doubt(hits, options, screen), *hit_lines(hits, workspace, screen)])
-    else:
-        screen.print([f"Nothing found for {options.query!r}."])
+        print_json(SearchReport(hits=tuple(map(_row, hits)), unread=found.unread, note=found.note))
+        return 0 if hits else 1
+    none = () if hits else (f"Nothing found for {options.query!r}.",)
+    doubt = _doubt(hits, options, screen) if hits else ()
+    screen.print([*none, *screen.prose(found.note), *doubt, *hit_lines(hits, workspace, screen)])
     return 0 if hits else 1
+
+
+async def search_to_end(workspace: Workspace, session: str | None, query: str, limit: int) -> Found:
+    """Returns what matches. Waits for the whole index; Ctrl-C then shows what is found so far."""
+    workspace.search_wait = SearchWait(most=None)
+    try:
+        return await search(workspace, session, query, limit)
+    except asyncio.CancelledError:
+        if (task := asyncio.current_task()) is not None:
+            task.uncancel()
+        workspace.search_wait = SearchWait(most=0)
+        return await search(workspace, session, query, limit)
 
 
 def _show(workspace: Workspace, options: SearchOptions, screen: Screen) -> int:
@@ -105,7 +118,9 @@ def _head(entry: Entry) -> Text:
 
 def hit_lines(hits: Sequence[SearchHit], workspace: Workspace, screen: Screen) -> Iterator[Text]:
     """Yields the lines for all hits. The hits of one session are listed together under its title, and the session with
-    the best hit is first."""
+    the best hit is first. Without hits there are none."""
+    if not hits:
+        return
     names = ShortIds(workspace.ports.store, screen)
     for session_id in dict.fromkeys(hit.session_id for hit in hits):
         name, title = names(session_id), workspace.ports.store.info(session_id).title

@@ -32,7 +32,8 @@ async def make_page(workspace: Workspace, wish: Wish, screen: Screen) -> Sequenc
             case What.MESSAGES:
                 return [title, *message_table(await message_rows(conversation), screen)]
             case What.HITS:
-                hits = await search(workspace, wish.session_id, wish.query, _HITS)
-                return [*hit_lines(hits, workspace, screen)] if hits else [f"Nothing found for {wish.query!r}."]
+                found = await search(workspace, wish.session_id, wish.query, _HITS)
+                none = () if found.hits else (f"Nothing found for {wish.query!r}.",)
+                return [*none, *screen.prose(found.note), *hit_lines(found.hits, workspace, screen)]
     except UllageError as error:
         return [*screen.prose(str(error))]

@@ -97,11 +97,13 @@ def block_lines(block: Block) -> Sequence[str]:
 async def _answer(conversation: Conversation, wanted: RecallInput) -> str:
     if wanted.message_id:
         return _page(find_entry(conversation, wanted.message_id), wanted.page)
-    hits = await search(conversation.workspace, conversation.id, wanted.query, wanted.limit)
-    if not hits:
-        return f"Nothing in the archive matches {wanted.query!r}. Try other names or words."
-    passages = (_passage(conversation, hit) for hit in hits)
-    return "\n\n".join((_RECORD, *_doubt(hits), *passages, "More of one: recall with its message_id."))
+    found = await search(conversation.workspace, conversation.id, wanted.query, wanted.limit)
+    notes = [found.note] if found.note else []
+    if not found.hits:
+        return " ".join((f"Nothing in the archive matches {wanted.query!r}. Try other names or words.", *notes))
+    passages = (_passage(conversation, hit) for hit in found.hits)
+    more = "More of one: recall with its message_id."
+    return "\n\n".join((_RECORD, *_doubt(found.hits), *notes, *passages, more))
 
 
 def _read(arguments: Any) -> RecallInput:

@@ -1,13 +1,16 @@
 """Search in the archive: all messages of all sessions, whether or not they are in a context.
 
 The index is updated in small steps in a thread, so sessions stay responsive while a large store is indexed for the
-first time. Cancelling a search stops it after the running step. The next search continues from there.
+first time. A search waits some seconds for the index and then searches what is indexed, and says so. Cancelling a
+search stops it after the running step. The next search continues from there.
 """
 
 import asyncio
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.model import words
 from ullage.model.errors import MessageNotFound
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
@@ -15,22 +18,30 @@ from ullage.service.conversation.pages import Entry, read_entries
 from ullage.service.ports.store import SearchHit
 from ullage.service.ports.world import Indexing
 
-# Seconds until the progress of indexing is published. Most searches are done by then, and a progress bar would only
-# flicker.
-PATIENCE = 0.5
+
+class Found(Struct, frozen=True, kw_only=True):
+    """The messages that match a search, best first. `unread` is the number of stored records that are not indexed yet,
+    so that the search knows nothing of them. `note` says in a sentence what the user should know of the results, ""
+    if there is nothing."""
+
+    hits: tuple[SearchHit, ...]
+    unread: int = 0
+    note: str = ""
 
 
-async def search(
-    workspace: Environment, session_id: str | None, query: str, limit: int, patience: float = PATIENCE
-) -> tuple[SearchHit, ...]:
+async def search(workspace: Environment, session_id: str | None, query: str, limit: int) -> Found:
     """Returns at most `limit` messages that match the query best, in one session or, if `session_id` is None, in all.
-    Messages that are not indexed yet are indexed first. See `SessionStore.search` for the query.
+    Messages that are not indexed yet are indexed first, as far as `workspace.search_wait` allows. See
+    `SessionStore.search` for the query.
 
-    After `patience` seconds of indexing, the progress is published to `workspace.indexing_listeners`. Raises
-    `InvalidRequest` if the query has no word, and `SessionNotFound`.
+    The progress of a long indexing is published to `workspace.indexing_listeners`. Raises `InvalidRequest` if the query
+    has no word, and `SessionNotFound`.
     """
-    await _index(workspace, session_id, patience)
-    return await asyncio.to_thread(workspace.ports.store.search, query, session_id, limit)
+    store = workspace.ports.store
+    unread = await _index(workspace, session_id)
+    passages = await asyncio.to_thread(store.find_passages, query, session_id, limit)
+    note = words.not_indexed(unread) if unread else ""
+    return Found(hits=tuple(passage.hit for passage in passages), unread=unread, note=note)
 
 
 def find_entry(conversation: Conversation, message_id: str) -> Entry:
@@ -44,16 +55,22 @@ def find_entry(conversation: Conversation, message_id: str) -> Entry:
     return entry
 
 
-async def _index(workspace: Environment, session_id: str | None, patience: float) -> None:
+async def _index(workspace: Environment, session_id: str | None) -> int:
+    """Indexes what a search needs, as far as its wait allows, and returns the number of records left."""
+    wait = workspace.search_wait
     loop, index_some = asyncio.get_running_loop(), workspace.ports.store.index_some
     started, shown = loop.time(), None
     try:
         while left := await asyncio.to_thread(index_some, session_id):
-            if shown is not None or loop.time() - started > patience:
+            passed = loop.time() - started
+            if wait.most is not None and passed >= wait.most:
+                break
+            if shown is not None or passed > wait.silent:
                 shown = _publish(workspace, shown or _begin(workspace, left), left)
     finally:
         if shown is not None:
             _publish(workspace, shown, 0)
+    return left
 
 
 def _begin(workspace: Environment, left: int) -> Indexing:

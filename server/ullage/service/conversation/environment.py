@@ -27,7 +27,7 @@ from ullage.service.ports.ports import Ports
 from ullage.service.ports.session_tools import SessionTools
 from ullage.service.ports.store import StoredSession
 from ullage.service.ports.wiring import WiresAgents
-from ullage.service.ports.world import IndexingListener
+from ullage.service.ports.world import IndexingListener, SearchWait
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.counter_choice import get_counter
@@ -68,6 +68,7 @@ class Environment:
         self.settings = settings or Settings()
         self.bus = Bus()
         self.indexing_listeners: list[IndexingListener] = []
+        self.search_wait = SearchWait()
         self.permissions: Permissions | None = None
         self.editor_files: EditorFiles | None = None
         self.editor_models: EditorModels | None = None

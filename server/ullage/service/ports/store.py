@@ -74,6 +74,16 @@ class SearchHit(Struct, frozen=True, kw_only=True, rename="camel"):
     fits: bool = True
 
 
+class Passage(Struct, frozen=True, kw_only=True):
+    """The part of a message that matches a search best: chunk number `chunk`, from 0, of the message in the record
+    `record_id`, with its whole text."""
+
+    hit: SearchHit
+    record_id: int
+    chunk: int
+    text: str
+
+
 class SessionStore(Protocol):
     """The store of sessions: an append-only log per session. All methods block. Every call is short except a first
     `search`. A returned append survives the death of the process. Methods may be called from one thread only, unless
@@ -181,9 +191,13 @@ class SessionStore(Protocol):
         that is nowhere is searched in other spellings, and a name or word that is nowhere as a beginning.
 
         May be called from any thread. Raises `InvalidRequest` if the query has no word. Also indexes everything that is
-        not indexed yet, which takes long in a large store; to stay responsive, call `index_some` until it returns 0
-        first.
+        not indexed yet, which takes long in a large store; `find_passages` does not.
         """
+        ...
+
+    def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
+        """Returns what `search` would, among the messages that are indexed so far, with the texts that match. May be
+        called from any thread. Raises `InvalidRequest` if the query has no word."""
         ...
 
     def index_some(self, session_id: str | None = None) -> int:

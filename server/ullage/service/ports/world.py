@@ -51,6 +51,15 @@ class Indexing(Struct, frozen=True, kw_only=True):
     cancel: Callable[[], object]
 
 
+class SearchWait(Struct, frozen=True, kw_only=True):
+    """How a search waits for the index, in seconds: its progress is published after `silent`, since most searches are
+    done by then and a progress bar would only flicker; after about `most` what is indexed is searched, as few users
+    wait longer in an editor and agents give a tool call up. None: when all is indexed."""
+
+    silent: float = 0.5
+    most: float | None = 10.0
+
+
 class CommandOutcome(Struct, frozen=True, kw_only=True):
     """The result of running a program: its exit status and the beginning of its output and error output. `fault` says
     why there is no exit status (not started, or stopped after the timeout); it is empty if the program ended by itself.

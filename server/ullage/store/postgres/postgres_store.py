@@ -12,7 +12,7 @@ from psycopg_pool import ConnectionPool
 
 from ullage.model.errors import InvalidRequest, SessionNotFound, StoreUnavailable
 from ullage.model.events import Record
-from ullage.service.ports.store import SearchHit
+from ullage.service.ports.store import Passage
 from ullage.store.postgres.address import name_server, read_address
 from ullage.store.postgres.change_listener import ChangeListener
 from ullage.store.postgres.postgres_tables import migrate
@@ -86,9 +86,9 @@ class PostgresStore(TableStore):
         """Appends all records to a session's log, or none; see `SessionStore.append`."""
         self._write_once(partial(super().append, session_id, records), session_id, records)
 
-    def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
-        """Returns the messages that match a query, best first; see `SessionStore.search`."""
-        return self._searcher.search(query, session_id, limit)
+    def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
+        """Returns what matches a query of what is indexed, best first; see `SessionStore.find_passages`."""
+        return self._searcher.find_passages(query, session_id, limit)
 
     def index_some(self, session_id: str | None = None) -> int:
         """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nlargest
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -99,18 +100,10 @@ def find_around(
             f"WHERE session_id = ? AND messages IN ({_marks(numbers)}) AND message_id IS NOT NULL",
             (owner, *sorted(numbers)),
         )
-        for record_id, position, number, time, payload in neighbours.fetchall():
+        for record_id, position, *said in neighbours.fetchall():
             if record_id not in candidates and scope.holder(owner, position) == session_id:
-                candidate = Candidate(
-                    record_id=record_id,
-                    session_id=session_id,
-                    owner=owner,
-                    number=number,
-                    size=len(payload),
-                    time=time,
-                    payload=payload,
-                    chunks=[0],
-                )
+                candidate = _make(record_id, session_id, owner, said)
+                candidate.chunks = [0]
                 candidate.texts = [message_text(candidate.message())[:_NEIGHBOUR_CHARS]]
                 yield candidate
 
@@ -163,12 +156,16 @@ def _rarest(terms: Sequence[Term], room: float) -> Sequence[Term]:
 
 
 def _candidate(connection: WordIndex, record_id: int, scope: Scope) -> Candidate | None:
-    owner, position, number, time, payload = connection.execute(
+    owner, position, *said = connection.execute(
         "SELECT session_id, position, messages, timestamp, payload FROM records WHERE record_id = ?", (record_id,)
     ).fetchone()
     session_id = scope.holder(owner, position)
-    if session_id is None:
-        return None
+    return None if session_id is None else _make(record_id, session_id, owner, said)
+
+
+def _make(record_id: int, session_id: str, owner: str, said: Sequence[Any]) -> Candidate:
+    """Returns the candidate of a record; `said` are its number, time and payload. Its texts are still to be read."""
+    number, time, payload = said
     return Candidate(
         record_id=record_id,
         session_id=session_id,

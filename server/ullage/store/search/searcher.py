@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ullage.model.blocks import ToolResultBlock
 from ullage.model.message import Message
-from ullage.service.ports.store import SearchHit
+from ullage.service.ports.store import Passage, SearchHit
 from ullage.store.search.indexed_text import chunks, message_text
 from ullage.store.search.search_asked import says_number, says_time, speaker_label
 from ullage.store.search.search_candidates import Candidate, find_around, find_candidates
@@ -33,11 +33,8 @@ class Searcher:
     def __init__(self, transactions: IndexTransactions) -> None:
         self._transactions = transactions
 
-    def search(self, query: str, session_id: str | None, limit: int) -> tuple[SearchHit, ...]:
-        """Indexes what is not indexed yet, then returns the messages that match best; see `SessionStore.search`."""
-        read_query(query)
-        while self.index_some(session_id):
-            pass
+    def find_passages(self, query: str, session_id: str | None, limit: int) -> tuple[Passage, ...]:
+        """Returns what matches best of what is indexed; see `SessionStore.find_passages`."""
         with self._transactions.reading() as connection:
             if session_id is not None:
                 require_session(connection, session_id)
@@ -70,9 +67,9 @@ class _Scored(Struct, frozen=True, kw_only=True):
     share: float
 
 
-def search_messages(connection: WordIndex, query: Query, session_id: str | None, limit: int) -> tuple[SearchHit, ...]:
-    """Returns at most `limit` messages that contain any word of the query, best first, in one session or in all, each
-    message once. A query of several words also finds messages next to those.
+def search_messages(connection: WordIndex, query: Query, session_id: str | None, limit: int) -> tuple[Passage, ...]:
+    """Returns the best passages of at most `limit` messages that contain any word of the query, best first, in one
+    session or in all, each message once. A query of several words also finds messages next to those.
 
     `search_matching.py` scores a message's own text, and `search_scoring.py` what is around it.
     """
@@ -105,7 +102,7 @@ def search_messages(connection: WordIndex, query: Query, session_id: str | None,
     best = sorted(
         (one for one in _with_sessions(scored) if one.score > 0), key=lambda one: (-one.score, one.candidate.record_id)
     )
-    return tuple(_hit(query, one) for one in best[:limit])
+    return tuple(_passage(query, one) for one in best[:limit])
 
 
 def _with_sessions(scored: Sequence[_Scored]) -> Sequence[_Scored]:
@@ -162,12 +159,12 @@ def _is_known(connection: WordIndex, token: str) -> bool:
     return connection.count_matches(f'"{token}"', 1) > 0
 
 
-def _hit(query: Query, scored: _Scored) -> SearchHit:
+def _passage(query: Query, scored: _Scored) -> Passage:
     candidate = scored.candidate
     message = candidate.message()
     text = message_text(message)
     start, stop = next(islice(chunks(text), candidate.chunk, None), (0, 0))
-    return SearchHit(
+    hit = SearchHit(
         session_id=candidate.session_id,
         message_id=message.id,
         index=candidate.number - 1,
@@ -176,3 +173,4 @@ def _hit(query: Query, scored: _Scored) -> SearchHit:
         snippet=make_snippet(without_bare_numbers(text[start:stop], query), query),
         fits=scored.share >= _FITTING,
     )
+    return Passage(hit=hit, record_id=candidate.record_id, chunk=candidate.chunk, text=text[start:stop])

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
-from ullage.service.ports.store import SearchHit
+from ullage.service.ports.store import Passage
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
 from ullage.store.sqlite.database import SameFile, connect, default_path, reconnect, transaction, writing
@@ -28,8 +28,8 @@ def open_store(path: Path | None = None) -> "SqliteStore":
 
 
 class SqliteStore(TableStore):
-    """The session store in one SQLite file, for one thread, except `search`, `index_some` and `read_apart`, which any
-    thread may call. Any number of processes may have the same file open.
+    """The session store in one SQLite file, for one thread, except `search`, `find_passages`, `index_some` and
+    `read_apart`, which any thread may call. Any number of processes may have the same file open.
 
     An append that returned survives `kill -9` of the process. After a power cut the newest appends may be missing, from
     the last one backwards; the file stays intact.
@@ -56,9 +56,9 @@ class SqliteStore(TableStore):
             self._index.close()
             self._connection.close()
 
-    def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
-        """Returns the messages that match a query, best first; see `SessionStore.search`."""
-        return self._searcher.search(query, session_id, limit)
+    def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
+        """Returns what matches a query of what is indexed, best first; see `SessionStore.find_passages`."""
+        return self._searcher.find_passages(query, session_id, limit)
 
     def index_some(self, session_id: str | None = None) -> int:
         """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""

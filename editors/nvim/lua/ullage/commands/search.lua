@@ -5,9 +5,9 @@ local function search(words)
     if notices.failed(error) then
       return
     elseif #result.hits == 0 then
-      notices.say(('Nothing was said about “%s”.'):format(words))
+      notices.say(vim.trim(('Nothing was said about “%s”. %s'):format(words, result.note)))
     else
-      require('ullage.context').show_hits(words, result.hits)
+      require('ullage.context').show_hits(words, result)
     end
   end)
 end

@@ -282,11 +282,11 @@ end
 
 ---Puts the hits of a search into a quickfix list with places in the conversation, and goes to the first one.
 ---@param query string
----@param hits table[]
-function M.show_hits(query, hits)
+---@param found ullage.SearchResult
+function M.show_hits(query, found)
   M.open(function()
     local list = {}
-    for _, hit in ipairs(hits) do
+    for _, hit in ipairs(found.hits) do
       local item = loader.builder.by_message[hit.messageId]
       local at = item and view:row_of(item)
       if at then
@@ -296,7 +296,7 @@ function M.show_hits(query, hits)
       end
     end
     vim.fn.setqflist({}, ' ', {
-      title = 'Ullage search: ' .. query,
+      title = vim.trim(('Ullage search: %s  %s'):format(query, found.note)),
       items = list,
       quickfixtextfunc = "v:lua.require'ullage.context'.hit_lines",
     })
@@ -304,6 +304,9 @@ function M.show_hits(query, hits)
     vim.cmd('silent! cfirst')
     vim.cmd('botright copen')
     vim.api.nvim_set_option_value('wrap', false, { win = 0, scope = 'local' })
+    if found.note ~= '' then
+      require('ullage.notices').say(found.note)
+    end
   end)
 end
 

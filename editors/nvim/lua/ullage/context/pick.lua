@@ -78,6 +78,9 @@ local function find(id, typed, found)
     if notices.failed(error) then
       return
     end
+    if (result.note or '') ~= '' then
+      notices.say(result.note)
+    end
     local list = result.entries
       or vim.tbl_map(function(hit)
         return vim.tbl_extend('force', hit, { snippet = hit.snippet:gsub('%*%*', ''):gsub('%s+', ' ') })

@@ -146,7 +146,7 @@ test('one row is the tab stop; keys move it, pin and open', () => {
 
 test('a search hit in the archive is opened and focused', () => {
   show(archived);
-  page.receive({ type: 'hits', query: '', error: '', full: false, hits: [{ messageId: 'm2', index: 2, role: 'user', snippet: 'a **b** c' }] });
+  page.receive({ type: 'hits', query: '', error: '', note: '', full: false, hits: [{ messageId: 'm2', index: 2, role: 'user', snippet: 'a **b** c' }] });
   expect(words('.hit mark')).toEqual(['b']);
   find('.hit').click();
   expect(document.activeElement).toBe(find('[data-key="m2"]'));
@@ -204,16 +204,25 @@ test('the notice of a compaction disappears when the compaction is undone', () =
 test('a search says who speaks and how many were found', () => {
   show(archived);
   const hits = [{ messageId: 'm2', index: 2, role: 'user', snippet: 'a **b** c' }];
-  page.receive({ type: 'hits', query: '', error: '', full: false, hits });
+  page.receive({ type: 'hits', query: '', error: '', note: '', full: false, hits });
   expect(find('.hit .place').textContent).toBe('#3 you');
   expect(find('.hits .empty-words').textContent).toBe('1 found');
-  page.receive({ type: 'hits', query: '', error: '', full: true, hits });
+  page.receive({ type: 'hits', query: '', error: '', note: '', full: true, hits });
   expect(find('.hits .empty-words').textContent).toBe('The best 1 are listed.');
+});
+
+test('a search says what the server notes of its results', () => {
+  show(archived);
+  const hits = [{ messageId: 'm2', index: 2, role: 'user', snippet: 'a **b** c' }];
+  page.receive({ type: 'hits', query: '', error: '', note: '12 records left.', full: false, hits });
+  expect(find('.hits .empty-words').textContent).toBe('1 found. 12 records left.');
+  page.receive({ type: 'hits', query: '', error: '', note: '12 records left.', full: false, hits: [] });
+  expect(find('.hits .empty-words').textContent).toBe('Nothing found. 12 records left.');
 });
 
 test('a hit in the result of a tool is not said to be the user’s', () => {
   show([item('m0'), item('m1', { parts: [result('c')] })]);
-  page.receive({ type: 'hits', query: '', error: '', full: false, hits: [{ messageId: 'm1', index: 1, role: 'user', snippet: '**b**' }] });
+  page.receive({ type: 'hits', query: '', error: '', note: '', full: false, hits: [{ messageId: 'm1', index: 1, role: 'user', snippet: '**b**' }] });
   expect(find('.hit .place').textContent).toBe('#2 tool result');
 });
 

@@ -39,10 +39,9 @@ export class SearchView {
 
   show(message: HostMessageOf<'hits'>): void {
     if (message.query !== this.#input.value.trim()) return;
-    const words = message.error || (message.hits.length === 0 ? 'Nothing found.' : '');
-    const found = message.hits.length > 0 && h('p.empty-words', {}, countWords(message));
-    replace(this.#hits, words !== '' && h('p.empty-words', {}, words), found, message.hits.length > 0 && h('ul', {}, ...message.hits.map((hit) => this.#line(hit))));
-    this.#actions.announce(words || countWords(message));
+    const words = message.error || countWords(message);
+    replace(this.#hits, h('p.empty-words', {}, words), message.hits.length > 0 && h('ul', {}, ...message.hits.map((hit) => this.#line(hit))));
+    this.#actions.announce(words);
   }
 
   #typed(): void {
@@ -58,9 +57,11 @@ export class SearchView {
   }
 }
 
-/** Returns how many messages were found. More may match than are listed. */
-function countWords({ hits, full }: HostMessageOf<'hits'>): string {
-  return full ? `The best ${hits.length} are listed.` : `${hits.length} found`;
+/** Returns how many messages were found, and what the server notes of them. More may match than are listed. */
+function countWords({ hits, full, note }: HostMessageOf<'hits'>): string {
+  const found = full ? `The best ${hits.length} are listed.` : `${hits.length} found`;
+  if (hits.length === 0) return `Nothing found. ${note}`.trim();
+  return note ? `${found.replace(/\.$/u, '')}. ${note}` : found;
 }
 
 /** Marks the matches, which the server puts in `**`. */
