@@ -17,13 +17,14 @@ PATIENCE = 180.0
 
 class AcpEnd(ABC):
     """A client's end. Bytes arrive by `take`; `send_line` passes a line to the agent or the proxy. `allows` is the
-    answer to the agent's permission requests. With `reads` off, lines are kept but not decoded; with `is_strict` off,
-    lines that are no messages are passed over."""
+    answer to the agent's requests, unless `answers` has another for the method. With `reads` off, lines are kept but
+    not decoded; with `is_strict` off, lines that are no messages are passed over."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
         self.messages: list[Json] = []
         self.allows: Json | None = None
+        self.answers: dict[str, Callable[[Json], Json]] = {}
         self.reads = True
         self.is_strict = True
         # The version that the client asks for.
@@ -61,7 +62,11 @@ class AcpEnd(ABC):
 
     def _read(self, message: Json) -> None:
         self.messages.append(message)
-        if "method" in message and "id" in message and self.allows is not None:
+        if "method" not in message or "id" not in message:
+            return
+        if answer := self.answers.get(message["method"]):
+            self.send({"id": message["id"], "result": answer(message["params"])})
+        elif self.allows is not None:
             self.send({"id": message["id"], "result": self.allows})
 
     def send(self, message: Json) -> None:
