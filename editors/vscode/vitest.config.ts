@@ -9,10 +9,6 @@ export default defineConfig({
     // Of `expect.poll`, as `PATIENCE` is of the others.
     expect: { poll: { timeout: 60_000, interval: 10 } },
     include: ['test/unit/**/*.test.ts', 'src/**/*.test.ts'],
-    // The client needs a real `vscode`; what is tested of it here is its errors, which are those of JSON-RPC.
-    alias: [
-      { find: /^vscode$/, replacement: new URL('test/unit/vscode.ts', import.meta.url).pathname },
-      { find: 'vscode-languageclient/node', replacement: 'vscode-jsonrpc/node' },
-    ],
+    alias: [{ find: /^vscode$/, replacement: new URL('test/unit/vscode.ts', import.meta.url).pathname }],
   },
 });

@@ -8,12 +8,13 @@ from msgspec import Struct
 from support.example_messages import Examples
 from support.workspace import TestClient, as_json
 from ullage.api.client_models import ClientModels
-from ullage.api.wire import COMPLETE
+from ullage.api.wire import COMPLETE, COUNT
 from ullage.app.serving_mcp import ConversationTools
 from ullage.model.offered_models import (
     CompleteParams,
     CompleteResult,
     CompletionFault,
+    CountResult,
     Purpose,
     SpokenMessage,
     SpokenRole,
@@ -48,8 +49,22 @@ async def ask_editor(examples: Examples, client: TestClient, session_id: str) ->
     await _tell(examples, client, "models/offer", editor="Visual Studio Code", models=[_OFFERED])
     async with aclosing(models.stream(_MODEL, Purpose.ANSWER, _PROMPT)) as pieces:
         assert [piece async for piece in pieces] == ["In report.py, "]
+    await _count(examples)
     broken = CompleteResult(pieces=1, fault=CompletionFault.FAILED, reason="Canceled")
     examples.keep(f"{COMPLETE.name.replace('/', '.')}.cancelled.result", as_json(broken))
+
+
+async def _count(examples: Examples) -> None:
+    """Keeps what is said when the server asks for a model's own count of a prompt."""
+
+    async def answer(_: str, params: Struct, kind: type[R], /) -> R:
+        result = CountResult(tokens=1_204)
+        none = CountResult(tokens=None)
+        for part, value in (("params", params), ("result", result), ("cancelled.result", none)):
+            examples.keep(f"{COUNT.name.replace('/', '.')}.{part}", as_json(value))
+        return cast("R", result)
+
+    assert await ClientModels(answer, "ullage/").count(f"editor/{_MODEL}", _PROMPT) == 1_204
 
 
 async def _tell(examples: Examples, client: TestClient, method: str, **params: Any) -> None:

@@ -139,6 +139,7 @@ local UNREAD = {
   'context.lookUp',
   'context.pin',
   'models.complete',
+  'models.count',
   'session.close',
   'session.configure',
   'session.delete',

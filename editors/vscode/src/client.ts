@@ -1,52 +1,107 @@
-/** The language client and its process. It shows nothing to the user; `Connection` does that. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-
+/**
+ * The client of the server: LSP's handshake and end, settings, messages and progress, and requests both ways. Ullage has
+ * no documents, so nothing else of LSP is here. It shows no failure to the user; `Connection` does that.
+ */
 import * as vscode from 'vscode';
 import {
-  CloseAction,
-  ErrorAction,
-  LanguageClient,
-  RevealOutputChannelOn,
-  type ClientCapabilities,
-  type LanguageClientOptions,
-  type StaticFeature,
-} from 'vscode-languageclient/node';
+  createMessageConnection,
+  StreamMessageReader,
+  StreamMessageWriter,
+  Trace,
+  type Logger,
+  type MessageConnection,
+} from 'vscode-jsonrpc/node';
 
 import { EditorModels } from './editorModels';
+import { NotConnected } from './errors';
+import type { ServerIntroduction } from './handshake';
 import type { Launch } from './privateEnvironment';
-import { settingNames, type ClientAbilities } from './protocol.gen';
+import { drawProgress } from './progressBars';
+import { settingNames, type ClientAbilities, type Method, type NotificationMethod } from './protocol.gen';
+import { ServerProgram } from './serverProgram';
 import { nested } from './settingValues';
 
-/** Milliseconds in which the last output of an ended program may still arrive. */
-const LAST_WORDS = 500;
-/** Milliseconds that a program may take to end after it was asked to. */
-const GRACE = 2_000;
+/** Milliseconds in which the server must answer that it shuts down. */
+const SHUTDOWN = 2_000;
+/** LSP's `MessageType`. */
+const ERROR = 1;
+const WARNING = 2;
 
-export class UllageClient extends LanguageClient {
+interface ShownMessage {
+  readonly type: number;
+  readonly message: string;
+}
+
+export class UllageClient {
   readonly #program: ServerProgram;
+  readonly #log: vscode.LogOutputChannel;
+  readonly #died: (client: UllageClient) => void;
+  readonly #prepare: (connection: MessageConnection) => void;
+  #connection: MessageConnection | undefined;
+  #isEnding = false;
 
-  /** `environment` is added to the editor's own. `died` is called when the connection is lost without `dispose`. */
-  constructor(launch: Launch, environment: Readonly<Record<string, string>>, log: vscode.LogOutputChannel, died: (client: UllageClient) => void) {
-    const program = new ServerProgram(launch, environment);
-    const options: LanguageClientOptions = {
-      documentSelector: [],
-      outputChannel: log,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      initializationOptions: settings,
-      middleware: { workspace: { configuration: ({ items }) => items.map(() => settings()) } },
-      initializationFailedHandler: () => false,
-      errorHandler: {
-        error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => {
-          died(this);
-          return { action: CloseAction.DoNotRestart, handled: true };
-        },
-      },
-    };
-    super('ullage', 'Ullage', () => program.start(), options);
-    this.#program = program;
-    this.registerFeature(new Announcement());
+  /**
+   * `environment` is added to the editor's own. `prepare` adds what else is answered on the connection. `died` is called
+   * when the connection is lost without `dispose`.
+   */
+  constructor(
+    launch: Launch,
+    environment: Readonly<Record<string, string>>,
+    log: vscode.LogOutputChannel,
+    prepare: (connection: MessageConnection) => void,
+    died: (client: UllageClient) => void,
+  ) {
+    this.#program = new ServerProgram(launch, environment, (text) => { log.info(text); });
+    this.#log = log;
+    this.#prepare = prepare;
+    this.#died = died;
+  }
+
+  /** Starts the program and shakes hands. Rejects if it cannot be run, or ends before it has answered. */
+  async start(): Promise<ServerIntroduction> {
+    const child = await this.#program.start();
+    const connection = createMessageConnection(new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin), loggerOf(this.#log));
+    this.#connection = connection;
+    const removeBars = drawProgress(connection);
+    connection.onClose(() => {
+      removeBars();
+      // This rejects the requests that wait.
+      connection.dispose();
+      if (!this.#isEnding) this.#died(this);
+    });
+    connection.onError(([error]) => { this.#log.warn(error.message); });
+    connection.onRequest('workspace/configuration', ({ items }: { readonly items: readonly unknown[] }) => items.map(() => settings()));
+    connection.onNotification('window/showMessage', show);
+    connection.onNotification('window/logMessage', ({ message }: ShownMessage) => { this.#log.info(message); });
+    this.#prepare(connection);
+    connection.listen();
+    const introduction = await connection.sendRequest<ServerIntroduction>('initialize', introductionOfEditor());
+    await connection.sendNotification('initialized', {});
+    await this.configure();
+    return introduction;
+  }
+
+  /** Writes the talk to the log as far as the setting says. A trace that the server writes itself stays as it is. */
+  async configure(): Promise<void> {
+    const wanted = vscode.workspace.getConfiguration('ullage').get<string>('trace.server', 'off');
+    const tracer = { log: (first: string, more?: string) => { this.#log.info(more ? `${first}\n${more}` : first); } };
+    await this.#connection?.trace(Trace.fromString(wanted), tracer, { sendNotification: false });
+  }
+
+  /** Sends a request. Rejects with `NotConnected` before `start`. */
+  async request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R> {
+    if (!this.#connection) throw new NotConnected('The server was not started.');
+    // A missing token must not be passed, or it would be sent as a second parameter.
+    return this.#connection.sendRequest<R>(method.name, params, ...(token ? [token] : []));
+  }
+
+  async notify<P>(method: NotificationMethod<P>, params: NoInfer<P>): Promise<void> {
+    await this.#connection?.sendNotification(method.name, params);
+  }
+
+  /** Sends the editor's current settings to the server. */
+  async pushSettings(): Promise<void> {
+    await this.#connection?.sendNotification('workspace/didChangeConfiguration', { settings: { ullage: settings() } });
   }
 
   /** Returns the last line that the program wrote to standard error, or an empty string, once the program has ended. */
@@ -59,19 +114,50 @@ export class UllageClient extends LanguageClient {
     return this.#program.hasEnded;
   }
 
-  /** Resolves when the process has ended. */
-  override async dispose(timeout?: number): Promise<void> {
+  /** Asks the server to end. Resolves when the process has ended. */
+  async dispose(): Promise<void> {
+    this.#isEnding = true;
     try {
-      await super.dispose(timeout);
+      if (this.#connection && !this.#program.hasEnded) await shutDown(this.#connection);
     } finally {
+      this.#connection?.dispose();
       await this.#program.end();
     }
   }
+}
 
-  /** Keeps the library from showing its own message next to the extension's. */
-  override error(message: string, data?: unknown): void {
-    super.error(message, data, false);
+/** Asks the server to end. A server that does not answer, or has gone meanwhile, is left to its program's end. */
+async function shutDown(connection: MessageConnection): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => { timer = setTimeout(resolve, SHUTDOWN); });
+  await Promise.race([askToEnd(connection), late]).finally(() => { clearTimeout(timer); });
+}
+
+async function askToEnd(connection: MessageConnection): Promise<void> {
+  try {
+    await connection.sendRequest('shutdown');
+    await connection.sendNotification('exit');
+  } catch {
+    // It ends with its input.
   }
+}
+
+/** Returns the params of `initialize`: what this editor can do, and the settings. */
+function introductionOfEditor(): object {
+  // When a folder becomes trusted the server is started again.
+  const abilities: ClientAbilities = { permissions: true, models: EditorModels.areThere, folderTrusted: vscode.workspace.isTrusted };
+  return {
+    processId: process.pid,
+    clientInfo: { name: vscode.env.appName, version: vscode.version },
+    locale: vscode.env.language,
+    rootUri: null,
+    capabilities: {
+      workspace: { configuration: true },
+      window: { workDoneProgress: true, showMessage: {} },
+      experimental: { ullage: abilities },
+    },
+    initializationOptions: settings(),
+  };
 }
 
 /**
@@ -83,70 +169,18 @@ export function settings(): object {
   return nested(settingNames, (name) => configuration.get(name));
 }
 
-class ServerProgram {
-  readonly #launch: Launch;
-  readonly #environment: Readonly<Record<string, string>>;
-  #child: ChildProcess | undefined;
-  #line = '';
-
-  constructor(launch: Launch, environment: Readonly<Record<string, string>>) {
-    this.#launch = launch;
-    this.#environment = environment;
-  }
-
-  /** Starts the program. Rejects if it cannot be run at all. */
-  async start(): Promise<ChildProcess> {
-    const { command, words } = this.#launch;
-    const child = spawn(command, [...words, 'lsp'], { stdio: 'pipe', env: { ...process.env, ...this.#environment } });
-    this.#child = child;
-    child.stderr.on('data', (chunk: Buffer) => {
-      this.#line = chunk.toString().trim().split('\n').at(-1) ?? this.#line;
-    });
-    await once(child, 'spawn');
-    return child;
-  }
-
-  get hasEnded(): boolean {
-    const child = this.#child;
-    return child !== undefined && (child.exitCode !== null || child.signalCode !== null);
-  }
-
-  async lastWords(): Promise<string> {
-    await this.#ended(LAST_WORDS);
-    return this.#line;
-  }
-
-  /** Waits for the program to end with its input, and kills it if it does not. */
-  async end(): Promise<void> {
-    await this.#ended(GRACE);
-    if (this.#child?.exitCode === null) this.#child.kill('SIGKILL');
-  }
-
-  /** Waits until the process ends, for at most `limit` milliseconds. */
-  async #ended(limit: number): Promise<void> {
-    const child = this.#child;
-    if (!child || this.hasEnded) return;
-    // A process that takes longer is no error here.
-    await once(child, 'close', { signal: AbortSignal.timeout(limit) }).catch(() => undefined);
-  }
+/** Returns the log as the library writes to it. */
+function loggerOf(log: vscode.LogOutputChannel): Logger {
+  return {
+    error: (text) => { log.error(text); },
+    warn: (text) => { log.warn(text); },
+    info: (text) => { log.info(text); },
+    log: (text) => { log.debug(text); },
+  };
 }
 
-/**
- * Declares in the capabilities that this client understands Ullage's updates, asks the user for permissions and VS
- * Code's models for answers, and whether the folder is trusted. When it becomes trusted the server is started again.
- */
-class Announcement implements StaticFeature {
-  fillClientCapabilities(capabilities: ClientCapabilities): void {
-    const abilities: ClientAbilities = { permissions: true, models: EditorModels.areThere, folderTrusted: vscode.workspace.isTrusted };
-    capabilities.experimental = { ullage: abilities };
-  }
-  initialize(): void {
-    // The client does not depend on the server's capabilities.
-  }
-  getState(): { kind: 'static' } {
-    return { kind: 'static' };
-  }
-  clear(): void {
-    // There is nothing to clear.
-  }
+function show({ type, message }: ShownMessage): void {
+  if (type === ERROR) void vscode.window.showErrorMessage(message);
+  else if (type === WARNING) void vscode.window.showWarningMessage(message);
+  else void vscode.window.showInformationMessage(message);
 }

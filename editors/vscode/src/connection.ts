@@ -1,11 +1,12 @@
 /** The server's life: found, started, restarted after a crash, stopped. All steps run one after another. */
 import * as vscode from 'vscode';
+import type { MessageConnection } from 'vscode-jsonrpc/node';
 
 import type { ModelPackages } from './chat';
-import { settings, UllageClient } from './client';
+import { UllageClient } from './client';
 import type { EditorModels } from './editorModels';
 import { errorText, isCancelled, NotConnected } from './errors';
-import { misfit } from './handshake';
+import { misfit, type ServerIntroduction } from './handshake';
 import { describe, type Health } from './health';
 import type { Keys } from './keys';
 import { OWN_ENVIRONMENT, type Found, type NotFound } from './locate';
@@ -13,9 +14,11 @@ import type { Permissions } from './permissions';
 import {
   FollowingChanged,
   ModelsComplete,
+  ModelsCount,
   SessionRequestPermission,
   SessionUpdate,
   type CompleteParams,
+  type CountParams,
   type FollowingChange,
   type Method,
   type NotificationMethod,
@@ -35,7 +38,7 @@ export interface ConnectionOptions {
   readonly log: vscode.LogOutputChannel;
   readonly permissions: Permissions;
   readonly keys: Keys;
-  readonly editorModels: Pick<EditorModels, 'complete' | 'serve'>;
+  readonly editorModels: Pick<EditorModels, 'complete' | 'count' | 'serve'>;
   /** The extension's version. */
   readonly version: string;
 }
@@ -137,20 +140,20 @@ export class Connection implements vscode.Disposable {
     if (!this.#client) throw new NotConnected(describe(this.#state));
     this.#pending += 1;
     try {
-      // A missing token must not be passed, or it would be sent as a second parameter.
-      return await this.#client.sendRequest<R>(method.name, params, ...(token ? [token] : []));
+      return await this.#client.request(method, params, token);
     } finally {
       this.#pending -= 1;
     }
   }
 
   async notify<P>(method: NotificationMethod<P>, params: NoInfer<P>): Promise<void> {
-    await this.#client?.sendNotification(method.name, params);
+    await this.#client?.notify(method, params);
   }
 
   /** Sends the editor's current settings to the server. */
   async pushSettings(): Promise<void> {
-    await this.#client?.sendNotification('workspace/didChangeConfiguration', { settings: { ullage: settings() } });
+    await this.#client?.configure();
+    await this.#client?.pushSettings();
   }
 
   dispose(): void {
@@ -202,13 +205,10 @@ export class Connection implements vscode.Disposable {
       return isLast;
     }
     this.#place = place;
-    const client = new UllageClient(place, await keys.environment(), log, (dead) => { this.#onDeath(dead); });
-    client.onNotification(SessionUpdate.name, (params: SessionNotification) => { this.#update.fire(params); });
-    client.onNotification(FollowingChanged.name, (params: FollowingChange) => { this.#followed.fire(params); });
-    client.onRequest(SessionRequestPermission.name, (params: RequestPermissionParams, token: vscode.CancellationToken) => this.#options.permissions.ask(params, token));
-    client.onRequest(ModelsComplete.name, (params: CompleteParams, token: vscode.CancellationToken) => this.#options.editorModels.complete(params, token));
+    const client = new UllageClient(place, await keys.environment(), log, (connection) => { this.#answer(connection); }, (dead) => { this.#onDeath(dead); });
+    let introduced: ServerIntroduction;
     try {
-      await within(START_TIMEOUT, client.start());
+      introduced = await within(START_TIMEOUT, client.start());
     } catch (error) {
       const why = (await client.lastWords()) || (client.hasEnded ? 'it ended at once' : errorText(error));
       await this.#end(client);
@@ -216,7 +216,6 @@ export class Connection implements vscode.Disposable {
       if (isLast) this.#setHealth({ kind: 'stopped', reason: `${place.command} could not be started: ${why}` });
       return isLast;
     }
-    const introduced = client.initializeResult ?? { capabilities: {} };
     const problem = misfit(introduced, version) ?? '';
     if (problem !== '') log.warn(`${place.command}: ${problem}`);
     if (problem !== '' && !isLast) {
@@ -227,6 +226,16 @@ export class Connection implements vscode.Disposable {
     await this.#options.editorModels.serve(this);
     this.#setHealth({ kind: 'running', version: introduced.serverInfo?.version ?? 'unknown', misfit: problem });
     return true;
+  }
+
+  /** Adds what the server sends and asks by itself. */
+  #answer(connection: MessageConnection): void {
+    const { permissions, editorModels } = this.#options;
+    connection.onNotification(SessionUpdate.name, (params: SessionNotification) => { this.#update.fire(params); });
+    connection.onNotification(FollowingChanged.name, (params: FollowingChange) => { this.#followed.fire(params); });
+    connection.onRequest(SessionRequestPermission.name, (params: RequestPermissionParams, token: vscode.CancellationToken) => permissions.ask(params, token));
+    connection.onRequest(ModelsCount.name, (params: CountParams, token: vscode.CancellationToken) => editorModels.count(params, token));
+    connection.onRequest(ModelsComplete.name, (params: CompleteParams, token: vscode.CancellationToken) => editorModels.complete(params, token));
   }
 
   /** Brings the private environment up to date while its server runs, once per window. Without a network all stays as it is. */

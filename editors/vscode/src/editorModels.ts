@@ -11,6 +11,8 @@ import {
   type CompleteParams,
   type CompleteResult,
   type CompletionFault,
+  type CountParams,
+  type CountResult,
   type NotificationMethod,
   type SpokenMessage,
 } from './protocol.gen';
@@ -18,6 +20,8 @@ import {
 /** Before VS Code's own name of a model in a session or a setting. */
 export const EDITOR = 'editor/';
 const CHOSEN = 'ullage.editorModels';
+/** The names of the models that were offered last, by id: sessions show them before the models are looked for again. */
+const NAMES = 'ullage.editorModelNames';
 
 /** By the codes of `LanguageModelError`. */
 const FAULTS: Readonly<Record<string, CompletionFault>> = { NoPermissions: 'no_permission', Blocked: 'blocked', NotFound: 'not_found' };
@@ -80,6 +84,25 @@ export class EditorModels implements vscode.Disposable {
     }
   }
 
+  /** Returns what a model makes of a prompt in tokens, by its own count, or null if it cannot count. Never throws. */
+  async count({ model, messages }: CountParams, token: vscode.CancellationToken): Promise<CountResult> {
+    try {
+      const found = await find(model);
+      if (!found) return { tokens: null };
+      const counts = await Promise.all(messages.map((message) => found.countTokens(asSpoken(message), token)));
+      return { tokens: counts.reduce((sum, count) => sum + count, 0) };
+    } catch {
+      return { tokens: null };
+    }
+  }
+
+  /** Returns the name that users know a session's model by. */
+  nameOf(model: string): string {
+    if (!model.startsWith(EDITOR)) return model;
+    const id = model.slice(EDITOR.length);
+    return this.#memory.get<Record<string, string>>(NAMES, {})[id] ?? id.slice(id.indexOf('/') + 1);
+  }
+
   async #offerChosen(): Promise<void> {
     if (EditorModels.areThere && this.#memory.get<boolean>(CHOSEN, false)) await this.#offer();
   }
@@ -87,6 +110,7 @@ export class EditorModels implements vscode.Disposable {
   async #offer(): Promise<readonly vscode.LanguageModelChat[]> {
     const models = await vscode.lm.selectChatModels();
     const offered = models.map((each) => ({ id: idOf(each), name: each.name, maxInputTokens: Math.max(1, each.maxInputTokens) }));
+    await this.#memory.update(NAMES, Object.fromEntries(offered.map(({ id, name }) => [id, name])));
     await this.#door?.notify(ModelsOffer, { editor: vscode.env.appName, models: offered });
     return models;
   }

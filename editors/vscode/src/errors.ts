@@ -1,6 +1,6 @@
 /** Errors as they are shown to the user. */
 import { CancellationError } from 'vscode';
-import { ConnectionError, ErrorCodes, ResponseError } from 'vscode-languageclient/node';
+import { ConnectionError, ErrorCodes, ResponseError } from 'vscode-jsonrpc/node';
 
 /** Thrown when the server cannot be reached now. */
 export class NotConnected extends Error {}

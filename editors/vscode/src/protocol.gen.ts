@@ -422,6 +422,17 @@ export interface Cost {
   readonly currency: string;
 }
 
+/** Asks how many tokens a prompt is for one of the client's models. `model` is the `id` of an offered model. */
+export interface CountParams {
+  readonly model: string;
+  readonly messages: readonly SpokenMessage[];
+}
+
+/** The tokens of a prompt by the model's own count, null if it can't count. */
+export interface CountResult {
+  readonly tokens: number | null;
+}
+
 /**
  * An edit as listed for users: its kind, time (Unix milliseconds), trigger, the tokens it saved, and whether it is
  * undone (`reverted`). `part_of` is the id of the edit together with which it is undone, None if it is undone by
@@ -1863,6 +1874,9 @@ export const SessionRequestPermission: Method<RequestPermissionParams, RequestPe
 
 /** Asks one of the models that the client offers. Sent by the server. */
 export const ModelsComplete: Method<CompleteParams, CompleteResult> = { name: "ullage/models/complete" };
+
+/** Asks for one of the offered models' own count of a prompt. Sent by the server. */
+export const ModelsCount: Method<CountParams, CountResult> = { name: "ullage/models/count" };
 
 /** Sent by the server. */
 export const SessionUpdate: NotificationMethod<SessionNotification> = { name: "ullage/session/update" };

@@ -10,6 +10,8 @@ export interface UsageState {
   readonly used: number;
   readonly size: number | null;
   readonly meta: UsageMeta;
+  /** The model as users know it. */
+  readonly modelName: string;
   /** The session's cost, if it is known. */
   readonly cost?: Cost | undefined;
   /** When the figures came, in Unix milliseconds. */

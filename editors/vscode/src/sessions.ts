@@ -52,14 +52,16 @@ export class Sessions implements SessionModel, vscode.Disposable {
 
   readonly #door: Door;
   readonly #memory: vscode.Memento;
+  readonly #nameOf: (model: string) => string;
   readonly #known = new Map<string, Known>();
   readonly #subscription: vscode.Disposable;
   #activeId: string | undefined;
   #isChosen = true;
 
-  constructor(door: Door, memory: vscode.Memento) {
+  constructor(door: Door, memory: vscode.Memento, nameOf: (model: string) => string = (model) => model) {
     this.#door = door;
     this.#memory = memory;
+    this.#nameOf = nameOf;
     this.#activeId = memory.get<string>(REMEMBERED);
     this.onDidUpdate = door.onDidUpdate;
     this.#subscription = door.onDidUpdate((note) => { this.#take(note); });
@@ -204,7 +206,8 @@ export class Sessions implements SessionModel, vscode.Disposable {
 
   #setUsage(sessionId: string, { used, size, cost, _meta }: UsageResult): void {
     const known = this.#entry(sessionId);
-    known.usage = { sessionId, title: known.title, used, size, cost, meta: _meta.ullage, at: Date.now() };
+    const modelName = this.#nameOf(_meta.ullage.model);
+    known.usage = { sessionId, title: known.title, used, size, cost, meta: _meta.ullage, modelName, at: Date.now() };
     if (sessionId === this.#activeId) this.#usageChanged.fire(known.usage);
   }
 

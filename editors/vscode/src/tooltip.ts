@@ -26,7 +26,7 @@ export const LINKED_COMMANDS: readonly string[] = [
 
 export function tooltipMarkdown(usage: UsageState, lastEdit: EditInfo | undefined, now: number): string {
   return [
-    `**${escapeMarkdown(usage.title || 'Untitled session')}** · ${escapeMarkdown(usage.meta.model || 'model unknown')}`,
+    `**${escapeMarkdown(usage.title || 'Untitled session')}** · ${escapeMarkdown(usage.modelName || 'model unknown')}`,
     gauge(usage),
     breakdown(usage),
     basisLines(usage.meta).map(escapeMarkdown).join('  \n'),

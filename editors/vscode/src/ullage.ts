@@ -57,7 +57,7 @@ export class Ullage implements vscode.Disposable {
     this.editorModels = new EditorModels(context.globalState);
     const { log, permissions, keys, version, editorModels } = this;
     this.connection = new Connection({ locator: new ServerLocator(context, log), log, permissions, keys, version, editorModels });
-    this.sessions = new Sessions(this.connection, context.workspaceState);
+    this.sessions = new Sessions(this.connection, context.workspaceState, (model) => editorModels.nameOf(model));
     this.following = new Following({
       door: this.connection,
       memory: context.globalState,

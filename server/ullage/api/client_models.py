@@ -6,7 +6,7 @@ from itertools import count
 
 from ullage.api.permissions import Ask
 from ullage.api.session_methods import Nothing
-from ullage.api.wire import COMPLETE
+from ullage.api.wire import COMPLETE, COUNT
 from ullage.jsonrpc.rpc_errors import BadReply
 from ullage.model.errors import (
     AnswerBroken,
@@ -22,6 +22,8 @@ from ullage.model.offered_models import (
     CompleteParams,
     CompleteResult,
     CompletionFault,
+    CountParams,
+    CountResult,
     ModelPiece,
     OfferedModel,
     OfferedModels,
@@ -45,6 +47,7 @@ class ClientModels:
     def __init__(self, ask: Ask, prefix: str) -> None:
         self._ask = ask
         self._method = prefix + COMPLETE.name
+        self._counting = prefix + COUNT.name
         self._offered = OfferedModels(editor="The editor", models=())
         self._numbers = count(1)
         # The pieces of the answers that are being written. None says that the client has answered the request.
@@ -87,6 +90,14 @@ class ClientModels:
         finally:
             del self._running[params.request_id]
             asking.cancel()
+
+    async def count(self, model: str, messages: tuple[SpokenMessage, ...]) -> int | None:
+        params = CountParams(model=model.removeprefix(EDITOR), messages=messages)
+        try:
+            return (await self._ask(self._counting, params, CountResult)).tokens
+        except BadReply:
+            # A client of an earlier version doesn't know the request.
+            return None
 
     async def _next(self, pieces: "asyncio.Queue[str | None]", seconds: float) -> str | None:
         try:

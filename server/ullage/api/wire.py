@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from ullage.model.offered_models import CompleteParams, CompleteResult
+from ullage.model.offered_models import CompleteParams, CompleteResult, CountParams, CountResult
 from ullage.model.permission import RequestPermissionParams, RequestPermissionResult
 from ullage.model.updates import Update
 from ullage.service.conversation.workspace import Workspace
@@ -59,7 +59,13 @@ COMPLETE = ClientMethod(
     result=CompleteResult,
     doc="Asks one of the models that the client offers.",
 )
-CLIENT_METHODS = (REQUEST_PERMISSION, COMPLETE)
+COUNT = ClientMethod(
+    name="models/count",
+    params=CountParams,
+    result=CountResult,
+    doc="Asks for one of the offered models' own count of a prompt.",
+)
+CLIENT_METHODS = (REQUEST_PERMISSION, COMPLETE, COUNT)
 
 
 class ClientAbilities(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -74,6 +74,19 @@ class CompleteResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""
 
 
+class CountParams(Struct, frozen=True, kw_only=True):
+    """Asks how many tokens a prompt is for one of the client's models. `model` is the `id` of an offered model."""
+
+    model: str
+    messages: tuple[SpokenMessage, ...]
+
+
+class CountResult(Struct, frozen=True, kw_only=True):
+    """The tokens of a prompt by the model's own count, null if it can't count."""
+
+    tokens: Annotated[int, Meta(ge=0)] | None
+
+
 class ModelPiece(Struct, frozen=True, kw_only=True, rename="camel"):
     """The next piece of an answer, in the order in which the model writes it."""
 

@@ -30,7 +30,7 @@ class EditorProvider:
         return self._editor.editor
 
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
-        return ProviderCapabilities(native_tools=False)
+        return ProviderCapabilities(native_tools=False, counts_tokens=True)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
         purpose = Purpose.SUMMARY if request.instructions else Purpose.ANSWER
@@ -39,8 +39,8 @@ class EditorProvider:
                 yield TextDelta(text=piece)
         yield Finished(stop_reason=StopReason.END_TURN)
 
-    async def count_tokens(self, _request: ModelRequest, /) -> int | None:
-        return None
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        return await self._editor.count(request.model, _spoken(request))
 
     async def check(self, model: str) -> str:
         known = self._editor.offered(model)

@@ -25,6 +25,7 @@ from ullage.model.settings import ModelSettings, ProviderSettings, Settings
 from ullage.providers.registry import ProviderRegistry
 
 METHOD = "ullage/models/complete"
+COUNT = "ullage/models/count"
 MODEL = "editor/copilot/gpt"
 PROMPT = (SpokenMessage(role=SpokenRole.USER, text="Why?"),)
 OFFER = OfferedModels(
@@ -112,6 +113,27 @@ async def test_a_client_that_cannot_be_asked_gives_a_broken_answer() -> None:
     rig.send({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -32601, "message": "unknown"}})
     with pytest.raises(AnswerBroken, match="VS Code could not ask its model"):
         await saying
+
+
+async def test_a_prompt_is_counted_by_the_models_own_count_over_the_whole_request() -> None:
+    rig, models = await start()
+    rig.answers[COUNT] = lambda _: {"tokens": 321}
+    provider = ProviderRegistry(lambda: models)(MODEL, Settings())
+    assert provider.capabilities(MODEL).counts_tokens
+    message = Message(id="m1", role=Role.USER, content=(TextBlock(text="Why?"),))
+    assert await provider.count_tokens(ModelRequest(model=MODEL, max_tokens=100, messages=(message,))) == 321
+    question = await rig.until(lambda sent: sent.get("method") == COUNT)
+    assert question["params"]["model"] == "copilot/gpt"
+    assert question["params"]["messages"][-1] == {"role": "user", "text": "Why?"}
+
+
+@pytest.mark.parametrize("reply", [{"result": {"tokens": None}}, {"error": {"code": -32601, "message": "unknown"}}])
+async def test_a_model_or_a_client_that_cannot_count_leaves_the_local_count(reply: Any) -> None:
+    rig, models = await start()
+    counting = asyncio.create_task(models.count(MODEL, PROMPT))
+    question = await rig.until(lambda sent: sent.get("method") == COUNT)
+    rig.send({"jsonrpc": "2.0", "id": question["id"], **reply})
+    assert await counting is None
 
 
 async def test_an_answer_that_is_stopped_is_cancelled_at_the_client_and_its_late_pieces_are_dropped() -> None:

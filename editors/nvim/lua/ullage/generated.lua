@@ -42,6 +42,7 @@ M.methods = {
   ContextGivenBack = 'ullage/context/givenBack',
   SessionRequestPermission = 'ullage/session/request_permission',
   ModelsComplete = 'ullage/models/complete',
+  ModelsCount = 'ullage/models/count',
   SessionUpdate = 'ullage/session/update',
   FollowingChanged = 'ullage/following/changed',
 }

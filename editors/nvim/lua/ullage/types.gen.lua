@@ -249,6 +249,15 @@
 ---@field amount number
 ---@field currency string
 
+--- Asks how many tokens a prompt is for one of the client's models. `model` is the `id` of an offered model.
+---@class (exact) ullage.CountParams
+---@field model string
+---@field messages ullage.SpokenMessage[]
+
+--- The tokens of a prompt by the model's own count, null if it can't count.
+---@class (exact) ullage.CountResult
+---@field tokens? integer|vim.NIL
+
 --- An edit as listed for users: its kind, time (Unix milliseconds), trigger, the tokens it saved, and whether it is undone (`reverted`). `part_of` is the id of the edit together with which it is undone, None if it is undone by itself.
 ---@class (exact) ullage.EditInfo
 ---@field id string

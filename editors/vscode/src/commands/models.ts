@@ -10,6 +10,8 @@ import type { Command } from './guard';
 interface Choice extends vscode.QuickPickItem {
   /** A model's name as a session has it; undefined for another command. */
   readonly model?: string;
+  /** The model's name as users know it. */
+  readonly name?: string;
   readonly command?: string;
 }
 
@@ -26,6 +28,7 @@ export const choose: Command = async (ullage) => {
     description: asLabel(model.vendor),
     detail: `${model.maxInputTokens.toLocaleString('en')} tokens of prompt, no key`,
     model: EDITOR + idOf(model),
+    name: model.name,
   }));
   const chosen = await vscode.window.showQuickPick<Choice>([...items, ...OTHERS], {
     title: 'Choose a Model',
@@ -34,7 +37,7 @@ export const choose: Command = async (ullage) => {
   });
   if (chosen?.command) await vscode.commands.executeCommand(chosen.command);
   if (chosen?.model === undefined) return;
-  const use = await vscode.window.showQuickPick(uses(ullage, chosen.model), { title: asLabel(chosen.model.slice(EDITOR.length)), placeHolder: 'What is it for?' });
+  const use = await vscode.window.showQuickPick(uses(ullage, chosen.model), { title: asLabel(chosen.name ?? chosen.model), placeHolder: 'What is it for?' });
   await use?.run();
 };
 

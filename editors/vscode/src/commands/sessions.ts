@@ -45,7 +45,7 @@ export const setWindow: Command = async (ullage) => {
   const model = ullage.sessions.usage?.meta.model ?? '';
   if (!model) return askModel();
   const typed = await vscode.window.showInputBox({
-    title: `The window of ${model}`,
+    title: `The window of ${ullage.sessions.usage?.modelName ?? model}`,
     prompt: 'Input tokens the model accepts',
     placeHolder: '128000',
     validateInput: (value) => (/^[1-9][\d_,]*$/.test(value.trim()) ? undefined : 'A whole number of tokens, for example 128000'),

@@ -4,8 +4,8 @@ import { basisLines } from '../tooltip';
 import type { Usage } from './messages';
 
 /** Returns the figures that the page shows. */
-export function toUsage({ used, size, meta }: UsageState): Usage {
-  const { usable, warnAt, compactAt, level, source, model, messagesActive, messagesArchived } = meta;
+export function toUsage({ used, size, meta, modelName }: UsageState): Usage {
+  const { usable, warnAt, compactAt, level, source, messagesActive, messagesArchived } = meta;
   return {
     used,
     size,
@@ -15,7 +15,7 @@ export function toUsage({ used, size, meta }: UsageState): Usage {
     level,
     source,
     breakdown: { ...meta.breakdown },
-    model,
+    model: modelName,
     messagesActive,
     messagesArchived,
     reportedAt: meta.reportedAt,

@@ -46,12 +46,13 @@ test("the picker lists VS Code's models, and one is chosen for the session witho
   await until('the box', async () => box().isEnabled());
 });
 
-test('its answer streams into the view, and the figure has its limit and says that it is estimated', async () => {
+test('its answer streams into the view, and the figure has its limit and the model\'s own count of the prompt', async () => {
   await ask('How are you?');
   await rows('You said How are you?').waitFor();
   const label = await vscode.statusLabel();
   assert.match(label, /40,000/);
-  assert.match(label, /estimated/i);
+  assert.match(label, /stale/);
+  await vscode.context.locator('.model', { hasText: /^Test echo$/ }).waitFor();
   await vscode.shot('answered');
 });
 

@@ -3,12 +3,13 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import type * as vscode from 'vscode';
 
 import { EditorModels } from '../../src/editorModels';
-import type { CompleteParams } from '../../src/protocol.gen';
+import type { CompleteParams, CountParams } from '../../src/protocol.gen';
 import { memory } from './memory';
 import { example } from './samples';
 import { LanguageModelError, lm } from './vscode';
 
 const params = example('models.complete.params.json') as CompleteParams;
+const counted = example('models.count.params.json') as CountParams;
 const token = { isCancellationRequested: false } as vscode.CancellationToken;
 
 async function* pieces(...texts: readonly string[]): AsyncGenerator<string> {
@@ -73,4 +74,24 @@ test('a model that is gone is said to be not found', async () => {
   const { own } = models(vi.fn());
   lm.selectChatModels.mockResolvedValue([]);
   await expect(own.complete(params, token)).resolves.toEqual({ pieces: 0, fault: 'not_found' });
+});
+
+test("a prompt's tokens are the sum of the model's own counts of its messages", async () => {
+  const { own } = models(vi.fn());
+  const countTokens = vi.fn(({ content }: { readonly content: string }) => Promise.resolve(content.length));
+  lm.selectChatModels.mockResolvedValue([{ vendor: 'copilot', id: 'gpt-4.1', countTokens }]);
+  const length = counted.messages.reduce((sum, { text }) => sum + text.length, 0);
+  await expect(own.count(counted, token)).resolves.toEqual({ tokens: length });
+  countTokens.mockRejectedValue(new Error('no tokenizer'));
+  await expect(own.count(counted, token)).resolves.toEqual({ tokens: null });
+  lm.selectChatModels.mockResolvedValue([]);
+  await expect(own.count(counted, token)).resolves.toEqual({ tokens: null });
+});
+
+test('a model is called by its name in VS Code from the day it was offered, and by its own name before', async () => {
+  const { own } = models(vi.fn());
+  expect(own.nameOf('claude-sonnet-4-5')).toBe('claude-sonnet-4-5');
+  expect(own.nameOf('editor/copilot/gpt-4.1')).toBe('gpt-4.1');
+  await own.choose();
+  expect(own.nameOf('editor/copilot/gpt-4.1')).toBe('GPT-4.1');
 });

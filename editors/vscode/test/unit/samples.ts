@@ -54,7 +54,7 @@ const meta: UsageMeta = {
 };
 
 export function usage(changes: Partial<Omit<UsageState, 'meta'>> & { readonly meta?: Partial<UsageMeta> } = {}): UsageState {
-  const base = { sessionId: 's_1', title: 'fix-login', used: 58_432, size: 128_000, at: 0 };
+  const base = { sessionId: 's_1', title: 'fix-login', used: 58_432, size: 128_000, modelName: meta.model, at: 0 };
   return { ...base, ...changes, meta: { ...meta, ...changes.meta } };
 }
 

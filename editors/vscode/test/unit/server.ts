@@ -11,7 +11,7 @@ import type { Door } from '../../src/sessions';
 import { repository } from './samples';
 import { EventEmitter } from './vscode';
 
-const program = process.env['ULLAGE_PROGRAM'] ?? path.join(repository, '.venv/bin/ullage');
+export const program = process.env['ULLAGE_PROGRAM'] ?? path.join(repository, '.venv/bin/ullage');
 
 /** Whether there is a server to run. */
 export const hasServer = existsSync(program);

@@ -1,6 +1,6 @@
 /** Ullage in agents' settings: the user sees the change first, and exactly that change is made. */
 import { beforeEach, expect, test, vi } from 'vitest';
-import { ResponseError } from 'vscode-languageclient/node';
+import { ResponseError } from 'vscode-jsonrpc/node';
 
 import { unwire, wire } from '../../src/commands/wiring';
 import { AgentsUnwire, AgentsWire, type FileDifference, type Method, type WiringResult } from '../../src/protocol.gen';

@@ -122,6 +122,10 @@ class EditorModels(Protocol):
         `ProviderError`."""
         ...
 
+    async def count(self, model: str, messages: tuple[SpokenMessage, ...], /) -> int | None:
+        """Returns the tokens of a prompt by the model's own count, None if there is no such count."""
+        ...
+
 
 class ToolAbout(Struct, frozen=True, kw_only=True):
     """A description of a tool call for the user. `locations` are the files that the call concerns."""

@@ -15,6 +15,14 @@ async function invokeTool({ name, input }) {
   return content.map(({ value }) => value).join('');
 }
 
+/** Returns the text of VS Code's default keybindings, those of extensions among them. */
+async function defaultKeys() {
+  return (await vscode.workspace.openTextDocument(vscode.Uri.parse('vscode://defaultsettings/keybindings.json'))).getText();
+}
+
+/** What this extension itself answers, by method. */
+const OWN = { 'test/invokeTool': invokeTool, 'test/defaultKeys': defaultKeys };
+
 exports.activate = async (context) => {
   context.subscriptions.push(offerModels());
   const { request } = await vscode.extensions.getExtension('ullage.ullage').activate();
@@ -24,7 +32,7 @@ exports.activate = async (context) => {
     readline.createInterface({ input: socket }).on('line', async (line) => {
       const { id, method, params } = JSON.parse(line);
       const sentAt = performance.timeOrigin + performance.now();
-      const answer = await (method === 'test/invokeTool' ? invokeTool(params) : request({ name: method }, params)).then((result) => ({ result }), (error) => ({ error: String(error) }));
+      const answer = await (OWN[method]?.(params) ?? request({ name: method }, params)).then((result) => ({ result }), (error) => ({ error: String(error) }));
       socket.write(`${JSON.stringify({ id, sentAt, ...answer })}\n`);
     });
   });

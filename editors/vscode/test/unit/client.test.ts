@@ -1,0 +1,123 @@
+/** The client and a real server: the handshake, requests, settings, a crash, the end, and the progress bars it is asked for. */
+import { EventEmitter } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import * as path from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type * as vscode from 'vscode';
+import type { MessageConnection } from 'vscode-jsonrpc/node';
+
+import { UllageClient } from '../../src/client';
+import { isLost } from '../../src/errors';
+import { misfit } from '../../src/handshake';
+import { drawProgress } from '../../src/progressBars';
+import { SessionList, SessionNew } from '../../src/protocol.gen';
+import { PATIENCE } from './patience';
+import { hasServer, program } from './server';
+import { window } from './vscode';
+
+const log = { error: vi.fn(), warn: vi.fn(), info: vi.fn(), debug: vi.fn() } as unknown as vscode.LogOutputChannel;
+let folder: string;
+const died = vi.fn();
+const clients: UllageClient[] = [];
+
+function client(command = program, words: readonly string[] = []): UllageClient {
+  const environment = { HOME: folder, XDG_DATA_HOME: folder, XDG_CACHE_HOME: folder };
+  const made = new UllageClient({ command, words }, environment, log, () => undefined, died);
+  clients.push(made);
+  return made;
+}
+
+beforeEach(() => {
+  vi.clearAllMocks();
+  folder = mkdtempSync(path.join(tmpdir(), 'ullage-client-'));
+});
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((each) => each.dispose()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe.skipIf(!hasServer)('with a real server', () => {
+  test('the server introduces itself, answers, and ends when it is asked to', async () => {
+    const own = client();
+    const introduction = await own.start();
+    const { version = '' } = introduction.serverInfo ?? {};
+    expect(misfit(introduction, version)).toBeUndefined();
+    await expect(own.request(SessionList, {})).resolves.toMatchObject({ sessions: [] });
+    await own.dispose();
+    expect(own.hasEnded).toBe(true);
+    expect(died).not.toHaveBeenCalled();
+  });
+
+  test('a request that the server cannot answer any more is lost, and its death is told once', async () => {
+    const id = path.join(folder, 'id');
+    const own = client('/bin/sh', ['-c', `echo $$ >"${id}"; exec "${program}" "$@"`, 'sh']);
+    await own.start();
+    const asked = own.request(SessionNew, { cwd: folder }).catch((error: unknown) => error);
+    process.kill(Number(readFileSync(id, 'utf8')), 'SIGKILL');
+    await expect.poll(() => died.mock.calls, PATIENCE).toEqual([[own]]);
+    // The answer may have come first.
+    const answer = await asked;
+    expect(answer instanceof Error ? isLost(answer) : true).toBe(true);
+    expect(isLost(await own.request(SessionList, {}).catch((error: unknown) => error))).toBe(true);
+  });
+});
+
+test('a program that ends at once is no server, and its last words say why', async () => {
+  const own = client(process.execPath, ['-e', 'console.error("first"); console.error("no such option"); process.exit(2)', '--']);
+  await expect(own.start()).rejects.toSatisfy(isLost);
+  await expect(own.lastWords()).resolves.toBe('no such option');
+});
+
+test('a program that is not there cannot be started', async () => {
+  await expect(client(path.join(folder, 'nothing')).start()).rejects.toThrow(/ENOENT/);
+});
+
+describe('a progress bar of the server', () => {
+  const taken = new EventEmitter();
+  const sendNotification = vi.fn(() => Promise.resolve());
+  const connection = {
+    onRequest: vi.fn(),
+    onNotification: (_: string, handle: (value: unknown) => void) => { taken.removeAllListeners('progress').on('progress', handle); },
+    sendNotification,
+  } as unknown as MessageConnection;
+  const step = (value: object): void => { taken.emit('progress', { token: 'a', value }); };
+
+  function shown(): { readonly report: ReturnType<typeof vi.fn>; readonly work: Promise<unknown>; cancel(): void; readonly title: string } {
+    const [options, begin] = window.withProgress.mock.lastCall as unknown as [{ readonly title: string }, (progress: object, token: object) => Promise<unknown>];
+    const report = vi.fn();
+    let cancel = (): void => undefined;
+    const work = begin({ report }, { onCancellationRequested: (handle: () => void) => { cancel = handle; } });
+    return { report, work, cancel: () => { cancel(); }, title: options.title };
+  }
+
+  beforeEach(() => { window.withProgress.mockImplementation(() => Promise.resolve()); });
+
+  test('shows the lines and the shares that come, and goes at the end', async () => {
+    drawProgress(connection);
+    step({ kind: 'begin', title: 'Indexing the archive', cancellable: true });
+    const bar = shown();
+    step({ kind: 'report', message: '1,000 records left', percentage: 20 });
+    step({ kind: 'report', message: '10 records left', percentage: 90 });
+    step({ kind: 'end', message: null });
+    await bar.work;
+    expect(bar.title).toBe('Indexing the archive');
+    expect(bar.report.mock.calls).toEqual([[{ message: '1,000 records left', increment: 20 }], [{ message: '10 records left', increment: 70 }]]);
+  });
+
+  test('is cancelled at the server by its button', () => {
+    drawProgress(connection);
+    step({ kind: 'begin', title: 'Indexing the archive' });
+    shown().cancel();
+    expect(sendNotification).toHaveBeenCalledWith('window/workDoneProgress/cancel', { token: 'a' });
+  });
+
+  test('goes with the connection', async () => {
+    const remove = drawProgress(connection);
+    step({ kind: 'begin', title: 'Indexing the archive' });
+    const bar = shown();
+    remove();
+    await bar.work;
+  });
+});
