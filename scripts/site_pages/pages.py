@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from site_pages.agent_pages import agent_pages, write_agent_pages
+
 # The front page, and the others in the order of the navigation: its heading, the page's title in it, and the document.
 FRONT = "docs/guide/index.md"
 PAGES: tuple[tuple[str, str, str], ...] = (
@@ -64,21 +66,28 @@ def stage(site: Site) -> None:
         target = site.staged / place(document)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_LINK.sub(partial(_relinked, site, document, broken), text), encoding="utf-8")
+    write_agent_pages(site.staged)
     with (site.staged / place(FRONT)).open("a", encoding="utf-8") as front:
         front.write(navigation())
     if broken:
         raise SystemExit("links without a target:\n" + "\n".join(broken))
 
 
-def navigation(pages: Iterable[tuple[str, str, str]] = PAGES) -> str:
+def navigation() -> str:
     """Returns the site's navigation as MyST's directives: a hidden table of contents a heading."""
     headings: dict[str, list[str]] = {}
-    for heading, title, document in pages:
+    for heading, title, document in _in_order():
         headings.setdefault(heading, []).append(f"{title} <{place(document).removesuffix('.md')}>")
     return "\n".join(
         "\n".join(["", "```{toctree}", ":hidden:", f":caption: {heading}", "", *entries, "```", ""])
         for heading, entries in headings.items()
     )
+
+
+def _in_order() -> Iterable[tuple[str, str, str]]:
+    """Yields the pages in the order of the navigation: those on each agent before the first on editors."""
+    before = next(at for at, (heading, _, _) in enumerate(PAGES) if heading == "In your editor")
+    yield from (*PAGES[:before], *agent_pages(), *PAGES[before:])
 
 
 def _relinked(site: Site, document: str, broken: list[str], match: re.Match[str]) -> str:

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from site_pages.__main__ import main
+from site_pages.agent_pages import page_of
 from site_pages.pages import FRONT, PAGES, Site, place, stage
+from site_pages.particulars import PARTICULARS
 from support.documents import ROOT
+from ullage.agents.table import AGENTS, word_of
 
 REPOSITORY = "https://example.org/ullage"
 DOCUMENTS = [FRONT, *(document for _, _, document in PAGES)]
@@ -38,6 +41,27 @@ def test_each_link_of_a_page_leads_to_a_page_a_picture_or_the_repository(staged:
                 assert (ROOT / name.removeprefix(REPOSITORY).split("/", 3)[3]).exists(), link
         elif name:
             assert (page.parent / name).is_file(), link
+
+
+def test_each_agent_has_a_page_with_where_its_conversations_are_and_no_note_is_of_another(staged: Path) -> None:
+    assert {*PARTICULARS} == {agent.name for agent in AGENTS}
+    index = (staged / "agents" / "index.md").read_text(encoding="utf-8")
+    for agent in AGENTS:
+        name = f"{word_of(agent)}.md"
+        page = (staged / "agents" / name).read_text(encoding="utf-8")
+        assert f"[{agent.name}]({name})" in index
+        assert page.startswith(f"# {agent.name}\n")
+        assert ("where its conversations are" in page) and ("followed live" in page) is (agent.sessions is not None)
+        assert (f"ullage unwire {agent.wiring.word}" in page) if agent.wiring else ("`ullage unwire" not in page)
+        assert ("--in" in page) is (agent.writer is not None)
+
+
+def test_a_page_names_the_folders_of_each_system_and_the_variables_that_move_them() -> None:
+    codex, cursor = (page_of(agent) for agent in AGENTS if agent.name in {"Codex", "Cursor"})
+    assert "| variables that move them | `CODEX_HOME` |" in codex
+    assert "of 200,000 tokens at 180,000" in codex
+    assert "where its conversations are (macOS)" in cursor
+    assert "~/Library/Application Support/cursor/chats/" in cursor
 
 
 def test_a_link_without_a_target_is_an_error_that_names_it(tmp_path: Path) -> None:
