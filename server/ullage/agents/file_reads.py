@@ -120,14 +120,14 @@ def file_keys(paths: Iterable[str]) -> dict[str, str]:
 def _normalized(path: str) -> str:
     """Returns the path with forward slashes, without `.` and `..`, and with a lower-case drive letter. Other capitals
     stay, because a folder of Windows may distinguish them."""
-    path = _from_uri(path)
+    path = path_of_uri(path)
     if _DRIVE.match(path) or ("\\" in path and not path.startswith("/")):
         path = path.replace("\\", "/")
     drive, rest = (path[:2].lower(), path[2:]) if _DRIVE.match(path) else ("", path)
     return drive + posixpath.normpath(rest)
 
 
-def _from_uri(path: str) -> str:
+def path_of_uri(path: str) -> str:
     """Returns the path that a `file://` URI names; any other path unchanged. Source: RFC 8089, whose appendix E.2 has
     the drives."""
     if not path.startswith(_SCHEME):

@@ -35,6 +35,7 @@ from ullage.system.agent_settings import LocalAgentSettings
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
 from ullage.system.session_traces import SessionTraces
+from ullage.tools.read_linked import LocalLinkedFiles
 from ullage.tools.toolbox import LocalToolbox
 from ullage.watch.finder import AgentFiles
 
@@ -142,6 +143,7 @@ def workspace_on(
         prompts=read_summary_prompts,
     )
     workspace = Workspace(ports, settings, _manage)
+    workspace.linked_files = LocalLinkedFiles(open_text, opened)
     return workspace
 
 

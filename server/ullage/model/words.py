@@ -267,6 +267,11 @@ def mcp_failed(name: str, fault: str) -> str:
     return f"The MCP server {name} is not used: {fault}."
 
 
+def link_not_read(uri: str, fault: str) -> str:
+    """Returns the text for the user about a file that a prompt links to and that was not read, with the reason."""
+    return f"{uri} was not read: {fault}."
+
+
 def how_to_install(extra: str) -> str:
     """Returns the command that installs one of Ullage's extras, in backticks."""
     return f"`pip install 'ullage[{extra}]'`"

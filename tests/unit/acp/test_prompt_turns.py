@@ -239,7 +239,7 @@ async def test_pictures_links_and_files_reach_the_model_and_the_transcript(scrip
     prompt = [
         {"type": "text", "text": "What is this?"},
         {"type": "image", "data": "QUJD", "mimeType": "image/png"},
-        {"type": "resource_link", "uri": "file:///project/a.py", "name": "a.py"},
+        {"type": "resource_link", "uri": "https://example.com/a.py", "name": "a.py"},
         {"type": "resource", "resource": {"uri": "file:///project/b.py", "text": "the whole file"}},
     ]
     assert (await rig.ask("session/prompt", sessionId=session_id, prompt=prompt))["stopReason"] == "end_turn"
@@ -266,7 +266,11 @@ async def test_the_content_of_blobs_reaches_the_model_if_it_is_text_or_a_picture
     assert [(block["type"], block.get("text") or block.get("data")) for block in content] == [
         ("image", "QUJD"),
         ("resource", "a = 1"),
-        ("resource", None),
+        (
+            "text",
+            "[The content of file:///project/a.bin is not shown: application/octet-stream is neither text nor a "
+            "picture.]",
+        ),
     ]
     assert rig.faults == []
 

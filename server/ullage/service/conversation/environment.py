@@ -22,6 +22,7 @@ from ullage.service.ports.asked_tools import LooksUp
 from ullage.service.ports.continuing import ContinuesSessions
 from ullage.service.ports.following import FollowsAgents
 from ullage.service.ports.given_back import ReadsReceipts, RemovesTraces, no_receipts, no_traces
+from ullage.service.ports.linked_files import LinkedFiles
 from ullage.service.ports.models import EditorFiles, EditorModels, ModelLimits, Permissions
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.session_tools import SessionTools
@@ -51,11 +52,12 @@ class Environment:
 
     `permissions`, `editor_files` and `editor_models` are None unless a door sets them. A door that sets `permissions`
     may set `reads_open_folders`: tools then read what is in a session's folders without asking, and what is outside
-    after asking. `open_folders` has these folders by session id, besides the session's own. `introduce` returns the
-    system prompt of a session whose first prompt comes, None at doors whose clients bring their own;
-    `session_tools` is None at doors without tools of their own. `own_counter` and `own_strategy` are None unless an
-    embedding program sets them; they replace the model's counter and the strategies that the settings name. With
-    `always_falls_back` a compaction by hand, too, ends in an offline summary if the summarizer fails.
+    after asking, and `linked_files` reads what a prompt links to. `open_folders` has these folders by session id,
+    besides the session's own. `introduce` returns the system prompt of a session whose first prompt comes, None at
+    doors whose clients bring their own; `session_tools` is None at doors without tools of their own. `own_counter` and
+    `own_strategy` are None unless an embedding program sets them; they replace the model's counter and the strategies
+    that the settings name. With `always_falls_back` a compaction by hand, too, ends in an offline summary if the
+    summarizer fails.
     `trusts_projects` is False if the client says that its user does not trust the open folder; the project's
     instructions for summaries are then not read. `following` is None in a process that can't follow agents'
     conversations; `followed` says by id which sessions it follows. `wiring`, `continuing` and `looks_up` are None
@@ -72,6 +74,7 @@ class Environment:
         self.permissions: Permissions | None = None
         self.editor_files: EditorFiles | None = None
         self.editor_models: EditorModels | None = None
+        self.linked_files: LinkedFiles | None = None
         self.reads_open_folders = False
         self.open_folders: dict[str, tuple[str, ...]] = {}
         self.introduce: Introduce | None = None

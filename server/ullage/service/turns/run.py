@@ -26,6 +26,7 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.read_only import require_not_followed
 from ullage.service.conversation.work import Ask, Job
 from ullage.service.sessions import add_system_prompt, append, declare_tools
+from ullage.service.turns.links import read_links
 from ullage.service.turns.provider_edits import note_cleared, with_clearing
 from ullage.service.turns.tool_calls import Turn, results_message, unmade, use_tools
 from ullage.transcript.partial_answer import PartialAnswer
@@ -66,9 +67,10 @@ async def _run(turn: Turn, content: Sequence[Block]) -> TurnEnd:
     conversation = turn.conversation
     ids, clock = conversation.workspace.ports.ids, conversation.workspace.ports.clock
     await _introduce(turn)
+    content = await read_links(conversation, content)
     message = _unanswered(conversation, content)
     if message is None:
-        message = Message(id=ids.new("m"), role=Role.USER, content=tuple(content), timestamp=clock.now())
+        message = Message(id=ids.new("m"), role=Role.USER, content=content, timestamp=clock.now())
         await append(conversation, [message], None, {message.id})
     shown = "\n".join(message_lines(message))
     conversation.emit(UserMessageChunk(content=TextContent(text=shown), message_id=message.id))

@@ -87,7 +87,7 @@ async def _outcome(turn: Turn, use: ToolUseBlock, call: ToolCall, answer: Partia
     conversation, toolbox = turn.conversation, turn.conversation.workspace.ports.toolbox
     session_id, cwd, door = conversation.id, conversation.transcript.cwd, _door_of(conversation, use)
     question = door.question(session_id, use) if door else await toolbox.question(session_id, cwd, use)
-    if question is not None and not await _is_permitted(turn.conversation, question, call):
+    if question is not None and not await is_permitted(turn.conversation, question, call):
         return ToolOutcome(text=_REFUSED, is_error=True)
     turn.conversation.emit(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.IN_PROGRESS))
     return await (door.run(session_id, use) if door else toolbox.run(session_id, cwd, use))
@@ -106,7 +106,7 @@ def _door_of(conversation: Conversation, use: ToolUseBlock) -> SessionTools | No
     return tools if tools is not None and tools.describe(conversation.id, use) is not None else None
 
 
-async def _is_permitted(conversation: Conversation, question: Question, call: ToolCall) -> bool:
+async def is_permitted(conversation: Conversation, question: Question, call: ToolCall) -> bool:
     """Returns whether the user permits the tool call, now or by an earlier answer in this session. If no client can ask
     the user, calls that only read are permitted. Raises `CancelledError` if the user stops the turn instead of
     answering."""
