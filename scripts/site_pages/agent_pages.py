@@ -153,12 +153,13 @@ def _continued(agent: Agent) -> str:
 
 def _next(agent: Agent) -> list[str]:
     word = word_of(agent)
-    lines = ["", "## Try it", "", "    ullage                  # its conversations of this folder, with all others"]
+    commands = [("ullage", "the conversations of this folder, those of other agents, too")]
     if agent.wiring:
-        lines.append(f"    ullage wire {agent.wiring.word:<12} # shows the change, and asks")
+        commands.append((f"ullage wire {agent.wiring.word}", "shows the change, and asks"))
     if agent.writer:
-        lines.append(f"    ullage continue --in {word} --preview")
-    return lines
+        commands.append((f"ullage continue --in {word} --preview", "writes nothing"))
+    width = max(len(command) for command, _ in commands)
+    return ["", "## Try it", "", *(f"    {command:<{width}}  # {what}" for command, what in commands)]
 
 
 def _paths(paths: Sequence[str]) -> str:
