@@ -104,9 +104,10 @@ def _by_name(call: ToolCall) -> Iterator[Touch]:
 def _by_patch(call: ToolCall) -> Iterator[Touch]:
     """Yields the files, with the actions, of a patch in Codex's notation that was applied and of the list of changes
     in Codex's events."""
-    applied = _PATCHED in call.result or not _NOT_PATCHED.search(call.result)
-    for path, action, _ in _patched(call) if applied else ():
-        yield path, action
+    # Few calls hold a patch. Only their results are searched, which takes longer than to find the patch.
+    patched = list(_patched(call))
+    if patched and (_PATCHED in call.result or not _NOT_PATCHED.search(call.result)):
+        yield from ((path, action) for path, action, _ in patched)
     for path, change in as_object(call.input.get("changes")).items():
         kinds = [kind for kind in _PATCH_ACTIONS if kind in as_object(change)]
         if kinds:
