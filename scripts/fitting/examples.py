@@ -18,7 +18,7 @@ from ullage.model.errors import UllageError
 from ullage.model.message import Message
 from ullage.summary.choosing.weights import Mention, count_mentions, features_of
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.digest import Digest, Excerpt, Source, read_messages
+from ullage.summary.reading.digest import Digest, Excerpt, Seen, Source, names_of, read_messages
 from ullage.summary.reading.text_reader import Reader
 
 CUTS = tuple(tenth / 10 for tenth in range(1, 10))
@@ -68,7 +68,7 @@ def examples_of(messages: Sequence[Message]) -> Iterator[tuple[Features, bool]]:
     """Yields features and outcome of each anchor at each cut."""
     digest = read_messages(messages, range(len(messages)), Reader())
     for place in _places(messages):
-        before = [excerpt for excerpt in digest.excerpts if excerpt.index < place]
+        before = [one for one in digest.contents if one.index < place]
         carried = _carried(digest, place)
         for name, mention in count_mentions(before).items():
             if mention.since >= TAIL:
@@ -106,15 +106,15 @@ def _carried(digest: Digest, place: int) -> set[str]:
 def _told(digest: Digest, place: int) -> Iterator[tuple[bool, set[str]]]:
     """Yields names in the order of the messages after the cut, each set with whether the agent writes it."""
     requests = [(request.index, False, set(find_anchors(request.text))) for request in digest.requests]
-    pieces = [(excerpt.index, _writes(excerpt), set(excerpt.anchors)) for excerpt in digest.excerpts if _tells(excerpt)]
-    for index, is_written, names in sorted([*requests, *pieces], key=lambda told: told[0]):
+    others = [(one.index, _writes(one), set(names_of([one]))) for one in digest.contents if _tells(one)]
+    for index, is_written, names in sorted([*requests, *others], key=lambda told: told[0]):
         if index >= place:
             yield is_written, names
 
 
-def _writes(excerpt: Excerpt) -> bool:
-    return excerpt.source in (Source.AGENT, Source.CALL)
+def _writes(one: Excerpt | Seen) -> bool:
+    return one.source in (Source.AGENT, Source.CALL)
 
 
-def _tells(excerpt: Excerpt) -> bool:
-    return bool(excerpt.anchors) and excerpt.source is not Source.THINKING
+def _tells(one: Excerpt | Seen) -> bool:
+    return bool(one.counts.names) and one.source is not Source.THINKING

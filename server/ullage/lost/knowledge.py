@@ -48,7 +48,7 @@ def read_before(messages: Sequence[Message], cwd: str = "") -> Before:
     """Reads the messages before a compaction, for `lost_from`. This takes nearly all of the time, and needs no summary
     yet. Paths under the folder `cwd` are written without it."""
     digest = read_messages(messages, range(len(messages)), Reader())
-    mentions = count_mentions(digest.excerpts)
+    mentions = count_mentions(digest.contents)
     weights = weigh(mentions)
     return Before(
         count=len(messages),

@@ -3,9 +3,10 @@
 from support.conversations import agent, bash, call, places, user
 from ullage.model.message import Message
 from ullage.summary.choosing.items import Item, Section, write_section
-from ullage.summary.choosing.passages import FEWEST_LINES, Neighbours, passages_of
+from ullage.summary.choosing.passages import Neighbours, passages_of
 from ullage.summary.choosing.weights import count_mentions, weigh
 from ullage.summary.reading.digest import read_messages
+from ullage.summary.reading.listings import FEWEST_LINES
 from ullage.summary.reading.text_reader import Reader
 
 HANDLERS = "\n".join(f"{number:>5}→    def handler_{number}(request): ..." for number in range(40, 48))
@@ -13,7 +14,7 @@ HANDLERS = "\n".join(f"{number:>5}→    def handler_{number}(request): ..." for
 
 def passages(*messages: Message) -> list[Item]:
     digest = read_messages(messages, places(messages), Reader())
-    return list(passages_of(digest, weigh(count_mentions(digest.excerpts))))
+    return list(passages_of(digest, weigh(count_mentions(digest.contents))))
 
 
 def written(*messages: Message) -> str:
@@ -89,7 +90,7 @@ def test_blank_lines_do_not_make_a_passage() -> None:
 
 def beside(place: int, *messages: Message) -> list[str]:
     digest = read_messages(messages, places(messages), Reader())
-    found = sorted(passages_of(digest, weigh(count_mentions(digest.excerpts))), key=lambda item: item.order)
+    found = sorted(passages_of(digest, weigh(count_mentions(digest.contents))), key=lambda item: item.order)
     return [item.text.strip() for item in Neighbours(digest)(found[place])]
 
 

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from support.conversations import agent, bash, call, places, user
 from ullage.model.message import Message
+from ullage.summary.choosing.plans import plan_entries
 from ullage.summary.choosing.work_state import plan_of
 from ullage.summary.reading.digest import read_messages
 from ullage.summary.reading.plan_lists import read_plan
@@ -14,7 +15,7 @@ PLAN = "Here is my plan:\n\n1. Add `retries` to `src/a.py`\n2. Wire it up in `sr
 
 
 def plan(*messages: Message) -> list[str]:
-    return [item.text for item in plan_of(read_messages(messages, places(messages), Reader()))]
+    return [item.text for item in plan_of(plan_entries(read_messages(messages, places(messages), Reader())))]
 
 
 def edit(path: str) -> tuple[Message, ...]:
@@ -74,4 +75,4 @@ def test_a_list_in_the_messages_that_stay_is_newer() -> None:
     older, newer = todos("in_progress"), todos("completed")
     found = read_messages(older, places(older), Reader())
     after = read_messages(newer, places(newer, start=len(older)), Reader())
-    assert [item.text for item in plan_of(replace(found, after=after))] == ["done: Recompile"]
+    assert [item.text for item in plan_of(plan_entries(replace(found, after=after)))] == ["done: Recompile"]

@@ -20,6 +20,7 @@ from ullage.model.events import MessageAppended
 from ullage.model.message import Message
 from ullage.summary.choosing.findings import errors_of, findings_of
 from ullage.summary.choosing.ledger import collect
+from ullage.summary.choosing.plans import plan_entries
 from ullage.summary.choosing.work_state import next_of
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.text_reader import Reader
@@ -95,7 +96,7 @@ def test_nothing_is_next_that_a_later_call_changed_or_ran() -> None:
     steps, false = 0, list[str]()
     for name, _, digest in cuts():
         parts = [digest, *([digest.after] if digest.after else [])]
-        for item in next_of(digest):
+        for item in next_of(digest, plan_entries(digest)):
             steps += 1
             changed = [
                 path

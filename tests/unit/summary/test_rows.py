@@ -69,12 +69,12 @@ def test_a_line_that_is_printed_again_and_again_is_a_row() -> None:
 
 def told(*messages: Message) -> list[str]:
     digest = read_messages(messages, places(messages), Reader())
-    return [item.text for item in listed_of(digest, weigh(count_mentions(digest.excerpts)))]
+    return [item.text for item in listed_of(digest, weigh(count_mentions(digest.contents)))]
 
 
 def quoted(*messages: Message) -> str:
     digest = read_messages(messages, places(messages), Reader())
-    return write_section(Section.DETAILS, list(passages_of(digest, weigh(count_mentions(digest.excerpts)))))
+    return write_section(Section.DETAILS, list(passages_of(digest, weigh(count_mentions(digest.contents)))))
 
 
 STATUS = "\n".join(f" D src/old/spool_{number}.ts" for number in range(40))

@@ -7,6 +7,7 @@ from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
 from ullage.model.message import Message
 from ullage.summary.choosing.composition import compose
+from ullage.summary.choosing.plans import plan_entries
 from ullage.summary.choosing.work_state import next_of
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.text_reader import Reader
@@ -22,7 +23,8 @@ def digest(*messages: Message, after: tuple[Message, ...] = ()) -> Digest:
 
 
 def steps(*messages: Message, after: tuple[Message, ...] = ()) -> list[str]:
-    return [item.text for item in next_of(digest(*messages, after=after))]
+    found = digest(*messages, after=after)
+    return [item.text for item in next_of(found, plan_entries(found))]
 
 
 def test_a_promised_change_that_was_made_is_not_next() -> None:

@@ -17,7 +17,7 @@ mentions = st.builds(Mention, said=counts, called=counts, since=st.floats(0, 500
 
 def mentions_of(*messages: Message, tail: tuple[Message, ...] = ()) -> dict[str, Mention]:
     digest, behind = (read_messages(each, places(each), Reader()) for each in (messages, tail))
-    return count_mentions(digest.excerpts, behind.excerpts)
+    return count_mentions(digest.contents, behind.contents)
 
 
 @given(mentions)

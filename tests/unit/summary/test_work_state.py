@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from support.conversations import agent, bash, call, places
 from ullage.model.message import Message
 from ullage.summary.choosing.items import Item
+from ullage.summary.choosing.plans import plan_entries
 from ullage.summary.choosing.work_state import RECENT_FILES, next_of, plan_of, recent_of, state_of
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.text_reader import Reader
@@ -27,21 +28,24 @@ def texts(items: list[Item]) -> list[str]:
 
 @pytest.mark.parametrize(("key", "entry"), [("todos", "content"), ("plan", "step"), ("items", "text")])
 def test_a_plan_is_read_from_every_agents_list(key: str, entry: str) -> None:
-    assert texts(plan_of(digest(*todos(key, entry)))) == ["open: Write the parser"]
+    assert texts(plan_of(plan_entries(digest(*todos(key, entry))))) == ["open: Write the parser"]
 
 
 def test_the_newest_plan_stands_alone() -> None:
     newer = todos("todos", "content", call_id="u", status="completed")
-    assert texts(plan_of(digest(*todos("todos", "content"), *newer))) == ["done: Write the parser"]
+    assert texts(plan_of(plan_entries(digest(*todos("todos", "content"), *newer)))) == ["done: Write the parser"]
 
 
 def test_a_checklist_that_was_said_after_the_list_is_the_plan() -> None:
     said = agent("- [x] Write the parser\n- [ ] Wire it up")
-    assert texts(plan_of(digest(*todos("todos", "content"), said))) == ["done: Write the parser", "open: Wire it up"]
+    assert texts(plan_of(plan_entries(digest(*todos("todos", "content"), said)))) == [
+        "done: Write the parser",
+        "open: Wire it up",
+    ]
 
 
 def test_a_single_box_is_no_checklist() -> None:
-    assert plan_of(digest(agent("Use `[x]` like this: [x] done"))) == []
+    assert plan_of(plan_entries(digest(agent("Use `[x]` like this: [x] done")))) == []
 
 
 def test_the_state_is_the_last_test_run_and_the_commits() -> None:
@@ -94,7 +98,7 @@ def test_a_file_that_was_only_read_was_not_changed() -> None:
 
 def test_the_next_step_is_what_the_agent_said_in_its_last_message() -> None:
     found = digest(agent("First the parser."), agent("Next I will wire `load_config`."), *bash("ls", "a.py"))
-    assert texts(list(next_of(found))) == ["Next I will wire `load_config`."]
+    assert texts(list(next_of(found, plan_entries(found)))) == ["Next I will wire `load_config`."]
 
 
 def test_the_state_names_what_changed_after_the_last_commit_and_test_run() -> None:
@@ -125,12 +129,14 @@ def test_the_state_names_the_last_call_unless_the_context_shows_a_later_one() ->
 
 def test_a_command_that_has_just_failed_is_next() -> None:
     found = digest(*bash("git merge main", "Automatic merge failed; fix conflicts", is_error=True, call_id="a"))
-    assert texts(list(next_of(found))) == ["`git merge main` has failed: Automatic merge failed; fix conflicts"]
+    assert texts(list(next_of(found, plan_entries(found)))) == [
+        "`git merge main` has failed: Automatic merge failed; fix conflicts"
+    ]
     mended = digest(
         *bash("git merge main", "Automatic merge failed; fix conflicts", is_error=True, call_id="a"),
         *bash("git merge main", "Merge made by the 'ort' strategy.", call_id="b"),
     )
-    assert texts(list(next_of(mended))) == []
+    assert texts(list(next_of(mended, plan_entries(mended)))) == []
 
 
 def test_a_failed_check_is_not_told_if_it_ran_again_in_front_of_a_test_run() -> None:

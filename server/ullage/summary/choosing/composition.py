@@ -18,12 +18,13 @@ from ullage.summary.choosing.listed import listed_of
 from ullage.summary.choosing.mends import told_since
 from ullage.summary.choosing.page import Page
 from ullage.summary.choosing.passages import Neighbours, passages_of
+from ullage.summary.choosing.plans import Entry, plan_entries
 from ullage.summary.choosing.previous import read_previous, read_summary
 from ullage.summary.choosing.user_words import fit_requests, requests_of, task_of
 from ullage.summary.choosing.weights import Mention, count_mentions, mentions_focus, weigh
 from ullage.summary.choosing.work_state import next_of, plan_of, recent_of, state_of
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.digest import Digest, read_messages
+from ullage.summary.reading.digest import Digest, names_of, read_messages
 from ullage.summary.reading.excerpts import shorten
 from ullage.summary.reading.text_reader import Reader
 from ullage.summary.summary_request import SummaryRequest
@@ -44,13 +45,14 @@ NOTHING_FITS = "The details are in the archive."
 
 class _Sources(Struct, frozen=True, kw_only=True):
     """What an offline summary is chosen from: the digest of the archived messages, the anchors with their mentions and
-    weights, the task, items on the current state, items from instruction files, items carried over from earlier
-    summaries, the ledger, and the anchors of text that stays in the context verbatim."""
+    weights, the task, the newest plan, items on the current state, items from instruction files, items carried over
+    from earlier summaries, the ledger, and the anchors of text that stays in the context verbatim."""
 
     digest: Digest
     mentions: dict[str, Mention]
     weights: dict[str, float]
     task: list[Item]
+    plan: list[Entry]
     current: list[Item]
     instructions: list[Item]
     carried: list[Item]
@@ -101,13 +103,14 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
     last = request.messages[-1] if request.messages else None
     tail = read_messages(request.tail, after, reader, check=check, before=last)
     digest = replace(digest, after=tail)
-    mentions = count_mentions(digest.excerpts, tail.excerpts, check)
+    mentions = count_mentions(digest.contents, tail.contents, check)
     weights = weigh(mentions, check, tuning)
     carried = read_previous(request.previous, tuning)
     # The agent's newest summary includes the earlier ones.
     carried += [item for said in digest.summaries[-1:] for item in read_summary(said.text, tuning)]
     carried = list(told_since(carried, digest))
     ledger = collect_from(digest, mentions, weights, check)
+    plan = plan_entries(digest)
     if request.previous:
         ledger = merge(request.previous.ledger, ledger)
     return _Sources(
@@ -115,7 +118,8 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
         mentions=mentions,
         weights=weights,
         task=task_of(digest, tail.requests),
-        current=[*plan_of(digest), *state_of(digest), *recent_of(digest)],
+        plan=plan,
+        current=[*plan_of(plan), *state_of(digest), *recent_of(digest)],
         instructions=list(instructions_of(request.messages, request.indices, frozenset(request.kept), digest.calls)),
         carried=carried,
         ledger=ledger,
@@ -126,9 +130,8 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
 def _verbatim(digest: Digest, tail: Digest) -> frozenset[str]:
     """Returns the anchors of the texts that stay in the context verbatim, which a summary need not repeat."""
     requests = (*(request for request in digest.requests if request.kept), *tail.requests)
-    shown = (*digest.kept, *tail.excerpts)
-    names = (*(find_anchors(request.text) for request in requests), *(piece.anchors for piece in shown))
-    return frozenset(name for each in names for name in each)
+    names = (name for request in requests for name in find_anchors(request.text))
+    return frozenset((*names, *digest.kept, *names_of(tail.contents)))
 
 
 def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, tuning: Tuning) -> None:
@@ -154,9 +157,10 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, t
     page.fill(earlier, share - page.used)
     page.fill(errors, int(page.room * tuning.section_share))
     page.fill(findings, int((page.room - page.used) * tuning.findings_share))
+    beside = Neighbours(digest, tuning)
     # Twice: settling finds that gaps and frames took fewer tokens than were reserved for them.
     for _ in range(2):
-        page.fill(pool, page.room - page.used - int(page.room * tuning.hints_share), Neighbours(digest, tuning))
+        page.fill(pool, page.room - page.used - int(page.room * tuning.hints_share), beside)
         page.settle()
     page.fill(list(_hints_of(sources.weights, sources.mentions, page.covered)), page.room)
 
@@ -176,7 +180,7 @@ def _write_requests(page: Page, sources: _Sources, tuning: Tuning) -> None:
 def _write_state(page: Page, sources: _Sources, check: Check, tuning: Tuning) -> None:
     digest, share = sources.digest, int(page.room * tuning.section_share)
     of = {section: [item for item in sources.carried if item.section is section] for section in Section}
-    page.place(next_of(digest), share)
+    page.place(next_of(digest, sources.plan), share)
     for section in _CURRENT:
         newest = [item for item in sources.current if item.section is section]
         page.place(newest or of[section], share)

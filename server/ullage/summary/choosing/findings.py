@@ -173,6 +173,5 @@ def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
         index=excerpt.index,
         order=excerpt.order,
         anchors=excerpt.anchors,
-        group=excerpt.group,
         value=value,
     )

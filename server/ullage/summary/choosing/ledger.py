@@ -23,7 +23,7 @@ from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.mends import failures_of, is_overtaken
 from ullage.summary.choosing.weights import Mention, count_mentions, weigh
 from ullage.summary.reading.anchors import is_path
-from ullage.summary.reading.digest import Digest, Excerpt, Source, read_messages
+from ullage.summary.reading.digest import Digest, Excerpt, Seen, Source, read_messages
 from ullage.summary.reading.excerpts import clip
 from ullage.summary.reading.text_reader import Reader
 from ullage.tokens.counter import TokenCounter
@@ -38,7 +38,7 @@ _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedger:
     """Returns the ledger of some messages. `indices` are their indices in the transcript, in the same order."""
     digest = read_messages(messages, indices, Reader())
-    mentions = count_mentions(digest.excerpts)
+    mentions = count_mentions(digest.contents)
     return collect_from(digest, mentions, weigh(mentions))
 
 
@@ -196,7 +196,7 @@ def _identifiers(
 ) -> list[IdentifierArtifact]:
     spoken = (name for name, mention in mentions.items() if mention.written and not is_path(name))
     best = sorted(spoken, key=lambda name: (-weights[name], name))[:MAX_IDENTIFIERS]
-    contexts = _contexts(digest.excerpts, frozenset(best), check)
+    contexts = _contexts(digest, frozenset(best), check)
     return [
         IdentifierArtifact(
             name=name,
@@ -208,17 +208,19 @@ def _identifiers(
     ]
 
 
-def _contexts(excerpts: Sequence[Excerpt], names: frozenset[str], check: Check) -> dict[str, str]:
+def _contexts(digest: Digest, names: frozenset[str], check: Check) -> dict[str, str]:
     """Returns the text around the last occurrence of each name: in the agent's prose if the name occurs there, else
     elsewhere."""
     contexts: dict[str, str] = {}
     missing = set(names)
-    order = sorted(excerpts, key=lambda piece: (piece.source is not Source.AGENT, -piece.index))
-    for excerpt in checked(order, check, MANY):
-        if not missing.isdisjoint(excerpt.anchors):
-            for name in missing.intersection(excerpt.anchors):
-                contexts[name] = _around(excerpt.text, name)
-            missing.difference_update(excerpt.anchors)
+    order = sorted(digest.contents, key=lambda one: (one.source is not Source.AGENT, -one.index))
+    for one in checked(order, check, MANY):
+        if isinstance(one, Seen) and missing.isdisjoint([each.name for each in one.counts.names]):
+            continue
+        for piece in [one] if isinstance(one, Excerpt) else one.pieces:
+            for name in missing.intersection(piece.anchors):
+                contexts[name] = _around(piece.text, name)
+            missing.difference_update(piece.anchors)
     return contexts
 
 

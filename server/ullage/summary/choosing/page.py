@@ -33,6 +33,8 @@ class Page:
         self._check = check
         self._weights = weights
         self._items: list[Item] = []
+        # The texts of sections that have not changed since they were last written.
+        self._written: dict[Section, str] = {}
         self._texts: set[tuple[Section, str]] = set()
         self._groups: set[tuple[str, int]] = set()
         self._sections: set[Section] = set()
@@ -106,18 +108,20 @@ class Page:
 
     def remove_last(self) -> None:
         """Removes the item that was added last."""
-        self._items.pop()
+        self._written.pop(self._items.pop().section, None)
 
     def sections(self) -> list[str]:
         """Returns the texts of the sections that have items, in the order of the summary."""
-        by_section: dict[Section, list[Item]] = {}
+        changed: dict[Section, list[Item]] = {}
         for item in self._items:
-            by_section.setdefault(item.section, []).append(item)
-        return [write_section(section, by_section[section]) for section in sorted(by_section)]
+            if item.section not in self._written:
+                changed.setdefault(item.section, []).append(item)
+        self._written.update({section: write_section(section, items) for section, items in changed.items()})
+        return [self._written[section] for section in sorted(self._written)]
 
     def _density(self, item: Item) -> float:
         """Returns an item's worth per character. Anchors that are already covered count nothing."""
-        if (item.section, item.text) in self._texts or self._overlaps(item):
+        if self._is_shown(item):
             return 0.0
         weights, covered, unknown = self._weights, self._covered, self._tuning.carried_weight
         worth = item.value + sum([weights.get(name, unknown) for name in item.anchors if name not in covered])
@@ -127,7 +131,7 @@ class Page:
         return worth / size
 
     def _add(self, item: Item, limit: int) -> bool:
-        if (item.section, item.text) in self._texts or self._overlaps(item):
+        if self._is_shown(item):
             return True
         cost = self.cost_of(item)
         if item.section not in self._sections:
@@ -136,6 +140,7 @@ class Page:
             return False
         self.used += cost
         self._items.append(item)
+        self._written.pop(item.section, None)
         self._texts.add((item.section, item.text))
         self._sections.add(item.section)
         self._covered.update(item.anchors)
@@ -145,10 +150,12 @@ class Page:
             self._lines.setdefault((item.group, item.index), set()).update(_lines_of(item))
         return True
 
-    def _overlaps(self, item: Item) -> bool:
-        """Returns whether a detail has a line that is on the page already."""
+    def _is_shown(self, item: Item) -> bool:
+        """Returns whether an item's text, or a line of a detail, is on the page already."""
+        if (item.section, item.text) in self._texts:
+            return True
         shown = self._lines.get((item.group, item.index)) if item.section is Section.DETAILS else None
-        return bool(shown) and not shown.isdisjoint(_lines_of(item))
+        return shown is not None and not shown.isdisjoint(_lines_of(item))
 
 
 def _lines_of(item: Item) -> range:

@@ -7,17 +7,16 @@ heaviest names are chosen, so that few lines come with a name that nothing needs
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from ullage.agents.tools import OLD_TEXT_KEYS, text_of
 from ullage.model.artifacts import FileAction
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.digest import Digest, Seen
-from ullage.summary.reading.listings import Listing
+from ullage.summary.reading.listings import FEWEST_LINES, Listing
 from ullage.summary.tuning import TUNING, Tuning
 
-# Fewer lines are fragments that a reader can't place.
-FEWEST_LINES = 5
 # A text with at most this many lines is quoted as a whole, because its rest would be a fragment.
 _WHOLE = 10
 # Of a text that is mostly a list or a log, only what went wrong is worth quoting.
@@ -86,9 +85,9 @@ def _beside(listing: Listing, start: int, stop: int) -> Iterator[tuple[int, int]
     last one."""
     spans = listing.spans
     before, after = bisect_left(spans, (start, 0)) - 1, bisect_left(spans, (stop, 0))
-    if before >= 0 and _consecutive(listing.numbers, spans[before][0], stop):
+    if before >= 0 and listing.is_unbroken(spans[before][0], stop):
         yield spans[before][0], start
-    if after < len(spans) and _consecutive(listing.numbers, start, spans[after][1]):
+    if after < len(spans) and listing.is_unbroken(start, spans[after][1]):
         yield stop, spans[after][1]
 
 
@@ -118,55 +117,40 @@ def _passages(seen: Seen, weights: Mapping[str, float]) -> list[tuple[int, int]]
     """Returns the first line of each passage and the line after its last one: those with the most weight per character
     that do not overlap, heaviest first."""
     listing, rows = seen.lines.listing, seen.lines.rows.places
-    if sum(stop - start for start, stop in listing.spans) < FEWEST_LINES:
+    if not seen.lines.counts.names:
         return []
-    worth = [sum([weights.get(name, 0.0) for name in piece.anchors]) for piece in seen.lines.pieces]
-    if len(listing.lines) <= _WHOLE and not rows and _consecutive(listing.numbers, 0, len(listing.lines)):
-        return [(0, len(listing.lines))] if any(worth) else []
+    worth = [
+        sum([weights.get(name, 0.0) for name in piece.anchors]) if piece.anchors else 0.0 for piece in seen.lines.pieces
+    ]
+    if len(listing.lines) <= _WHOLE and not rows and listing.is_unbroken(0, len(listing.lines)):
+        told = sum(stop - start for start, stop in listing.spans)
+        return [(0, len(listing.lines))] if told >= FEWEST_LINES and any(worth) else []
     taken = bytearray(len(listing.lines))
     for place in rows:
         taken[place] = 1
     found: list[tuple[int, int]] = []
     is_log = len(rows) >= _MOSTLY * len(listing.lines)
-    for _, start, stop in sorted(_candidates(listing, worth), reverse=True):
+    candidates = [
+        (total / window.size, window.start, window.stop)
+        for window in listing.windows
+        if (total := sum(worth[window.first : window.last]))
+    ]
+    for _, start, stop in sorted(candidates, reverse=True):
         if not any(taken[start:stop]) and not (is_log and not any(map(_WENT_WRONG.search, listing.lines[start:stop]))):
             taken[start:stop] = b"\1" * (stop - start)
             found.append((start, stop))
     return found
 
 
-def _candidates(listing: Listing, worth: Sequence[float]) -> Iterator[tuple[float, int, int]]:
-    """Yields, for each piece, the shortest passage that begins with it, after its weight per character."""
-    spans, numbers, lines = listing.spans, listing.numbers, listing.lines
-    last = told = 0
-    for first, (start, after) in enumerate(spans):
-        while told < FEWEST_LINES and last < len(spans):
-            told += spans[last][1] - spans[last][0]
-            last += 1
-        if told < FEWEST_LINES:
-            return
-        stop = spans[last - 1][1]
-        told -= after - start
-        total = sum(worth[first:last])
-        if total and _consecutive(numbers, start, stop):
-            yield total / (sum(map(len, lines[start:stop])) or 1), start, stop
-
-
-def _consecutive(numbers: Sequence[int], start: int, stop: int) -> bool:
-    """Returns whether these lines have consecutive numbers, or none."""
-    return not numbers[start] or numbers[stop - 1] - numbers[start] == stop - 1 - start
-
-
 def _item(seen: Seen, start: int, stop: int, tuning: Tuning) -> Item:
     spans = seen.lines.listing.spans
     pieces = seen.lines.pieces[bisect_left(spans, (start, 0)) : bisect_left(spans, (stop, 0))]
-    names = (name for piece in pieces for name in piece.anchors)
     return Item(
         section=Section.DETAILS,
         text="\n".join(seen.lines.listing.lines[start:stop]).replace("```", "'''"),
         index=seen.index,
         order=seen.order + start,
-        anchors=tuple(dict.fromkeys(names)),
+        anchors=tuple(dict.fromkeys(chain.from_iterable([piece.anchors for piece in pieces]))),
         group=seen.group,
         value=tuning.shown_value,
         first_line=seen.lines.listing.numbers[start],

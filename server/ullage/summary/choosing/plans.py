@@ -13,7 +13,7 @@ from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.redaction.clean import clean
 from ullage.summary.choosing.steps import Kind, changed, kind_of, ran
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.digest import Digest, Source
+from ullage.summary.reading.digest import Digest, Excerpt, Source
 from ullage.summary.reading.excerpts import cut_at_space
 
 
@@ -48,6 +48,7 @@ _ENTRY_KEYS = ("content", "step", "text", "title", "subject", "description", "ta
 # A checklist in Markdown. In text written into files the list mark is required, because "[x]" occurs in code, too.
 _SAID_ENTRY = re.compile(r"^(?:[-*] )?\[([ xX])\] (\S.*)$", re.MULTILINE)
 _WRITTEN_ENTRY = re.compile(r"^[-*] \[([ xX])\] (\S.*)$", re.MULTILINE)
+_BOX = re.compile(r"\[[ xX]\] ")
 _FEWEST_ENTRIES = 2
 # The user's approval of a plan, after which it still holds.
 _APPROVES = re.compile(
@@ -171,16 +172,17 @@ def _checklist(digest: Digest) -> tuple[int, list[tuple[Status, str]]]:
     """Returns the index of the newest message with a checklist in Markdown, and the checklist as pairs of status and
     text. Returns -1 and an empty list if there is none."""
     index, found = -1, list[tuple[Status, str]]()
-    # Most excerpts are of results, and have no brackets.
-    written = [each for each in digest.excerpts if each.source is not Source.RESULT and "[" in each.text]
-    for excerpt in reversed(written):
-        if excerpt.index != index:
+    for one in reversed(digest.contents):
+        if one.source is Source.RESULT:
+            continue
+        if one.index != index:
             if len(found) >= _FEWEST_ENTRIES:
                 break
-            index, found = excerpt.index, []
-        pattern = _SAID_ENTRY if excerpt.source is Source.AGENT else _WRITTEN_ENTRY
-        entries = pattern.finditer(excerpt.text)
-        found[:0] = [(Status.OPEN if match[1] == " " else Status.DONE, match[2]) for match in entries]
+            index, found = one.index, []
+        pattern = _SAID_ENTRY if one.source is Source.AGENT else _WRITTEN_ENTRY
+        for piece in [one] if isinstance(one, Excerpt) else reversed(one.pieces):
+            entries = pattern.finditer(piece.text) if "[" in piece.text and _BOX.search(piece.text) else ()
+            found[:0] = [(Status.OPEN if match[1] == " " else Status.DONE, match[2]) for match in entries]
     return (index, found) if len(found) >= _FEWEST_ENTRIES else (-1, [])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from ullage.summary.checks import MANY, Check, checked, go_on
-from ullage.summary.reading.digest import Excerpt, Source
+from ullage.summary.reading.digest import Excerpt, Seen, Source
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
 
 _CALLED = Source.CALL
@@ -15,8 +15,9 @@ _SPOKEN = {Source.AGENT, Source.THINKING, Source.PARAPHRASE}
 
 class Mention(Struct):
     """Counts of one anchor in the archived messages. `said`: in how many excerpts the agent wrote it in prose or
-    thinking. `called`: in how many of its tool calls. `times`: in how many excerpts at all. `last_index`: the last
-    message it occurs in. `since`: thousands of tokens after that occurrence. Mutable, because it is counted up."""
+    thinking. `called`: in how many pieces of its tool calls. `times`: in how many excerpts and pieces at all.
+    `last_index`: the last message it occurs in. `since`: thousands of tokens after that occurrence. Mutable, because it
+    is counted up."""
 
     said: int = 0
     called: int = 0
@@ -31,23 +32,25 @@ class Mention(Struct):
 
 
 def count_mentions(
-    excerpts: Sequence[Excerpt], after: Sequence[Excerpt] = (), check: Check = go_on
+    contents: Sequence[Excerpt | Seen], after: Sequence[Excerpt | Seen] = (), check: Check = go_on
 ) -> dict[str, Mention]:
-    """Returns the counts of every anchor of `excerpts`. The excerpts `after` them, such as those of the tail, only add
-    to the distance since an anchor's last occurrence."""
+    """Returns the counts of every anchor in the `contents` of messages. The contents `after` them, such as those of the
+    tail, only add to the distance since an anchor's last occurrence."""
     mentions: dict[str, Mention] = {}
-    characters = sum(len(excerpt.text) for excerpt in after)
-    for excerpt in checked(reversed(excerpts), check, MANY):
-        characters += len(excerpt.text)
-        said, called = excerpt.source in _SPOKEN, excerpt.source is _CALLED
-        for name in excerpt.anchors:
-            mention = mentions.get(name)
+    characters = sum(one.counts.size for one in after)
+    for one in checked(reversed(contents), check, MANY):
+        said, called = one.source in _SPOKEN, one.source is _CALLED
+        counts = one.counts
+        for each in counts.names:
+            times = each.times
+            mention = mentions.get(each.name)
             if mention is None:
-                since = characters / CHARACTERS_PER_TOKEN / 1000
-                mention = mentions[name] = Mention(last_index=excerpt.index, since=since)
-            mention.said += said
-            mention.called += called
-            mention.times += 1
+                since = (characters + each.from_end) / CHARACTERS_PER_TOKEN / 1000
+                mention = mentions[each.name] = Mention(last_index=one.index, since=since)
+            mention.said += times * said
+            mention.called += times * called
+            mention.times += times
+        characters += counts.size
     return mentions
 
 

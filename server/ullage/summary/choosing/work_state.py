@@ -15,12 +15,12 @@ from ullage.summary.choosing.begun_work import begun_work
 from ullage.summary.choosing.failed_changes import failed_changes
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.choosing.mends import Changes, failures_of
-from ullage.summary.choosing.passages import FEWEST_LINES
-from ullage.summary.choosing.plans import Status, plan_entries
+from ullage.summary.choosing.plans import Entry, Status
 from ullage.summary.choosing.steps import open_steps, question, was_done
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.digest import Digest, Run
 from ullage.summary.reading.excerpts import clip, cut_at_space, head_and_tail, numbered_lines, single_spaced
+from ullage.summary.reading.listings import FEWEST_LINES
 
 # Other products read as many files again after a compaction.
 RECENT_FILES = 5
@@ -46,10 +46,9 @@ _WORD = re.compile(r"[A-Za-z]{2}")
 _JUST_NOW = 6
 
 
-def plan_of(digest: Digest) -> list[Item]:
-    """Returns an item for each entry of the newest plan (see `plan_entries`), with its status before it. Empty if there
-    is no plan."""
-    return [_item(Section.PLAN, f"{entry.status}: {entry.text}", entry.index) for entry in plan_entries(digest)]
+def plan_of(plan: Sequence[Entry]) -> list[Item]:
+    """Returns an item for each entry of a plan, with its status before it."""
+    return [_item(Section.PLAN, f"{entry.status}: {entry.text}", entry.index) for entry in plan]
 
 
 def state_of(digest: Digest) -> Iterator[Item]:
@@ -169,18 +168,18 @@ def recent_of(digest: Digest) -> Iterator[Item]:
                 yield _item(Section.RECENT, _touched(path, call), call.index)
 
 
-def next_of(digest: Digest) -> Iterator[Item]:
+def next_of(digest: Digest, plan: Sequence[Entry]) -> Iterator[Item]:
     """Yields the next step as items: what the agent promised and no later call has done, or else the first open entry
-    of the plan, or else the question that waits for the user's answer, or else a command that has just failed, or else
-    the tests that fail or were not run since the last change. Empty if nothing shows it."""
+    of the newest `plan`, or else the question that waits for the user's answer, or else a command that has just failed,
+    or else the tests that fail or were not run since the last change. Empty if nothing shows it."""
     steps = open_steps(digest)
     yield from (_item(Section.NEXT, text, index) for text, index in steps)
     if steps:
         return
-    plan = [entry for entry in plan_entries(digest) if entry.status in (Status.IN_HAND, Status.OPEN)]
-    plan = [entry for entry in plan if not was_done(digest, entry.text, entry.index)]
-    if plan:
-        chosen = next((entry for entry in plan if entry.status is Status.IN_HAND), plan[0])
+    left = [entry for entry in plan if entry.status in (Status.IN_HAND, Status.OPEN)]
+    left = [entry for entry in left if not was_done(digest, entry.text, entry.index)]
+    if left:
+        chosen = next((entry for entry in left if entry.status is Status.IN_HAND), left[0])
         yield _item(Section.NEXT, chosen.text, chosen.index)
     elif asked := question(digest):
         yield _item(Section.NEXT, f"The user has not answered yet: {asked[0]}", asked[1])

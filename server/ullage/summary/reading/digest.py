@@ -28,7 +28,15 @@ from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock
 from ullage.model.message import Message, Role
 from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.reading.excerpts import GAP
-from ullage.summary.reading.text_reader import CALL_LIMIT, Lines, Piece, Reader
+from ullage.summary.reading.text_reader import (
+    CALL_LIMIT,
+    Lines,
+    NameCount,
+    NameCounts,
+    Piece,
+    Reader,
+    count_names,
+)
 
 _REQUEST_LIMIT = 24_000
 # Characters. Shorter inputs are switches and single words.
@@ -53,28 +61,34 @@ class Source(StrEnum):
 
 
 class Excerpt(Struct, frozen=True, kw_only=True, gc=False):
-    """A redacted sentence or a few lines of a message. `index` is the message's index in the transcript, `order` the
-    excerpt's place in the message. `group` is the file or command in which it was seen, empty for the agent's prose and
-    thinking."""
+    """A redacted sentence or two of the agent's prose or thinking. `index` is the message's index in the transcript,
+    `order` the excerpt's place in the message."""
 
     text: str
     index: int
     order: int = 0
     source: Source
     anchors: tuple[str, ...]
-    group: str = ""
+
+    @property
+    def counts(self) -> NameCounts:
+        """The anchors, each once, and the characters of the text."""
+        size = len(self.text)
+        return NameCounts(names=tuple([NameCount(name, 1, size) for name in self.anchors]), size=size)
 
 
 class Seen(Struct, frozen=True, kw_only=True, gc=False):
     """The redacted lines that the agent wrote into a call or that a tool returned. `index` is the message's index in
     the transcript, `order` the place of the first line among those of all calls. `group` is the file or command in
-    which the lines were seen."""
+    which the lines were seen. `pieces` are those that add something to the group, and `counts` their anchors."""
 
     lines: Lines
     index: int
     order: int
     source: Source
     group: str
+    pieces: Sequence[Piece]
+    counts: NameCounts
 
 
 class UserRequest(Struct, frozen=True, kw_only=True, gc=False):
@@ -103,8 +117,9 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Digest(Struct, frozen=True, kw_only=True):
-    """What a summary needs from some messages. Indices are those of the transcript. `kept` are excerpts of messages
-    that stay verbatim, `excerpts` and `seen` are those of all others. `touches` has, for each of `calls`, the files
+    """What a summary needs from some messages. Indices are those of the transcript. `kept` are the anchors of messages
+    that stay verbatim. `excerpts` and `seen` are from all others, and `contents` has both in the order of the
+    messages, of one message what it says before its calls and results. `touches` has, for each of `calls`, the files
     that it touches and how. `plans` are the plans in the agent's prose, each with its message. `begun` is work that
     continues by itself. `summaries` are messages in which an agent continues after its own compaction. `after` is the
     digest of the messages that follow and stay in the context, None if there are none or they were not read; they show
@@ -115,8 +130,9 @@ class Digest(Struct, frozen=True, kw_only=True):
     requests: tuple[UserRequest, ...]
     summaries: tuple[UserRequest, ...]
     excerpts: tuple[Excerpt, ...]
-    kept: tuple[Excerpt, ...]
     seen: tuple[Seen, ...]
+    contents: tuple[Excerpt | Seen, ...]
+    kept: frozenset[str]
     calls: tuple[ToolCall, ...]
     touches: tuple[tuple[Touch, ...], ...]
     runs: tuple[Run, ...]
@@ -140,33 +156,39 @@ def read_messages(  # noqa: PLR0913 - what is read, and what is known of it
     text; its exception ends the work."""
     calls = [*_cut_call(before, messages, indices), *tool_calls(messages, indices)]
     stays = frozenset(kept)
-    spoken = _spoken(checked(messages, check), indices, reader)
-    groups = [reader.clean(group_of(call, reader)) for call in checked(calls, check)]
-    shown = [list(_lines_of(call, reader, check)) for call in calls]
-    called = [piece for number, group in enumerate(groups) for piece in _excerpts_of(shown[number], number, group)]
-    seen = [lines for number, group in enumerate(groups) for lines in _seen(shown[number], number, group)]
+    spoken = list(_spoken(checked(messages, check), indices, reader))
+    # The words of a call before the first message are not among these messages.
+    seen = [lines for number, call in enumerate(calls) for lines in _seen(call, number, indices[0], reader, check)]
     staying = {index for message, index in zip(messages, indices, strict=True) if message.id in stays}
+    contents = sorted((*spoken, *seen), key=lambda one: one.index)
     typed = sorted(
         (*_typed(messages, indices, stays, reader, check), *_refusals(calls, staying, reader)),
         key=lambda request: request.index,
     )
-    # The words of a call before the first message are not among these messages.
-    called = [piece for piece in called if piece.index >= indices[0]]
-    pieces = sorted((*spoken, *called), key=lambda piece: piece.index)
     return Digest(
         first_index=indices[0] if indices else 0,
         end_index=indices[-1] + 1 if indices else 0,
         requests=tuple(request for request in typed if not is_summary(request.text)),
         summaries=tuple(request for request in typed if is_summary(request.text)),
-        excerpts=tuple(piece for piece in pieces if piece.index not in staying),
-        kept=tuple(piece for piece in pieces if piece.index in staying),
+        excerpts=tuple(excerpt for excerpt in spoken if excerpt.index not in staying),
         seen=tuple(lines for lines in seen if lines.index not in staying),
+        contents=tuple(one for one in contents if one.index not in staying),
+        kept=frozenset(names_of(one for one in contents if one.index in staying)),
         calls=tuple(calls),
         touches=tuple(_touches(call, reader) for call in checked(calls, check)),
         runs=tuple(_runs(checked(calls, check), reader)),
         plans=tuple(_plans(checked(messages, check), indices, reader)),
         begun=tuple(begun_in(calls, messages, indices)),
     )
+
+
+def names_of(contents: Iterable[Excerpt | Seen]) -> Iterator[str]:
+    """Yields the anchors of the contents of messages."""
+    for one in contents:
+        if isinstance(one, Excerpt):
+            yield from one.anchors
+        else:
+            yield from (each.name for each in one.counts.names)
 
 
 def _cut_call(before: Message | None, messages: Sequence[Message], indices: Sequence[int]) -> list[ToolCall]:
@@ -239,46 +261,43 @@ def _plans(
                     yield indices[position], plan
 
 
-# What the agent wrote into a call, or what the call's tool returned: the index of its message, and its lines.
-_Shown = tuple[Source, int, Lines]
-
-
-def _lines_of(call: ToolCall, reader: Reader, check: Check) -> Iterator[_Shown]:
-    """Yields the lines of the texts in a call's input, then those of its result."""
+def _seen(call: ToolCall, number: int, first: int, reader: Reader, check: Check) -> Iterator[Seen]:
+    """Yields the lines of the texts in a call's input, then those of its result. `number` is the call's number among
+    all calls. What is before the message at index `first` has no pieces."""
+    check()
+    group = reader.clean(group_of(call, reader))
+    order = number * CALL_LIMIT
     for text in checked(_written(call), check):
-        yield Source.CALL, call.index, reader.called(text)
+        lines = reader.called(text)
+        pieces = [piece for piece in lines.pieces if len(piece.text) >= _SHORTEST and piece.text not in group]
+        pieces = pieces if call.index >= first else []
+        yield Seen(
+            lines=lines,
+            index=call.index,
+            order=order,
+            source=Source.CALL,
+            group=group,
+            pieces=pieces,
+            counts=lines.counts if len(pieces) == len(lines.pieces) else count_names(pieces),
+        )
+        order += len(lines.listing.lines) + _APART
     check()
     if call.result:
-        yield Source.RESULT, call.result_index, reader.shown(call.result)
+        lines = reader.shown(call.result)
+        yield Seen(
+            lines=lines,
+            index=call.result_index,
+            order=order,
+            source=Source.RESULT,
+            group=group,
+            pieces=lines.pieces,
+            counts=lines.counts,
+        )
 
 
-def _excerpts_of(shown: Iterable[_Shown], number: int, group: str) -> Iterator[Excerpt]:
-    """Yields the excerpts of a call's input and of its result. `number` is the call's number among all calls; the
-    excerpts' `order` keeps different calls apart."""
-    first = order = number * CALL_LIMIT
-    for source, index, lines in shown:
-        if source is Source.RESULT:
-            yield from _numbered(lines.pieces, index, source, group, first)
-            continue
-        for piece in _numbered(lines.pieces, index, source, group, order + 1):
-            if len(piece.text) >= _SHORTEST and piece.text not in group:
-                yield piece
-        order += len(lines.pieces) + _APART
-
-
-def _seen(shown: Iterable[_Shown], number: int, group: str) -> Iterator[Seen]:
-    """Yields the lines of a call's input and of its result. `number` is the call's number among all calls."""
-    order = number * CALL_LIMIT
-    for source, index, lines in shown:
-        yield Seen(lines=lines, index=index, order=order, source=source, group=group)
-        order += len(lines.listing.lines) + _APART
-
-
-def _numbered(
-    pieces: Iterable[Piece], index: int, source: Source, group: str = "", first: int = 0
-) -> Iterator[Excerpt]:
-    for order, piece in enumerate(pieces, start=first):
-        yield Excerpt(text=piece.text, index=index, order=order, source=source, group=group, anchors=piece.anchors)
+def _numbered(pieces: Iterable[Piece], index: int, source: Source) -> Iterator[Excerpt]:
+    for order, piece in enumerate(pieces):
+        yield Excerpt(text=piece.text, index=index, order=order, source=source, anchors=piece.anchors)
 
 
 def _runs(calls: Iterable[ToolCall], reader: Reader) -> Iterator[Run]:

@@ -1,37 +1,59 @@
-"""Listings: the lines of code or output, and the pieces that they consist of."""
+"""Listings: the lines of code or output, the pieces that they consist of, and the shortest passages to quote."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.summary.reading.excerpts import head_and_tail, numbered_lines, single_spaced
 
 # Characters. Neighbouring lines are joined to pieces of about this length, so that a name keeps its surroundings.
 _WIDTH = 60
 _WORD = re.compile(r"[A-Za-z]{2}")
+# Fewer lines are fragments that a reader can't place.
+FEWEST_LINES = 5
+
+
+class Window(Struct, frozen=True, gc=False):
+    """The shortest passage that begins with a piece: its first piece and the piece after its last one, as indices of
+    `Listing.spans`; its first line and the line after its last one; and its characters."""
+
+    first: int
+    last: int
+    start: int
+    stop: int
+    size: int
 
 
 class Listing(Struct, frozen=True, kw_only=True, gc=False):
     """The lines of a text with their indentation. `numbers` are the numbers that the tool wrote before them, 0 for
     none. `spans` are the first line of each piece and the line after its last one, as indices of `lines`; lines without
-    a word are in no piece."""
+    a word are in no piece. `windows` are the passages of at least `FEWEST_LINES` lines with words, without a gap in the
+    numbers."""
 
     lines: tuple[str, ...]
     numbers: tuple[int, ...]
     spans: tuple[tuple[int, int], ...]
+    windows: tuple[Window, ...]
 
     def text_of(self, span: tuple[int, int]) -> str:
         """Returns the text of a piece without indentation."""
-        return "\n".join(single_spaced(self.lines[place].strip()) for place in range(*span))
+        return "\n".join([single_spaced(line.strip()) for line in self.lines[span[0] : span[1]]])
+
+    def is_unbroken(self, start: int, stop: int) -> bool:
+        """Returns whether these lines have consecutive numbers, or none."""
+        return not self.numbers[start] or self.numbers[stop - 1] - self.numbers[start] == stop - 1 - start
 
 
 def read_listing(text: str, limit: int) -> Listing:
     """Returns the lines of a text with the spans of its pieces. Of a text of more than `limit` characters only the
     beginning and the end are read."""
     numbered = list(numbered_lines(head_and_tail(text, limit)))
-    lines = tuple(line for _, line in numbered)
-    return Listing(lines=lines, numbers=tuple(number for number, _ in numbered), spans=tuple(_spans(lines)))
+    lines = tuple([line for _, line in numbered])
+    numbers = tuple([number for number, _ in numbered])
+    bare = Listing(lines=lines, numbers=numbers, spans=tuple(_spans(lines)), windows=())
+    return replace(bare, windows=tuple(_windows(bare)))
 
 
 def _spans(lines: Sequence[str]) -> list[tuple[int, int]]:
@@ -47,3 +69,18 @@ def _spans(lines: Sequence[str]) -> list[tuple[int, int]]:
             spans.append((place, place + 1))
             size = len(line)
     return spans
+
+
+def _windows(listing: Listing) -> Iterator[Window]:
+    spans, lines = listing.spans, listing.lines
+    last = told = 0
+    for first, (start, after) in enumerate(spans):
+        while told < FEWEST_LINES and last < len(spans):
+            told += spans[last][1] - spans[last][0]
+            last += 1
+        if told < FEWEST_LINES:
+            return
+        stop = spans[last - 1][1]
+        told -= after - start
+        if listing.is_unbroken(start, stop):
+            yield Window(first, last, start, stop, sum(map(len, lines[start:stop])) or 1)

@@ -6,7 +6,7 @@ outdated.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -83,12 +83,29 @@ class Piece(Struct, frozen=True, kw_only=True, gc=False):
     anchors: tuple[str, ...]
 
 
+class NameCount(Struct, frozen=True, gc=False):
+    """An anchor in a text: in how many pieces it is, and the characters from the beginning of the last of them to the
+    end of the text."""
+
+    name: str
+    times: int
+    from_end: int
+
+
+class NameCounts(Struct, frozen=True, gc=False):
+    """The anchors in the pieces of a text, and the characters of all pieces."""
+
+    names: tuple[NameCount, ...] = ()
+    size: int = 0
+
+
 class Lines(Struct, frozen=True, kw_only=True, gc=False):
-    """A listing without secrets, its pieces, one for each of its spans, and the rows among the lines that a tool
-    printed."""
+    """A listing without secrets, its pieces, one for each of its spans, the anchors of all pieces, and the rows among
+    the lines that a tool printed."""
 
     listing: Listing
     pieces: tuple[Piece, ...]
+    counts: NameCounts
     rows: Rows = NO_ROWS
 
 
@@ -147,7 +164,8 @@ class Reader:
         pieces = self._pieces([listing.text_of(span) for span in listing.spans])
         # What an agent writes, and the lines of a file, which tools number, are no lists of a tool.
         is_output = limit == RESULT_LIMIT and not any(listing.numbers[:1])
-        return Lines(listing=listing, pieces=pieces, rows=find_rows(listing.lines) if is_output else NO_ROWS)
+        rows = find_rows(listing.lines) if is_output else NO_ROWS
+        return Lines(listing=listing, pieces=pieces, counts=count_names(pieces), rows=rows)
 
     def _pieces(self, texts: list[str]) -> tuple[Piece, ...]:
         return tuple(Piece(text=text, anchors=self.names(text)) for text in texts)
@@ -173,6 +191,17 @@ class Reader:
         shown = purpose.shown if cleaned == line else purpose_of(cleaned).shown
         first = f"git commit: {commit[1]}" if commit else shown
         return cut_at_space(_SPACES.sub(" ", self.clean(first)).strip().replace("`", "'"), _SHOWN_LIMIT)
+
+
+def count_names(pieces: Sequence[Piece]) -> NameCounts:
+    """Returns the anchors of the pieces of a text, which are in the text's order."""
+    size, last, times = 0, dict[str, int](), dict[str, int]()
+    for piece in reversed(pieces):
+        size += len(piece.text)
+        for name in piece.anchors:
+            last.setdefault(name, size)
+            times[name] = times.get(name, 0) + 1
+    return NameCounts(names=tuple(NameCount(name, times[name], from_end) for name, from_end in last.items()), size=size)
 
 
 def _read_end(failed: bool | None, output: str) -> tuple[Outcome, str]:
