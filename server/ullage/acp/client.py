@@ -20,6 +20,7 @@ class Client(Struct, frozen=True, kw_only=True):
     - `takes_booleans`: it accepts config options that are on or off, not only lists of values.
     - `reads_files`: it returns the text of a file as its editor holds it.
     - `shows_forms`: it shows the user a form and returns what the user has written.
+    - `shows_addresses`: it asks the user to open an address, and returns whether the user does.
     - `starts_logins`: it can start this program again in a terminal, for the user to log in.
     - `settings`: the Ullage settings that it sent, not checked yet, or None.
     """
@@ -29,6 +30,7 @@ class Client(Struct, frozen=True, kw_only=True):
     takes_booleans: bool = False
     reads_files: bool = False
     shows_forms: bool = False
+    shows_addresses: bool = False
     starts_logins: bool = False
     settings: Any = None
 
@@ -44,6 +46,7 @@ def read_client(capabilities: Any, meta: Any) -> Client:
         takes_booleans=_is_object(as_object(session.get("configOptions")), "boolean"),
         reads_files=as_object(said.get("fs")).get("readTextFile") is True,
         shows_forms=_is_object(as_object(said.get("elicitation")), "form"),
+        shows_addresses=_is_object(as_object(said.get("elicitation")), "url"),
         starts_logins=as_object(said.get("auth")).get("terminal") is True,
         settings=as_object(as_object(meta).get("ullage")).get("settings"),
     )

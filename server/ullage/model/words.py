@@ -267,6 +267,11 @@ def mcp_failed(name: str, fault: str) -> str:
     return f"The MCP server {name} is not used: {fault}."
 
 
+def mcp_restarted(name: str) -> str:
+    """Returns the text for the user about an MCP server that had ended and runs again."""
+    return f"The MCP server {name} had ended and was started again."
+
+
 def link_not_read(uri: str, fault: str) -> str:
     """Returns the text for the user about a file that a prompt links to and that was not read, with the reason."""
     return f"{uri} was not read: {fault}."

@@ -120,6 +120,7 @@ async def test_a_server_that_dies_is_an_error_of_its_call_and_runs_again_for_the
         assert died.is_error
         assert "The MCP server small has ended" in died.text
         assert (await session.run("mcp__small__add", {"a": 1, "b": 1})).is_error
+        assert await session.prepare() == ("The MCP server small had ended and was started again.",)
         assert await session.prepare() == ()
         assert (await session.run("mcp__small__add", {"a": 1, "b": 1})).text == "The sum is 2."
 

@@ -1,12 +1,14 @@
 """All tools of the ACP door, for the service's port `SessionTools`, and the state of each session that they need."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec import Struct
 
 from ullage.acp.announce import Announcer
 from ullage.acp.options import config_options
 from ullage.acp.session_tools.asking import ASK_USER, about_question, ask_user
+from ullage.acp.session_tools.forwarding import as_question, forward
 from ullage.acp.session_tools.modes import ABOUT_OFFER, ACCEPTED, OFFER_PLAN, PLANNING, Mode
 from ullage.acp.session_tools.task_list import ABOUT_PLAN, UPDATE_PLAN, read_plan
 from ullage.acp.updates import ConfigOptionUpdate, CurrentModeUpdate
@@ -18,6 +20,7 @@ from ullage.model.updates import Notice, Severity
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Question, ToolAbout, ToolOutcome
 from ullage.tools.offered.described import PREFIX, Server
+from ullage.tools.offered.elicited import Answer, AskedForm, AskedVisit
 from ullage.tools.offered.session_servers import SessionServers
 
 _NOT_IN_PLAN = "In the mode `plan` only tools that read can be used. Offer a plan, or say what you would need."
@@ -29,6 +32,8 @@ class _Session(Struct, kw_only=True, eq=False):
 
     servers: SessionServers
     mode: Mode = Mode.ASK
+    # The call of a server's tool that runs now.
+    call_id: str = ""
 
 
 class DoorTools:
@@ -46,7 +51,10 @@ class DoorTools:
         prompt. Servers from an earlier opening end."""
         before = self._sessions.pop(session_id, None)
         mode = before.mode if before else Mode.ASK
-        self._sessions[session_id] = _Session(servers=SessionServers(servers, folder), mode=mode)
+        client = self._announcer.client
+        elicit = partial(self._elicit, session_id) if client.shows_forms or client.shows_addresses else None
+        started = SessionServers(servers, folder, elicit=elicit)
+        self._sessions[session_id] = _Session(servers=started, mode=mode)
         if before is not None:
             await before.servers.close()
 
@@ -75,6 +83,9 @@ class DoorTools:
     async def prepare(self, session_id: str) -> None:
         for fault in await self._session(session_id).servers.prepare():
             self._workspace().bus.emit(session_id, Notice(severity=Severity.WARNING, title=fault))
+
+    async def refresh(self, session_id: str) -> None:
+        await self._session(session_id).servers.refresh()
 
     def offered(self, session_id: str, declared: Sequence[ToolDefinition]) -> tuple[ToolDefinition, ...]:
         session = self._session(session_id)
@@ -124,9 +135,17 @@ class DoorTools:
                 case name if not self._may_use(session, use):
                     return ToolOutcome(text=_NOT_IN_PLAN, is_error=True)
                 case name:
+                    session.call_id = use.id
                     return await session.servers.run(name, use.input)
         except UllageError as error:
             return ToolOutcome(text=str(error), is_error=True)
+        finally:
+            session.call_id = ""
+
+    async def _elicit(self, session_id: str, server: str, asked: AskedForm | AskedVisit) -> Answer:
+        new_id = self._workspace().ports.ids.new("elicitation")
+        question = as_question(asked, server, session_id, self._session(session_id).call_id, new_id)
+        return await forward(self._ask, self._announcer.client, question)
 
     def _may_use(self, session: _Session, use: ToolUseBlock) -> bool:
         return session.mode is not Mode.PLAN or session.servers.only_reads(use.name)

@@ -15,6 +15,11 @@ class SessionTools(Protocol):
         """Called when a prompt turn begins. Starts what the session's tools need; a failure is a notice."""
         ...
 
+    async def refresh(self, session_id: str) -> None:
+        """Called before each request of the turn, and before `offered`. Finds out which tools there are now, if they
+        may have changed. Never raises."""
+        ...
+
     def offered(self, session_id: str, declared: Sequence[ToolDefinition]) -> tuple[ToolDefinition, ...]:
         """Returns the tools that the model is offered now: those of `declared` that are not the door's, and the
         door's own as they are now. Called before each request."""

@@ -164,6 +164,8 @@ async def _request(turn: Turn) -> ModelRequest:
     if conversation.guards.replays:
         return live_request(conversation)
     # The last tool call may have changed them.
+    if conversation.workspace.session_tools is not None:
+        await conversation.workspace.session_tools.refresh(conversation.id)
     _declare(conversation)
     if conversation.projection.tracker.totals == Usage():
         await _count_first_prompt(turn, live_request(conversation))

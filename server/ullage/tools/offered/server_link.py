@@ -8,13 +8,25 @@ from typing import Any, cast
 
 import httpx2
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client import ClientRequestContext, IncomingMessage, Transport
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CONNECTION_CLOSED, REQUEST_TIMEOUT, Implementation, Tool
+from mcp.types import (
+    CONNECTION_CLOSED,
+    REQUEST_TIMEOUT,
+    ElicitRequestFormParams,
+    ElicitRequestParams,
+    ElicitResult,
+    Implementation,
+    Tool,
+    ToolListChangedNotification,
+)
 from msgspec import Struct
 
 from ullage import __version__
+from ullage.model.json_values import as_list, as_object
 from ullage.service.ports.models import ToolOutcome
 from ullage.tools.offered.described import Server, StdioServer
+from ullage.tools.offered.elicited import Answer, AskedForm, AskedVisit, Elicit
 from ullage.tools.offered.server_results import read_result
 
 log = logging.getLogger(__name__)
@@ -28,20 +40,26 @@ _ENDED = "has ended; it is started again with the next prompt"
 
 class Patience(Struct, frozen=True, kw_only=True):
     """Seconds. `start`: until a server has named its tools; some download themselves first. `call`: for one tool call;
-    builds and tests take minutes. `end`: until a server is left to itself; the SDK ends its program within seven."""
+    builds and tests take minutes. `end`: until a server is left to itself; the SDK ends its program within seven.
+    `word`: until a running server has named its tools again; the user waits meanwhile."""
 
     start: float = 60.0
     call: float = 600.0
     end: float = 15.0
+    word: float = 10.0
 
 
 class ServerLink:
     """The connection to one server, which opens at once. One task opens and closes it, because the SDK demands that.
-    `tools` are those that the server named when it was opened."""
+    `tools` are those that the server named last. `elicit` asks the user what the server asks during a call, None if the
+    user cannot be asked."""
 
-    def __init__(self, server: Server, folder: str, patience: Patience) -> None:
+    def __init__(self, server: Server, folder: str, patience: Patience, elicit: Elicit | None = None) -> None:
         self.server = server
         self.tools: tuple[Tool, ...] = ()
+        self.has_changed = False
+        self._elicit = elicit
+        self._asking: set[asyncio.Task[Answer]] = set()
         self._patience = patience
         self._client: Client | None = None
         self._ends = asyncio.Event()
@@ -75,13 +93,35 @@ class ServerLink:
             if error.code == REQUEST_TIMEOUT:
                 return self._failed(f"did not answer within {self._patience.call:g} s")
             if error.code == CONNECTION_CLOSED:
-                self._client = None
-                self._ends.set()
+                self._has_ended()
                 return self._failed(_ENDED)
             return ToolOutcome(text=str(error), is_error=True)
         except Exception as error:  # noqa: BLE001 - the errors of transports have no common base
             return self._failed(f"could not be asked: {error or type(error).__name__}")
+        finally:
+            # A call that has ended needs no answers; a cancelled one takes its questions back.
+            for task in self._asking:
+                task.cancel()
         return read_result(result)
+
+    async def refresh(self) -> None:
+        """Asks for the tools, which may have changed. A server that does not name them in time keeps the former ones;
+        one that is not there any more has ended."""
+        self.has_changed = False
+        if self._client is None:
+            return
+        try:
+            async with asyncio.timeout(self._patience.word):
+                self.tools = await _named_tools(self._client)
+        except TimeoutError:
+            log.info("MCP server %s does not name its tools in time", self.server.name)
+        except MCPError as error:
+            log.info("MCP server %s: %s", self.server.name, error)
+            if error.code == CONNECTION_CLOSED:
+                self._has_ended()
+        except Exception as error:  # noqa: BLE001 - the errors of transports have no common base
+            log.info("MCP server %s: %s", self.server.name, _reason(error))
+            self._has_ended()
 
     async def close(self) -> None:
         """Ends the connection, and the server's program if it has one. Bounded; does nothing the second time."""
@@ -94,13 +134,54 @@ class ServerLink:
             self._life.cancel()
             log.warning("MCP server %s does not end", self.server.name)
 
+    def _has_ended(self) -> None:
+        self._client = None
+        self._ends.set()
+
+    async def _heard(self, message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self.has_changed = True
+
+    async def _asked(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:  # noqa: ARG002
+        """Returns the user's answer to a question of the server; `cancel` if the call ends before."""
+        assert self._elicit is not None
+        if isinstance(params, ElicitRequestFormParams):
+            schema = as_object(params.requested_schema)
+            required = tuple(name for name in as_list(schema.get("required")) if isinstance(name, str))
+            question = AskedForm(message=params.message, fields=as_object(schema.get("properties")), required=required)
+        else:
+            question = AskedVisit(message=params.message, url=params.url, id=params.elicitation_id or "")
+        task = asyncio.ensure_future(self._elicit(self.server.name, question))
+        self._asking.add(task)
+        try:
+            await asyncio.wait([task])
+        finally:
+            task.cancel()
+            self._asking.discard(task)
+        answer = Answer(action="cancel") if task.cancelled() else task.result()
+        return ElicitResult(action=answer.action, content=answer.content)
+
     def _failed(self, how: str) -> ToolOutcome:
         return ToolOutcome(text=f"The MCP server {self.server.name} {how}.", is_error=True)
+
+    async def _connected(self, folder: str, stack: AsyncExitStack) -> Client:
+        """Returns the SDK's client, not connected yet. `initialize` is sent at once, because servers of before 2026 may
+        break at what the SDK would try first. A server is informed that the user can be asked only where that is so."""
+        asked = self._asked if self._elicit is not None else None
+        transport = await _transport(self.server, folder, stack)
+        return Client(
+            transport,
+            mode="legacy",
+            client_info=_US,
+            cache=None,
+            elicitation_callback=asked,
+            message_handler=self._heard,
+        )
 
     async def _live(self, folder: str) -> None:
         try:
             async with AsyncExitStack() as stack:
-                client = await stack.enter_async_context(await _client(self.server, folder, stack))
+                client = await stack.enter_async_context(await self._connected(folder, stack))
                 self.tools = await _named_tools(client)
                 self._client = client
                 self._settled.set()
@@ -113,22 +194,18 @@ class ServerLink:
             self._settled.set()
 
 
-async def _client(server: Server, folder: str, stack: AsyncExitStack) -> Client:
-    """Returns the SDK's client, not connected yet. `initialize` is sent at once, because servers of before 2026 may
-    break at what the SDK would try first."""
+async def _transport(server: Server, folder: str, stack: AsyncExitStack) -> StdioServerParameters | Transport:
     if isinstance(server, StdioServer):
         # The SDK adds `PATH`, `HOME` and the like of ours, and nothing that may be a key.
-        program = StdioServerParameters(
+        return StdioServerParameters(
             command=server.command,
             args=list(server.args),
             env=dict(server.env),
             cwd=folder if folder and Path(folder).is_dir() else None,
         )
-        return Client(program, mode="legacy", client_info=_US, cache=None)
     client = httpx2.AsyncClient(headers=dict(server.headers), timeout=httpx2.Timeout(_CONNECTING, read=_SILENCE))
     http = await stack.enter_async_context(client)
-    transport = streamable_http_client(server.url, http_client=http)
-    return Client(transport, mode="legacy", client_info=_US, cache=None)
+    return streamable_http_client(server.url, http_client=http)
 
 
 async def _named_tools(client: Client) -> tuple[Tool, ...]:

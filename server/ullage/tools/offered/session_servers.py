@@ -13,6 +13,7 @@ from ullage.model.message import ToolDefinition
 from ullage.model.updates import ToolKind
 from ullage.service.ports.models import Question, ToolAbout, ToolOutcome
 from ullage.tools.offered.described import OfferedTool, Server, input_schema, name_for_model, title_of_call
+from ullage.tools.offered.elicited import Elicit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,13 +23,21 @@ EXTRA = "mcp"
 
 
 class SessionServers:
-    """The servers that a client has offered for one session, whose folder is `folder`."""
+    """The servers that a client has offered for one session, whose folder is `folder`. `elicit` asks the user what a
+    server asks, None if the user cannot be asked."""
 
-    def __init__(self, servers: Sequence[Server], folder: str, patience: "Patience | None" = None) -> None:
+    def __init__(
+        self,
+        servers: Sequence[Server],
+        folder: str,
+        patience: "Patience | None" = None,
+        elicit: Elicit | None = None,
+    ) -> None:
         # By position in the client's list, because two servers may be described alike.
         self._servers = dict(enumerate(servers))
         self._folder = folder
         self._patience = patience
+        self._elicit = elicit
         self._links: dict[int, ServerLink] = {}
         self._failed: set[int] = set()
         self._tools: dict[str, tuple[ServerLink, OfferedTool]] = {}
@@ -40,8 +49,12 @@ class SessionServers:
         return tuple(tool.definition for _, tool in self._tools.values())
 
     async def prepare(self) -> tuple[str, ...]:
-        """Starts the servers that do not run. Returns a sentence for the user on each that cannot be used, once."""
+        """Starts the servers that do not run. Returns a sentence for the user on each that cannot be used, and on each
+        that had ended, once."""
         async with self._starting:
+            # A server that has ended since the last prompt is found here, and not by a call that fails.
+            await asyncio.gather(*(link.refresh() for link in self._links.values()))
+            self._tools = self._named()
             running = {at for at, link in self._links.items() if link.is_open}
             wanted = [at for at in self._servers if at not in running and at not in self._failed]
             if not wanted:
@@ -49,9 +62,18 @@ class SessionServers:
             if not is_usable():
                 self._failed.update(wanted)
                 return (words.mcp_missing(", ".join(self._servers[at].name for at in wanted), EXTRA),)
+            ended = [at for at in wanted if at in self._links]
             faults = await self._start(wanted)
             self._tools = self._named()
-            return faults
+            again = [words.mcp_restarted(self._servers[at].name) for at in ended if at not in self._failed]
+            return (*faults, *again)
+
+    async def refresh(self) -> None:
+        """Asks those servers for their tools whose tools have changed."""
+        changed = [link for link in self._links.values() if link.has_changed]
+        if changed:
+            await asyncio.gather(*(link.refresh() for link in changed))
+            self._tools = self._named()
 
     def only_reads(self, name: str) -> bool:
         """Returns whether the server says of the tool that it changes nothing."""
@@ -86,7 +108,7 @@ class SessionServers:
         # The import takes a second, in which other sessions continue.
         module = await asyncio.to_thread(_import_link)
         patience = self._patience or module.Patience()
-        links = {at: module.ServerLink(self._servers[at], self._folder, patience) for at in wanted}
+        links = {at: module.ServerLink(self._servers[at], self._folder, patience, self._elicit) for at in wanted}
         self._links |= links
         try:
             faults = dict(zip(links, await asyncio.gather(*(link.opened() for link in links.values())), strict=True))

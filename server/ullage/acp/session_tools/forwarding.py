@@ -1,0 +1,95 @@
+"""Questions of MCP servers, forwarded to a client that can show them (ACP's elicitation)."""
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from ullage.acp.client import Client
+from ullage.acp.session_tools.asking import ELICIT, ElicitationResult
+from ullage.api.permissions import Ask
+from ullage.jsonrpc.rpc_errors import BadReply
+from ullage.model.json_values import JsonObject, as_list, as_object, as_text
+from ullage.tools.offered.elicited import Answer, AskedForm, AskedVisit
+
+_LIMITS = ("minimum", "maximum")
+# The kinds of fields, each with the fields of its schema that ACP has, too.
+_FIELDS = {
+    "string": ("minLength", "maxLength", "pattern", "format", "default", "enum", "oneOf"),
+    "number": (*_LIMITS, "default"),
+    "integer": (*_LIMITS, "default"),
+    "boolean": ("default",),
+    "array": ("minItems", "maxItems", "items", "default"),
+}
+_ACTIONS: dict[str, Literal["accept", "decline", "cancel"]] = {"accept": "accept", "decline": "decline"}
+
+
+class _Question(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What every `CreateElicitationRequest` has. `tool_call_id` is that of the call during which the server asks."""
+
+    message: str
+    session_id: str
+    tool_call_id: str | UnsetType = UNSET
+
+
+class FormQuestion(_Question, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `CreateElicitationRequest` in the mode `form`."""
+
+    mode: Literal["form"] = "form"
+    requested_schema: JsonObject
+
+
+class VisitQuestion(_Question, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `CreateElicitationRequest` in the mode `url`."""
+
+    mode: Literal["url"] = "url"
+    elicitation_id: str
+    url: str
+
+
+async def forward(ask: Ask, client: Client, question: FormQuestion | VisitQuestion | None) -> Answer:
+    """Asks the client's user, however long the answer takes. The answer is `decline` where the client cannot show the
+    question, or fails at it."""
+    shown = client.shows_forms if isinstance(question, FormQuestion) else client.shows_addresses
+    if question is None or not shown:
+        return Answer(action="decline")
+    try:
+        result = await ask(ELICIT, question, ElicitationResult)
+    except BadReply:
+        return Answer(action="decline")
+    content = as_object(result.content) if isinstance(question, FormQuestion) else None
+    action = _ACTIONS.get(result.action, "cancel")
+    return Answer(action=action, content=content if action == "accept" else None)
+
+
+def as_question(
+    asked: AskedForm | AskedVisit, server: str, session_id: str, call_id: str, new_id: str
+) -> FormQuestion | VisitQuestion | None:
+    """Returns what the client is asked, with the server's name before its words, so that the user knows who asks.
+    `new_id` names a question for which the server gave no id. Returns None for a form with a field that ACP lacks."""
+    message = f"{server}: {asked.message}"
+    call = call_id or UNSET
+    if isinstance(asked, AskedVisit):
+        question_id = asked.id or new_id
+        return VisitQuestion(
+            message=message, session_id=session_id, tool_call_id=call, elicitation_id=question_id, url=asked.url
+        )
+    fields = {name: _field(as_object(schema)) for name, schema in asked.fields.items()}
+    if not all(fields.values()):
+        return None
+    schema: JsonObject = {"type": "object", "properties": fields, "required": list(asked.required)}
+    return FormQuestion(message=message, session_id=session_id, tool_call_id=call, requested_schema=schema)
+
+
+def _field(schema: JsonObject) -> JsonObject:
+    """Returns the schema of a field with what ACP has of it; empty for a kind of field that ACP lacks. Names of choices
+    in MCP's former way (`enumNames`) become titles."""
+    kind = as_text(schema.get("type"))
+    if kind not in _FIELDS:
+        return {}
+    kept: dict[str, Any] = {name: schema[name] for name in _FIELDS[kind] if schema.get(name) is not None}
+    names = as_list(schema.get("enumNames"))
+    if names and "enum" in kept:
+        choices = as_list(kept.pop("enum"))
+        kept["oneOf"] = [{"const": one, "title": name} for one, name in zip(choices, names, strict=False)]
+    texts = {name: schema[name] for name in ("title", "description") if isinstance(schema.get(name), str)}
+    return {"type": kind, **texts, **kept}
