@@ -2,6 +2,9 @@
 import { CancellationError } from 'vscode';
 import { ConnectionError, ErrorCodes, ResponseError } from 'vscode-jsonrpc/node';
 
+/** The codes of requests that were not answered, or could not even be written, because the server had gone. */
+const LOST: readonly number[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.MessageWriteError];
+
 /** Thrown when the server cannot be reached now. */
 export class NotConnected extends Error {}
 
@@ -21,7 +24,7 @@ export function isCancelled(error: unknown): boolean {
 /** Whether the server ended, or was stopped, before it answered. */
 export function isLost(error: unknown): boolean {
   if (error instanceof NotConnected) return true;
-  return error instanceof ResponseError ? error.code === ErrorCodes.PendingResponseRejected : error instanceof ConnectionError;
+  return error instanceof ResponseError ? LOST.includes(error.code) : error instanceof ConnectionError;
 }
 
 /** Returns the error as one line. */

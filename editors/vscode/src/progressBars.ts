@@ -22,7 +22,7 @@ export function drawProgress(connection: MessageConnection): () => void {
   const bars = new Map<Token, Bar>();
   connection.onRequest('window/workDoneProgress/create', () => null);
   connection.onNotification('$/progress', ({ token, value }: { readonly token: Token; readonly value: Step }) => {
-    if (value.kind === 'begin') bars.set(token, begin(value, () => { void connection.sendNotification('window/workDoneProgress/cancel', { token }); }));
+    if (value.kind === 'begin') bars.set(token, begin(value, () => { void cancel(connection, token); }));
     if (value.kind === 'report') bars.get(token)?.report(value);
     if (value.kind !== 'end') return;
     bars.get(token)?.end();
@@ -34,7 +34,15 @@ export function drawProgress(connection: MessageConnection): () => void {
   };
 }
 
-function begin(first: Step, cancel: () => void): Bar {
+async function cancel(connection: MessageConnection, token: Token): Promise<void> {
+  try {
+    await connection.sendNotification('window/workDoneProgress/cancel', { token });
+  } catch {
+    // The server has gone, and the work with it.
+  }
+}
+
+function begin(first: Step, cancelled: () => void): Bar {
   let shown: vscode.Progress<{ message?: string; increment?: number }> | undefined;
   let end = (): void => undefined;
   let reached = 0;
@@ -42,7 +50,7 @@ function begin(first: Step, cancel: () => void): Bar {
   const options = { location: vscode.ProgressLocation.Notification, title: first.title ?? 'Ullage', cancellable: true };
   void vscode.window.withProgress(options, async (progress, token) => {
     shown = progress;
-    token.onCancellationRequested(cancel);
+    token.onCancellationRequested(cancelled);
     await over;
   });
   const report = ({ message, percentage }: Step): void => {

@@ -15,9 +15,10 @@ import { drawProgress } from '../../src/progressBars';
 import { SessionList, SessionNew } from '../../src/protocol.gen';
 import { PATIENCE } from './patience';
 import { hasServer, program } from './server';
-import { window } from './vscode';
+import { window, workspace } from './vscode';
 
-const log = { error: vi.fn(), warn: vi.fn(), info: vi.fn(), debug: vi.fn() } as unknown as vscode.LogOutputChannel;
+const info = vi.fn();
+const log = { error: vi.fn(), warn: vi.fn(), info, debug: vi.fn() } as unknown as vscode.LogOutputChannel;
 let folder: string;
 const died = vi.fn();
 const clients: UllageClient[] = [];
@@ -61,6 +62,42 @@ describe.skipIf(!hasServer)('with a real server', () => {
     const answer = await asked;
     expect(answer instanceof Error ? isLost(answer) : true).toBe(true);
     expect(isLost(await own.request(SessionList, {}).catch((error: unknown) => error))).toBe(true);
+  });
+});
+
+describe.skipIf(!hasServer)('with settings', () => {
+  function set(values: Readonly<Record<string, unknown>>): void {
+    const get = (name: string, fallback?: unknown): unknown => values[name] ?? fallback;
+    vi.spyOn(workspace, 'getConfiguration').mockReturnValue({ get } as unknown as vscode.WorkspaceConfiguration);
+  }
+  afterEach(() => { vi.restoreAllMocks(); });
+
+  test('settings that the server refuses are told in its words, those of the start and those of later', async () => {
+    set({ 'context.warnAt': 'high' });
+    const own = client();
+    await own.start();
+    await expect.poll(() => window.showWarningMessage.mock.calls.flat().join(), PATIENCE).toContain('warnAt');
+    set({ 'context.compactAt': 'later' });
+    await own.pushSettings();
+    await expect.poll(() => window.showWarningMessage.mock.calls.flat().join(), PATIENCE).toContain('compactAt');
+  });
+
+  test('the talk with the server goes to the log as far as the setting says', async () => {
+    set({});
+    const own = client();
+    await own.start();
+    await own.request(SessionList, {});
+    const logged = (): string => info.mock.calls.flat().join('\n');
+    expect(logged()).not.toContain(SessionList.name);
+    set({ 'trace.server': 'messages' });
+    await own.configure();
+    await own.request(SessionList, {});
+    expect(logged()).toContain(SessionList.name);
+    expect(logged()).not.toContain('"sessions"');
+    set({ 'trace.server': 'verbose' });
+    await own.configure();
+    await own.request(SessionList, {});
+    expect(logged()).toContain('"sessions"');
   });
 });
 

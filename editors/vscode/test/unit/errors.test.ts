@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { ResponseError } from 'vscode-jsonrpc';
+import { ConnectionError, ConnectionErrors, ErrorCodes, ResponseError } from 'vscode-jsonrpc';
 
-import { errorKind, errorText, isCancelled } from '../../src/errors';
+import { errorKind, errorText, isCancelled, isLost, NotConnected } from '../../src/errors';
 import { errorCodes, type ErrorObject } from '../../src/protocol.gen';
 import { example, exampleNames } from './samples';
 import { CancellationError } from './vscode';
@@ -19,4 +19,15 @@ test('what is not a refusal has no kind', () => {
   expect(errorKind(new Error('x'))).toBeUndefined();
   expect(errorKind(new ResponseError(-32603, 'x'))).toBeUndefined();
   expect(isCancelled(new CancellationError())).toBe(true);
+});
+
+test.each([
+  ['was not answered', new ResponseError(ErrorCodes.PendingResponseRejected, 'x')],
+  ['could not be written', new ResponseError(ErrorCodes.MessageWriteError, 'write EPIPE')],
+  ['had no connection any more', new ConnectionError(ConnectionErrors.Closed, 'x')],
+])('a request that %s because the server ended is lost, and says so in words of its own', (_, error) => {
+  expect(isLost(error)).toBe(true);
+  expect(errorText(error)).toBe('The server ended before it answered.');
+  expect(isLost(new NotConnected('x'))).toBe(true);
+  expect(isLost(new ResponseError(ErrorCodes.InternalError, 'x'))).toBe(false);
 });
