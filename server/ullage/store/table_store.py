@@ -21,7 +21,7 @@ from ullage.store.search.search_rows import drop_rows
 from ullage.store.search.word_index import WordIndex
 from ullage.store.tables import session_table
 from ullage.store.tables.connection import Connection
-from ullage.store.tables.log import NO_END, find_index, find_message, find_tail, read_edits, read_messages, read_records
+from ullage.store.tables.log import NO_END, find_index, find_tail, read_edits, read_messages, read_records
 
 
 class TableStore(ABC):
@@ -112,8 +112,7 @@ class TableStore(ABC):
     def find_message(self, session_id: str, message_id: str) -> Record | None:
         """Returns the record that appended a message, or None; see `SessionStore.find_message`."""
         with self._reading() as connection:
-            session_table.require_session(connection, session_id)
-            return find_message(connection, session_id, message_id)
+            return session_table.find_message(connection, session_id, message_id)
 
     def find_index(self, session_id: str, message_id: str) -> int | None:
         """Returns a message's index in the session, from 0, or None; see `SessionStore.find_index`."""

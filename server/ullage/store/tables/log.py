@@ -96,7 +96,7 @@ def find_tail(connection: Connection, session_id: str, stop: int = NO_END) -> Ta
     return Tail()
 
 
-def find_message(connection: Connection, session_id: str, message_id: str) -> Record | None:
+def find_in_lineage(connection: Connection, session_id: str, message_id: str) -> Record | None:
     """Returns the record that appended a message, the session's own or an inherited one; the last if there are several.
     Returns None if there is no such message."""
     row = _find_by_id(connection, session_id, message_id, "position, timestamp, payload")

@@ -19,7 +19,7 @@ from ullage.model.events import (
 from ullage.service.ports.store import AttachedSession, ImportedSession, SessionInfo
 from ullage.store.tables.codec import decode_event, event_name, storable
 from ullage.store.tables.connection import Connection
-from ullage.store.tables.log import Tail, find_tail, insert_records, lineage
+from ullage.store.tables.log import Tail, find_in_lineage, find_tail, insert_records, lineage
 
 _INFO = """
     SELECT s.session_id, s.title, s.cwd, s.model, s.created_at, coalesce(last.timestamp, s.created_at),
@@ -130,6 +130,26 @@ def require_session(connection: Connection, session_id: str) -> SessionFacts:
     if row is None:
         raise not_found(session_id)
     return SessionFacts(title=row[0], cwd=row[1], model=row[2])
+
+
+def find_message(connection: Connection, session_id: str, message_id: str) -> Record | None:
+    """Returns the record that appended a message, the session's own or an inherited one; the last if there are several.
+    Returns None if there is no such message. Raises `SessionNotFound`.
+
+    Every append asks this for each message, so it is one statement for a session that is no fork.
+    """
+    row = connection.execute(
+        "SELECT s.parent_id, r.position, r.timestamp, r.payload FROM sessions s "
+        "LEFT JOIN records r INDEXED BY message_ids ON r.session_id = s.session_id AND r.message_id = ? "
+        "WHERE s.session_id = ? AND NOT s.deleted ORDER BY r.position DESC LIMIT 1",
+        (storable(message_id), session_id),
+    ).fetchone()
+    if row is None:
+        raise not_found(session_id)
+    parent_id, position, timestamp, payload = row
+    if position is not None:
+        return Record(position=position, timestamp=timestamp, event=decode_event(payload))
+    return find_in_lineage(connection, session_id, message_id) if parent_id is not None else None
 
 
 def not_found(session_id: str) -> SessionNotFound:
