@@ -28,6 +28,7 @@ COLUMNS = 78
 COMPLETED = {
     "FILE": shtab.FILE,
     "PATH": shtab.FILE,
+    "STORE": shtab.FILE,
     "OUT": shtab.FILE,
     "JSON|FILE": shtab.FILE,
     "FOLDER": shtab.DIRECTORY,

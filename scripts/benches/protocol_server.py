@@ -40,7 +40,7 @@ def serve_ours() -> None:
         return UsageResult(session_id=params.session_id, used=84_000, size=200_000)
 
     hooks = WorkspaceHooks(
-        open=lambda _: Workspace.__new__(Workspace),
+        open=lambda _, __: Workspace.__new__(Workspace),
         warm_up=lambda: None,
         configure=lambda _, __: None,
         cancel_compaction=lambda _, __: None,

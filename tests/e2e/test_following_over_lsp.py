@@ -1,69 +1,18 @@
 """The real server follows an agent's file while it grows, and refuses what can't be done with it."""
 
 import os
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.followed_home import PROJECT, FollowedHome, changed
 from support.log_trees import to_bytes
-from support.lsp_client import LspClient, RpcFailure, start_server
-from support.program import OUR_CLIENT, serve_command
-from support.session_log import JsonObject, line, say
-
-PROJECT, SESSION = "/home/user/project", "11111111-2222-3333-4444-555555555555"
-CHANGED = "ullage/following/changed"
-
-
-class Home:
-    """A home folder in which Claude Code keeps one conversation. `lines` is what is to be in its file."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.path = folder / ".claude" / "projects" / "-home-user-project" / f"{SESSION}.jsonl"
-        self.path.parent.mkdir(parents=True)
-        self.path.touch()
-        self.lines: list[JsonObject] = []
-
-    def say(self, prompt: str, tokens: int) -> None:
-        """Adds a prompt and an answer, after which the context has this size, and writes both to the file."""
-        number = len(self.lines)
-        now = datetime.now(UTC).isoformat()
-        own = {"sessionId": SESSION, "cwd": PROJECT, "timestamp": now}
-        usage = {"input_tokens": tokens - 10, "output_tokens": 10}
-        more = [
-            line("user", f"u{number}", f"u{number - 1}" if number else None, prompt, **own),
-            line(
-                "assistant", f"u{number + 1}", f"u{number}", [say("Done.")], usage=usage, stop_reason="end_turn", **own
-            ),
-        ]
-        self.lines += more
-        with self.path.open("ab") as file:
-            file.write(to_bytes(more))
-
-    @asynccontextmanager
-    async def server(self) -> AsyncGenerator[LspClient]:
-        """Runs a server of the user who has this home, on the user's store."""
-        env = {"HOME": str(self.folder), "CLAUDE_CONFIG_DIR": str(self.folder / ".claude")}
-        async with start_server(serve_command(self.folder / "store.db"), env) as client:
-            await client.initialize(OUR_CLIENT)
-            yield client
-
-
-async def changed(client: LspClient, used: int) -> Any:
-    """Waits until the server says that a followed conversation has this size, and returns its row."""
-
-    def fitting(params: Any) -> Sequence[Any]:
-        return [row for row in params["rows"] if row["used"] == used]
-
-    return fitting(await client.wait_for(CHANGED, lambda params: bool(fitting(params))))[0]
+from support.lsp_client import RpcFailure
 
 
 async def test_a_conversation_that_grows_is_sent_at_each_change(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+    home = FollowedHome(tmp_path)
     home.say("Which port?", 40_000)
     async with home.server() as client:
         assert (await client.request("ullage/following/list"))["following"] is False
@@ -96,7 +45,7 @@ async def test_a_conversation_that_grows_is_sent_at_each_change(tmp_path: Path) 
 async def test_a_change_of_a_followed_conversation_is_refused_and_its_fork_can_be_changed(
     tmp_path: Path, method: str, params: dict[str, Any]
 ) -> None:
-    home = Home(tmp_path)
+    home = FollowedHome(tmp_path)
     home.say("Which port?", 40_000)
     async with home.server() as client:
         await client.request("ullage/following/start", {})
@@ -115,7 +64,7 @@ async def test_a_change_of_a_followed_conversation_is_refused_and_its_fork_can_b
 
 
 async def test_two_servers_show_the_same_and_the_second_continues_if_the_first_stops(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+    home = FollowedHome(tmp_path)
     home.say("Which port?", 40_000)
     async with home.server() as first, home.server() as second:
         await first.request("ullage/following/start", {})
@@ -131,7 +80,7 @@ async def test_two_servers_show_the_same_and_the_second_continues_if_the_first_s
 
 
 async def test_the_newest_conversation_of_a_folder_is_listed_however_old_it_is(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+    home = FollowedHome(tmp_path)
     home.say("Which port?", 40_000)
     os.utime(home.path, (1_700_000_000, 1_700_000_000))
     async with home.server() as client:

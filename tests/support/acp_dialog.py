@@ -48,7 +48,7 @@ async def record_dialog() -> list[str]:
 def scripted_agent() -> Agent:
     """Returns an agent whose model reads a file, answers, and fails at the second prompt."""
 
-    def open_workspace(announcer: Announcer) -> Workspace:
+    def open_workspace(announcer: Announcer, _: Settings) -> Workspace:
         live = play(_SCRIPT, OneFile("src/login.py", "def login(): ..."))
         workspace = build_test_workspace(FixedClock(), CountingIds(), live=live)
         workspace.bus.listen(announcer)

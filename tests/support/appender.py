@@ -11,8 +11,8 @@ import sys
 from support.logs import message, records
 from ullage.model.errors import ConcurrentAppend, Conflict, StoreUnavailable
 from ullage.model.events import SessionCreated
+from ullage.model.store_address import is_address
 from ullage.service.ports.store import SessionStore
-from ullage.store.postgres.address import is_address
 from ullage.store.store_place import open_store_at
 
 BATCH = 3

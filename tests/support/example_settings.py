@@ -72,4 +72,5 @@ def other_settings() -> Settings:
             share_content=True,
         ),
         archive=ArchiveSettings(enabled=False, limit=2.5),
+        store="postgresql://db.example/ullage",
     )

@@ -57,7 +57,7 @@ class Toy:
         )
         return LspServer(hooks, self._methods(), self._commands(), "0.0.test")
 
-    def _open(self, announcer: Announcer) -> Workspace:
+    def _open(self, announcer: Announcer, _: Settings) -> Workspace:
         self.listeners.append(announcer)
         # The methods here never use the workspace, so it need not be built.
         return Workspace.__new__(Workspace)

@@ -260,6 +260,8 @@ T['the live file is next to the store that the server has'] = MiniTest.new_set({
     { { store = '/data/own.db' }, '/data/own.db.live.json' },
     { { cmd = { 'ullage', 'lsp', '--store', '/data/by.db' } }, '/data/by.db.live.json' },
     { { cmd = { 'ullage', 'lsp', '--store=/data/by.db' } }, '/data/by.db.live.json' },
+    { { store = 'postgresql://db/ullage?x=1' }, '/data/home/ullage/postgresql___db_ullage_x_1.live.json' },
+    { { settings = { store = '/data/set.db' } }, '/data/set.db.live.json' },
     { {}, '/data/home/ullage/sessions.db.live.json' },
   },
 })

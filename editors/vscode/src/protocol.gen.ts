@@ -1368,6 +1368,11 @@ export interface Settings {
   readonly summary?: SummarySettings;
   readonly hooks?: HookSettings;
   readonly archive?: ArchiveSettings;
+  /**
+   * Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own.
+   * Read when the server starts.
+   */
+  readonly store?: string;
 }
 
 /** How important a notice is for the user. */
@@ -1961,6 +1966,7 @@ export const settingNames = [
   "hooks.shareContent",
   "archive.enabled",
   "archive.limit",
+  "store",
 ] as const;
 
 /** The folders in which agents keep conversations, by `process.platform`. */

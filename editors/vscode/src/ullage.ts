@@ -63,7 +63,7 @@ export class Ullage implements vscode.Disposable {
       memory: context.globalState,
       hasConversations,
       folders,
-      live: new LiveFile(),
+      live: new LiveFile(vscode.workspace.getConfiguration('ullage').get('store', '')),
       failed: (error) => { this.log.error(errorText(error)); },
     });
     this.terminals = new Terminals(this.following);

@@ -40,14 +40,15 @@ PREFIX = "_ullage/"
 class AgentHooks(Struct, frozen=True, kw_only=True):
     """Functions and settings that the composition root gives the agent.
 
-    - `open`: makes the workspace. Called once, at the first use, after `initialize` is answered.
+    - `open`: makes the workspace, with the store that the settings name. Called at the first use, after `initialize`
+      is answered, and again if it failed.
     - `warm_up`: called in a thread during `initialize`, to load what the first request would otherwise wait for.
     - `check_model`: reads stored keys again, and raises `NoModelConfigured` if no model can be used.
     - `look_around`: returns what the system prompt says of the machine and of a session's folder. Blocks on the disk.
     - `settings`: the settings, unless the client sends its own in `initialize`.
     """
 
-    open: Callable[[Announcer], Workspace]
+    open: Callable[[Announcer, Settings], Workspace]
     warm_up: Callable[[], object]
     check_model: Callable[[Workspace], object]
     look_around: LookAround
@@ -82,7 +83,7 @@ class Agent:
         """Returns the workspace. The first call opens it, with the client's settings if the client sent any. Raises
         `StoreError` if the store cannot be opened."""
         if self._opened is None:
-            self._opened = self._hooks.open(self._announcer)
+            self._opened = self._hooks.open(self._announcer, self._settings)
             self._opened.permissions = ClientPermissions(self.connection.ask, "", self._shown)
             self._opened.reads_open_folders = True
             self._opened.session_tools = self._tools

@@ -1,12 +1,12 @@
 """Builds the ACP agent and serves it on standard input and output."""
 
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 from ullage import __version__
 from ullage.acp.agent import Agent, AgentHooks
 from ullage.acp.announce import Announcer
 from ullage.api.methods import METHODS
+from ullage.app.opening_failure import OpeningFailure
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.model.settings import Settings
@@ -16,29 +16,38 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.system.stdio import serve_stdio
 from ullage.system.surroundings import look_around
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Imports the store, which the answer to `initialize` does not need.
+    from ullage.store.store_place import StorePlace
 
-def serve_acp_agent(store_path: Path | None, settings: Settings) -> int:
-    """Serves one ACP client on standard input and output until it is done. Returns the exit status. `store_path` is the
-    store's file, or None for the one in the user's data folder."""
+
+def serve_acp_agent(place: "StorePlace | None", settings: Settings) -> int:
+    """Serves one ACP client on standard input and output until it is done. Returns the exit status. `place` is that
+    of the store, or None for the one that the settings name, else the one in the user's data folder."""
     share_the_interpreter()
     closing = AsyncExitStack()
-    return serve_stdio(make_agent(closing, store_path, settings).connection, closing)
+    return serve_stdio(make_agent(closing, place, settings).connection, closing)
 
 
-def make_agent(closing: AsyncExitStack, store_path: Path | None, settings: Settings, max_line: int = MAX_LINE) -> Agent:
+def make_agent(
+    closing: AsyncExitStack, place: "StorePlace | None", settings: Settings, max_line: int = MAX_LINE
+) -> Agent:
     """Builds the ACP agent, not yet connected to a client.
 
-    `store_path` is the store's file, or None for the one in the user's data folder, which the Language Server uses,
-    too. The store and the connections that the agent opens are closed when `closing` ends. `max_line` is the length of
-    the longest message that the agent accepts, in bytes.
+    `place` is that of the store, or None for the one that the settings name, else the one in the user's data folder,
+    which the Language Server uses, too. The store and the connections that the agent opens are closed when `closing`
+    ends. `max_line` is the length of the longest message that the agent accepts, in bytes.
     """
+    failure = OpeningFailure()
 
-    def open_workspace(announcer: Announcer) -> Workspace:
+    def open_workspace(announcer: Announcer, settings: Settings) -> Workspace:
         # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
         # them.
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
-        workspace = build_workspace(closing, store_path)
+        chosen = place or settings.store or None
+        workspace = failure.opened(lambda: build_workspace(closing, chosen))
         workspace.bus.listen(announcer)
         follower = Follower(workspace)
         follower.start()

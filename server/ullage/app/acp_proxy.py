@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.model.settings import Settings
@@ -11,11 +10,12 @@ from ullage.proxy.connection import ProxyOptions
 from ullage.proxy.record.recorder import Store
 from ullage.proxy.serve import serve_proxy
 from ullage.service.conversation.workspace import Workspace
+from ullage.store.store_place import StorePlace
 from ullage.system.stdio import claim_stdout
 
 
 def serve_acp_proxy(
-    commands: Sequence[Sequence[str]], store_path: Path | None, settings: Settings, options: ProxyOptions
+    commands: Sequence[Sequence[str]], place: StorePlace | None, settings: Settings, options: ProxyOptions
 ) -> int:
     """Starts the first agent of those with these commands and serves one ACP client through the proxy, on standard
     input and output, until the client is done. Returns the exit status. Raises `InvalidRequest` if the agent can't be
@@ -25,7 +25,7 @@ def serve_acp_proxy(
     def open_workspace() -> Workspace:
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
-        return build_workspace(closing, store_path, settings)
+        return build_workspace(closing, place, settings)
 
     async def serve() -> int:
         async with closing:

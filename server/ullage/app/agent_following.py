@@ -25,7 +25,7 @@ from ullage.service.ports.following import FollowingListener
 from ullage.service.ports.originals import KeptPorts, Source
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.store.sqlite.database import default_path
+from ullage.store.store_place import StorePlace, local_path
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.kept_files import AgentOriginals
 from ullage.system.kept_readings import ReadingsFolder
@@ -43,11 +43,12 @@ _SINCE = 3600.0
 
 
 def make_follower(
-    workspace: Workspace, store_path: Path | None, listener: Callable[[FollowedRow], object], since: float
+    workspace: Workspace, place: StorePlace | None, listener: Callable[[FollowedRow], object], since: float
 ) -> AgentFollower:
-    """Returns a follower of the conversations that changed in the last `since` seconds, not yet running. `store_path`
-    is the workspace's store, by default the user's; its lease and its live file are next to it."""
-    path = store_path or default_path()
+    """Returns a follower of the conversations that changed in the last `since` seconds, not yet running. `place`
+    is that of the workspace's store, by default the user's; the lease and the live file of this machine are next to
+    it."""
+    path = local_path(place)
     lease = FileLease(path.with_name(f"{path.name}.follower"))
     ports = AgentPorts(
         files=GrowingFiles(),
@@ -98,18 +99,18 @@ def running_agents() -> Mapping[tuple[str, str], int | None]:
     return find_processes(this_machine(), AGENTS)
 
 
-def followed_now(store_path: Path | None) -> Sequence[FollowedRow]:
+def followed_now(place: StorePlace | None) -> Sequence[FollowedRow]:
     """Returns the conversations that a process follows now into a store (None: the user's), the last changed first.
     Returns an empty list if no process follows."""
-    live = JsonLiveFile(live_path(store_path or default_path())).read()
+    live = JsonLiveFile(live_path(local_path(place))).read()
     return live.sessions if live and is_running(live.follower) else ()
 
 
-def make_following(workspace: Workspace, store_path: Path | None, listener: FollowingListener) -> Following:
+def make_following(workspace: Workspace, place: StorePlace | None, listener: FollowingListener) -> Following:
     """Returns what follows agents' conversations in a server, off at first. `listener` gets the changes."""
 
     async def run(take: Callable[[FollowedRow], object]) -> None:
-        await make_follower(workspace, store_path, take, _SINCE).run()
+        await make_follower(workspace, place, take, _SINCE).run()
 
     async def read_newest(folder: str) -> FollowedRow | None:
         listing = await list_found(workspace, Wanted(limit=1, folder=folder, alone=True))

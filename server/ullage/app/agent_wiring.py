@@ -12,7 +12,7 @@ from ullage.app.own_command import OwnCommand, added_to, gives_fill_notes, own_w
 from ullage.app.wired_agents import all_known, called, file_here, folder_here, has_plugin, is_here, on_this_machine
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.wiring import AgentChange, FileChange, OptionState
-from ullage.store.sqlite.database import default_path
+from ullage.store.store_place import StorePlace, local_path
 from ullage.system.wired_files import (
     Change,
     Receipt,
@@ -53,12 +53,12 @@ class _Wanted(Struct, frozen=True, kw_only=True):
 
 
 class AgentWiring:
-    """The wiring of agents to a session store; see `WiresAgents`. `store` is the store's file if it is not the user's
+    """The wiring of agents to a session store; see `WiresAgents`. `store` is where it is, if it is not the user's
     usual one."""
 
-    def __init__(self, store: Path | None) -> None:
+    def __init__(self, store: StorePlace | None) -> None:
         self._own = OwnCommand(words=own_words(), store=store)
-        self._receipts = store or default_path()
+        self._receipts = local_path(store)
 
     def add(
         self, words: Sequence[str], *, status_line: bool | None, fill_notes: bool | None, mcp_server: bool = True

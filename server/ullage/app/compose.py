@@ -28,9 +28,7 @@ from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.store.memories.project_memory import project_memory
-from ullage.store.sqlite.database import default_path
-from ullage.store.sqlite.reading import open_to_read
-from ullage.store.sqlite.sqlite_store import open_store
+from ullage.store.store_place import StorePlace, local_path, open_store_at, open_to_read_at
 from ullage.system.agent_settings import LocalAgentSettings
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
@@ -65,17 +63,16 @@ class RandomIds:
         return f"{prefix}_{time.time_ns() // 1_000_000:011x}{os.urandom(5).hex()}"
 
 
-def build_workspace(closing: AsyncExitStack, store_path: Path | None, settings: Settings | None = None) -> Workspace:
-    """Opens the store and returns a workspace on it. `store_path` is the store's file, or None for the one in the
-    user's data folder.
+def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings: Settings | None = None) -> Workspace:
+    """Opens the store at a place and returns a workspace on it. None is the store in the user's data folder.
 
     When `closing` ends, the workspace's sessions are ended first, then the connections to providers are closed, then
     the store. Raises `StoreError` if the store can't be opened.
     """
     # A server is not to pause for this import at its first message.
     import_module("ullage.service.compact.automatic")
-    workspace = workspace_on(closing.enter_context(open_store(store_path)), settings, store_path)
-    workspace.remove_traces = SessionTraces(store_path or default_path())
+    workspace = workspace_on(closing.enter_context(open_store_at(place)), settings, local_path(place))
+    workspace.remove_traces = SessionTraces(local_path(place))
     closing.push_async_callback(workspace.ports.providers.close)
     closing.push_async_callback(workspace.end_all)
     return workspace
@@ -83,7 +80,7 @@ def build_workspace(closing: AsyncExitStack, store_path: Path | None, settings: 
 
 @contextmanager
 def open_workspace(
-    store_path: Path | None, settings: Settings | None = None, *, to_read: bool = False
+    place: StorePlace | None, settings: Settings | None = None, *, to_read: bool = False
 ) -> Generator[Workspace]:
     """Opens a workspace for the block and closes its store afterwards. Without `settings`, summaries are written
     offline.
@@ -93,10 +90,10 @@ def open_workspace(
     the store can't be opened.
     """
     settings = settings or Settings(summary=SummarySettings(writer="offline"))
-    with open_to_read(store_path) if to_read else open_store(store_path) as store:
-        workspace = workspace_on(store, settings, store_path)
+    with open_to_read_at(place) if to_read else open_store_at(place) as store:
+        workspace = workspace_on(store, settings, local_path(place))
         if not to_read:
-            workspace.remove_traces = SessionTraces(store_path or default_path())
+            workspace.remove_traces = SessionTraces(local_path(place))
         yield workspace
 
 
@@ -105,8 +102,8 @@ def workspace_on(
 ) -> Workspace:
     """Returns a workspace on an open store.
 
-    `path` is the store's file, or None for the one in the user's data folder. `summarizer` replaces the
-    `OfflineSummarizer`, which writes the offline summaries.
+    `path` is that of the files next to the store, or None for the one in the user's data folder. `summarizer` replaces
+    the `OfflineSummarizer`, which writes the offline summaries.
     """
 
     async def look_up(session_id: str, arguments: Any) -> RecallResult:

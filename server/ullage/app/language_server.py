@@ -6,27 +6,35 @@ from pathlib import Path
 from ullage import __version__
 from ullage.api.methods import METHODS
 from ullage.app.debugging import unix_milliseconds
+from ullage.app.opening_failure import OpeningFailure
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.lsp.announce import Announcer
 from ullage.lsp.framing import MAX_BODY
 from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import LspServer, WorkspaceHooks
 from ullage.lsp.trace import TracedConnection, open_trace
+from ullage.model.settings import Settings
 from ullage.service.archive.indexing import Indexer
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
 from ullage.system.stdio import serve_stdio
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Imports the store, which the answer to `initialize` does not need.
+    from ullage.store.store_place import StorePlace
 
-def serve_language_server(store_path: Path | None, trace_path: Path | None = None) -> int:
+
+def serve_language_server(place: "StorePlace | None", trace_path: Path | None = None) -> int:
     """Serves one Language Server client on standard input and output until it is done. Returns the exit status.
 
-    `store_path` is the store's file, or None for the one in the user's data folder. If `trace_path` is given, every
-    message is appended to that file. Raises `InvalidRequest` if the file can't be written.
+    `place` is that of the store, or None for the one that the settings name, else the one in the user's data folder.
+    If `trace_path` is given, every message is appended to that file. Raises `InvalidRequest` if the file can't be
+    written.
     """
     share_the_interpreter()
     closing = AsyncExitStack()
-    connection = make_language_server(closing, store_path).connection
+    connection = make_language_server(closing, place).connection
     if trace_path is None:
         return serve_stdio(connection, closing)
     trace = open_trace(trace_path, unix_milliseconds)
@@ -34,15 +42,16 @@ def serve_language_server(store_path: Path | None, trace_path: Path | None = Non
     return serve_stdio(TracedConnection(connection, trace), closing)
 
 
-def make_language_server(closing: AsyncExitStack, store_path: Path | None, max_body: int = MAX_BODY) -> LspServer:
+def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", max_body: int = MAX_BODY) -> LspServer:
     """Builds the Language Server, not yet connected to a client.
 
-    The store and the connections that it opens are closed when `closing` ends. `store_path` is the store's file, or
-    None for the one in the user's data folder. `max_body` is the size of the largest message that is accepted, in
-    bytes.
+    The store and the connections that it opens are closed when `closing` ends. `place` is that of the store, or
+    None for the one that the settings name, else the one in the user's data folder. `max_body` is the size of the
+    largest message that is accepted, in bytes.
     """
+    failure = OpeningFailure()
 
-    def open_workspace(announcer: Announcer) -> Workspace:
+    def open_workspace(announcer: Announcer, settings: Settings) -> Workspace:
         # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
         # them.
         from ullage.app.agent_following import make_following  # noqa: PLC0415
@@ -50,10 +59,11 @@ def make_language_server(closing: AsyncExitStack, store_path: Path | None, max_b
         from ullage.app.compose import build_workspace  # noqa: PLC0415
         from ullage.app.serving_mcp import ConversationTools  # noqa: PLC0415
         from ullage.app.session_continuing import SessionContinuing  # noqa: PLC0415
-        from ullage.store.sqlite.database import default_path  # noqa: PLC0415
+        from ullage.store.store_place import local_path  # noqa: PLC0415
         from ullage.system.receipts import Receipts  # noqa: PLC0415
 
-        workspace = build_workspace(closing, store_path)
+        chosen = place or settings.store or None
+        workspace = failure.opened(lambda: build_workspace(closing, chosen))
         workspace.bus.listen(announcer)
         workspace.indexing_listeners.append(announcer)
         follower = Follower(workspace)
@@ -62,10 +72,10 @@ def make_language_server(closing: AsyncExitStack, store_path: Path | None, max_b
         indexer = Indexer(workspace)
         indexer.start()
         closing.callback(indexer.stop)
-        workspace.following = make_following(workspace, store_path, announcer)
+        workspace.following = make_following(workspace, chosen, announcer)
         closing.push_async_callback(workspace.following.stop)
-        workspace.wiring = AgentWiring(store_path)
-        workspace.receipts = Receipts(store_path or default_path())
+        workspace.wiring = AgentWiring(chosen)
+        workspace.receipts = Receipts(local_path(chosen))
         workspace.continuing = SessionContinuing(workspace)
         workspace.looks_up = ConversationTools(workspace)
         return workspace

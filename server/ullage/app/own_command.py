@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from ullage.agents import wiring
 from ullage.agents.wiring import HookPlace, SettingsFile
+from ullage.model.store_address import is_address
+from ullage.store.store_place import StorePlace
 from ullage.wire.entries import Added, HookEntry, McpServer
 
 # The name of the MCP server in agents' settings.
@@ -32,11 +34,11 @@ def own_words() -> tuple[str, ...]:
 
 
 class OwnCommand(Struct, frozen=True, kw_only=True):
-    """How an agent starts Ullage: the words of the program, the session store's file if it is not the usual one, and
+    """How an agent starts Ullage: the words of the program, where the session store is if it is not the usual one, and
     whether its hooks give the agent notes of how full its context is."""
 
     words: tuple[str, ...]
-    store: Path | None = None
+    store: StorePlace | None = None
     fill_notes: bool = False
 
     @property
@@ -46,7 +48,10 @@ class OwnCommand(Struct, frozen=True, kw_only=True):
 
     def arguments(self, *command: str) -> tuple[str, ...]:
         """Returns the arguments of a command of Ullage's."""
-        return (*command, "--store", str(self.store.absolute())) if self.store else command
+        if not self.store:
+            return command
+        is_file = not is_address(str(self.store))
+        return (*command, "--store", str(Path(self.store).absolute() if is_file else self.store))
 
     def line(self, *command: str) -> tuple[str, ...]:
         """Returns the program and all its arguments that run a command of Ullage's."""

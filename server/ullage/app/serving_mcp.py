@@ -20,18 +20,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     # Imports much that the answer to `initialize` does not need.
     from ullage.service.conversation.workspace import Workspace
+    from ullage.store.store_place import StorePlace
 
 
-def serve_mcp(store_path: Path | None, session: str) -> int:
-    """Serves one MCP client on standard input and output until it is done. Returns the exit status. `store_path` is the
-    store's file, or None for the one in the user's data folder. `session` names the conversation, "" for the one in
+def serve_mcp(place: "StorePlace | None", session: str) -> int:
+    """Serves one MCP client on standard input and output until it is done. Returns the exit status. `place` is that
+    of the store, or None for the one in the user's data folder. `session` names the conversation, "" for the one in
     which an agent has started this process."""
     closing = AsyncExitStack()
-    return serve_stdio(make_mcp_server(closing, store_path, session).connection, closing)
+    return serve_stdio(make_mcp_server(closing, place, session).connection, closing)
 
 
 def make_mcp_server(
-    closing: AsyncExitStack, store_path: Path | None, session: str = "", max_line: int = MAX_LINE
+    closing: AsyncExitStack, place: "StorePlace | None", session: str = "", max_line: int = MAX_LINE
 ) -> McpServer:
     """Builds the MCP server, not yet connected to a client. The store that it opens is closed when `closing` ends."""
 
@@ -49,10 +50,10 @@ def make_mcp_server(
             parents=ancestors(os.getpid()),
             session=session,
             processes=running_agents,
-            followed=partial(followed_now, store_path),
+            followed=partial(followed_now, place),
             files=GrowingFiles(),
         )
-        return OwnSession(build_workspace(closing, store_path), around)
+        return OwnSession(build_workspace(closing, place), around)
 
     return McpServer(open_own, __version__, max_line)
 

@@ -38,6 +38,7 @@ environment:
   COLUMNS      the width of drawings, 40 to 200
   ANTHROPIC_API_KEY, OPENAI_API_KEY
                the keys of the providers
+  ULLAGE_STORE the session store without --store, as its value
   ULLAGE_LSP_OPTIONS
                more options of `ullage lsp`
 """

@@ -7,22 +7,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import msgspec
 
 from ullage import __version__
 from ullage.catalog.limits import MODELS
-from ullage.cli.draw.text import plural
 from ullage.cli.lsp_client import start_server
 from ullage.cli.plugin_health import plugin_checks
 from ullage.cli.provider_health import Check, GivenProvider, extras_check, provider_checks
 from ullage.cli.retention_health import retention_checks
+from ullage.cli.store_health import store_check
 from ullage.cli.wiring_health import wiring_checks
 from ullage.model.errors import UllageError
-from ullage.store.sqlite.database import connect, default_path
-from ullage.store.sqlite.migrations import VERSION
+from ullage.store.store_place import StorePlace
 from ullage.tokens.counter_choice import get_counter
 from ullage.tokens.vocabulary import SPECS, read_tokens
 
@@ -32,11 +30,11 @@ _KNOWN_MODEL, _KNOWN_TEXT, _KNOWN_TOKENS = "gpt-4o", "tiktoken is great!", 6
 _REINSTALL = "install Ullage again: a file of the package is damaged"
 
 
-def checks(store: Path | None, provider: GivenProvider | None) -> Iterator[Check]:
+def checks(store: StorePlace | None, provider: GivenProvider | None) -> Iterator[Check]:
     """Yields the results of all checks: Python, the store, the package's data, the server, the extras and the
     providers. Each check runs when its result is requested.
 
-    `store` is the store's file, or None for the one in the user's data folder. `provider` is the only provider to
+    `store` is the store's place, or None for the one in the user's data folder. `provider` is the only provider to
     check, or None for all known ones.
     """
     yield _python()
@@ -48,8 +46,8 @@ def checks(store: Path | None, provider: GivenProvider | None) -> Iterator[Check
     yield from provider_checks(provider)
 
 
-def _guardable(store: Path | None) -> Iterator[tuple[str, Callable[[], Check]]]:
-    yield "store", lambda: _store(store or default_path())
+def _guardable(store: StorePlace | None) -> Iterator[tuple[str, Callable[[], Check]]]:
+    yield "store", lambda: store_check(store)
     yield "vocabulary", _vocabularies
     yield "counting", _counting
     yield "catalog", _catalog
@@ -68,19 +66,6 @@ def _python() -> Check:
     found = f"Ullage {__version__} on Python {version} ({sys.executable})"
     too_old = sys.version_info[:2] < _OLDEST_PYTHON
     return Check(what="python", found=found, remedy="use Python 3.11 or newer" if too_old else "")
-
-
-def _store(path: Path) -> Check:
-    if not path.exists():
-        return Check(what="store", found=f"{path}: not there yet, made when it is first needed", absent=True)
-    with closing(connect(path)) as connection:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (sessions,) = connection.execute("SELECT count(*) FROM sessions WHERE NOT deleted").fetchone()
-    size = path.stat().st_size / 1_000_000
-    return Check(
-        what="store",
-        found=f"{path}: {plural(sessions, 'session')}, {size:.1f} MB, schema version {version} of {VERSION}",
-    )
 
 
 def _vocabularies() -> Check:

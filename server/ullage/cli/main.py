@@ -62,9 +62,10 @@ def _mcp(words: "Sequence[str]") -> int | None:
     if not {*names} <= {"--store", "--session"} or len(names) != len(values) or any(v[:1] in ("", "-") for v in values):
         return None
     from ullage.cli.commands.mcp import serve  # noqa: PLC0415
+    from ullage.cli.store_choice import chosen_store  # noqa: PLC0415
 
     given = dict(zip(names, values, strict=True))
-    return _reported(lambda: serve(given.get("--store"), given.get("--session", "")))
+    return _reported(lambda: serve(chosen_store(given.get("--store")), given.get("--session", "")))
 
 
 def _login(words: "Sequence[str]") -> int:
@@ -150,6 +151,9 @@ def _run(args: "Namespace") -> int:
     """
     from importlib import import_module  # noqa: PLC0415
 
+    from ullage.cli.store_choice import chosen_store  # noqa: PLC0415
+
+    args.store = chosen_store(args.store)
     command = import_module(f"ullage.cli.commands.{args.module}")
     if not gc.isenabled():
         gc.freeze()

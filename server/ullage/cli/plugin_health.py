@@ -11,17 +11,17 @@ from ullage.app.wired_agents import all_known, has_plugin, project_with_plugin
 from ullage.cli.provider_health import Check
 from ullage.cli.wiring_health import last_arrival, read_arrivals
 from ullage.model.errors import InputError
-from ullage.store.sqlite.database import default_path
+from ullage.store.store_place import StorePlace, local_path
 from ullage.system.wired_files import Receipt, read_receipt
 
 # The program that the hooks run, and where they look for it besides PATH.
 _PROGRAM, _ELSEWHERE = "ullage", "~/.local/bin"
 
 
-def plugin_checks(store: Path | None) -> Iterator[Check]:
+def plugin_checks(store: StorePlace | None) -> Iterator[Check]:
     """Yields one check for each agent that has Ullage's plugin, if only in the project of this folder. `store` is the
-    session store's file, or None for the user's, which alone the hooks of a plugin use."""
-    path = store or default_path()
+    session store's place, or None for the user's, which alone the hooks of a plugin use."""
+    path = local_path(store)
     for agent, wiring in all_known():
         try:
             if wiring.plugin is not None and has_plugin(wiring):

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 from ullage.agents.table import AGENTS
 from ullage.app.opening_archive import open_originals
 from ullage.cli.draw.text import plural
 from ullage.cli.provider_health import Check
 from ullage.model.errors import StoreError
+from ullage.store.store_place import StorePlace
 from ullage.watch.expiring import Expiring, find_expiring
 from ullage.watch.finder import this_machine
 
@@ -20,15 +20,15 @@ _AHEAD = 7
 _NEVER = 3_650
 
 
-def retention_checks(store: Path | None) -> Iterator[Check]:
+def retention_checks(store: StorePlace | None) -> Iterator[Check]:
     """Yields one check for each agent that has transcripts on this machine and deletes old ones. `store` is the session
-    store's file, or None for the user's."""
+    store's place, or None for the user's."""
     now = time.time_ns() // 1_000_000
     for found in find_expiring(this_machine(), AGENTS, now + _AHEAD * _DAY):
         yield Check(what="transcripts", found=_words(found, store))
 
 
-def _words(found: Expiring, store: Path | None) -> str:
+def _words(found: Expiring, store: StorePlace | None) -> str:
     if found.days >= _NEVER:
         return f"{found.agent} keeps its {plural(found.files, 'transcript')}"
     begin = f"{found.agent} deletes transcripts {found.days:g} days after their last change"
@@ -42,7 +42,7 @@ def _words(found: Expiring, store: Path | None) -> str:
     return f"{begin}: {len(found.soon):,} of {found.files:,} within {_AHEAD} days, {when}; {archive}; {stop}"
 
 
-def _kept(paths: tuple[str, ...], store: Path | None) -> int:
+def _kept(paths: tuple[str, ...], store: StorePlace | None) -> int:
     """Returns how many of these files are in the archive as they are now."""
     try:
         with open_originals(store) as originals:

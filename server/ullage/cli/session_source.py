@@ -22,7 +22,7 @@ from ullage.service.archive.naming import find_session
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import copied_session, import_transcript, import_without_reports
-from ullage.store.sqlite.database import default_path
+from ullage.store.store_place import StorePlace, is_there
 from ullage.system.single_files import parse_transcript
 from ullage.system.transcript_files import read_transcript_file
 
@@ -134,10 +134,10 @@ def _stored_or_read(options: ReadingOptions, *, copied: bool, writing: bool = Fa
     yield ReadSource(transcript=_as_asked(transcript, options), name=name, chosen=chosen, unread=unread)
 
 
-def _teach(workspace: Workspace, transcript: ImportedTranscript, store: Path | None) -> None:
+def _teach(workspace: Workspace, transcript: ImportedTranscript, store: StorePlace | None) -> None:
     """Gives a temporary workspace what the user's store has learned about where the transcript's agent compacts, so
     that the threshold is the one that other programs show. If there is no store, or it can't be read, does nothing."""
-    if not (store or default_path()).exists():
+    if not is_there(store):
         return
     origins = {event.format for event in transcript.events if isinstance(event, ConversationImported)}
     with suppress(UllageError), open_workspace(store, to_read=True) as stored:

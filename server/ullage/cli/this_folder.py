@@ -21,6 +21,7 @@ from ullage.service.follow.live_rows import row_of
 from ullage.service.follow.sub_agents import list_main
 from ullage.service.imports import project_transcript
 from ullage.service.ports.store import SessionInfo
+from ullage.store.store_place import StorePlace
 from ullage.system.transcript_files import read_transcript_file
 
 R = TypeVar("R", bound=FollowedRow)
@@ -88,7 +89,7 @@ def list_conversations(workspace: Workspace, here: Here) -> list[ConversationRow
     return fullest_first(rows)
 
 
-def live_rows(store: Path | None) -> list[FollowedRow]:
+def live_rows(store: StorePlace | None) -> list[FollowedRow]:
     """Returns the conversations that a process follows now into the store at `store` (None: the user's), the fullest
     first. Returns an empty list if no process follows."""
     return fullest_first(followed_now(store))

@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class StoreOptions(Struct, frozen=True, kw_only=True):
-    """The arguments of every command on stored sessions. `store` is the store's file, or None for the one in the user's
-    data folder; `json` prints for programs."""
+    """The arguments of every command on stored sessions. `store` is the store's file or address, or None for the one in
+    the user's data folder; `json` prints for programs."""
 
-    store: Path | None = None
+    store: str | None = None
     json: bool = False
 
 
@@ -174,7 +174,7 @@ class ArchiveOptions(StoreOptions, frozen=True, kw_only=True):
 class UnwireOptions(Struct, frozen=True, kw_only=True):
     """The arguments of `ullage unwire`. `agents` are the words by which agents are named."""
 
-    store: Path | None = None
+    store: str | None = None
     agents: tuple[str, ...]
     yes: bool
 

@@ -3,10 +3,10 @@
 import os
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 from ullage.app.own_command import gives_fill_notes, own_words, started_by
 from ullage.store.sqlite.database import default_path
+from ullage.store.store_place import StorePlace, local_path
 from ullage.system.wired_files import Receipt
 
 # Seconds. Ullage says its version in a fifth of one.
@@ -22,14 +22,14 @@ def gone_programs(receipt: Receipt) -> Iterator[str]:
             yield f"`{' '.join(words)}` no longer starts Ullage"
 
 
-def wire_command(receipt: Receipt, word: str, store: Path) -> str:
+def wire_command(receipt: Receipt, word: str, store: StorePlace | None) -> str:
     """Returns the command that adds the same to an agent once more."""
     added = [file.added for file in receipt.files]
     options = {
         "--statusline": any(one.status_line for one in added),
         "--fill-notes": any(map(gives_fill_notes, added)),
         "--no-mcp": not any(one.mcp for one in added),
-        f"--store {store}": store != default_path(),
+        f"--store {store}": local_path(store) != default_path(),
     }
     return " ".join(["ullage wire", word, *(option for option, is_given in options.items() if is_given)])
 

@@ -16,7 +16,7 @@ from ullage.cli.hooks.arrivals import arrivals_path
 from ullage.cli.provider_health import Check
 from ullage.cli.wired_programs import gone_programs, wire_command
 from ullage.model.errors import InputError
-from ullage.store.sqlite.database import default_path
+from ullage.store.store_place import StorePlace, local_path
 from ullage.system.wired_files import Receipt, plan_removing, read_receipt, read_settings
 from ullage.wire.json_added import find_handlers
 
@@ -43,10 +43,10 @@ _WORDS = {
 }
 
 
-def wiring_checks(store: Path | None) -> Iterator[Check]:
-    """Yields one check for each agent that something was added to. `store` is the session store's file, or None for
+def wiring_checks(store: StorePlace | None) -> Iterator[Check]:
+    """Yields one check for each agent that something was added to. `store` is the session store's place, or None for
     the user's."""
-    path = store or default_path()
+    path = local_path(store)
     arrivals = read_arrivals(path)
     for agent, wiring in all_known():
         try:
@@ -56,7 +56,7 @@ def wiring_checks(store: Path | None) -> Iterator[Check]:
             continue
         if receipt is not None:
             own = [arrival for arrival in arrivals if arrival.agent == wiring.word]
-            yield _check(agent.name, wiring, receipt, own, path)
+            yield _check(agent.name, wiring, receipt, own, store)
 
 
 def read_arrivals(store: Path) -> list[Arrival]:
@@ -74,7 +74,7 @@ def read_arrivals(store: Path) -> list[Arrival]:
     return found
 
 
-def _check(name: str, wiring: Wiring, receipt: Receipt, arrivals: list[Arrival], store: Path) -> Check:
+def _check(name: str, wiring: Wiring, receipt: Receipt, arrivals: list[Arrival], store: StorePlace | None) -> Check:
     again = f"add it again: {wire_command(receipt, wiring.word, store)}"
     gone = [folder for file in receipt.files[:1] if not (folder := Path(file.path).parent).is_dir()]
     if gone:

@@ -27,13 +27,14 @@ PREFIX = "ullage/"
 class WorkspaceHooks(Struct, frozen=True, kw_only=True):
     """Functions that the program gives the Language Server.
 
-    - `open`: opens the workspace. Called once, at the first use, after `initialize` is answered.
+    - `open`: opens the workspace, on the store that the settings name. Called at the first use, after `initialize` is
+      answered, and again if it failed.
     - `warm_up`: called in a thread after `initialized`, to load what the first request would otherwise wait for.
     - `configure`: called with the workspace and its settings once it is opened, and at every change of the settings.
     - `cancel_compaction`: called with the workspace and a session's id when the user cancels an automatic compaction.
     """
 
-    open: Callable[[Announcer], Workspace]
+    open: Callable[[Announcer, Settings], Workspace]
     warm_up: Callable[[], object]
     configure: Callable[[Workspace, Settings], object]
     cancel_compaction: Callable[[Workspace, str], object]
@@ -64,6 +65,8 @@ class LspServer:
         self._methods = methods
         self._version = version
         self._opened: Workspace | None = None
+        # The setting `store` when the workspace was opened.
+        self._store = ""
         self.connection = LspConnection(max_body)
         self._pygls = Pygls("ullage", version, self.connection.converter)
         self._board = ProgressBoard(self.connection)
@@ -76,13 +79,15 @@ class LspServer:
         """Returns the workspace. The first call opens it and applies the client's settings. Raises `StoreError` if the
         store can't be opened."""
         if self._opened is None:
-            self._opened = self._hooks.open(self._announcer)
+            settings = self._configuration.settings
+            self._opened = self._hooks.open(self._announcer, settings)
+            self._store = settings.store
             if self._announcer.client.asks_permission:
                 self._opened.permissions = ClientPermissions(self.connection.ask, PREFIX)
             if self._announcer.client.offers_models:
                 self._opened.editor_models = ClientModels(self.connection.ask, PREFIX)
             self._opened.trusts_projects = self._announcer.client.trusts_folder
-            self._hooks.configure(self._opened, self._configuration.settings)
+            self._hooks.configure(self._opened, settings)
         return self._opened
 
     def _install(self) -> None:
@@ -139,6 +144,9 @@ class LspServer:
 
     def _configure(self, settings: Settings) -> None:
         if self._opened is not None:
+            if settings.store != self._store:
+                self._store = settings.store
+                self._announcer.warn("The setting store is read when Ullage starts: restart it to change the store.")
             self._hooks.configure(self._opened, settings)
 
 

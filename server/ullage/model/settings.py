@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from ullage.model.store_address import PASSWORD_REFUSED, has_password
 from ullage.model.strategies import StrategySettings, TruncationMode
 
 Share = Annotated[float, Meta(gt=0, lt=1)]
@@ -263,6 +264,18 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     summary: SummarySettings = SummarySettings()
     hooks: HookSettings = HookSettings()
     archive: ArchiveSettings = ArchiveSettings()
+    store: Annotated[
+        str,
+        Meta(
+            description="Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. "
+            "Unset: a file of your own. Read when the server starts.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = ""
+
+    def __post_init__(self) -> None:
+        if has_password(self.store):
+            raise ValueError(f"store: {PASSWORD_REFUSED}")
 
 
 def overridden(settings: ContextSettings, fields: Mapping[str, Any]) -> ContextSettings:

@@ -1,15 +1,22 @@
 """Where a session store is: in a file, or in a PostgreSQL database."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ullage.model.errors import StoreUnavailable
+from ullage.model.store_address import is_address, local_name
 from ullage.model.words import package_missing
-from ullage.store.postgres.address import is_address
+from ullage.store.sqlite.database import default_path
+from ullage.store.sqlite.reading import open_to_read
 from ullage.store.sqlite.sqlite_store import open_store
 from ullage.store.table_store import TableStore
 
+# A file, or an address in PostgreSQL.
+StorePlace = Path | str
 
-def open_store_at(place: Path | str | None = None) -> TableStore:
+
+def open_store_at(place: StorePlace | None = None) -> TableStore:
     """Opens the store in a file, or at an address in PostgreSQL (`postgresql://…`), by default in the user's data
     folder.
 
@@ -24,3 +31,28 @@ def open_store_at(place: Path | str | None = None) -> TableStore:
     except ModuleNotFoundError as error:
         raise StoreUnavailable(package_missing("a store in PostgreSQL", "psycopg", "postgres")) from error
     return open_postgres(place)
+
+
+@contextmanager
+def open_to_read_at(place: StorePlace | None = None) -> Generator[TableStore]:
+    """Opens the store for a caller that changes nothing, and yields it. A missing file is read as an empty store, see
+    `open_to_read`. Raises what `open_store_at` does."""
+    if isinstance(place, str) and is_address(place):
+        with open_store_at(place) as store:
+            yield store
+    else:
+        with open_to_read(place if place is None else Path(place)) as store:
+            yield store
+
+
+def local_path(place: StorePlace | None) -> Path:
+    """Returns the path with which the files begin that this machine keeps next to a store: the store's own file, or for
+    an address in PostgreSQL a name in the user's data folder, of which there is no file."""
+    if isinstance(place, str) and is_address(place):
+        return default_path().with_name(local_name(place))
+    return Path(place) if place is not None else default_path()
+
+
+def is_there(place: StorePlace | None) -> bool:
+    """Returns whether there may be a store at a place: a missing file has none. A server isn't asked."""
+    return (isinstance(place, str) and is_address(place)) or local_path(place).exists()

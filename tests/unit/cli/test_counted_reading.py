@@ -43,7 +43,7 @@ class Counting:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "session.jsonl"
         self.kept = Kept(str(folder / "sessions.db"), "s")
-        self._options = ReadingOptions(store=folder / "sessions.db", target=str(self.path))
+        self._options = ReadingOptions(store=str(folder / "sessions.db"), target=str(self.path))
 
     async def figures(self) -> Figures | None:
         return await reported_figures(self._options, str(self.path), self.kept)

@@ -3,7 +3,8 @@
 import pytest
 
 from ullage.model.errors import InvalidRequest
-from ullage.store.postgres.address import is_address, name_server, read_address
+from ullage.model.store_address import is_address
+from ullage.store.postgres.address import name_server, read_address
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,7 @@ M.defaults = {
     enabled = true,
     limit = 5.0,
   },
+  store = '',
 }
 
 --- The JSON Schema of each setting.
@@ -539,6 +540,12 @@ M.settings = {
     description = 'Gigabytes of the archive at which no more is kept. Nothing is removed by itself. Unset: no limit.',
     restricted = true,
     default = 5.0,
+  },
+  store = {
+    description = 'Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own. Read when the server starts.',
+    restricted = true,
+    type = 'string',
+    default = '',
   },
 }
 

@@ -22,6 +22,13 @@ local function candidate()
 end
 
 ---Returns the command to start, or why there is none.
+---Whether a store is in a PostgreSQL database, not in a file.
+---@param store string
+---@return boolean
+function M.is_address(store)
+  return vim.startswith(store, 'postgresql://') or vim.startswith(store, 'postgres://')
+end
+
 ---@return ullage.ServerCommand?
 ---@return ullage.Error?
 function M.find()
@@ -32,7 +39,7 @@ function M.find()
   end
   local store = require('ullage.config').get().store
   if store then
-    vim.list_extend(found.cmd, { '--store', vim.fs.normalize(store) })
+    vim.list_extend(found.cmd, { '--store', M.is_address(store) and store or vim.fs.normalize(store) })
   end
   return found
 end

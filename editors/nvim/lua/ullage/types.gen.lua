@@ -864,6 +864,7 @@
 ---@field summary? ullage.SummarySettings
 ---@field hooks? ullage.HookSettings
 ---@field archive? ullage.ArchiveSettings
+---@field store? string Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own. Read when the server starts.
 
 --- How important a notice is for the user.
 ---@alias ullage.Severity "info"|"warning"|"error"

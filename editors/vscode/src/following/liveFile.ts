@@ -18,13 +18,24 @@ export interface Live {
   readonly rows: readonly FollowedConversation[];
 }
 
-/** Returns the file of the store that the server has by itself. A server gets no other store from this extension. */
-export function liveFile(platform: string, home: string, environment: Readonly<Record<string, string | undefined>>): string {
-  return path.join(dataFolder(platform, home, environment), 'ullage', 'sessions.db.live.json');
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Returns the live file of the store that the server has: that of the environment, else of the setting, else its own. */
+export function liveFile(platform: string, home: string, environment: Environment, setting = ''): string {
+  const store = environment['ULLAGE_STORE'] || setting;
+  const data = path.join(dataFolder(platform, home, environment), 'ullage');
+  if (!store) return path.join(data, 'sessions.db.live.json');
+  if (/^postgres(ql)?:\/\//.test(store)) return path.join(data, `${localName(store)}.live.json`);
+  return `${store.replace(/^~(?=\/|$)/, home)}.live.json`;
+}
+
+/** The server's rule: `_` for each byte of an address that not every file system has in names. */
+function localName(address: string): string {
+  return Buffer.from(address).toString('latin1').replace(/[^A-Za-z0-9._-]/g, '_');
 }
 
 /** As Python's platformdirs names it. */
-function dataFolder(platform: string, home: string, environment: Readonly<Record<string, string | undefined>>): string {
+function dataFolder(platform: string, home: string, environment: Environment): string {
   const named = environment['XDG_DATA_HOME'];
   if (platform === 'win32') return environment['LOCALAPPDATA'] || path.join(home, 'AppData', 'Local');
   if (named && path.isAbsolute(named)) return named;
@@ -66,8 +77,8 @@ export class LiveFile {
   #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(file = liveFile(process.platform, homedir(), process.env)) {
-    this.#path = file;
+  constructor(setting: string) {
+    this.#path = liveFile(process.platform, homedir(), process.env, setting);
   }
 
   async read(): Promise<Live | undefined> {

@@ -201,6 +201,11 @@ test('the live file is read where the server writes it, and only while its write
   expect(liveFile('linux', '/home/ada', {})).toBe('/home/ada/.local/share/ullage/sessions.db.live.json');
   expect(liveFile('darwin', '/Users/ada', {})).toBe('/Users/ada/Library/Application Support/ullage/sessions.db.live.json');
   expect(liveFile('linux', '/home/ada', { XDG_DATA_HOME: '/data' })).toBe('/data/ullage/sessions.db.live.json');
+  const address = 'postgresql://ada@db.example/ullage';
+  const named = '/home/ada/.local/share/ullage/postgresql___ada_db.example_ullage.live.json';
+  expect(liveFile('linux', '/home/ada', {}, address)).toBe(named);
+  expect(liveFile('linux', '/home/ada', { ULLAGE_STORE: address }, '/elsewhere.db')).toBe(named);
+  expect(liveFile('linux', '/home/ada', {}, '~/s.db')).toBe('/home/ada/s.db.live.json');
   const row = { session_id: 's_1', agent_short: 'CC', compact_command: '/compact', nearness: 'far', calls_left: [1, 2] };
   const text = JSON.stringify({ version: 1, at: 0, follower: 7, sessions: [row] });
   expect(parse(text, () => true)).toEqual({ writer: 7, rows: [{ sessionId: 's_1', agentShort: 'CC', compactCommand: '/compact', nearness: 'far', callsLeft: [1, 2] }] });

@@ -1,7 +1,6 @@
 """Arguments that several commands have, or all."""
 
 from argparse import SUPPRESS, ArgumentParser
-from pathlib import Path
 
 from ullage.cli.arguments.argument_values import number
 
@@ -21,10 +20,9 @@ def add_shared(parser: ArgumentParser, *, set_defaults: bool) -> None:
     group = parser if set_defaults else parser.add_argument_group("options of every command")
     group.add_argument(
         "--store",
-        type=Path,
-        metavar="PATH",
+        metavar="STORE",
         default=store,
-        help="the session store's file; `doctor` names the usual one",
+        help="the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one",
     )
     group.add_argument(
         "--color", choices=["auto", "always", "never"], default=color, help="colours; auto: on a terminal"

@@ -63,7 +63,7 @@ def _serve_proxy(args: Namespace, settings: Settings) -> int:
     return serve_acp_proxy([] if args.in_chain else _commands(args.agent), args.store, settings, options)
 
 
-def _server(store: Path | None) -> JsonObject:
+def _server(store: str | None) -> JsonObject:
     """Returns Ullage's MCP server as a client of the Agent Client Protocol offers it."""
     from ullage.agents.table import AGENTS  # noqa: PLC0415
     from ullage.app.own_command import OwnCommand, own_words  # noqa: PLC0415

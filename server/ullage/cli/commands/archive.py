@@ -18,7 +18,7 @@ from ullage.cli.typed_arguments import ArchiveOptions, read_options
 from ullage.model.errors import InputError
 from ullage.service.ports.originals import Originals, Pruning, Room
 from ullage.store.originals.archive_tables import archive_path
-from ullage.store.sqlite.database import default_path
+from ullage.store.store_place import local_path
 from ullage.system.kept_files import AgentOriginals
 
 _DAY = 86_400_000
@@ -39,7 +39,7 @@ def run(args: Namespace) -> int:
     Raises `InputError` if the arguments don't say what to remove, or if there is no terminal to ask on.
     """
     options, screen = read_options(args, ArchiveOptions), Screen.of(args)
-    path = archive_path(options.store or default_path())
+    path = archive_path(local_path(options.store))
     is_named = options.older_than is not None or options.to is not None
     if is_named != (options.action == "prune"):
         raise InputError("`ullage archive prune` removes conversations by age or size: give --older-than, --to or both")

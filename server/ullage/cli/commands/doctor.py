@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -30,7 +29,7 @@ _SIGN, _NAME, _LEAST = 5, 11, 20
 class DoctorOptions(Struct, frozen=True, kw_only=True):
     """The arguments of `ullage doctor`. All except `store` and `json` describe one provider to check."""
 
-    store: Path | None
+    store: str | None
     provider: str | None
     kind: str | None
     base_url: str | None

@@ -1,7 +1,6 @@
 """`ullage mcp`: serves the Model Context Protocol on standard input and output."""
 
 import gc
-from pathlib import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +13,8 @@ def run(args: "Namespace") -> int:
     return serve(args.store, args.session or "")
 
 
-def serve(store: Path | str | None, session: str) -> int:
-    """Serves one client on a store's file, None for the usual one, until the client is done. `session` names the
+def serve(store: str | None, session: str) -> int:
+    """Serves one client on a store, None for the usual one, until the client is done. `session` names the
     conversation, "" for the starting agent's. Returns the exit status."""
     # As for the Language Server: collecting garbage during the start takes time and finds none.
     gc.disable()
@@ -23,4 +22,4 @@ def serve(store: Path | str | None, session: str) -> int:
 
     gc.freeze()
     gc.enable()
-    return serve_mcp(Path(store) if store else None, session)
+    return serve_mcp(store, session)

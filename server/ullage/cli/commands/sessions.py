@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _rows(workspace: Workspace, found: Sequence[SessionInfo], store: Path | None) -> tuple[SessionRow, ...]:
+def _rows(workspace: Workspace, found: Sequence[SessionInfo], store: str | None) -> tuple[SessionRow, ...]:
     live = {row.session_id: row for row in live_rows(store)}
     return tuple(
         SessionRow(

@@ -10,7 +10,6 @@ import sys
 import time
 from _thread import interrupt_main, start_new_thread
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -19,6 +18,7 @@ from ullage.cli.hooks.counted_reading import reported_figures
 from ullage.cli.hooks.kept import Kept
 from ullage.cli.reported_figures import Figures, figures_of
 from ullage.cli.session_source import open_source
+from ullage.cli.store_choice import chosen_store, local_store
 from ullage.cli.typed_arguments import ReadingOptions
 
 # Seconds, far more than the longest transcripts take on a busy machine; and those in which it may still end by itself
@@ -27,15 +27,18 @@ _LIFE, _LAST = 60, 10
 
 
 def main(words: Sequence[str]) -> None:
-    """Counts the session in a file: `words` are the store, the session, the file's path, or "" if the session is found
-    by its id, when this was asked for, in Unix nanoseconds, and the model's window if the agent names it. Raises
-    `UllageError` or `OSError` if the file can't be read or the figure can't be kept."""
+    """Counts the session in a file: `words` are the place of the store, "" for the usual one, the session,
+    the file's path, or "" if the session is found by its id, when this was asked for, in Unix nanoseconds, and the
+    model's window if the agent names it. Raises `UllageError` or `OSError` if the file can't be read or the figure
+    can't be kept."""
     # A search for garbage finds none in what is read, and takes a third of the time.
     gc.disable()
     store, session, path, asked_at, *window = words
-    source = ReadingOptions(store=Path(store), target=path or session, window=int(window[0]) if window else None)
+    source = ReadingOptions(
+        store=chosen_store(store), target=path or session, window=int(window[0]) if window else None
+    )
     start_new_thread(_end_in_time, ())
-    asyncio.run(_count(source, path, int(asked_at), Kept(store, session)))
+    asyncio.run(_count(source, path, int(asked_at), Kept(local_store(store), session)))
 
 
 async def _count(options: ReadingOptions, path: str, asked_at: int, kept: Kept) -> None:

@@ -13,9 +13,10 @@ from ullage.cli.hooks.marks import has_new_mark
 from ullage.cli.hooks.printed import print_answer, print_nothing
 from ullage.cli.hooks.starting import start_counting, start_worker
 from ullage.cli.hooks.wired import is_wired
-from ullage.cli.statusline.files import default_store, is_safe, runs
+from ullage.cli.statusline.files import is_safe, runs
 from ullage.cli.statusline.line_figure import as_object
 from ullage.cli.statusline.plain_json import parse
+from ullage.cli.store_choice import local_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,16 +58,18 @@ def run(words: "Sequence[str]") -> int | None:
 class _Hook:
     """One hook of an agent, until it is answered or too late."""
 
-    def __init__(self, agent: str, store: str, mark: str, settings: str, *, notes_fill: bool) -> None:
+    def __init__(self, agent: str, place: str, mark: str, settings: str, *, notes_fill: bool) -> None:
         self._agent = agent
         self._settings = settings
         self._mark = mark
-        self._store = store
+        self._place = place
+        # With what the files begin that this machine keeps next to the store.
+        self._store = local_store(place)
         self._notes_fill = notes_fill
         self._session = self._path = self._event = self._source = ""
         self._worker = 0
         self._began = time.monotonic()
-        self._kept = Kept(store, "")
+        self._kept = Kept(self._store, "")
         # Held by what ends the hook first: the answer, or the time limit.
         self._ending = allocate_lock()
 
@@ -192,7 +195,7 @@ class _Hook:
         """Has the context counted for the note with the next prompt, in the window that the agent names."""
         if self._notes_fill and not follows(self._store, self._session):
             window = said.get("context_window")
-            start_counting(self._store, self._session, self._path, window if isinstance(window, int) else 0)
+            start_counting(self._place, self._session, self._path, window if isinstance(window, int) else 0)
 
     def _give_late(self) -> None:
         """Gives, with a prompt, what could not be given when the session started again."""
@@ -263,8 +266,8 @@ def _text(value: "dict[str, Any]", name: str) -> str:
 
 
 def _parse(words: "Sequence[str]") -> "tuple[str, str, str, str, bool] | None":
-    """Returns the agent's word, the store, the mark, the name of the settings that a plugin's hook gives way to, and
-    whether there are notes of the fill. Returns None if the arguments are not valid or ask for help."""
+    """Returns the agent's word, the place of the store, the mark, the name of the settings that a plugin's hook gives
+    way to, and whether there are notes of the fill. Returns None if the arguments are not valid or ask for help."""
     agent, notes_fill = "", False
     chosen = {"--store": "", "--mark": "", "--unless-wired-in": ""}
     left = iter(words)
@@ -282,4 +285,4 @@ def _parse(words: "Sequence[str]") -> "tuple[str, str, str, str, bool] | None":
     known = agent.replace("-", "").isalnum() and agent.isascii()
     if not known:
         return None
-    return agent, chosen["--store"] or default_store(), chosen["--mark"], chosen["--unless-wired-in"], notes_fill
+    return agent, chosen["--store"], chosen["--mark"], chosen["--unless-wired-in"], notes_fill

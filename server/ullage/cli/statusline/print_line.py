@@ -3,10 +3,11 @@
 import os
 import sys
 
-from ullage.cli.statusline.files import default_store, keep, read_live
+from ullage.cli.statusline.files import keep, read_live
 from ullage.cli.statusline.line import draw
 from ullage.cli.statusline.line_figure import as_object, figure_of_agent, row_of_session
 from ullage.cli.statusline.plain_json import parse
+from ullage.cli.store_choice import local_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def run(words: "Sequence[str]") -> int | None:
 def _line(options: "dict[str, object]", given: bytes | None) -> str:
     """Returns the line for the conversation that an agent describes in `given`, or for that of the folder if it is
     None."""
-    store, cwd = str(options["store"] or default_store()), str(options["cwd"] or os.getcwd())  # noqa: PTH109
+    store, cwd = local_store(str(options["store"] or "")), str(options["cwd"] or os.getcwd())  # noqa: PTH109
     style = "tmux" if options["tmux"] else "plain" if options["plain"] or not _colors(options) else "ansi"
     if given is None:
         from ullage.cli.statusline.choosing import choose  # noqa: PLC0415

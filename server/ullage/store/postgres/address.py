@@ -5,15 +5,10 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from ullage.model.errors import InvalidRequest
+from ullage.model.store_address import PASSWORD_REFUSED
 
-SCHEMES = ("postgresql://", "postgres://")
 _FORM = "postgresql://[USER@]HOST[:PORT]/DATABASE"
 _LOCAL = ("", "localhost", "127.0.0.1", "::1")
-
-
-def is_address(place: str) -> bool:
-    """Returns whether the place of a store is an address in PostgreSQL, not a file."""
-    return place.startswith(SCHEMES)
 
 
 def read_address(address: str) -> str:
@@ -26,10 +21,7 @@ def read_address(address: str) -> str:
     parts = _split(address)
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     if ":" in parts.netloc.rpartition("@")[0] or "password" in options:
-        raise InvalidRequest(
-            "the address of the store contains a password: leave it out, and give it in the environment variable "
-            "PGPASSWORD or in the file ~/.pgpass"
-        )
+        raise InvalidRequest(PASSWORD_REFUSED)
     is_chosen = {"sslmode", "service"} & {*options} or {"PGSSLMODE", "PGSERVICE"} & {*os.environ}
     if not is_chosen and not all(map(_is_local, _hosts(parts, options))):
         options |= {"sslmode": "verify-full"} | ({} if "sslrootcert" in options else {"sslrootcert": "system"})

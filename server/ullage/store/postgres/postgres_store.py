@@ -36,12 +36,16 @@ def open_postgres(address: str) -> "PostgresStore":
     Raises `InvalidRequest` if the address can't be read or contains a password, `StoreTooNew` if a newer Ullage wrote
     the tables, and `StoreUnavailable` if the server can't be used.
     """
-    read = read_address(address)
+    return PostgresStore(checked_address(read_address(address)), name_server(address))
+
+
+def checked_address(read: str) -> str:
+    """Returns an address that libpq can read. Raises `InvalidRequest` if it can't, such as for an unknown option."""
     try:
         conninfo_to_dict(read)
     except psycopg.ProgrammingError as error:
         raise InvalidRequest(f"the address of the store can't be read: {str(error).strip()}") from error
-    return PostgresStore(read, name_server(address))
+    return read
 
 
 class PostgresStore(TableStore):

@@ -3,7 +3,7 @@
 ---The options of `setup()` or `vim.g.ullage`. Every option may be left out.
 ---@class ullage.Options
 ---@field cmd? string[] the server's whole command; default `$ULLAGE_SERVER`, then `ullage` on PATH
----@field store? string the file in which sessions are kept; default: the server's own
+---@field store? string the file or the PostgreSQL database (`postgresql://HOST/DATABASE`) in which sessions are kept; default: the server's own
 ---@field resume? boolean open the folder's last session when the server starts
 ---@field follow? boolean follow the conversations of this machine's coding agents; default: as answered in `:Ullage agents`
 ---@field settings? ullage.Settings the server's settings, see |ullage-settings|

@@ -17,20 +17,21 @@ local timer, watcher, watched
 ---@type string? the file's identity when it was last read
 local seen
 
----Returns the server's own store: `sessions.db` in the user's data folder, as Python's platformdirs names it.
+---Returns a file in the user's data folder, as Python's platformdirs names it.
+---@param name string
 ---@return string
-local function default_store()
+local function in_data_folder(name)
   local named = vim.env.XDG_DATA_HOME
   local xdg = named and vim.startswith(named, '/') and named or nil
   if vim.fn.has('win32') == 1 then
-    return vim.fs.normalize(vim.env.LOCALAPPDATA or '~/AppData/Local') .. '/ullage/sessions.db'
+    return vim.fs.normalize(vim.env.LOCALAPPDATA or '~/AppData/Local') .. '/ullage/' .. name
   elseif vim.fn.has('mac') == 1 and not xdg then
-    return vim.fs.normalize('~/Library/Application Support/ullage/sessions.db')
+    return vim.fs.normalize('~/Library/Application Support/ullage/') .. '/' .. name
   end
-  return vim.fs.normalize(xdg or '~/.local/share') .. '/ullage/sessions.db'
+  return vim.fs.normalize(xdg or '~/.local/share') .. '/ullage/' .. name
 end
 
----Returns the store that the server of this Neovim has.
+---Returns with what the files begin that are kept on this machine for the store of this Neovim's server.
 ---@return string
 local function store()
   local config = require('ullage.config').get()
@@ -38,7 +39,15 @@ local function store()
   for number, word in ipairs(config.cmd or {}) do
     chosen = chosen or word:match('^%-%-store=(.+)') or (word == '--store' and config.cmd[number + 1]) or nil
   end
-  return chosen and vim.fn.fnamemodify(vim.fs.normalize(chosen), ':p') or default_store()
+  chosen = chosen or vim.env.ULLAGE_STORE or (config.settings or {}).store
+  if not chosen or chosen == '' then
+    return in_data_folder('sessions.db')
+  end
+  if require('ullage.server').is_address(chosen) then
+    -- The server's rule: `_` for each byte that not every file system has in names.
+    return in_data_folder((chosen:gsub('[^%w._-]', '_')))
+  end
+  return vim.fn.fnamemodify(vim.fs.normalize(chosen), ':p')
 end
 
 ---@return string

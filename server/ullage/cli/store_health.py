@@ -1,0 +1,56 @@
+"""The check of `ullage doctor` for the session store, in a file or in PostgreSQL."""
+
+from contextlib import closing
+from pathlib import Path
+
+from ullage.cli.draw.text import plural
+from ullage.cli.provider_health import Check
+from ullage.model.errors import StoreUnavailable
+from ullage.model.store_address import is_address
+from ullage.model.words import package_missing
+from ullage.store.sqlite.database import connect
+from ullage.store.sqlite.migrations import VERSION
+from ullage.store.store_place import StorePlace, local_path
+
+
+def store_check(place: StorePlace | None) -> Check:
+    """Returns what the store at a place is like, None for the user's own file. Changes nothing. Raises `UllageError`,
+    `OSError` or `ValueError` if it can't be used."""
+    if isinstance(place, str) and is_address(place):
+        return _server(place)
+    return _file(local_path(place))
+
+
+def _file(path: Path) -> Check:
+    if not path.exists():
+        return Check(what="store", found=f"{path}: not there yet, made when it is first needed", absent=True)
+    with closing(connect(path)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (sessions,) = connection.execute("SELECT count(*) FROM sessions WHERE NOT deleted").fetchone()
+    held = _held(sessions, path.stat().st_size)
+    return Check(what="store", found=f"{path}: {held}, schema version {version} of {VERSION}")
+
+
+def _server(address: str) -> Check:
+    try:
+        from ullage.store.postgres.server_facts import read_facts  # noqa: PLC0415  (few have its package)
+    except ModuleNotFoundError as error:
+        raise StoreUnavailable(package_missing("a store in PostgreSQL", "psycopg", "postgres")) from error
+    facts = read_facts(address)
+    held = "no tables yet, made when first needed"
+    if facts.tables:
+        held = f"{_held(facts.sessions, facts.size)}, schema version {facts.tables} of {facts.known}"
+    remedy = ""
+    if facts.tables > facts.known:
+        remedy = "update Ullage, which is older than the one that wrote the tables"
+    elif facts.loses:
+        remedy = f"turn {' and '.join(facts.loses)} on, or the server may lose messages when it ends at once"
+    return Check(
+        what="store",
+        found=f"{facts.server}: reached, version {facts.version}, {facts.security}; {held}",
+        remedy=remedy,
+    )
+
+
+def _held(sessions: int, size: int) -> str:
+    return f"{plural(sessions, 'session')}, {size / 1_000_000:.1f} MB"

@@ -1,0 +1,104 @@
+"""Sessions in PostgreSQL at every door: the command line, the Language Server and the files that it follows."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.command_line import SAMPLE, ullage
+from support.followed_home import SESSION, FollowedHome, changed
+from support.lsp_client import RpcFailure, start_server
+from support.postgres_server import PostgresServer, needs_postgres
+from support.program import OUR_CLIENT
+
+pytestmark = needs_postgres
+SERVER = (sys.executable, "-m", "ullage", "lsp")
+
+
+def home_of(folder: Path) -> dict[str, str]:
+    """Returns the environment of a user with this home, and no store chosen."""
+    return {
+        "HOME": str(folder),
+        "XDG_DATA_HOME": str(folder / "data"),
+        "CLAUDE_CONFIG_DIR": str(folder / ".claude"),
+        "ULLAGE_STORE": "",
+    }
+
+
+def stores_in(folder: Path) -> list[str]:
+    """Returns the names of the stores' files in a home."""
+    return [path.name for path in folder.rglob("*") if path.name in ("sessions.db", "sessions.db-wal")]
+
+
+def test_the_command_line_keeps_sessions_where_the_environment_says(tmp_path: Path, postgres_address: str) -> None:
+    env = home_of(tmp_path) | {"ULLAGE_STORE": postgres_address}
+    imported = ullage("import", SAMPLE, "--json", env=env).json
+    (listed,) = ullage("sessions", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
+    assert listed["session_id"] == imported["session_id"]
+    (store,) = [check for check in ullage("doctor", "--json", env=env).json["checks"] if check["what"] == "store"]
+    assert "reached, version 1" in store["found"]
+    assert "1 session" in store["found"]
+    assert stores_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("by", ["environment", "setting"])
+async def test_a_server_of_an_editor_keeps_sessions_in_postgresql(
+    tmp_path: Path, postgres_address: str, by: str
+) -> None:
+    env, options = home_of(tmp_path), dict[str, Any]()
+    if by == "environment":
+        env["ULLAGE_STORE"] = postgres_address
+    else:
+        options = {"settings": {"ullage": {"store": postgres_address}}}
+    session_id = await made_session(env, options)
+    (listed,) = ullage("sessions", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
+    assert (listed["session_id"], listed["messages"]) == (session_id, 1)
+    assert stores_in(tmp_path) == []
+
+
+async def made_session(env: Mapping[str, str], options: dict[str, Any]) -> str:
+    async with start_server(SERVER, dict(env)) as client:
+        await client.initialize(OUR_CLIENT, options=options)
+        made = await client.request("ullage/session/new", {"model": "gpt-5", "cwd": "/project"})
+        message = {"role": "user", "content": "Plant the walnut tree."}
+        await client.request("ullage/session/append", {"sessionId": made["sessionId"], "messages": [message]})
+        assert await client.shutdown() == 0
+    return made["sessionId"]
+
+
+async def test_a_server_without_its_postgresql_says_so_at_each_request_and_uses_no_other_store(tmp_path: Path) -> None:
+    address = f"postgresql:///ullage?host={tmp_path}"
+    async with start_server(SERVER, home_of(tmp_path) | {"ULLAGE_STORE": address}) as client:
+        await client.initialize(OUR_CLIENT)
+        for _ in range(2):
+            with pytest.raises(RpcFailure, match="PostgreSQL at this machine/ullage can't be reached") as refused:
+                await client.request("ullage/session/list", {})
+            assert refused.value.data["kind"] == "StoreUnavailable"
+        assert await client.shutdown() == 0
+    assert stores_in(tmp_path) == []
+
+
+async def test_an_agents_conversation_is_followed_into_postgresql(tmp_path: Path, postgres_address: str) -> None:
+    home = FollowedHome(tmp_path)
+    home.say("Which port?", 40_000)
+    async with start_server(SERVER, home_of(tmp_path) | {"ULLAGE_STORE": postgres_address}) as client:
+        await client.initialize(OUR_CLIENT)
+        await client.request("ullage/following/start", {})
+        row = await changed(client, 40_000)
+        home.say("And now?", 90_000)
+        await changed(client, 90_000)
+        assert await client.shutdown() == 0
+    (listed,) = ullage("sessions", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
+    assert (listed["session_id"], listed["agent_session_id"], listed["used"]) == (row["sessionId"], SESSION, 90_000)
+    kept = ullage("archive", "--json", "--store", postgres_address, env=home_of(tmp_path)).json
+    assert sum(agent["files"] for agent in kept["agents"]) == 1
+    assert stores_in(tmp_path) == []
+
+
+def test_a_server_that_is_another_programs_is_left_alone(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    wrong = ullage("sessions", "--store", postgres_server.address("nowhere"), env=home_of(tmp_path))
+    assert wrong.status == 2
+    assert "PostgreSQL at this machine/nowhere can't be reached" in wrong.err
+    assert stores_in(tmp_path) == []

@@ -1,0 +1,59 @@
+"""A home folder in which an agent keeps a conversation that a server follows."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from support.log_trees import to_bytes
+from support.lsp_client import LspClient, start_server
+from support.program import OUR_CLIENT, serve_command
+from support.session_log import JsonObject, line, say
+
+PROJECT, SESSION = "/home/user/project", "11111111-2222-3333-4444-555555555555"
+_CHANGED = "ullage/following/changed"
+
+
+class FollowedHome:
+    """A home folder in which Claude Code keeps one conversation. `lines` is what is to be in its file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / ".claude" / "projects" / "-home-user-project" / f"{SESSION}.jsonl"
+        self.path.parent.mkdir(parents=True)
+        self.path.touch()
+        self.lines: list[JsonObject] = []
+
+    def say(self, prompt: str, tokens: int) -> None:
+        """Adds a prompt and an answer, after which the context has this size, and writes both to the file."""
+        number = len(self.lines)
+        now = datetime.now(UTC).isoformat()
+        own = {"sessionId": SESSION, "cwd": PROJECT, "timestamp": now}
+        usage = {"input_tokens": tokens - 10, "output_tokens": 10}
+        more = [
+            line("user", f"u{number}", f"u{number - 1}" if number else None, prompt, **own),
+            line(
+                "assistant", f"u{number + 1}", f"u{number}", [say("Done.")], usage=usage, stop_reason="end_turn", **own
+            ),
+        ]
+        self.lines += more
+        with self.path.open("ab") as file:
+            file.write(to_bytes(more))
+
+    @asynccontextmanager
+    async def server(self) -> AsyncGenerator[LspClient]:
+        """Runs a server of the user who has this home, on the user's store."""
+        env = {"HOME": str(self.folder), "CLAUDE_CONFIG_DIR": str(self.folder / ".claude")}
+        async with start_server(serve_command(self.folder / "store.db"), env) as client:
+            await client.initialize(OUR_CLIENT)
+            yield client
+
+
+async def changed(client: LspClient, used: int) -> Any:
+    """Waits until the server says that a followed conversation has this size, and returns its row."""
+
+    def fitting(params: Any) -> Sequence[Any]:
+        return [row for row in params["rows"] if row["used"] == used]
+
+    return fitting(await client.wait_for(_CHANGED, lambda params: bool(fitting(params))))[0]
