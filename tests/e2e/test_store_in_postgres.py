@@ -12,6 +12,7 @@ from support.followed_home import SESSION, FollowedHome, changed
 from support.lsp_client import RpcFailure, start_server
 from support.postgres_server import PostgresServer, needs_postgres
 from support.program import OUR_CLIENT
+from ullage.store import open_store
 
 pytestmark = needs_postgres
 SERVER = (sys.executable, "-m", "ullage", "lsp")
@@ -102,3 +103,34 @@ def test_a_server_that_is_another_programs_is_left_alone(tmp_path: Path, postgre
     assert wrong.status == 2
     assert "PostgreSQL at this machine/nowhere can't be reached" in wrong.err
     assert stores_in(tmp_path) == []
+
+
+def test_sessions_are_copied_into_postgresql_and_back_by_the_program(tmp_path: Path, postgres_address: str) -> None:
+    env, local, back = home_of(tmp_path), tmp_path / "local.db", tmp_path / "back.db"
+    session_id = ullage("import", SAMPLE, "--json", "--store", local, env=env).json["session_id"]
+    there = ullage("store", "copy", local, postgres_address, "--json", env=env)
+    assert (there.status, there.json["new"]) == (0, [session_id])
+    returned = ullage("store", "copy", postgres_address, back, "--json", env=env).json
+    assert returned["sha256"] == there.json["sha256"]
+    logs = {ullage("inspect", session_id, "--json", "--store", place, env=env).out for place in (local, back)}
+    assert len(logs) == 1
+    again = ullage("store", "copy", local, postgres_address, env=env)
+    assert again.out.startswith("0 records copied")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "words"),
+    [
+        ("missing.db", "new.db", "there is no store at"),
+        ("one.db", "./one.db", "both are the same store"),
+        ("one.db", "postgresql://ada:hunter2@db/ullage", "PGPASSWORD"),
+    ],
+)
+def test_a_copy_that_can_not_be_made_is_refused_in_words(tmp_path: Path, source: str, target: str, words: str) -> None:
+    with open_store(tmp_path / "one.db"):
+        pass
+    place = target if "://" in target else str(tmp_path / target)
+    refused = ullage("store", "copy", tmp_path / source, place, env=home_of(tmp_path))
+    assert refused.status == 2
+    assert words in refused.err
+    assert "hunter2" not in refused.err

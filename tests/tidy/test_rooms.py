@@ -14,7 +14,17 @@ ORDERS = {
         *("compact", "sessions", "imports", "follow", "archive", "continuing", "turns"),
     ),
     "summary": ("reading", "choosing", "by_model"),
-    "store": ("tables", "search", "table_store", "memories", "sqlite", "originals", "postgres", "store_place"),
+    "store": (
+        "tables",
+        "search",
+        "table_store",
+        "store_copy",
+        "memories",
+        "sqlite",
+        "originals",
+        "postgres",
+        "store_place",
+    ),
 }
 # Modules that belong to no room: `service/memory.py` serves the memory tool alone; the summary's other modules are
 # values and checks that all of its rooms share.

@@ -267,7 +267,7 @@ T['the live file is next to the store that the server has'] = MiniTest.new_set({
 })
 T['the live file is next to the store that the server has']['wherever that is'] = function(options, path)
   child = editor.start({ bare = true })
-  child.lua("vim.env.XDG_DATA_HOME = '/data/home'")
+  child.lua("vim.env.XDG_DATA_HOME, vim.env.ULLAGE_STORE = '/data/home', nil")
   child.lua("require('ullage').setup(...)", { options })
   eq(child.lua_get("require('ullage.following.live_file').path()"), path)
 end

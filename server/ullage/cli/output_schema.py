@@ -21,6 +21,7 @@ from ullage.cli.reports import (
     PruneReport,
     SearchReport,
     SessionsReport,
+    StoreCopyReport,
     UndoReport,
     WatchReport,
 )
@@ -43,6 +44,7 @@ REPORTS: dict[str, tuple[type[Struct], ...]] = {
     "brief": (BriefReport,),
     "survive": (SurviveReport,),
     "archive": (ArchiveReport, PruneReport),
+    "store": (StoreCopyReport,),
     "doctor": (DoctorReport,),
 }
 

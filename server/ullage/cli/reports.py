@@ -217,6 +217,22 @@ class ArchiveReport(Report, frozen=True, kw_only=True):
     agents: tuple[ArchiveRow, ...]
 
 
+class StoreCopyReport(Report, frozen=True, kw_only=True):
+    """What `ullage store copy --json` prints. The ids of sessions say what became of them: `new` and `grown` were
+    written, `unchanged` were there, `differing` were continued differently in both stores and `deleted` were deleted in
+    the second: these two are left as they are. `written` counts the records that were written, and `records` those that
+    both stores have now; `sha256` is the digest of these, as read from the second store."""
+
+    new: tuple[str, ...]
+    grown: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    differing: tuple[str, ...]
+    deleted: tuple[str, ...]
+    written: int
+    records: int
+    sha256: str
+
+
 class PruneReport(Report, frozen=True, kw_only=True):
     """What `ullage archive prune --json` prints: the paths of the removed conversations' own files, how many files
     were removed, and the bytes by which the archive has shrunk."""

@@ -171,6 +171,14 @@ class ArchiveOptions(StoreOptions, frozen=True, kw_only=True):
     yes: bool
 
 
+class StoreCopyOptions(Struct, frozen=True, kw_only=True):
+    """The arguments of `ullage store copy`: the places of two stores."""
+
+    source: str
+    target: str
+    json: bool
+
+
 class UnwireOptions(Struct, frozen=True, kw_only=True):
     """The arguments of `ullage unwire`. `agents` are the words by which agents are named."""
 

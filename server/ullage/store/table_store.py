@@ -19,8 +19,9 @@ from ullage.service.ports.store import (
 from ullage.store.search.search_query import read_query
 from ullage.store.search.search_rows import drop_rows
 from ullage.store.search.word_index import WordIndex
-from ullage.store.tables import session_table
+from ullage.store.tables import copied_rows, session_table
 from ullage.store.tables.connection import Connection
+from ullage.store.tables.copied_rows import RecordRow, SessionRow
 from ullage.store.tables.log import NO_END, find_index, find_tail, read_edits, read_messages, read_records
 
 
@@ -202,3 +203,35 @@ class TableStore(ABC):
                 "ON CONFLICT (model) DO UPDATE SET calibration = excluded.calibration",
                 (model, calibration),
             )
+
+    def copied_sessions(self) -> tuple[SessionRow, ...]:
+        """Returns the rows of all sessions for a copy, a fork after its parent."""
+        with self._reading() as connection:
+            return copied_rows.all_sessions(connection)
+
+    def copied_session(self, session_id: str) -> SessionRow | None:
+        """Returns the row of a session for a copy, a deleted one too, or None."""
+        with self._reading() as connection:
+            return copied_rows.find_row(connection, session_id)
+
+    def copied_records(self, session_id: str, after: int, limit: int) -> tuple[RecordRow, ...]:
+        """Returns at most `limit` of the session's own records after a position, for a copy."""
+        with self._reading() as connection:
+            return copied_rows.own_records(connection, session_id, after, limit)
+
+    def saved_snapshot(self, session_id: str) -> tuple[int, bytes] | None:
+        """Returns the position and the bytes of a session's snapshot, or None."""
+        with self._reading() as connection:
+            return copied_rows.find_snapshot(connection, session_id)
+
+    def receive(self, row: SessionRow, after: int, records: Sequence[RecordRow]) -> None:
+        """Writes a session from another store, or those of its records that come after the position `after`. Raises
+        `ConcurrentAppend` if the session's own records end elsewhere."""
+        with self._writing_alone() if after < 0 else self._writing(row.session_id) as connection:
+            copied_rows.put_session(connection, row)
+            copied_rows.put_records(connection, row.session_id, after, records)
+
+    def calibrations(self) -> tuple[tuple[str, bytes], ...]:
+        """Returns the models that are calibrated, with their calibrations."""
+        with self._reading() as connection:
+            return copied_rows.all_calibrations(connection)

@@ -109,6 +109,13 @@ def _archive(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
+def _store(parser: ArgumentParser) -> None:
+    parser.add_argument("action", choices=["copy"], help="copy: add what is new, compare the rest, change nothing else")
+    parser.add_argument("source", metavar="FROM", help="a store: a file, or postgresql://HOST/DATABASE")
+    parser.add_argument("target", metavar="TO", help="the store that gets the sessions, made if it is missing")
+    add_json(parser)
+
+
 def _delete(parser: ArgumentParser) -> None:
     parser.add_argument("sessions", nargs="+", metavar="SESSION", help="ids, or beginnings of ids")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
@@ -148,6 +155,7 @@ SESSION_COMMANDS = (
     Command("search", "search all messages of stored sessions", _search),
     Command("export", "write a stored session out", _export),
     Command("archive", "show or prune what is kept of agents' own files", _archive),
+    Command("store", "copy sessions from one store to another", _store, "store_copy"),
     Command("delete", "delete stored sessions", _delete),
     Command("inspect", "print the events of a stored session's log, one a line", _inspect),
     Command("survive", "measure what compactions leave an agent able to do", _survive),

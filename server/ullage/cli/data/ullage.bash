@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/ullage
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_ullage_subparsers=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive delete inspect survive lsp acp mcp demo doctor schema completion man help)
+_shtab_ullage_subparsers=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store delete inspect survive lsp acp mcp demo doctor schema completion man help)
 
 _shtab_ullage_here_option_strings=(-h --help --limit --json --ascii --store --color --no-pager)
 _shtab_ullage_watch_option_strings=(-h --help --since --json --ascii --store --color --no-pager)
@@ -26,6 +26,7 @@ _shtab_ullage_sessions_option_strings=(-h --help --cwd --limit --ids --json --as
 _shtab_ullage_search_option_strings=(-h --help --session --limit --show --json --ascii --store --color --no-pager)
 _shtab_ullage_export_option_strings=(-h --help --original --version --as -o --output --store --color --no-pager)
 _shtab_ullage_archive_option_strings=(-h --help --older-than --to -y --yes --json --store --color --no-pager)
+_shtab_ullage_store_option_strings=(-h --help --json --store --color --no-pager)
 _shtab_ullage_delete_option_strings=(-h --help -y --yes --json --store --color --no-pager)
 _shtab_ullage_inspect_option_strings=(-h --help --json --store --color --no-pager)
 _shtab_ullage_survive_option_strings=(-h --help --format --run --size --recorded --limit --json --ascii --store --color --no-pager)
@@ -76,6 +77,7 @@ _shtab_ullage_export__o_COMPGEN=_shtab_compgen_files
 _shtab_ullage_export___output_COMPGEN=_shtab_compgen_files
 _shtab_ullage_export___store_COMPGEN=_shtab_compgen_files
 _shtab_ullage_archive___store_COMPGEN=_shtab_compgen_files
+_shtab_ullage_store___store_COMPGEN=_shtab_compgen_files
 _shtab_ullage_delete_pos_0_COMPGEN=_shtab_cmd_compgen_eaac8bed
 _shtab_ullage_delete___store_COMPGEN=_shtab_compgen_files
 _shtab_ullage_inspect_pos_0_COMPGEN=_shtab_cmd_compgen_eaac8bed
@@ -123,6 +125,8 @@ _shtab_ullage_export___as_choices=(ullage anthropic openai)
 _shtab_ullage_export___color_choices=(auto always never)
 _shtab_ullage_archive_pos_0_choices=(prune)
 _shtab_ullage_archive___color_choices=(auto always never)
+_shtab_ullage_store_pos_0_choices=(copy)
+_shtab_ullage_store___color_choices=(auto always never)
 _shtab_ullage_delete___color_choices=(auto always never)
 _shtab_ullage_inspect___color_choices=(auto always never)
 _shtab_ullage_survive___color_choices=(auto always never)
@@ -137,9 +141,9 @@ _shtab_ullage_schema___color_choices=(auto always never)
 _shtab_ullage_completion_pos_0_choices=(bash zsh fish)
 _shtab_ullage_completion___color_choices=(auto always never)
 _shtab_ullage_man___color_choices=(auto always never)
-_shtab_ullage_help_pos_0_choices=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive delete inspect survive lsp acp mcp demo doctor schema completion man help)
+_shtab_ullage_help_pos_0_choices=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store delete inspect survive lsp acp mcp demo doctor schema completion man help)
 _shtab_ullage_help___color_choices=(auto always never)
-_shtab_ullage_pos_0_choices=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive delete inspect survive lsp acp mcp demo doctor schema completion man help)
+_shtab_ullage_pos_0_choices=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store delete inspect survive lsp acp mcp demo doctor schema completion man help)
 _shtab_ullage___color_choices=(auto always never)
 
 _shtab_ullage_here__h_nargs=0
@@ -251,6 +255,10 @@ _shtab_ullage_archive__y_nargs=0
 _shtab_ullage_archive___yes_nargs=0
 _shtab_ullage_archive___json_nargs=0
 _shtab_ullage_archive___no_pager_nargs=0
+_shtab_ullage_store__h_nargs=0
+_shtab_ullage_store___help_nargs=0
+_shtab_ullage_store___json_nargs=0
+_shtab_ullage_store___no_pager_nargs=0
 _shtab_ullage_delete_pos_0_nargs=+
 _shtab_ullage_delete__h_nargs=0
 _shtab_ullage_delete___help_nargs=0

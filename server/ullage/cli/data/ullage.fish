@@ -50,7 +50,7 @@ function _shtab_ullage_using
   test "$_shtab_ullage_cmdpath" = "$argv"
 end
 
-set -g _shtab_ullage_commands here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive delete inspect survive lsp acp mcp demo doctor schema completion man help
+set -g _shtab_ullage_commands here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store delete inspect survive lsp acp mcp demo doctor schema completion man help
 set -g _shtab_ullage_opts_with_value --as --at --base-url --budget --chars --color --cwd --file --focus --format --from --in --key-env --kind --limit --log-file --mark --model --older-than --output --pid --provider --run --session --settings --show --since --size --store --svg --to --trace --unless-wired-in --up-to --version --wait-for-debugger --width --window -o
 
 complete -c ullage -e
@@ -281,6 +281,13 @@ complete -c ullage -n '_shtab_ullage_using archive' -l store -xka "(__fish_compl
 complete -c ullage -n '_shtab_ullage_using archive' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using archive' -l no-pager -d 'print long output at once'
 complete -c ullage -n '_shtab_ullage_using archive; and test $_shtab_ullage_npos -eq 0' -ka "prune" -d 'prune: remove conversations; asks first. Without it: list agents'
+complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a store -d 'Copy sessions from one store to another.'
+complete -c ullage -n '_shtab_ullage_using store' -s h -l help -d 'show this help message and exit'
+complete -c ullage -n '_shtab_ullage_using store' -l json -d 'print one JSON object for programs (see `ullage schema output`)'
+complete -c ullage -n '_shtab_ullage_using store' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
+complete -c ullage -n '_shtab_ullage_using store' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
+complete -c ullage -n '_shtab_ullage_using store' -l no-pager -d 'print long output at once'
+complete -c ullage -n '_shtab_ullage_using store; and test $_shtab_ullage_npos -eq 0' -ka "copy" -d 'copy: add what is new, compare the rest, change nothing else'
 complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a delete -d 'Delete stored sessions.'
 complete -c ullage -n '_shtab_ullage_using delete' -s h -l help -d 'show this help message and exit'
 complete -c ullage -n '_shtab_ullage_using delete' -s y -l yes -d 'do not ask'
@@ -382,4 +389,4 @@ complete -c ullage -n '_shtab_ullage_using help' -s h -l help -d 'show this help
 complete -c ullage -n '_shtab_ullage_using help' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using help' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using help' -l no-pager -d 'print long output at once'
-complete -c ullage -n '_shtab_ullage_using help; and test $_shtab_ullage_npos -eq 0' -ka "here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive delete inspect survive lsp acp mcp demo doctor schema completion man help" -d 'the command; without it, all'
+complete -c ullage -n '_shtab_ullage_using help; and test $_shtab_ullage_npos -eq 0' -ka "here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store delete inspect survive lsp acp mcp demo doctor schema completion man help" -d 'the command; without it, all'

@@ -36,6 +36,7 @@ _shtab_ullage_commands() {
     search:'Search all messages of stored sessions.'
     sessions:'List stored sessions.'
     statusline:'Print one line for an agent'"'"'s status line, tmux or a prompt.'
+    store:'Copy sessions from one store to another.'
     survive:'Measure what compactions leave an agent able to do.'
     undo:'Undo an edit of a stored session, such as a compaction.'
     unwire:'Take what `wire` added out of agents'"'"' settings again.'
@@ -254,7 +255,7 @@ _shtab_ullage_help_options=(
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":the command\; without it, all:(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive delete inspect survive lsp acp mcp demo doctor schema completion man help)"
+  ":the command\; without it, all:(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store delete inspect survive lsp acp mcp demo doctor schema completion man help)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -467,6 +468,20 @@ _shtab_ullage_statusline_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_ullage_statusline_defaults_added=0
 
+_shtab_ullage_store_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--json[print one JSON object for programs (see \`ullage schema output\`)]"
+  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--color[colours\; auto\: on a terminal]:color:(auto always never)"
+  "--no-pager[print long output at once]"
+  ":copy\: add what is new, compare the rest, change nothing else:(copy)"
+  ":a store\: a file, or postgresql\:\/\/HOST\/DATABASE:"
+  ":the store that gets the sessions, made if it is missing:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_ullage_store_defaults_added=0
+
 _shtab_ullage_survive_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--format[the transcript\'s format, if it is not detected\; \`list\` lists the known ones]:NAME:"
@@ -585,6 +600,7 @@ _shtab_ullage() {
         search) _arguments -C -s $_shtab_ullage_search_options ;;
         sessions) _arguments -C -s $_shtab_ullage_sessions_options ;;
         statusline) _arguments -C -s $_shtab_ullage_statusline_options ;;
+        store) _arguments -C -s $_shtab_ullage_store_options ;;
         survive) _arguments -C -s $_shtab_ullage_survive_options ;;
         undo) _arguments -C -s $_shtab_ullage_undo_options ;;
         unwire) _arguments -C -s $_shtab_ullage_unwire_options ;;
