@@ -28,6 +28,8 @@ REFUSALS: dict[str, list[tuple[int, Json, str]]] = {
         (401, {"error": {"type": "invalid_request_error", "code": "invalid_api_key"}}, "Authentication"),
     ],
 }
+# Version 2 refuses a prompt by the idle state that ends its turn.
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
 CASK = "The cask in the corner is called Methuselah."
 
 
@@ -39,7 +41,7 @@ def installed(name: str) -> Known:
 
 
 @asynccontextmanager
-async def both(folder: Path, first: str, second: str) -> AsyncGenerator[tuple[Place, Place]]:
+async def both(folder: Path, first: str, second: str, version: int) -> AsyncGenerator[tuple[Place, Place]]:
     """Yields two places with the same command line, which has both agents: one with the first agent's model, and one
     with the second's. Each agent reads only its own variables."""
     known = [installed(name) for name in (first, second)]
@@ -52,16 +54,18 @@ async def both(folder: Path, first: str, second: str) -> AsyncGenerator[tuple[Pl
             command=(*launches[0].command, "--then", *launches[1].command),
             environment={**launches[0].environment, **launches[1].environment},
         )
-        yield Place(model=one, launch=launch, folder=folder), Place(model=two, launch=launch, folder=folder)
+        places = [Place(model=model, launch=launch, folder=folder, version=version) for model in (one, two)]
+        yield places[0], places[1]
 
 
 @pytest.mark.slow
 @needs_linux
+@VERSIONS
 @pytest.mark.parametrize(("first", "second"), [(_FIRST, _SECOND), (_SECOND, _FIRST)])
 async def test_a_conversation_continues_in_the_other_agent_and_goes_back(
-    first: str, second: str, tmp_path: Path
+    first: str, second: str, version: int, tmp_path: Path
 ) -> None:
-    async with both(tmp_path, first, second) as (place, other):
+    async with both(tmp_path, first, second, version) as (place, other):
         async with place.proxy() as end:
             session_id = await end.open({}, str(place.launch.cwd))
             await end.prompt(session_id, CASK)
@@ -86,19 +90,21 @@ async def test_a_conversation_continues_in_the_other_agent_and_goes_back(
 
 @pytest.mark.slow
 @needs_linux
+@VERSIONS
 @pytest.mark.parametrize(
-    ("first", "status", "body", "reason"),
+    ("first", "refusal"),
     [
-        pytest.param(first, *refusal, id=f"{first}-{refusal[0]}", marks=() if refusal[0] == 429 else pytest.mark.long)
+        pytest.param(first, refusal, id=f"{first}-{refusal[0]}", marks=() if refusal[0] == 429 else pytest.mark.long)
         for first, refusals in REFUSALS.items()
         for refusal in refusals
     ],
 )
 async def test_a_prompt_that_an_agents_provider_refuses_is_answered_by_the_other_agent(
-    first: str, status: int, body: Json, reason: str, tmp_path: Path
+    first: str, refusal: tuple[int, Json, str], version: int, tmp_path: Path
 ) -> None:
+    status, body, reason = refusal
     second = _SECOND if first == _FIRST else _FIRST
-    async with both(tmp_path, first, second) as (place, other), place.proxy() as end:
+    async with both(tmp_path, first, second, version) as (place, other), place.proxy() as end:
         session_id = await end.open({}, str(place.launch.cwd))
         await end.prompt(session_id, CASK)
         place.model.refusal = status, body

@@ -10,13 +10,14 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.api.codes import error_object
 from ullage.jsonrpc.envelope import ErrorResponse, RequestId, Response
 from ullage.jsonrpc.peer import cancelled
 from ullage.jsonrpc.rpc_errors import ErrorObject
 from ullage.model.errors import UllageError
-from ullage.model.json_values import JsonObject, as_plain, as_text
+from ullage.model.json_values import JsonObject, as_object, as_plain, as_text
 from ullage.proxy.connection import Connection
 from ullage.proxy.held_prompts import Prompt
 from ullage.proxy.open_requests import Pending
@@ -34,15 +35,23 @@ _OF_ITS_OWN = "ullage-agent-work"
 Complete = Callable[[ProxiedSession, JsonObject], Awaitable[None]]
 
 
+class Refusal(Struct, frozen=True, kw_only=True):
+    """The error with which an agent ends a prompt. `tell` sends the client that error, as the end of the turn."""
+
+    error: JsonObject
+    tell: Callable[[], None]
+
+
 class TurnEnds(Struct, frozen=True, kw_only=True):
     """What is done at the end of a prompt's turn, before the client is sent the end.
 
     - `complete`: records what is left of the turn; gets what the agent has said of the end.
-    - `refused`: gets the agent's answer, and returns whether it is handled, so that it is not forwarded.
+    - `refused`: gets the agent's error, and returns whether another agent gets the prompt, so that the client is not
+      told.
     """
 
     complete: Complete
-    refused: Callable[[ProxiedSession, Prompt, Piece, Frame], bool]
+    refused: Callable[[ProxiedSession, Prompt, Refusal], bool]
 
 
 class Answers(Protocol):
@@ -125,8 +134,10 @@ class AnswersToVersion1:
         finally:
             # The client gets its answer even if an error is raised above.
             session.answered(prompt.id)
-            if not ends.refused(session, prompt, piece, frame):
-                session.connection.client.pass_on(piece)
+            tell = partial(session.connection.client.pass_on, piece)
+            refusal = Refusal(error=fields(frame.error), tell=tell)
+            if not (memoryview(frame.error) and ends.refused(session, prompt, refusal)):
+                tell()
 
 
 class AnswersToVersion2:
@@ -147,18 +158,22 @@ class AnswersToVersion2:
         _settle(session, {"stopReason": "end_turn"})
 
     def cancel(self, session: ProxiedSession, prompt: Prompt) -> None:
-        """Sends an error, because the prompt is in no transcript, and the idle state."""
-        _refuse(session.connection, prompt.id, cancelled().error_object)
+        """Sends an error if the prompt is in no transcript, and the idle state."""
+        if not prompt.is_in:
+            _refuse(session.connection, prompt.id, cancelled().error_object)
         _settle(session, {"stopReason": "cancelled"})
 
     def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None:
         """Sends the error, and the idle state."""
-        _refuse(session.connection, prompt.id, error_object(error))
+        if not prompt.is_in:
+            _refuse(session.connection, prompt.id, error_object(error))
         _settle(session, _failed(error))
 
     def forward(self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds) -> Pending:
         """Returns the `Pending` that forwards the answer. `take` ends the turn."""
-        session.foreground.send(SentPrompt(id=prompt.id, shown=prompt.content if prompt.changed else None))
+        shown = prompt.content if prompt.changed or prompt.is_in else None
+        failed = partial(self._failed, session, prompt, ends)
+        session.foreground.send(SentPrompt(id=prompt.id, shown=shown, is_shown=prompt.is_in, failed=failed))
         return Pending(method="session/prompt", answered=partial(self._answered, session, prompt, ends))
 
     async def take(self, session: ProxiedSession, update: JsonObject, complete: Complete) -> Taken:
@@ -169,8 +184,8 @@ class AnswersToVersion2:
                 if update.get("state") == IDLE:
                     for rest in session.connection.read_rest(session.agent_id):
                         await record_update(session, rest)
-                await _take_state(session, update, complete)
-                return Taken(recorded=False)
+                continues = await _take_state(session, update, complete)
+                return Taken(forwarded=not continues, recorded=False)
             case "user_message" | "user_message_chunk" if session.state is not State.OPENING:
                 return _take_echo(session, update)
             case _:
@@ -180,9 +195,18 @@ class AnswersToVersion2:
         """Sends the idle state with the error, if the session is shown as running. If prompts are held, it then runs
         again for them."""
         if session.foreground.state != IDLE:
-            _show_state(session, {"state": IDLE, **_failed(error)})
-            if session.holds.has_others:
-                self.begin(session)
+            self._show_failure(session, _failed(error))
+
+    def _show_failure(self, session: ProxiedSession, ended: JsonObject) -> None:
+        _show_state(session, {"state": IDLE, **ended})
+        if session.holds.has_others:
+            self.begin(session)
+
+    def _failed(self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds, error: JsonObject) -> bool:
+        """Handles the error with which the agent's work on a prompt has ended, after the client was answered. Returns
+        whether another agent gets the prompt."""
+        tell = partial(self._show_failure, session, {"stopReason": "error", "error": error})
+        return ends.refused(session, replace(prompt, is_in=True), Refusal(error=error, tell=tell))
 
     async def _answered(
         self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds, piece: Piece, frame: Frame
@@ -191,13 +215,25 @@ class AnswersToVersion2:
         if memoryview(frame.error):
             session.foreground.refuse(prompt.id)
             session.answered(prompt.id)
-            if not ends.refused(session, prompt, piece, frame):
-                client.pass_on(piece)
-                _settle(session, {"stopReason": "error", "error": fields(frame.error)})
+            refusal = Refusal(
+                error=fields(frame.error), tell=partial(self._tell_refusal, session, prompt, piece, frame)
+            )
+            if not ends.refused(session, prompt, refusal):
+                refusal.tell()
             return
-        client.pass_on(piece)
+        if not prompt.is_in:
+            client.pass_on(piece)
         if session.foreground.accept(prompt.id, as_text(result.get("messageId"))):
             await _end(session, [prompt.id], result, ends.complete)
+
+    def _tell_refusal(self, session: ProxiedSession, prompt: Prompt, piece: Piece, frame: Frame) -> None:
+        ended: JsonObject = {"stopReason": "error", "error": fields(frame.error)}
+        if prompt.is_in:
+            # An agent before this one has answered the prompt.
+            self._show_failure(session, ended)
+        else:
+            session.connection.client.pass_on(piece)
+            _settle(session, ended)
 
 
 VERSION_1, VERSION_2 = AnswersToVersion1(), AnswersToVersion2()
@@ -214,16 +250,22 @@ def show_current_state(session: ProxiedSession) -> None:
         _show_state(session, {"state": session.foreground.state})
 
 
-async def _take_state(session: ProxiedSession, update: JsonObject, complete: Complete) -> None:
+async def _take_state(session: ProxiedSession, update: JsonObject, complete: Complete) -> bool:
     """Handles a `state_update` of version 2 before it is forwarded: ends the turns that have ended with it, and notes
-    work that the agent has begun by itself."""
+    work that the agent has begun by itself. Returns whether another agent gets the last prompt, because the agent
+    refuses it: the client's turn then lasts until that agent has answered."""
     state = as_text(update.get("state"))
-    session.foreground.state = state
+    shown, session.foreground.state = session.foreground.state, state
     ended = session.foreground.change(state)
-    await _end(session, ended, update, complete)
+    await _end(session, [prompt.id for prompt in ended], update, complete)
+    failed = ended[-1].failed if ended and update.get("stopReason") == "error" else None
+    if failed is not None and failed(as_object(update.get("error"))):
+        session.foreground.state = shown
+        return True
     if state != IDLE and not session.foreground and session.state in (State.IDLE, State.OPENING):
         session.foreground.send(SentPrompt(id=_OF_ITS_OWN, message_id=_OF_ITS_OWN))
         session.prompted(_OF_ITS_OWN)
+    return False
 
 
 def _take_echo(session: ProxiedSession, update: JsonObject) -> Taken:

@@ -15,12 +15,14 @@ _PATIENCE = 10.0
 
 class Prompt(Struct, frozen=True, kw_only=True):
     """A prompt of the client: the id of the request, its line, and its content blocks in ACP's form. `changed` is true
-    if the agent gets other content."""
+    if the agent gets other content, and `is_in` if the client has its answer, so that it must not get another: version
+    2 answers a prompt before the agent works on it, and may refuse it afterwards."""
 
     id: RequestId | None
     line: bytes
     content: list[Any]
     changed: bool = False
+    is_in: bool = False
 
 
 class HeldPrompts:

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from ullage.agents.acp import occupancy_of_answer, refusal_of
 from ullage.model import words
 from ullage.model.edits import EditTrigger
-from ullage.model.errors import AgentError, UllageError
-from ullage.model.json_values import as_list, as_objects, as_text
+from ullage.model.errors import UllageError
+from ullage.model.json_values import JsonObject, as_list, as_objects, as_text
 from ullage.proxy.agent_sessions import close_aside, copy_session, prompt_agent
 from ullage.proxy.another_agent import Move, continue_in, describe, named
-from ullage.proxy.answers import TurnEnds, answers_of
+from ullage.proxy.answers import Refusal, TurnEnds, answers_of
 from ullage.proxy.handover import hand_over, tell_begun_again, undo
 from ullage.proxy.held_prompts import Prompt
 from ullage.proxy.pipe.frames import Frame, fields, with_params
@@ -114,7 +114,7 @@ async def _continue_as_asked(session: ProxiedSession, prompt: Prompt, name: str)
     _reply(session, prompt, describe(session, continued))
 
 
-async def _continue_elsewhere(session: ProxiedSession, prompt: Prompt, refusal: Piece, reason: str) -> None:
+async def _continue_elsewhere(session: ProxiedSession, prompt: Prompt, refusal: Refusal, reason: str) -> None:
     """Continues the conversation in the next agent that can, and sends it the prompt that the present one has refused.
     If none can, the client gets the refusal."""
     former = session.connection
@@ -131,8 +131,7 @@ async def _continue_elsewhere(session: ProxiedSession, prompt: Prompt, refusal: 
                 _log.warning("The conversation does not continue in %s: %s", other.agent_name, error)
             else:
                 return
-        session.connection.client.insert(refusal.data)
-        answers_of(session.connection).fail(session, AgentError(reason))
+        refusal.tell()
 
 
 async def _make_room(session: ProxiedSession) -> None:
@@ -190,24 +189,22 @@ async def _forward(
         await record_messages(session, (message,))
 
 
-def _continues(session: ProxiedSession, prompt: Prompt, piece: Piece, frame: Frame) -> bool:
+def _continues(session: ProxiedSession, prompt: Prompt, refusal: Refusal) -> bool:
     """Handles the agent's refusal of a prompt. Returns whether the conversation continues in the next agent, because
     the reason is one that another agent need not have; the client then does not get the refusal."""
-    reason = _refusal(session, frame)
+    reason = _reason_to_move(session, refusal.error)
     if not reason:
         return False
-    handling = _continue_elsewhere(session, prompt, piece, reason)
+    handling = _continue_elsewhere(session, prompt, refusal, reason)
     session.holds.add(prompt.id, handling, cancelled=partial(answers_of(session.connection).cancel, session, prompt))
     return True
 
 
-def _refusal(session: ProxiedSession, frame: Frame) -> str:
+def _reason_to_move(session: ProxiedSession, error: JsonObject) -> str:
     """Returns why the agent refuses a prompt that another agent is to answer, or "" if it does not refuse it, if there
     is no further agent, or if the agent still works on another prompt."""
     is_last = session.connection.number + 1 == len(session.connection.agents)
-    if is_last or session.state is not State.IDLE or not memoryview(frame.error):
-        return ""
-    return refusal_of(fields(frame.error))
+    return "" if is_last or session.state is not State.IDLE else refusal_of(error)
 
 
 async def complete(session: ProxiedSession, result: dict[str, Any]) -> None:

@@ -4,11 +4,13 @@ A prompt is answered once it is in the transcript, and all of those have ended w
 may come after the message's update, and even after the end of its work.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
 
 from ullage.jsonrpc.envelope import RequestId
+from ullage.model.json_values import JsonObject
 
 IDLE = "idle"
 
@@ -18,12 +20,15 @@ class SentPrompt(Struct, kw_only=True, eq=False):
 
     `shown` is the content that the client has sent, if the agent was sent another, and None if it was sent the same.
     `is_shown` is true once the client was sent that content back.
+    `failed` is called with the error with which the agent's work on it has ended. It returns whether another agent gets
+    the prompt.
     `ran` is true once the agent has worked since, and `over` once that has ended.
     """
 
     id: RequestId | None
     shown: list[Any] | None = None
     is_shown: bool = False
+    failed: Callable[[JsonObject], bool] | None = None
     message_id: str = ""
     ran: bool = False
     over: bool = False
@@ -72,15 +77,15 @@ class Foreground:
                 self._by_message[message_id] = known
         return known
 
-    def change(self, state: str) -> list[RequestId | None]:
+    def change(self, state: str) -> list[SentPrompt]:
         """Takes a state of the session. Returns the prompts whose work has ended."""
         if state != IDLE:
             for prompt in self._sent.values():
                 prompt.ran = True
             return []
-        ended = [prompt.id for prompt in self._sent.values() if prompt.message_id]
-        for prompt_id in ended:
-            del self._sent[prompt_id]
+        ended = [prompt for prompt in self._sent.values() if prompt.message_id]
+        for prompt in ended:
+            del self._sent[prompt.id]
         for prompt in self._sent.values():
             prompt.over = prompt.ran
         return ended
