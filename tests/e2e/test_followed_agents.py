@@ -127,7 +127,9 @@ async def test_beside_an_agent_in_a_terminal_the_same_figure_is_on_the_screen(ag
                 count = len(model.asked)
                 await pane.type(prompt)
                 await model.until_asked(count + 1)
-                row = await rows.until(lambda row: row["used_source"] == "reported" and row["messages"] > asked[-1])
+                row = await rows.until(
+                    lambda row: row["used_source"] == "reported" and (row["messages"] or 0) > asked[-1]
+                )
                 asked.append(row["messages"])
                 # Claude Code's status line follows the answer by 300 ms.
                 await until(lambda: agent.figure(tmp_path) == row["used"])

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.acp_end import Json
+from support.lsp_client import RpcFailure
 from support.proxy_play import ID, Play, playing
 from support.systems import needs_unix_sockets
 from ullage.model.blocks import TextBlock, ToolResultBlock
@@ -60,3 +61,28 @@ async def test_a_dialog_of_an_agent_that_has_ended_is_taken_back_and_its_answer_
         assert answer["result"]["outcome"] == {"outcome": "cancelled"}
         play.agent.answers(request, stopReason="end_turn")
         await play.client.answer(again)
+
+
+async def test_a_mode_that_the_agent_refuses_is_not_set_in_the_session_after_a_handover(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with playing(tmp_path, monkeypatch) as play:
+        await play.greet()
+        for mode, refused in (("plan", False), ("wild", True)):
+            setting = play.client.start("session/set_mode", sessionId=ID, modeId=mode)
+            request = await play.agent.gets("session/set_mode")
+            if refused:
+                play.agent.refuses(request)
+                with pytest.raises(RpcFailure):
+                    await play.client.answer(setting)
+            else:
+                play.agent.answers(request)
+                await play.client.answer(setting)
+        await play.turn()
+        _, request = await play.hand_over()
+        play.agent.says(ID, "SUMMARY")
+        play.agent.answers(request, stopReason="end_turn")
+        play.agent.answers(await play.agent.gets("session/new"), sessionId="fresh")
+        setting = await play.agent.gets("session/set_mode")
+        play.agent.answers(setting)
+    assert setting["params"] == {"sessionId": "fresh", "modeId": "plan"}

@@ -46,8 +46,8 @@ class TurnEnds(Struct, frozen=True, kw_only=True):
     """What is done at the end of a prompt's turn, before the client is sent the end.
 
     - `complete`: records what is left of the turn; gets what the agent has said of the end.
-    - `refused`: gets the agent's error, and returns whether another agent gets the prompt, so that the client is not
-      told.
+    - `refused`: gets the agent's error, and returns whether another agent gets the prompt, so that the client must not
+      get the error.
     """
 
     complete: Complete

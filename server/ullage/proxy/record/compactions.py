@@ -118,7 +118,7 @@ def undoable(record: SessionRecord) -> Undoable:
     if move is not None:
         return move
     if not in_force:
-        raise NothingToUndo("no compaction of this session is in force")
+        raise NothingToUndo("there is nothing to undo: no compaction of this session is in force")
     edit = in_force[-1]
     before, now, since = _around(records, edit)
     if before is None or now is None or before.session_id == now.session_id:

@@ -75,7 +75,7 @@ def undo(conversation: Conversation, edit_id: str | None, *, dry_run: bool = Fal
     _require_rest(conversation)
     in_force = conversation.transcript.edits_in_force
     if not in_force:
-        raise NothingToUndo(f"no edit of session {conversation.id} is in force")
+        raise NothingToUndo("there is nothing to undo: no compaction or clearing of this session is in force")
     edit = in_force[-1] if edit_id is None else _find(in_force, edit_id)
     together = [other.id for other in in_force if _action(other) == _action(edit)]
     return _change(conversation, together, (), dry_run=dry_run)
