@@ -106,6 +106,19 @@ async def test_if_the_other_agent_refuses_the_prompt_as_a_request_the_turn_ends_
     assert len(both.answers()) == 1
 
 
+async def test_if_the_other_agent_ends_before_it_answers_the_turn_ends_with_an_error_and_no_second_answer(
+    both: Both,
+) -> None:
+    await both.begin()
+    end(both.first, "s", stopReason="error", error=QUOTA)
+    both.second.answers(await both.second.gets("session/new"), sessionId="there")
+    await both.second.gets("session/prompt")
+    both.second.updates("there", sessionUpdate="state_update", state="running")
+    both.second.dies()
+    assert "second ended" in (await both.ends())["error"]["message"]
+    assert len(both.answers()) == 1
+
+
 async def test_cancelling_while_the_next_agent_opens_a_session_ends_the_turn_as_cancelled(both: Both) -> None:
     await both.begin()
     end(both.first, "s", stopReason="error", error=QUOTA)

@@ -174,7 +174,8 @@ class AnswersToVersion2:
         shown = prompt.content if prompt.changed or prompt.is_in else None
         failed = partial(self._failed, session, prompt, ends)
         session.foreground.send(SentPrompt(id=prompt.id, shown=shown, is_shown=prompt.is_in, failed=failed))
-        return Pending(method="session/prompt", answered=partial(self._answered, session, prompt, ends))
+        answered = partial(self._answered, session, prompt, ends)
+        return Pending(method="session/prompt", is_in=prompt.is_in, answered=answered)
 
     async def take(self, session: ProxiedSession, update: JsonObject, complete: Complete) -> Taken:
         """Ends the turns that have ended with a `state_update`. A message that shows a prompt of the client's is not

@@ -14,9 +14,11 @@ class Pending(Struct, frozen=True, kw_only=True):
     """A request of the client that the agent has not answered yet.
 
     `answered` is called with the answer and forwards it. If `answered` is None, the answer is forwarded unchanged.
+    `is_in` is true if the client has the answer of another agent, so that it must not get one of this agent.
     """
 
     method: str
+    is_in: bool = False
     params: dict[str, Any] = {}
     answered: Callable[[Piece, Frame], Awaitable[None]] | None = None
 

@@ -117,7 +117,7 @@ def agent_ended(sessions: Sessions, connection: Connection) -> FailPending:
     def fail_pending(reason: str) -> None:
         kept = "the conversation is kept, and the next prompt starts the agent again"
         error = AgentError(f"the agent {connection.agent_name} ended ({reason}); {kept}")
-        for request_id in waiting:
+        for request_id in (known for known, pending in waiting.items() if not pending.is_in):
             connection.client.insert(line(ErrorResponse(id=request_id, error=error_object(error))))
         for session in working:
             answers_of(connection).fail(session, error)
