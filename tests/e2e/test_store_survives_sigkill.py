@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.appender import BATCH
+from support.panes import wait_until
 from support.postgres_server import needs_postgres, running_server
 from support.systems import needs_signals
 from ullage.model.events import MessageAppended, Record
@@ -116,3 +117,23 @@ def test_a_server_that_dies_in_the_middle_loses_and_doubles_no_acknowledged_appe
     unacknowledged = set(stored) - set(acknowledged)
     assert sorted(name for name in stored if name not in unacknowledged) == sorted(acknowledged)
     assert len(unacknowledged) <= len(children)
+
+
+@needs_postgres
+def test_a_server_of_tests_that_are_killed_ends_and_leaves_no_data() -> None:
+    code = (
+        "from support.postgres_server import running_server\n"
+        "with running_server('fsync=off') as server:\n"
+        "    print(server.folder, (server.folder / 'data/postmaster.pid').read_text().split()[0], flush=True)\n"
+        "    input()"
+    )
+    tests = subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True, cwd=TESTS)
+    assert tests.stdout is not None
+    folder, server = tests.stdout.readline().split()
+    assert Path(folder, "data").is_dir()
+    tests.kill()
+    tests.communicate(timeout=PATIENCE)
+    wait_until(lambda: not Path(folder).exists())
+    # A process that has ended may still be listed, with the state Z.
+    listed = ["ps", "-o", "stat=", "-p", server]
+    wait_until(lambda: subprocess.run(listed, capture_output=True, check=False).stdout[:1] in (b"", b"Z"))

@@ -81,20 +81,41 @@ def run_as(user: str, *command: str | Path) -> None:
 
 @contextmanager
 def running_server(*settings: str) -> Generator[PostgresServer]:
-    """Makes a server and starts it; ends it and deletes its data after the block."""
+    """Makes a server and starts it; ends it and deletes its data after the block, or when this process is killed."""
     found = programs()
     assert found is not None
     # A socket's path is limited to about 100 bytes, so the folder is not pytest's.
-    with tempfile.TemporaryDirectory(prefix="ullage-pg-") as name:
-        user = "postgres" if os.geteuid() == 0 else os.environ.get("USER", "postgres")
-        folder = Path(name)
+    folder = Path(tempfile.mkdtemp(prefix="ullage-pg-"))
+    user = "postgres" if os.geteuid() == 0 else os.environ.get("USER", "postgres")
+    with _ended_with_us(found, folder, user):
         if os.geteuid() == 0:
             shutil.chown(folder, user, user)
         server = PostgresServer(programs=found, folder=folder, user=user)
         form = ("--locale=C.UTF-8", "--encoding=UTF8", "--auth=trust", f"--username={user}", "--no-sync")
         server.run("initdb", "-D", str(folder / "data"), *form)
         server.start("listen_addresses=", *settings)
-        try:
-            yield server
-        finally:
-            server.stop("immediate")
+        yield server
+
+
+# The server runs apart from the process that started it. So a shell waits until its input ends, which it does with the
+# block, and when the process of the tests dies in whatever way. It is no child of that process, because some tests
+# count these.
+_AT_THE_END = f"""
+exec 3<&0
+(read -r _; "$1" -D "$2/data" -w -t {_PATIENCE} -m immediate stop >&2; rm -rf "$2") <&3 &
+"""
+
+
+@contextmanager
+def _ended_with_us(found: Path, folder: Path, user: str) -> Generator[None]:
+    command = ["/bin/sh", "-c", _AT_THE_END, "sh", found / "pg_ctl", folder]
+    # Its own session: a signal to the tests' whole group must not end it first.
+    start = partial(subprocess.Popen, command, cwd="/", stdin=subprocess.PIPE, start_new_session=True)
+    start = partial(start, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    shell = start() if os.geteuid() else start(user=user, group=user, extra_groups=[])
+    shell.wait(_PATIENCE)
+    try:
+        yield
+    finally:
+        # Its output ends when it has done all that.
+        shell.communicate(timeout=2 * _PATIENCE)
