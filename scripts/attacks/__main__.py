@@ -24,6 +24,7 @@ from attacks.damage import damaged_store
 from attacks.disks import read_only_disk, small_disk
 from attacks.doors import evil_provider, hostile_folder, wrong_frames
 from attacks.serving import server_kills, soak
+from attacks.unshared import no_shared_memory
 from attacks.vanishing import clock_jumps, gone_store, no_locks
 
 ATTACKS = {
@@ -36,6 +37,7 @@ ATTACKS = {
     "damaged-store": damaged_store,
     "gone-store": gone_store,
     "no-locks": no_locks,
+    "no-shared-memory": no_shared_memory,
     "clock-jumps": clock_jumps,
     "wrong-frames": wrong_frames,
     "evil-provider": evil_provider,

@@ -1,5 +1,6 @@
 """Processes that append to a store while they are killed, while others append, and while the disk is full."""
 
+import random
 import resource
 import signal
 import sqlite3
@@ -25,15 +26,18 @@ _DISK = 3_000_000
 def kills(ground: Ground) -> Outcome:
     """Guards against a message that was acknowledged and is lost after SIGKILL at any instant. Two processes append to
     one session and are killed after a random number of appends."""
-    store = ground.folder / "sessions.db"
+    return kill_appenders(ground.folder / "sessions.db", ground.times(20, 1_000), ground.chance)
+
+
+def kill_appenders(store: Path, times: int, chance: random.Random) -> Outcome:
+    """Kills so many processes that append to one session, two at a time."""
     acknowledged: list[str] = []
     faults: list[str] = []
-    times = ground.times(20, 1_000)
     for number in range(times // 2):
         children = [_appender(store, f"child{number}{side}") for side in "ab"]
         for child in children:
             assert child.stdout
-            acknowledged += [child.stdout.readline().strip() for _ in range(ground.chance.randint(1, 8))]
+            acknowledged += [child.stdout.readline().strip() for _ in range(chance.randint(1, 8))]
         for child in children:
             child.send_signal(signal.SIGKILL)
         for child in children:
@@ -51,7 +55,11 @@ def kills(ground: Ground) -> Outcome:
 
 def crowd(ground: Ground) -> Outcome:
     """Guards against lost and doubled appends of eight processes that append to one session at once."""
-    store, count = ground.folder / "sessions.db", ground.times(15, 500)
+    return append_at_once(ground.folder / "sessions.db", ground.times(15, 500))
+
+
+def append_at_once(store: Path, count: int) -> Outcome:
+    """Has eight processes append to one session at once, each so often."""
     children = [_appender(store, f"child{number}", str(count)) for number in range(8)]
     said = [child.communicate(timeout=_PATIENCE)[0].split() for child in children]
     acknowledged = [name for names in said for name in names if name != "starting"]

@@ -34,27 +34,30 @@ _IMAGE = 32_000_000
 def small_disk(ground: Ground) -> Outcome:
     """Guards against an append that is acknowledged and lost on a full disk, and against a store that cannot be read,
     or not be appended to again once there is room."""
-    return _in_namespace("small", ground, ground.times(3, 60), ("mount",))
+    return in_namespace("disks small", ground, ground.times(3, 60), ("mount",))
 
 
 def read_only_disk(ground: Ground) -> Outcome:
     """Guards against an append that is acknowledged after the disk has become read-only while the store is open, and
     against a store that does not continue when the disk is writable again."""
-    return _in_namespace("read-only", ground, ground.times(2, 30), ("mount", "umount", "mkfs.ext4", "losetup"))
+    return in_namespace("disks read-only", ground, ground.times(2, 30), ("mount", "umount", "mkfs.ext4", "losetup"))
 
 
-def _in_namespace(kind: str, ground: Ground, times: int, programs: tuple[str, ...]) -> Outcome:
+def in_namespace(program: str, ground: Ground, times: int, programs: tuple[str, ...]) -> Outcome:
+    """Runs a program of this package, with its first argument, where it may mount, and returns the outcome that it
+    prints."""
     missing = [name for name in ("unshare", *programs) if shutil.which(name) is None]
     if missing:
         return Outcome(tried=0, survived=f"skipped: there is no {missing[0]}")
-    command = ["unshare", "--mount", sys.executable, "-m", "attacks.disks", kind, str(ground.folder), str(times)]
+    module, kind = program.split()
+    command = ["unshare", "--mount", sys.executable, "-m", f"attacks.{module}", kind, str(ground.folder), str(times)]
     known = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, env=known, check=False)
     try:
         return msgspec.json.decode(done.stdout, type=Outcome)
     except msgspec.DecodeError:
         why = (done.stderr.decode(errors="replace").splitlines() or [f"status {done.returncode}"])[-1]
-        if "mount" in why or "unshare" in why:
+        if "mount" in why or "unshare" in why or "/dev/fuse" in why:
             return Outcome(tried=0, survived=f"skipped: {why}"[:100])
         return Outcome(tried=times, survived="", faults=(why,))
 

@@ -9,8 +9,12 @@ from ullage.model.errors import StoreUnavailable
 from ullage.model.store_address import is_address
 from ullage.model.words import package_missing
 from ullage.store.sqlite.database import connect
+from ullage.store.sqlite.journal import has_log
 from ullage.store.sqlite.migrations import VERSION
+from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.store_place import StorePlace, local_path
+
+_NO_LOG = "its file system has no shared memory for a write-ahead log, so what is read waits for what is written"
 
 
 def store_check(place: StorePlace | None) -> Check:
@@ -24,11 +28,12 @@ def store_check(place: StorePlace | None) -> Check:
 def _file(path: Path) -> Check:
     if not path.exists():
         return Check(what="store", found=f"{path}: not there yet, made when it is first needed", absent=True)
-    with closing(connect(path)) as connection:
+    with reporting(path), closing(connect(path)) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (sessions,) = connection.execute("SELECT count(*) FROM sessions WHERE NOT deleted").fetchone()
+        journal = "" if has_log(connection) else f"; {_NO_LOG}"
     held = _held(sessions, path.stat().st_size)
-    return Check(what="store", found=f"{path}: {held}, schema version {version} of {VERSION}")
+    return Check(what="store", found=f"{path}: {held}, schema version {version} of {VERSION}{journal}")
 
 
 def _server(address: str) -> Check:

@@ -13,6 +13,7 @@ from attacks.appending import full_disk
 from attacks.attack import Ground
 from attacks.disks import read_only_disk, small_disk
 from attacks.doors import hostile_folder
+from attacks.unshared import no_shared_memory
 from attacks.vanishing import clock_jumps, gone_store, no_locks
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reliability.md"
@@ -45,8 +46,10 @@ def test_a_hostile_agent_neither_hangs_nor_ends_the_proxy(tmp_path: Path) -> Non
     assert hostile_agents(ground(tmp_path)).faults == ()
 
 
-def test_a_disk_that_is_full_or_becomes_read_only_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    for attack in (small_disk, read_only_disk):
+def test_a_disk_that_is_full_read_only_or_without_shared_memory_loses_nothing_acknowledged(
+    tmp_path: Path,
+) -> None:
+    for attack in (small_disk, read_only_disk, no_shared_memory):
         folder = tmp_path / attack.__name__
         folder.mkdir()
         outcome = attack(ground(folder))

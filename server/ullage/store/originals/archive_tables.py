@@ -5,16 +5,14 @@ never wait for the store's, the room that a prune frees goes back to the disk wi
 one of them leaves the other whole.
 """
 
-import os
 import sqlite3
 from pathlib import Path
 
-from ullage.store.sqlite.database import log_ahead
-from ullage.store.sqlite.sqlite_errors import BUSY_TIMEOUT
+from ullage.store.sqlite.database import connected, transaction
+from ullage.store.sqlite.store_file import make_file
 
 # "ullo": distinguishes an archive from any other SQLite file.
 _APPLICATION_ID = 0x756C6C6F
-_FILE_MODE, _FOLDER_MODE = 0o600, 0o700
 
 # A version is a list of runs: parts of blocks, one after the other. `runs.shape` says how the bytes of the file are
 # made from the block's (`line_cores.py`). A block whose `data` is NULL is not compressed yet; its bytes are in `loose`.
@@ -89,21 +87,15 @@ def archive_path(store: Path) -> Path:
 def connect(path: Path) -> sqlite3.Connection:
     """Opens an archive and returns a connection, which any thread may use, one at a time. Makes the file and its
     folders if they are missing. Raises `sqlite3.Error` and `OSError`."""
-    path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, _FILE_MODE))
-    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA synchronous = NORMAL")
+    make_file(path)
+    # Only works before the first table is made.
+    return connected(path, _make_tables, "PRAGMA auto_vacuum = INCREMENTAL")
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA user_version").fetchone() != (0,):
+        return
+    with transaction(connection, "IMMEDIATE"):
         if connection.execute("PRAGMA user_version").fetchone() == (0,):
-            # Both only work before the first table is made.
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            log_ahead(connection)
-            connection.execute("BEGIN IMMEDIATE")
-            if connection.execute("PRAGMA user_version").fetchone() == (0,):
-                for statement in _TABLES:
-                    connection.execute(statement)
-            connection.execute("COMMIT")
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
+            for statement in _TABLES:
+                connection.execute(statement)

@@ -7,12 +7,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ullage.store.sqlite.database import check_file, default_path
+from ullage.store.sqlite.database import default_path
 from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.sqlite.sqlite_store import SqliteStore, open_store
+from ullage.store.sqlite.store_file import check_file
 
-# The files of one database in WAL mode that hold content. SQLite makes the -shm file itself.
-_PARTS = ("", "-wal")
+# The files of one database that hold content: with a write-ahead log or a rollback journal. SQLite makes the -shm file.
+_PARTS = ("", "-wal", "-journal")
 
 
 @contextmanager
