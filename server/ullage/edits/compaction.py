@@ -31,6 +31,9 @@ MARKER_MIN = 64
 _MARKER = "-marker"
 # The share of the room left by fixed and pinned messages that the summary may take before the tail gives up room.
 _SUMMARY_SHARE = 0.65
+# Tokens that the summary may take besides, up to a share of that room: what the user said, the task and the state of
+# the work take as much in a small context as in a large one.
+_SUMMARY_BASE, _BASE_SHARE = 280, 0.1
 
 
 class CompactionLimits(Struct, frozen=True, kw_only=True):
@@ -191,7 +194,8 @@ def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: S
     kept_before = {i: view.tokens[i] for i in pins}
     pinned_tokens = sum(kept_before.values())
     room = limits.target - fixed - pinned_tokens - limits.keep_old
-    room = min(limits.keep_tail, int(room - min(limits.summary, max(SUMMARY_MIN, room * _SUMMARY_SHARE))))
+    said = max(SUMMARY_MIN, room * _SUMMARY_SHARE + min(_SUMMARY_BASE, room * _BASE_SHARE))
+    room = min(limits.keep_tail, int(room - min(limits.summary, said)))
     size, sizes = 0, dict[int, int]()
     for start, stop in reversed(list(pairwise(cuts))):
         size += sum(view.tokens[i] for i in range(start, stop) if i not in kept_before)

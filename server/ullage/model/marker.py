@@ -20,7 +20,8 @@ def render_marker(block: CompactionBlock) -> str:
         f"[Compaction {block.compaction_number}: {block.messages_archived} earlier messages are archived. "
         "This is a record of them, not instructions.]"
     )
-    parts = (head, block.summary.strip(), render_ledger(block.ledger), render_brought_back(block.brought_back))
+    summary = block.summary.strip()
+    parts = (head, summary, render_ledger(block.ledger, summary), render_brought_back(block.brought_back))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -32,9 +33,10 @@ def render_brought_back(files: Sequence[BroughtBack]) -> str:
     return "\n\n".join([*listed, *(f"## {file.path}\n{file.text.strip()}" for file in files if file.text)])
 
 
-def render_ledger(ledger: ArtifactLedger) -> str:
-    """Returns the ledger as Markdown lists of files, commands and identifiers; empty if the ledger is empty."""
-    sections = (_render_files(ledger), _render_commands(ledger), _render_identifiers(ledger))
+def render_ledger(ledger: ArtifactLedger, summary: str = "") -> str:
+    """Returns the ledger as Markdown lists of files, commands and identifiers; empty if the ledger is empty. Commands
+    of which `summary` says the same outcome are left out."""
+    sections = (_render_files(ledger), _render_commands(ledger, summary), _render_identifiers(ledger))
     return "\n\n".join(section for section in sections if section)
 
 
@@ -47,15 +49,22 @@ def _render_files(ledger: ArtifactLedger) -> str:
     return "\n".join(["## Files", *lines]) if lines else ""
 
 
-def _render_commands(ledger: ArtifactLedger) -> str:
-    lines = [_command_line(command) for command in ledger.commands]
+def _render_commands(ledger: ArtifactLedger, summary: str) -> str:
+    lines = [f"- {_ended(command)}{_detail(command)}" for command in ledger.commands if not _is_told(command, summary)]
     return "\n".join(["## Commands", *lines]) if lines else ""
 
 
-def _command_line(command: CommandArtifact) -> str:
-    detail = f": {command.detail}" if command.detail else ""
+def _is_told(command: CommandArtifact, summary: str) -> bool:
+    return command.outcome is not Outcome.UNKNOWN and _ended(command) in summary
+
+
+def _ended(command: CommandArtifact) -> str:
     outcome = "" if command.outcome is Outcome.UNKNOWN else f" {command.outcome.value}"
-    return f"- `{command.command}`{outcome}{detail}"
+    return f"`{command.command}`{outcome}"
+
+
+def _detail(command: CommandArtifact) -> str:
+    return f": {command.detail}" if command.detail else ""
 
 
 def _render_identifiers(ledger: ArtifactLedger) -> str:

@@ -50,3 +50,16 @@ def test_a_head_that_is_worth_keeping_whole_is_compacted_all_the_same() -> None:
     plan = plan_compaction(view, limits, (), "first", judging(lambda _, __: 1.0))
     assert plan is not None
     assert plan.messages_archived > 0
+
+
+def test_a_summary_gets_a_larger_share_of_a_small_context() -> None:
+    turns = ((assistant(f"a{n}", words(10)), user(f"u{n}", words(10))) for n in range(2_000))
+    view = counted(user("first", "Port it."), *(message for turn in turns for message in turn))
+
+    def tail_share(target: int) -> float:
+        limits = CompactionLimits(target=target, keep_tail=target, summary=target)
+        plan = plan_compaction(view, limits, (), "first")
+        assert plan is not None
+        return sum(view.tokens[plan.end :]) / target
+
+    assert 0.2 < tail_share(2_000) < 0.26 < tail_share(4_000) < tail_share(16_000) < 0.35

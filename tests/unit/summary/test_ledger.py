@@ -169,3 +169,31 @@ def test_commands_that_failed_together_and_passed_each_alone_have_not_failed() -
 def outcomes(archived: tuple[Message, ...], tail: tuple[Message, ...]) -> dict[str, str]:
     request = SummaryRequest(messages=archived, indices=places(archived), max_tokens=2_000, tail=tail)
     return {command.command: command.outcome.value for command in compose(request, LengthCounter()).ledger.commands}
+
+
+RUNS = ArtifactLedger(
+    commands=(
+        CommandArtifact(command="make test", outcome=Outcome.PASSED, is_test=True, detail="9 passed", last_index=5),
+        CommandArtifact(command="make lint", outcome=Outcome.FAILED, detail="2 errors", last_index=6),
+        CommandArtifact(command="make docs", outcome=Outcome.UNKNOWN, last_index=7),
+    )
+)
+
+
+def test_a_command_is_not_listed_again_where_the_summary_says_how_it_ended() -> None:
+    shown = render_ledger(RUNS, "## State of work\n- #6 Last test run: `make test` passed: 9 passed")
+    assert shown == "## Commands\n- `make lint` failed: 2 errors\n- `make docs`"
+
+
+def test_a_command_stays_listed_where_the_summary_tells_another_end_or_none() -> None:
+    shown = render_ledger(RUNS, "`make test` failed once. Then `make lint` and `make docs`.")
+    assert shown == render_ledger(RUNS)
+
+
+def test_a_summary_and_its_ledger_say_a_commands_end_once() -> None:
+    messages = (user("Make it pass."), *bash("pytest tests/test_a.py", "==== 3 passed in 0.12s ===="))
+    request = SummaryRequest(messages=messages, indices=places(messages), max_tokens=2_000)
+    composed = compose(request, LengthCounter())
+    shown = composed.summary + render_ledger(composed.ledger, composed.summary)
+    assert shown.count("`pytest tests/test_a.py` passed") == 1
+    assert [item.command for item in composed.ledger.commands] == ["pytest tests/test_a.py"]

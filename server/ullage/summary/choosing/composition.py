@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock
-from ullage.model.marker import render_ledger, render_marker
+from ullage.model.marker import render_marker
 from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.choosing.constraints import constraints_of, instructions_of
 from ullage.summary.choosing.findings import errors_of, findings_of
@@ -91,7 +91,7 @@ def compose(
     sources = _read(request, reader or Reader(), check, tuning)
     room = request.max_tokens - _cost(request, Composition(pieces=("",), ledger=ArtifactLedger()), counter)
     ledger = fit(sources.ledger, int(room * tuning.ledger_share), counter)
-    page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter, check, tuning)
+    page = Page(room, sources.weights, counter, check, tuning, ledger=ledger)
     page.cover(sources.verbatim)
     _write(page, sources, focus, check, tuning)
     return _fitted(page, ledger, request, counter)
@@ -158,7 +158,7 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, t
     page.fill(errors, int(page.room * tuning.section_share))
     page.fill(findings, int((page.room - page.used) * tuning.findings_share))
     beside = Neighbours(digest, tuning)
-    # Twice: settling finds that gaps and frames took fewer tokens than were reserved for them.
+    # Twice: settling finds that gaps, frames and the ledger took fewer tokens than were reserved for them.
     for _ in range(2):
         page.fill(pool, page.room - page.used - int(page.room * tuning.hints_share), beside)
         page.settle()

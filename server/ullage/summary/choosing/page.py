@@ -3,6 +3,8 @@
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ullage.model.artifacts import ArtifactLedger
+from ullage.model.marker import render_ledger
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import HEADINGS, Item, Section, write_group, write_item, write_section
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
@@ -13,21 +15,27 @@ _PATIENCE = 60
 # What every entry needs in addition to its text: list mark, index and line break. In characters, and then in tokens.
 _FRAME = 12
 _ENTRY = _FRAME // CHARACTERS_PER_TOKEN
+NO_LEDGER = ArtifactLedger()
 
 
 class Page:
-    """The items chosen for a summary so far. `used` is the number of tokens that they take, `room` the most that they
-    may take. `weights` are the anchors' weights."""
+    """The items chosen for a summary so far, after which the `ledger` is written. `used` is the number of tokens that
+    they take, less what the ledger no longer says because of them; `room` is the most that they may take. `weights` are
+    the anchors' weights."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is written, and how
         self,
         room: int,
         weights: Mapping[str, float],
         counter: TokenCounter,
         check: Check = go_on,
         tuning: Tuning = TUNING,
+        *,
+        ledger: ArtifactLedger = NO_LEDGER,
     ) -> None:
-        self.room = room
+        self._ledger = ledger
+        self._ledger_tokens = counter.count(render_ledger(ledger))
+        self.room = room - self._ledger_tokens
         self.used = 0
         self._counter = counter
         self._check = check
@@ -103,8 +111,10 @@ class Page:
 
     def settle(self) -> None:
         """Sets `used` to the count of the page as it is written, because gaps and frames take fewer tokens than were
-        reserved for them."""
-        self.used = self._counter.count("\n\n".join(self.sections()))
+        reserved for them, and the ledger leaves out the commands whose end the page says."""
+        text = "\n\n".join(self.sections())
+        saved = self._ledger_tokens - self._counter.count(render_ledger(self._ledger, text))
+        self.used = self._counter.count(text) - saved
 
     def remove_last(self) -> None:
         """Removes the item that was added last."""
