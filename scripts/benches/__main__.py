@@ -47,6 +47,8 @@ def main() -> int:
     parser.add_argument("--cuts", type=int, help="quality --ablate: at how many places each session is cut")
     parser.add_argument("--sessions", type=int, help="quality: measure at most so many conversations")
     parser.add_argument("--against", type=Path, help="append: another checkout's `server` folder to measure")
+    served = "search-published: order what the words find by the embeddings of this server"
+    parser.add_argument("--embeddings", nargs=2, metavar=("URL", "MODEL"), help=served)
     parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
     given = parser.parse_intermixed_args()
     if (given.ablate and given.name != "quality") or (given.cuts and not given.ablate):
@@ -55,8 +57,15 @@ def main() -> int:
         parser.error("--sessions goes with quality, without --ablate")
     if given.against and given.name != "append":
         parser.error("--against goes with append")
+    if given.embeddings and given.name != "search-published":
+        parser.error("--embeddings goes with search-published")
     module = "quality_ablation" if given.ablate else BENCHES[given.name]
-    options = {"cuts": given.cuts, "against": given.against, "sessions": given.sessions}
+    options = {
+        "cuts": given.cuts,
+        "against": given.against,
+        "sessions": given.sessions,
+        "embeddings": given.embeddings,
+    }
     more = {name: value for name, value in options.items() if value}
     report: Report = import_module(f"benches.{module}").run(given.paths, **more)
     if given.json:

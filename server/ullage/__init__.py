@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ullage.formats.provider import read_messages as read_messages
     from ullage.formats.provider import write_request as write_request
     from ullage.model.settings import ContextSettings as ContextSettings
+    from ullage.model.settings import SearchSettings as SearchSettings
     from ullage.model.strategies import TruncationMode as TruncationMode
 
 # The only place of the version: hatchling reads it, and scripts/gen_protocol.py writes it into the extension.
@@ -57,6 +58,7 @@ _HOMES = {
     "MemoryTool": "ullage.embed.memory_notes",
     "OptimizationMetrics": "ullage.embed.optimization",
     "RangeTruncationStrategy": "ullage.embed.truncation_strategies",
+    "SearchSettings": "ullage.model.settings",
     "SelectiveStrategy": "ullage.embed.truncation_strategies",
     "SlidingWindowStrategy": "ullage.embed.truncation_strategies",
     "SmartTruncationStrategy": "ullage.embed.truncation_strategies",

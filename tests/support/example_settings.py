@@ -7,6 +7,7 @@ from ullage.model.settings import (
     HookSettings,
     ModelSettings,
     ProviderSettings,
+    SearchSettings,
     Settings,
     SummarySettings,
 )
@@ -72,5 +73,10 @@ def other_settings() -> Settings:
             share_content=True,
         ),
         archive=ArchiveSettings(enabled=False, limit=2.5),
+        search=SearchSettings(
+            embeddings_url="http://127.0.0.1:11434/v1",
+            embeddings_model="nomic-embed-text",
+            embeddings_key_env="HOME_KEY",
+        ),
         store="postgresql://db.example/ullage",
     )

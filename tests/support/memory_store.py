@@ -1,6 +1,7 @@
 """The session store's in-memory twin, with the same contract, for tests that need no file."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -12,9 +13,18 @@ from ullage.model.events import (
     EditReverted,
     MessageAppended,
     Record,
+    SessionConfigured,
     SessionForked,
 )
-from ullage.service.ports.store import AttachedSession, ImportedSession, Passage, SearchHit, SessionInfo, StoredSession
+from ullage.service.ports.store import (
+    AttachedSession,
+    ChunkId,
+    ImportedSession,
+    Passage,
+    SearchHit,
+    SessionInfo,
+    StoredSession,
+)
 from ullage.store.search.indexed_text import message_text
 from ullage.store.search.search_query import Query, read_query
 from ullage.store.search.search_snippet import make_snippet, without_bare_numbers
@@ -37,6 +47,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._logs: dict[str, _Log] = {}
+        self._vectors: dict[tuple[str, ChunkId], bytes] = {}
         self._calibrations: dict[str, bytes] = {}
         self._writes = 0
 
@@ -184,7 +195,8 @@ class MemoryStore:
         self._writes += 1
         while unneeded := [name for name, log in self._logs.items() if log.deleted and not self._has_forks(name)]:
             for name in unneeded:
-                del self._logs[name]
+                gone = {id(record) for record in self._logs.pop(name).records}
+                self._vectors = {key: vector for key, vector in self._vectors.items() if key[1][0] not in gone}
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
         return tuple(passage.hit for passage in self.find_passages(query, session_id, limit))
@@ -206,6 +218,17 @@ class MemoryStore:
 
     def index_some(self, session_id: str | None = None) -> int:
         return 0
+
+    def load_vectors(self, model: str, chunks: Collection[ChunkId]) -> dict[ChunkId, bytes]:
+        return {chunk: self._vectors[model, chunk] for chunk in chunks if (model, chunk) in self._vectors}
+
+    def save_vectors(self, model: str, vectors: Mapping[ChunkId, bytes]) -> None:
+        known = {id(record) for log in self._logs.values() for record in log.records}
+        self._vectors.update({(model, chunk): vector for chunk, vector in vectors.items() if chunk[0] in known})
+
+    def own_settings(self) -> tuple[Mapping[str, Any], ...]:
+        events = [record.event for log in self._logs.values() for record in log.records]
+        return tuple(event.context for event in events if isinstance(event, SessionConfigured))
 
     def version(self) -> int:
         # Two workspaces on this store are two processes; which of them has written is not known.

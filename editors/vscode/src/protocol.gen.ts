@@ -1314,6 +1314,22 @@ export interface SearchResult {
 }
 
 /**
+ * A server that makes embeddings of texts, by which a search orders what it has found by its words. Without one, words
+ * alone decide and nothing leaves the machine. Its key comes from the environment or the system's keyring.
+ */
+export interface SearchSettings {
+  /**
+   * Server with OpenAI's /embeddings, such as http://127.0.0.1:11434/v1. Queries and the texts that they find are sent
+   * to it, without secrets and private text.
+   */
+  readonly embeddingsUrl?: string;
+  /** The server's model for embeddings. */
+  readonly embeddingsModel?: string;
+  /** Environment variable that holds the server's key. Unset: OPENAI_API_KEY, if there is one. */
+  readonly embeddingsKeyEnv?: string;
+}
+
+/**
  * Drops messages kind by kind in the given order, and of one kind the oldest first. Messages of a kind that is not
  * named are kept as long as that is possible.
  */
@@ -1368,6 +1384,7 @@ export interface Settings {
   readonly summary?: SummarySettings;
   readonly hooks?: HookSettings;
   readonly archive?: ArchiveSettings;
+  readonly search?: SearchSettings;
   /**
    * Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own.
    * Read when the server starts.
@@ -1966,6 +1983,9 @@ export const settingNames = [
   "hooks.shareContent",
   "archive.enabled",
   "archive.limit",
+  "search.embeddingsUrl",
+  "search.embeddingsModel",
+  "search.embeddingsKeyEnv",
   "store",
 ] as const;
 

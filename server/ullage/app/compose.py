@@ -19,6 +19,7 @@ from ullage.catalog.prices import price_of
 from ullage.model.figure import Keeper
 from ullage.model.settings import ModelSettings, Settings, SummarySettings
 from ullage.policy.alarm import is_due
+from ullage.providers.embedding_server import embed
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.archive.recall import RecallResult, recall
 from ullage.service.conversation.conversation import Changed, Conversation
@@ -137,6 +138,7 @@ def workspace_on(
         providers=ProviderRegistry(lambda: workspace.editor_models),
         toolbox=LocalToolbox(partial(project_memory, store_path=path), look_up, open_text, opened),
         prices=price_of,
+        embed=embed,
         prompts=read_summary_prompts,
     )
     workspace = Workspace(ports, settings, _manage)

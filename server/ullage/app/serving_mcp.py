@@ -18,21 +18,27 @@ from ullage.system.stdio import serve_stdio
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ullage.model.settings import Settings
+
     # Imports much that the answer to `initialize` does not need.
     from ullage.service.conversation.workspace import Workspace
     from ullage.store.store_place import StorePlace
 
 
-def serve_mcp(place: "StorePlace | None", session: str) -> int:
+def serve_mcp(place: "StorePlace | None", session: str, settings: "Settings | None" = None) -> int:
     """Serves one MCP client on standard input and output until it is done. Returns the exit status. `place` is that
     of the store, or None for the one in the user's data folder. `session` names the conversation, "" for the one in
     which an agent has started this process."""
     closing = AsyncExitStack()
-    return serve_stdio(make_mcp_server(closing, place, session).connection, closing)
+    return serve_stdio(make_mcp_server(closing, place, session, settings).connection, closing)
 
 
 def make_mcp_server(
-    closing: AsyncExitStack, place: "StorePlace | None", session: str = "", max_line: int = MAX_LINE
+    closing: AsyncExitStack,
+    place: "StorePlace | None",
+    session: str = "",
+    settings: "Settings | None" = None,
+    max_line: int = MAX_LINE,
 ) -> McpServer:
     """Builds the MCP server, not yet connected to a client. The store that it opens is closed when `closing` ends."""
 
@@ -53,7 +59,7 @@ def make_mcp_server(
             followed=partial(followed_now, place),
             files=GrowingFiles(),
         )
-        return OwnSession(build_workspace(closing, place), around)
+        return OwnSession(build_workspace(closing, place, settings), around)
 
     return McpServer(open_own, __version__, max_line)
 

@@ -139,6 +139,7 @@ class SearchOptions(StoreOptions, frozen=True, kw_only=True):
     session: str | None
     limit: int
     show: str | None
+    embeddings: tuple[str, str] | None = None
 
 
 class ExportOptions(StoreOptions, frozen=True, kw_only=True):

@@ -28,7 +28,7 @@ from ullage.formats.provider_usage import convert_usage
 from ullage.model.errors import InvalidRequest, NothingToUndo, WindowUnknown
 from ullage.model.events import MessageAppended, SessionCreated, UsageReported
 from ullage.model.message import Message, Role, ToolDefinition
-from ullage.model.settings import ContextSettings, ModelSettings, Settings
+from ullage.model.settings import ContextSettings, ModelSettings, SearchSettings, Settings
 from ullage.model.settings_rules import check_context
 from ullage.model.strategies import TruncationMode
 from ullage.model.usage import Usage
@@ -51,6 +51,7 @@ from ullage.transcript.fold import EditInfo
 T = TypeVar("T")
 _MESSAGES = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}
 _DEFAULTS = ContextSettings()
+_NO_EMBEDDINGS = SearchSettings()
 
 
 @checked
@@ -71,6 +72,7 @@ class ContextManager:
     - `store` is the file in which the conversation is stored, or the address of a PostgreSQL database
       (`postgresql://…`, with the extra `postgres`), or None for a temporary file. `session_id` continues a conversation
       in that store.
+    - `search` names an embeddings server that orders what `search()` finds by its meaning, too.
     - `on_update` is called in another thread with the session id and each update, warnings included. It must not call
       the manager.
 
@@ -92,6 +94,7 @@ class ContextManager:
         strategy: TruncationStrategy | None = None,
         context: ContextSettings = _DEFAULTS,
         store: Path | str | None = None,
+        search: SearchSettings = _NO_EMBEDDINGS,
         session_id: str = "",
         on_update: OnUpdate | None = None,
     ) -> None:
@@ -109,6 +112,7 @@ class ContextManager:
             models={model: ModelSettings(window=window, max_output=max_output)},
             # The manager's caller alone decides when room is made.
             context=replace(context, mode=self.mode, enabled=False),
+            search=search,
         )
         caller = Caller()
         summarizer = OwnSummarizer(self.llm, self.provider, caller) if self.llm is not None else None

@@ -243,6 +243,34 @@ class ArchiveSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
     ] = 5.0
 
 
+class SearchSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A server that makes embeddings of texts, by which a search orders what it has found by its words. Without one,
+    words alone decide and nothing leaves the machine. Its key comes from the environment or the system's keyring."""
+
+    embeddings_url: Annotated[
+        str,
+        Meta(
+            description="Server with OpenAI's /embeddings, such as http://127.0.0.1:11434/v1. Queries and the texts "
+            "that they find are sent to it, without secrets and private text.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = ""
+    embeddings_model: Annotated[
+        str, Meta(description="The server's model for embeddings.", extra_json_schema=_RESTRICTED)
+    ] = ""
+    embeddings_key_env: Annotated[
+        str,
+        Meta(
+            description="Environment variable that holds the server's key. Unset: OPENAI_API_KEY, if there is one.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.embeddings_url) != bool(self.embeddings_model):
+            raise ValueError("search: give both embeddingsUrl and embeddingsModel, or neither")
+
+
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """All settings of Ullage."""
 
@@ -264,6 +292,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     summary: SummarySettings = SummarySettings()
     hooks: HookSettings = HookSettings()
     archive: ArchiveSettings = ArchiveSettings()
+    search: SearchSettings = SearchSettings()
     store: Annotated[
         str,
         Meta(

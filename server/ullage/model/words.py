@@ -218,6 +218,11 @@ def not_indexed(records: int) -> str:
     return f"{records:,} stored records are not indexed yet, so results may be missing; the next search sees more."
 
 
+def words_alone(why: str) -> str:
+    """Returns the sentence that a search's results are not ordered by embeddings, and why."""
+    return f"Found by words alone, without embeddings: {why.rstrip('.')}."
+
+
 def no_editor(model: str) -> str:
     """Returns the error text for a model of an editor, asked for where no editor offers models."""
     return (

@@ -1,15 +1,16 @@
 """The session store on two tables, of sessions and of records, whatever the database."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from ullage.model.errors import InvalidRequest
-from ullage.model.events import Record, SessionForked
+from ullage.model.events import Record, SessionConfigured, SessionForked
 from ullage.service.ports.store import (
     AttachedSession,
+    ChunkId,
     ImportedSession,
     Passage,
     SearchHit,
@@ -18,8 +19,10 @@ from ullage.service.ports.store import (
 )
 from ullage.store.search.search_query import read_query
 from ullage.store.search.search_rows import drop_rows
+from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
 from ullage.store.tables import copied_rows, session_table
+from ullage.store.tables.codec import decode_event
 from ullage.store.tables.connection import Connection
 from ullage.store.tables.copied_rows import RecordRow, SessionRow
 from ullage.store.tables.log import NO_END, find_index, find_tail, read_edits, read_messages, read_records
@@ -27,7 +30,9 @@ from ullage.store.tables.log import NO_END, find_index, find_tail, read_edits, r
 
 class TableStore(ABC):
     """A `SessionStore` on a database with the tables `sessions`, `records`, `snapshots` and `calibrations`. A
-    database's own class gives the transactions and the search."""
+    database's own class gives the transactions and the searcher."""
+
+    _searcher: Searcher
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Connection]:
@@ -50,14 +55,6 @@ class TableStore(ABC):
         """Closes the store, which cannot be used afterwards."""
 
     @abstractmethod
-    def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
-        """Returns what matches a query of what is indexed, best first; see `SessionStore.find_passages`."""
-
-    @abstractmethod
-    def index_some(self, session_id: str | None = None) -> int:
-        """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
-
-    @abstractmethod
     def version(self) -> int:
         """Returns a number that changes when another process writes to the store; see `SessionStore.version`."""
 
@@ -66,6 +63,29 @@ class TableStore(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
+        """Returns what matches a query of what is indexed, best first; see `SessionStore.find_passages`."""
+        return self._searcher.find_passages(query, session_id, limit)
+
+    def index_some(self, session_id: str | None = None) -> int:
+        """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
+        return self._searcher.index_some(session_id)
+
+    def load_vectors(self, model: str, chunks: Collection[ChunkId]) -> dict[ChunkId, bytes]:
+        """Returns the kept vectors of these chunks; see `SessionStore.load_vectors`."""
+        return self._searcher.load_vectors(model, chunks)
+
+    def save_vectors(self, model: str, vectors: Mapping[ChunkId, bytes]) -> None:
+        """Keeps vectors of chunks; see `SessionStore.save_vectors`."""
+        self._searcher.save_vectors(model, vectors)
+
+    def own_settings(self) -> tuple[Mapping[str, Any], ...]:
+        """Returns the context settings that sessions have of their own; see `SessionStore.own_settings`."""
+        with self._reading() as connection:
+            rows = connection.execute("SELECT payload FROM records WHERE event = 'session_configured'").fetchall()
+        events = (decode_event(payload) for (payload,) in rows)
+        return tuple(event.context for event in events if isinstance(event, SessionConfigured))
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
         """Indexes what is not indexed yet, then returns the messages that match best; see `SessionStore.search`."""

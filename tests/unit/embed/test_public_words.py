@@ -36,6 +36,7 @@ PUBLIC = [
     "MemoryTool",
     "OptimizationMetrics",
     "RangeTruncationStrategy",
+    "SearchSettings",
     "SelectiveStrategy",
     "SlidingWindowStrategy",
     "SmartTruncationStrategy",

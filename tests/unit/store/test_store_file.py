@@ -263,9 +263,10 @@ def test_a_store_with_the_older_index_is_searched_after_its_migration(tmp_path: 
     with open_store(path) as store:
         store.create("s", conversation("a walnut"))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for table in ("message_words", "message_vocabulary", "message_chunks"):
+        for table in ("message_words", "message_vocabulary", "message_chunks", "vectors"):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("DROP INDEX attachments")
+        connection.execute("DROP INDEX configurations")
         connection.execute("CREATE VIRTUAL TABLE message_text USING fts5 (text)")
         connection.execute("INSERT INTO message_text (rowid, text) SELECT record_id, 'a walnut' FROM records")
         connection.execute("UPDATE sessions SET indexed_position = 1")

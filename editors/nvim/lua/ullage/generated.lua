@@ -127,6 +127,11 @@ M.defaults = {
     enabled = true,
     limit = 5.0,
   },
+  search = {
+    embeddingsUrl = '',
+    embeddingsModel = '',
+    embeddingsKeyEnv = '',
+  },
   store = '',
 }
 
@@ -540,6 +545,24 @@ M.settings = {
     description = 'Gigabytes of the archive at which no more is kept. Nothing is removed by itself. Unset: no limit.',
     restricted = true,
     default = 5.0,
+  },
+  ['search.embeddingsUrl'] = {
+    description = "Server with OpenAI's /embeddings, such as http://127.0.0.1:11434/v1. Queries and the texts that they find are sent to it, without secrets and private text.",
+    restricted = true,
+    type = 'string',
+    default = '',
+  },
+  ['search.embeddingsModel'] = {
+    description = "The server's model for embeddings.",
+    restricted = true,
+    type = 'string',
+    default = '',
+  },
+  ['search.embeddingsKeyEnv'] = {
+    description = "Environment variable that holds the server's key. Unset: OPENAI_API_KEY, if there is one.",
+    restricted = true,
+    type = 'string',
+    default = '',
   },
   store = {
     description = 'Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own. Read when the server starts.',

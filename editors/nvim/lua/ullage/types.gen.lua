@@ -825,6 +825,12 @@
 ---@field unread integer
 ---@field note string
 
+--- A server that makes embeddings of texts, by which a search orders what it has found by its words. Without one, words alone decide and nothing leaves the machine. Its key comes from the environment or the system's keyring.
+---@class (exact) ullage.SearchSettings
+---@field embeddingsUrl? string Server with OpenAI's /embeddings, such as http://127.0.0.1:11434/v1. Queries and the texts that they find are sent to it, without secrets and private text.
+---@field embeddingsModel? string The server's model for embeddings.
+---@field embeddingsKeyEnv? string Environment variable that holds the server's key. Unset: OPENAI_API_KEY, if there is one.
+
 --- Drops messages kind by kind in the given order, and of one kind the oldest first. Messages of a kind that is not named are kept as long as that is possible.
 ---@class (exact) ullage.Selective
 ---@field type "selective"
@@ -864,6 +870,7 @@
 ---@field summary? ullage.SummarySettings
 ---@field hooks? ullage.HookSettings
 ---@field archive? ullage.ArchiveSettings
+---@field search? ullage.SearchSettings
 ---@field store? string Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own. Read when the server starts.
 
 --- How important a notice is for the user.

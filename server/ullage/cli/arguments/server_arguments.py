@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ullage.cli.arguments.argument_values import number, port
 from ullage.cli.arguments.command import Command
+from ullage.cli.arguments.shared_arguments import add_embeddings
 
 # The default port of debugpy and its clients.
 _DEBUGGER_PORT = 5678
@@ -60,6 +61,7 @@ def _acp(parser: ArgumentParser) -> None:
 
 def _mcp(parser: ArgumentParser) -> None:
     parser.add_argument("--session", metavar="SESSION", help="the conversation, if not the starting agent's")
+    add_embeddings(parser)
 
 
 SERVER_COMMANDS = (

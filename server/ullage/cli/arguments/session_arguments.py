@@ -5,7 +5,14 @@ from pathlib import Path
 
 from ullage.cli.arguments.argument_values import days, number, size
 from ullage.cli.arguments.command import Command
-from ullage.cli.arguments.shared_arguments import add_drawing, add_file, add_json, add_provider, add_target
+from ullage.cli.arguments.shared_arguments import (
+    add_drawing,
+    add_embeddings,
+    add_file,
+    add_json,
+    add_provider,
+    add_target,
+)
 
 
 def _context(parser: ArgumentParser) -> None:
@@ -68,6 +75,7 @@ def _search(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--show", metavar="MESSAGE", help="print this message of the session whole (number or id), instead of searching"
     )
+    add_embeddings(parser)
     add_drawing(parser)
 
 

@@ -45,6 +45,17 @@ def add_drawing(parser: ArgumentParser) -> None:
     parser.add_argument("--ascii", action="store_true", help="draw with plain ASCII")
 
 
+def add_embeddings(parser: ArgumentParser) -> None:
+    """Adds the option that names an embeddings server."""
+    parser.add_argument(
+        "--embeddings",
+        nargs=2,
+        metavar=("URL", "MODEL"),
+        help="order what is found by its meaning, too, with the embeddings of this server, such as "
+        "http://127.0.0.1:11434/v1; without secrets, the query and what it finds are sent to it",
+    )
+
+
 def add_file(parser: ArgumentParser) -> None:
     """Adds the options that say how a file is read."""
     parser.add_argument(

@@ -7,13 +7,20 @@ if TYPE_CHECKING:
     # 10 ms to import, which a start without the parser of all commands need not wait for.
     from argparse import Namespace
 
+    from ullage.model.settings import Settings
+
 
 def run(args: "Namespace") -> int:
     """Serves one client until it is done. Returns the exit status."""
-    return serve(args.store, args.session or "")
+    from ullage.model.settings import SearchSettings, Settings  # noqa: PLC0415
+
+    url, model = args.embeddings or ("", "")
+    return serve(
+        args.store, args.session or "", Settings(search=SearchSettings(embeddings_url=url, embeddings_model=model))
+    )
 
 
-def serve(store: str | None, session: str) -> int:
+def serve(store: str | None, session: str, settings: "Settings | None" = None) -> int:
     """Serves one client on a store, None for the usual one, until the client is done. `session` names the
     conversation, "" for the starting agent's. Returns the exit status."""
     # As for the Language Server: collecting garbage during the start takes time and finds none.
@@ -22,4 +29,4 @@ def serve(store: str | None, session: str) -> int:
 
     gc.freeze()
     gc.enable()
-    return serve_mcp(store, session)
+    return serve_mcp(store, session, settings)

@@ -15,6 +15,7 @@ from ullage.cli.short_ids import ShortIds
 from ullage.cli.typed_arguments import SearchOptions, read_options
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import number_of
+from ullage.model.settings import SearchSettings, Settings, SummarySettings
 from ullage.service.archive.naming import find_message, find_session
 from ullage.service.archive.recall import message_lines
 from ullage.service.archive.search import Found, find_entry, search
@@ -26,6 +27,8 @@ from ullage.service.ports.world import Indexing, SearchWait
 _INDENT = "    "
 # Cells that a snippet has at least.
 _LEAST = 20
+# Seconds that the embeddings server is waited for: what it makes after the command ends would be lost.
+_EMBEDDINGS = 60.0
 
 
 class IndexingShown:
@@ -44,7 +47,12 @@ def run(args: Namespace) -> int:
     """Prints the messages that match, or with `--show` one whole message. Returns 1 if nothing is found, otherwise
     0."""
     options, screen = read_options(args, SearchOptions), Screen.of(args)
-    with open_workspace(options.store, to_read=True) as workspace:
+    url, model = options.embeddings or ("", "")
+    # Without settings of an editor, summaries are written offline.
+    settings = Settings(
+        summary=SummarySettings(writer="offline"), search=SearchSettings(embeddings_url=url, embeddings_model=model)
+    )
+    with open_workspace(options.store, settings, to_read=True) as workspace:
         return _show(workspace, options, screen) if options.show else _search(workspace, options, screen)
 
 
@@ -65,7 +73,7 @@ def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int
 
 async def search_to_end(workspace: Workspace, session: str | None, query: str, limit: int) -> Found:
     """Returns what matches. Waits for the whole index; Ctrl-C then shows what is found so far."""
-    workspace.search_wait = SearchWait(most=None)
+    workspace.search_wait = SearchWait(most=None, embeddings=_EMBEDDINGS)
     try:
         return await search(workspace, session, query, limit)
     except asyncio.CancelledError:

@@ -51,7 +51,7 @@ function _shtab_ullage_using
 end
 
 set -g _shtab_ullage_commands here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store delete inspect survive lsp acp mcp demo doctor schema completion man help
-set -g _shtab_ullage_opts_with_value --as --at --base-url --budget --chars --color --cwd --file --focus --format --from --in --key-env --kind --limit --log-file --mark --model --older-than --output --pid --provider --run --session --settings --show --since --size --store --svg --to --trace --unless-wired-in --up-to --version --wait-for-debugger --width --window -o
+set -g _shtab_ullage_opts_with_value --as --at --base-url --budget --chars --color --cwd --embeddings --file --focus --format --from --in --key-env --kind --limit --log-file --mark --model --older-than --output --pid --provider --run --session --settings --show --since --size --store --svg --to --trace --unless-wired-in --up-to --version --wait-for-debugger --width --window -o
 
 complete -c ullage -e
 complete -c ullage -f
@@ -256,6 +256,7 @@ complete -c ullage -n '_shtab_ullage_using search' -s h -l help -d 'show this he
 complete -c ullage -n '_shtab_ullage_using search' -l session -xka "(ullage sessions --ids --limit 100 2>/dev/null)" -d 'only in this session'
 complete -c ullage -n '_shtab_ullage_using search' -l limit -x -d 'how many, the best first'
 complete -c ullage -n '_shtab_ullage_using search' -l show -x -d 'print this message of the session whole (number or id), instead of searching'
+complete -c ullage -n '_shtab_ullage_using search' -l embeddings -x -d 'order what is found by its meaning, too, with the embeddings of this server, such as http://127.0.0.1:11434/v1; without secrets, the query and what it finds are sent to it'
 complete -c ullage -n '_shtab_ullage_using search' -l json -d 'print one JSON object for programs (see `ullage schema output`)'
 complete -c ullage -n '_shtab_ullage_using search' -l ascii -d 'draw with plain ASCII'
 complete -c ullage -n '_shtab_ullage_using search' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
@@ -340,6 +341,7 @@ complete -c ullage -n '_shtab_ullage_using acp' -l no-pager -d 'print long outpu
 complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a mcp -d 'Serve the Model Context Protocol: an agent looks up its own conversation.'
 complete -c ullage -n '_shtab_ullage_using mcp' -s h -l help -d 'show this help message and exit'
 complete -c ullage -n '_shtab_ullage_using mcp' -l session -xka "(ullage sessions --ids --limit 100 2>/dev/null)" -d 'the conversation, if not the starting agent'"'"'s'
+complete -c ullage -n '_shtab_ullage_using mcp' -l embeddings -x -d 'order what is found by its meaning, too, with the embeddings of this server, such as http://127.0.0.1:11434/v1; without secrets, the query and what it finds are sent to it'
 complete -c ullage -n '_shtab_ullage_using mcp' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using mcp' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using mcp' -l no-pager -d 'print long output at once'

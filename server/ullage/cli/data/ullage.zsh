@@ -379,6 +379,7 @@ _shtab_ullage_man_defaults_added=0
 _shtab_ullage_mcp_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--session[the conversation, if not the starting agent\'s]:SESSION:($(ullage sessions --ids --limit 100 2>/dev/null))"
+  "--embeddings[order what is found by its meaning, too, with the embeddings of this server, such as http\:\/\/127.0.0.1\:11434\/v1\; without secrets, the query and what it finds are sent to it]:('URL', 'MODEL'):"
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
@@ -424,6 +425,7 @@ _shtab_ullage_search_options=(
   "--session[only in this session]:SESSION:($(ullage sessions --ids --limit 100 2>/dev/null))"
   "--limit[how many, the best first]:N:"
   "--show[print this message of the session whole (number or id), instead of searching]:MESSAGE:"
+  "--embeddings[order what is found by its meaning, too, with the embeddings of this server, such as http\:\/\/127.0.0.1\:11434\/v1\; without secrets, the query and what it finds are sent to it]:('URL', 'MODEL'):"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"

@@ -6,16 +6,18 @@ search stops it after the running step. The next search continues from there.
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model import words
 from ullage.model.errors import MessageNotFound
+from ullage.service.archive.reordering import MOST_PASSAGES, is_wanted, reorder
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.pages import Entry, read_entries
-from ullage.service.ports.store import SearchHit
+from ullage.service.ports.store import Passage, SearchHit
 from ullage.service.ports.world import Indexing
 
 
@@ -32,16 +34,21 @@ class Found(Struct, frozen=True, kw_only=True):
 async def search(workspace: Environment, session_id: str | None, query: str, limit: int) -> Found:
     """Returns at most `limit` messages that match the query best, in one session or, if `session_id` is None, in all.
     Messages that are not indexed yet are indexed first, as far as `workspace.search_wait` allows. See
-    `SessionStore.search` for the query.
+    `SessionStore.search` for the query. An embeddings server in the settings orders them, too (`reordering.py`).
 
     The progress of a long indexing is published to `workspace.indexing_listeners`. Raises `InvalidRequest` if the query
     has no word, and `SessionNotFound`.
     """
     store = workspace.ports.store
     unread = await _index(workspace, session_id)
-    passages = await asyncio.to_thread(store.find_passages, query, session_id, limit)
-    note = words.not_indexed(unread) if unread else ""
-    return Found(hits=tuple(passage.hit for passage in passages), unread=unread, note=note)
+    reorders = is_wanted(workspace)
+    most = max(limit, MOST_PASSAGES) if reorders else limit
+    passages: Sequence[Passage] = await asyncio.to_thread(store.find_passages, query, session_id, most)
+    notes = [words.not_indexed(unread)] if unread else []
+    if reorders:
+        passages, failed = await reorder(workspace, query, passages)
+        notes += [failed] if failed else []
+    return Found(hits=tuple(passage.hit for passage in passages[:limit]), unread=unread, note=" ".join(notes))
 
 
 def find_entry(conversation: Conversation, message_id: str) -> Entry:

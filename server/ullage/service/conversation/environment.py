@@ -1,7 +1,9 @@
 """What all conversations of a workspace share: ports, settings, the bus, token counters and limits of models."""
 
+from asyncio import Future
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
+from typing import Any
 
 import msgspec
 
@@ -62,7 +64,8 @@ class Environment:
     instructions for summaries are then not read. `following` is None in a process that can't follow agents'
     conversations; `followed` says by id which sessions it follows. `wiring`, `continuing` and `looks_up` are None
     in a process whose door does not offer them. `receipts` returns what hooks gave back to an agent's session, and
-    `remove_traces` removes that and all else that is kept of it outside the store.
+    `remove_traces` removes that and all else that is kept of it outside the store. `embedding` is the last work of an
+    embeddings server, which may still run.
     """
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
@@ -71,6 +74,7 @@ class Environment:
         self.bus = Bus()
         self.indexing_listeners: list[IndexingListener] = []
         self.search_wait = SearchWait()
+        self.embedding: Future[Any] | None = None
         self.permissions: Permissions | None = None
         self.editor_files: EditorFiles | None = None
         self.editor_models: EditorModels | None = None

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from ullage.service.ports.embeddings import Embeds
 from ullage.service.ports.models import Catalog, Prices, Providers, Summarizer, SummaryPrompts, Toolbox
 from ullage.service.ports.store import SessionStore
 from ullage.service.ports.world import (
@@ -17,7 +18,8 @@ from ullage.service.ports.world import (
 
 
 class Ports(Struct, frozen=True, kw_only=True):
-    """The ports of one workspace, filled by the composition root (`app`)."""
+    """The ports of one workspace, filled by the composition root (`app`). Without `embed`, searches go by words alone,
+    whatever the settings say."""
 
     store: SessionStore
     catalog: Catalog
@@ -32,4 +34,5 @@ class Ports(Struct, frozen=True, kw_only=True):
     commands: CommandRunner
     project_files: ProjectFiles
     transcripts: TranscriptFinder
+    embed: Embeds | None = None
     agent_settings: AgentSettings = NoAgentSettings()

@@ -1,7 +1,7 @@
 """Ports to storage: the logs of sessions, and the files of memories."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -74,6 +74,10 @@ class SearchHit(Struct, frozen=True, kw_only=True, rename="camel"):
     fits: bool = True
 
 
+# The id of a message's record in the store, and the number of a chunk of the message, from 0.
+ChunkId = tuple[int, int]
+
+
 class Passage(Struct, frozen=True, kw_only=True):
     """The part of a message that matches a search best: chunk number `chunk`, from 0, of the message in the record
     `record_id`, with its whole text."""
@@ -82,6 +86,11 @@ class Passage(Struct, frozen=True, kw_only=True):
     record_id: int
     chunk: int
     text: str
+
+    @property
+    def id(self) -> ChunkId:
+        """What the passage is known by in the store."""
+        return self.record_id, self.chunk
 
 
 class SessionStore(Protocol):
@@ -203,6 +212,19 @@ class SessionStore(Protocol):
     def index_some(self, session_id: str | None = None) -> int:
         """Indexes some records (tens of milliseconds of work) that a search of the session, or of all sessions,
         would read. Returns the number of records left, 0 when the index is complete. May be called from any thread."""
+        ...
+
+    def load_vectors(self, model: str, chunks: Collection[ChunkId]) -> dict[ChunkId, bytes]:
+        """Returns those vectors of chunks that are kept for a model, as opaque bytes. May be called from any thread."""
+        ...
+
+    def save_vectors(self, model: str, vectors: Mapping[ChunkId, bytes]) -> None:
+        """Keeps vectors of chunks. The oldest of a store are dropped above a bound, and a message's with the message.
+        May be called from any thread."""
+        ...
+
+    def own_settings(self) -> tuple[Mapping[str, Any], ...]:
+        """Returns every set of context settings that a session has or had of its own (`SessionConfigured`)."""
         ...
 
     def version(self) -> int:

@@ -54,10 +54,12 @@ class Indexing(Struct, frozen=True, kw_only=True):
 class SearchWait(Struct, frozen=True, kw_only=True):
     """How a search waits for the index, in seconds: its progress is published after `silent`, since most searches are
     done by then and a progress bar would only flicker; after about `most` what is indexed is searched, as few users
-    wait longer in an editor and agents give a tool call up. None: when all is indexed."""
+    wait longer in an editor and agents give a tool call up. None: when all is indexed. `embeddings` is how long the
+    embeddings server is waited for."""
 
     silent: float = 0.5
     most: float | None = 10.0
+    embeddings: float = 5.0
 
 
 class CommandOutcome(Struct, frozen=True, kw_only=True):

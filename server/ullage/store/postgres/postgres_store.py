@@ -12,7 +12,6 @@ from psycopg_pool import ConnectionPool
 
 from ullage.model.errors import InvalidRequest, SessionNotFound, StoreUnavailable
 from ullage.model.events import Record
-from ullage.service.ports.store import Passage
 from ullage.store.postgres.address import name_server, read_address
 from ullage.store.postgres.change_listener import ChangeListener
 from ullage.store.postgres.postgres_tables import migrate
@@ -89,14 +88,6 @@ class PostgresStore(TableStore):
     def append(self, session_id: str, records: Sequence[Record]) -> None:
         """Appends all records to a session's log, or none; see `SessionStore.append`."""
         self._write_once(partial(super().append, session_id, records), session_id, records)
-
-    def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
-        """Returns what matches a query of what is indexed, best first; see `SessionStore.find_passages`."""
-        return self._searcher.find_passages(query, session_id, limit)
-
-    def index_some(self, session_id: str | None = None) -> int:
-        """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
-        return self._searcher.index_some(session_id)
 
     def version(self) -> int:
         """Returns a number that changes when another opening writes to the store; see `SessionStore.version`."""

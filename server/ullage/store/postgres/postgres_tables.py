@@ -53,7 +53,22 @@ _V1 = (
     "CREATE INDEX chunked_records ON message_chunks (record_id)",
 )
 
-MIGRATIONS = (_V1,)
+# As SQLite's version 5.
+_V2 = (
+    """
+    CREATE TABLE vectors (
+        vector_id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        record_id BIGINT NOT NULL,
+        chunk BIGINT NOT NULL,
+        model TEXT COLLATE "C" NOT NULL,
+        vector BYTEA NOT NULL,
+        UNIQUE (record_id, chunk, model)
+    )
+    """,
+    "CREATE INDEX configurations ON records (session_id) WHERE event = 'session_configured'",
+)
+
+MIGRATIONS = (_V1, _V2)
 VERSION = len(MIGRATIONS)
 
 

@@ -11,6 +11,7 @@ from ullage.model.events import MessageAppended
 from ullage.model.message import Message
 from ullage.store.search.indexed_text import chunks, message_text
 from ullage.store.search.search_words import index_tokens
+from ullage.store.search.vectors import drop_vectors
 from ullage.store.search.word_index import WordIndex
 from ullage.store.tables.codec import decode_event, storable
 
@@ -36,9 +37,10 @@ def insert_rows(connection: WordIndex, messages: Iterable[tuple[int, Sequence[st
 
 
 def drop_rows(connection: WordIndex, record_ids: Sequence[int]) -> None:
-    """Deletes the rows of the messages in the records with these ids, which must still be there: the index has no text
-    of its own, so the tokens to delete are made of the record again."""
+    """Deletes the rows and vectors of the messages in the records with these ids, which must still be there: the index
+    has no text of its own, so the tokens to delete are made of the record again."""
     for record_id in record_ids:
+        drop_vectors(connection, record_id)
         if not connection.has_row(record_id):
             continue
         (payload,) = connection.execute("SELECT payload FROM records WHERE record_id = ?", (record_id,)).fetchone()

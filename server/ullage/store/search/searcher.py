@@ -1,6 +1,6 @@
 """Finds messages by words: takes candidates from the full-text index and ranks them by message."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ullage.model.blocks import ToolResultBlock
 from ullage.model.message import Message
-from ullage.service.ports.store import Passage, SearchHit
+from ullage.service.ports.store import ChunkId, Passage, SearchHit
 from ullage.store.search.indexed_text import chunks, message_text
 from ullage.store.search.search_asked import says_number, says_time, speaker_label
 from ullage.store.search.search_candidates import Candidate, find_around, find_candidates
@@ -23,6 +23,7 @@ from ullage.store.search.search_snippet import make_snippet, without_bare_number
 from ullage.store.search.search_terms import weigh_terms
 from ullage.store.search.search_variants import with_variants
 from ullage.store.search.search_words import fold, stem
+from ullage.store.search.vectors import load_vectors, save_vectors
 from ullage.store.search.word_index import IndexTransactions, WordIndex
 from ullage.store.tables.session_table import require_session
 
@@ -45,6 +46,16 @@ class Searcher:
     def index_some(self, session_id: str | None) -> int:
         """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
         return index_some(self._transactions, session_id)
+
+    def load_vectors(self, model: str, chunks: Collection[ChunkId]) -> dict[ChunkId, bytes]:
+        """Returns the kept vectors of these chunks; see `SessionStore.load_vectors`."""
+        with self._transactions.reading() as connection:
+            return load_vectors(connection, model, chunks)
+
+    def save_vectors(self, model: str, vectors: Mapping[ChunkId, bytes]) -> None:
+        """Keeps vectors of chunks; see `SessionStore.save_vectors`."""
+        with self._transactions.writing() as connection:
+            save_vectors(connection, model, vectors)
 
 
 # A message that contains less than this share of the query's words does not fit the query. Of questions asked of

@@ -71,7 +71,23 @@ _V3 = (
 # The sessions of agents behind the proxy are found without reading their messages.
 _V4 = ("CREATE INDEX attachments ON records (session_id, position) WHERE event = 'agent_attached'",)
 
-MIGRATIONS = (_V1, _V2, _V3, _V4)
+# Embeddings of chunks of messages, see `vectors.py`. A migration that changes what a chunk is must empty it. And the
+# sessions with settings of their own are found without reading all records.
+_V5 = (
+    """
+    CREATE TABLE vectors (
+        vector_id INTEGER PRIMARY KEY,
+        record_id INTEGER NOT NULL,
+        chunk INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        vector BLOB NOT NULL,
+        UNIQUE (record_id, chunk, model)
+    )
+    """,
+    "CREATE INDEX configurations ON records (session_id) WHERE event = 'session_configured'",
+)
+
+MIGRATIONS = (_V1, _V2, _V3, _V4, _V5)
 VERSION = len(MIGRATIONS)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
-from ullage.service.ports.store import Passage
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
 from ullage.store.sqlite.database import SameFile, connect, default_path, reconnect, transaction, writing
@@ -55,14 +54,6 @@ class SqliteStore(TableStore):
         with self._reporting:
             self._index.close()
             self._connection.close()
-
-    def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
-        """Returns what matches a query of what is indexed, best first; see `SessionStore.find_passages`."""
-        return self._searcher.find_passages(query, session_id, limit)
-
-    def index_some(self, session_id: str | None = None) -> int:
-        """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
-        return self._searcher.index_some(session_id)
 
     def version(self) -> int:
         """Returns a number that changes when another process writes to the file; see `SessionStore.version`."""
