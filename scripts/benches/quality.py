@@ -159,7 +159,7 @@ def _contend(trial: Trial) -> Iterator[Score | Form]:
 
 def _score_messages(trial: Trial, contender: str, messages: Sequence[Message], violations: int) -> Iterator[Score]:
     used = sum(COUNTER.count_message(message) for message in messages)
-    broken = violations + unpaired(messages) + (used > trial.budget)
+    broken = violations + unpaired(messages, trial.cut.messages) + (used > trial.budget)
     contexts = context_text(messages), usable_context(messages, trial.head.source)
     yield from _score(trial, contender, contexts, used, broken)
 

@@ -87,8 +87,10 @@ CONTENDERS: dict[str, Contender] = {
 }
 
 
-def unpaired(messages: Sequence[Message]) -> int:
-    """Counts tool results without an earlier call, and calls without a result. Providers refuse both."""
+def unpaired(messages: Sequence[Message], recorded: Sequence[Message]) -> int:
+    """Counts tool results without an earlier call, and calls without a result. Providers refuse both. A call that has
+    no result in the recorded messages either was interrupted: that is no contender's fault, and requests answer it."""
+    answered = {block.tool_use_id for each in recorded for block in each.content if isinstance(block, ToolResultBlock)}
     open_calls: set[str] = set()
     wrong = 0
     for message in messages:
@@ -98,7 +100,7 @@ def unpaired(messages: Sequence[Message]) -> int:
             elif isinstance(block, ToolResultBlock):
                 wrong += block.tool_use_id not in open_calls
                 open_calls.discard(block.tool_use_id)
-    return wrong + len(open_calls)
+    return wrong + len(open_calls & answered)
 
 
 def _leading(messages: Sequence[Message]) -> list[Message]:

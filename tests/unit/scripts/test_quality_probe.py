@@ -5,6 +5,7 @@ import pytest
 from benches.quality_contenders import MASK, first_and_tail, masking, tail, unpaired
 from benches.quality_probe import Cut, Text, Zone, find_anchors, found_in, grounded_in, make_cut
 from support.conversations import agent, bash, call, user
+from ullage.model.blocks import ToolResultBlock
 from ullage.model.message import Message
 from ullage.tokens.counter_choice import get_counter
 
@@ -77,5 +78,13 @@ def test_contenders_keep_to_the_budget_and_their_ways() -> None:
     assert first_and_tail(BEFORE, sum(sizes) - 1, counter) == [BEFORE[0], *BEFORE[4:]]
     masked = masking(BEFORE, sum(sizes) - 1, counter)
     assert [MASK in str(message) for message in masked] == [False, False, False, True, False, False]
-    assert unpaired(tail(BEFORE, sizes[-1], counter)) == 1
-    assert unpaired(BEFORE) == 0
+    assert unpaired(tail(BEFORE, sizes[-1], counter), BEFORE) == 1
+    assert unpaired(BEFORE, BEFORE) == 0
+
+
+def test_a_call_that_the_recorded_session_left_without_a_result_is_no_fault_of_a_context() -> None:
+    without = [
+        message for message in BEFORE if not any(isinstance(block, ToolResultBlock) for block in message.content)
+    ]
+    assert unpaired(without, without) == 0
+    assert unpaired(without, BEFORE) > 0
