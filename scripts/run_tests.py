@@ -1,11 +1,19 @@
 """Runs pytest on all processors for whole folders: each test has a store, folders and ports of its own.
 
+Where at most three tests fail, these run once more, one at a time. If they pass then, the run passes, and its output
+names them: each failed because other tests ran at the same time. `--long`, which runs every night, gives no test a
+second try.
+
 With any other argument (a file, -k, --pdb, …) there is one plain run of pytest, as for debugging a test.
 """
 
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
 
 FOLDERS = (
     *("tests/tidy", "tests/unit", "tests/properties", "tests/interaction", "tests/golden"),
@@ -14,6 +22,9 @@ FOLDERS = (
 # Each process collects all tests itself. More processes take longer to start than they save.
 MOST_PROCESSES = 8
 PARALLEL = ("-n", "auto", "--maxprocesses", str(MOST_PROCESSES), "--dist", "worksteal")
+# More failures than that have a cause of their own, which a second try would only hide for some of them.
+MOST_AGAIN = 3
+_LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
 _FLAGS = ("--all", "--long", "-q", "-v", "-vv", "-x")
 _FLAGS_WITH_VALUE = ("--cov", "--durations=", "--maxfail=", "--tb=")
 
@@ -27,9 +38,37 @@ def plan(arguments: Sequence[str]) -> tuple[str, ...]:
     return (*PARALLEL, *flags, *(folders or FOLDERS))
 
 
+def plan_again(arguments: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
+    """Returns pytest's arguments for a second try of the tests that failed, empty if they get none."""
+    if not _is_parallel(arguments) or "--long" in arguments or not 0 < len(failed) <= MOST_AGAIN:
+        return ()
+    return (*(each for each in arguments if each == "--all"), "-n", "0", *failed)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Runs pytest and returns its exit status."""
-    return subprocess.run([sys.executable, "-m", "pytest", *plan(arguments)], check=False).returncode
+    if _is_parallel(arguments):
+        _LAST_FAILED.unlink(missing_ok=True)
+    status = _python("pytest", *plan(arguments))
+    failed = sorted(json.loads(_LAST_FAILED.read_text())) if _LAST_FAILED.exists() else []
+    again = plan_again(arguments, failed) if status == pytest.ExitCode.TESTS_FAILED else ()
+    if not again:
+        return status
+    print("Once more, one at a time:", *failed, sep="\n  ", flush=True)
+    if status := _python("pytest", *again):
+        return status
+    print("FAILED AMONG OTHERS, PASSED ALONE (the first failures are shown before):", *failed, sep="\n  ", flush=True)
+    # The first run's status may be that of its coverage as well.
+    least = next((each.partition("=")[2] for each in arguments if each.startswith("--cov-fail-under=")), "")
+    return _python("coverage", "report", "--format=total", f"--fail-under={least}") if least else status
+
+
+def _is_parallel(arguments: Sequence[str]) -> bool:
+    return plan(arguments)[: len(PARALLEL)] == PARALLEL
+
+
+def _python(*module: str) -> int:
+    return subprocess.run([sys.executable, "-m", *module], check=False).returncode
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from run_tests import FOLDERS, PARALLEL, plan
+from run_tests import FOLDERS, MOST_AGAIN, PARALLEL, plan, plan_again
 
 TESTS = Path(__file__).resolve().parents[2]
 
@@ -37,3 +37,17 @@ def test_whole_folders_run_on_all_processors() -> None:
 )
 def test_anything_else_is_one_plain_run(arguments: list[str]) -> None:
     assert plan(arguments) == tuple(arguments)
+
+
+def test_few_failures_run_once_more_one_at_a_time() -> None:
+    assert plan_again(["--all", "--cov", "--cov-fail-under=90"], ["tests/unit/test_a.py::test_b"]) == (
+        *("--all", "-n", "0", "tests/unit/test_a.py::test_b"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [(["--all"], 0), (["--all"], MOST_AGAIN + 1), (["--long"], 1), (["tests/unit/policy"], 1), (["-k", "warns"], 1)],
+)
+def test_many_failures_the_nights_and_plain_runs_get_no_second_try(arguments: list[str], count: int) -> None:
+    assert plan_again(arguments, [f"tests/unit/test_a.py::test_{n}" for n in range(count)]) == ()
