@@ -5,6 +5,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ullage.embed.async_manager import AsyncContextManager as AsyncContextManager
     from ullage.embed.compactors import ContextCompactor as ContextCompactor
     from ullage.embed.compactors import ToolResultCompactor as ToolResultCompactor
     from ullage.embed.context_tracker import ContextTracker as ContextTracker
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ullage.embed.optimization import FileReadOptimizer as FileReadOptimizer
     from ullage.embed.optimization import OptimizationMetrics as OptimizationMetrics
     from ullage.embed.optimization import TruncationCalculator as TruncationCalculator
+    from ullage.embed.pool import ContextPool as ContextPool
     from ullage.embed.returned_values import CompactionResult as CompactionResult
     from ullage.embed.returned_values import ContextStats as ContextStats
     from ullage.embed.summarizer import SummaryTask as SummaryTask
@@ -43,6 +45,7 @@ __version__ = "0.1.0"
 # Where each public name is at home. They are imported on first use: a server that starts needs none of them.
 _HOMES = {
     "ApproximateCounter": "ullage.embed.counters",
+    "AsyncContextManager": "ullage.embed.async_manager",
     "CompactionResult": "ullage.embed.returned_values",
     "CompositeStrategy": "ullage.embed.truncation_strategies",
     "ContextBudget": "ullage.embed.model_limits",
@@ -50,6 +53,7 @@ _HOMES = {
     "ContextHistoryStorage": "ullage.embed.optimization",
     "ContextLimits": "ullage.embed.model_limits",
     "ContextManager": "ullage.embed.manager",
+    "ContextPool": "ullage.embed.pool",
     "ContextSettings": "ullage.model.settings",
     "ContextStats": "ullage.embed.returned_values",
     "ContextTracker": "ullage.embed.context_tracker",

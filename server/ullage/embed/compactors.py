@@ -19,7 +19,7 @@ from ullage.embed.counters import TokenCounter, engine_counter, get_counter
 from ullage.embed.host import Host, LoopThread
 from ullage.embed.keywords import checked
 from ullage.embed.messages import MessageList
-from ullage.embed.summarizer import LLM, Caller, OwnSummarizer, checked_llm
+from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.formats.provider import Provider
 from ullage.model.errors import ProviderError
 from ullage.model.events import SessionCreated
@@ -122,16 +122,15 @@ class ContextCompactor:
             thread.stop()
 
     def _host(self, counter: TokenCounter | None) -> Host:
-        settings, caller = Settings(model=self.model, context=ContextSettings(enabled=False)), Caller()
-        host = Host(settings, self._summarizer(caller), caller=caller)
+        host = Host(Settings(model=self.model, context=ContextSettings(enabled=False)), self._summarizer())
         if counter is not None:
             host.workspace.own_counter = engine_counter(counter)
         return host
 
-    def _summarizer(self, caller: Caller, provider: Provider = Provider.OPENAI) -> OwnSummarizer | None:
+    def _summarizer(self, provider: Provider = Provider.OPENAI) -> OwnSummarizer | None:
         if self.llm is None:
             return None
-        return OwnSummarizer(self.llm, provider, caller, self.max_summary_tokens, self.summary_prompt)
+        return OwnSummarizer(self.llm, provider, self.max_summary_tokens, self.summary_prompt)
 
     async def _summarized(self, given: MessageList, focus: str) -> str:
         if not given.messages:
@@ -143,7 +142,7 @@ class ContextCompactor:
             focus=focus,
         )
         counter, reader = engine_counter(get_counter(self.model)), Reader()
-        summarizer = self._summarizer(Caller(), given.provider)
+        summarizer = self._summarizer(given.provider)
         try:
             text = await _text(summarizer or OfflineSummarizer(), request, counter, reader)
         except ProviderError:

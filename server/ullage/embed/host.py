@@ -6,8 +6,8 @@ without one.
 
 import asyncio
 import weakref
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread, current_thread
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ullage.app.compose import workspace_on
 from ullage.embed.returned_values import CompactionResult
-from ullage.embed.summarizer import Caller
+from ullage.embed.summarizer import from_this_loop
 from ullage.model.message import Message
 from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import Update
@@ -52,8 +52,11 @@ class LoopThread:
 
     async def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine in the thread and awaits its result, so that the caller's own event loop isn't blocked.
-        Cancelling the caller cancels the coroutine."""
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        Cancelling the caller cancels the coroutine. The program's own coroutines that it awaits run in the caller's
+        loop."""
+        with from_this_loop():
+            running = asyncio.run_coroutine_threadsafe(work, self._loop)
+        return await asyncio.wrap_future(running)
 
     def call(self, work: Callable[[], T]) -> T:
         """Calls a plain function in the thread and blocks until its result, which it returns."""
@@ -84,11 +87,12 @@ class LoopThread:
 
 class Host:
     """A workspace with its store, in a thread with an event loop. All work on them is done by `run`, `wait_for` and
-    `call`.
+    `call`, from any thread and any number of tasks.
 
     `store` is the store's file, its address in PostgreSQL, or None for a temporary file. `summarizer` writes the
     summaries; without one they are written offline. `on_update` is called in the thread with the session id and each
-    update.
+    update. At most `open_at_most` conversations are held in memory besides those in use: the ones used longest ago are
+    dropped, and loaded from the store when they are used again.
     """
 
     def __init__(
@@ -97,13 +101,15 @@ class Host:
         summarizer: Summarizer | None = None,
         store: Path | str | None = None,
         on_update: OnUpdate | None = None,
-        caller: Caller | None = None,
+        open_at_most: int = 1,
     ) -> None:
-        self.caller = caller or Caller()
         thread = LoopThread()
         # A host that is dropped without being closed must end its thread.
         self._closing = weakref.finalize(self, thread.stop)
         self._thread = thread
+        self._open_at_most = open_at_most
+        # By session id, the one used longest ago first: how many callers are using the conversation now.
+        self._users: dict[str, int] = {}
         if store is None:
             store = Path(thread.enter(lambda: TemporaryDirectory(prefix="ullage-"))) / "context.db"
         # The embedding program has a model of its own. Its function writes the summaries, else they are composed
@@ -121,19 +127,40 @@ class Host:
     async def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs one of Ullage's coroutines in the thread and awaits its result. Meanwhile, the program's own coroutines
         that write summaries run in the caller's event loop."""
-        before, self.caller.loop = self.caller.loop, asyncio.get_running_loop()
-        try:
-            return await self._thread.wait_for(work)
-        finally:
-            self.caller.loop = before
+        return await self._thread.wait_for(work)
 
     def call(self, work: Callable[[Workspace], T]) -> T:
         """Calls a plain function with the workspace, in the thread, and blocks until its result, which it returns."""
         return self._thread.call(lambda: work(self.workspace))
 
+    @contextmanager
+    def using(self, session_id: str) -> Generator[Conversation]:
+        """Opens a conversation for the block, in the thread; it stays in memory at least as long. Raises
+        `SessionNotFound`."""
+        conversation = self.workspace.open(session_id)
+        self._users[session_id] = self._users.pop(session_id, 0) + 1
+        try:
+            yield conversation
+        finally:
+            self._users[session_id] -= 1
+            self._drop_idle()
+
+    def drop(self, session_id: str) -> None:
+        """Drops a conversation from memory, in the thread, unless a caller uses it. It stays in the store."""
+        if self._users.get(session_id) == 0:
+            del self._users[session_id]
+            self.workspace.forget(session_id)
+
     def close(self) -> None:
         """Ends the thread and closes the store. A temporary store is deleted."""
         self._closing()
+
+    def _drop_idle(self) -> None:
+        excess = len(self._users) - self._open_at_most
+        if excess > 0:
+            idle = [session_id for session_id, users in self._users.items() if users == 0]
+            for session_id in idle[:excess]:
+                self.drop(session_id)
 
 
 class Changes:

@@ -1,7 +1,9 @@
 """Lets a program's own model write the summaries."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -63,22 +65,29 @@ Summarize = Callable[[SummaryTask], str | Awaitable[str]]
 LLM = Summarize | Invokable | AsyncInvokable
 
 
-class Caller:
-    """Runs the program's own coroutines, which write summaries, in the right event loop.
+# The event loop of the program's task that awaits one of Ullage's coroutines, None while a plain method is called. A
+# variable of the context, because many tasks and threads call at once, each from its own loop.
+_PROGRAMS_LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("programs_loop", default=None)
 
-    `loop` is the program's event loop while the program awaits one of Ullage's coroutines, because the client of a
-    model server works only in the loop in which it was made. While the program calls a plain method, `loop` is None,
-    and the coroutines run in Ullage's own loop.
-    """
 
-    def __init__(self) -> None:
-        self.loop: asyncio.AbstractEventLoop | None = None
+@contextmanager
+def from_this_loop() -> Generator[None]:
+    """While the block runs, work that is handed to Ullage's thread runs the program's own coroutines in the running
+    loop, because the client of a model server works only in the loop in which it was made."""
+    before = _PROGRAMS_LOOP.set(asyncio.get_running_loop())
+    try:
+        yield
+    finally:
+        _PROGRAMS_LOOP.reset(before)
 
-    async def wait_for(self, made: Awaitable[Any]) -> Any:
-        """Awaits one of the program's coroutines, in `loop` if that is not None, and returns its result."""
-        if self.loop is None or self.loop is asyncio.get_running_loop():
-            return await made
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_result(made), self.loop))
+
+async def await_in_programs_loop(made: Awaitable[Any]) -> Any:
+    """Awaits one of the program's coroutines, which write summaries, and returns its result: in the loop of the task
+    that awaits Ullage, or in Ullage's own while a plain method was called."""
+    loop = _PROGRAMS_LOOP.get()
+    if loop is None or loop is asyncio.get_running_loop():
+        return await made
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_result(made), loop))
 
 
 class OwnSummarizer:
@@ -90,12 +99,9 @@ class OwnSummarizer:
     `ProviderError`, and the compaction continues without the model.
     """
 
-    def __init__(
-        self, llm: LLM, provider: Provider, caller: Caller, max_tokens: int | None = None, own: str = ""
-    ) -> None:
+    def __init__(self, llm: LLM, provider: Provider, max_tokens: int | None = None, own: str = "") -> None:
         self._llm = checked_llm(llm)
         self._provider = provider
-        self._caller = caller
         self._max_tokens = max_tokens
         self._own = own
 
@@ -132,14 +138,14 @@ class OwnSummarizer:
     async def _ask(self, task: SummaryTask) -> Any:
         llm = self._llm
         if isinstance(llm, AsyncInvokable):
-            return await self._caller.wait_for(llm.ainvoke(task.prompt))
+            return await await_in_programs_loop(llm.ainvoke(task.prompt))
         if isinstance(llm, Invokable):
             answer = await asyncio.to_thread(llm.invoke, task.prompt)
         elif iscoroutinefunction(llm):
             answer = llm(task)
         else:
             answer = await asyncio.to_thread(llm, task)
-        return await self._caller.wait_for(cast("Awaitable[Any]", answer)) if isawaitable(answer) else answer
+        return await await_in_programs_loop(cast("Awaitable[Any]", answer)) if isawaitable(answer) else answer
 
 
 def checked_llm(llm: object) -> LLM:

@@ -39,21 +39,24 @@ from ullage.transcript.rules.tool_pairs import is_prompt
 _TITLE_CHARS = 60
 
 
-def new_session(
+def new_session(  # noqa: PLR0913 (each is a part of a session)
     workspace: Workspace,
     created: SessionCreated,
     system: str = "",
     tools: Sequence[ToolDefinition] = (),
     context: Mapping[str, Any] | None = None,
+    *,
+    session_id: str = "",
 ) -> Conversation:
     """Creates a session with its system prompt, tools and own context settings, if given, and returns its conversation.
-    Raises `InvalidRequest` if `context` is not valid."""
+    `session_id` is an id that no session has; without it a new one is made. Raises `InvalidRequest` if `context` is not
+    valid."""
     events: list[Event] = [created]
     if context:
         events.append(_configured(workspace, context))
     if tools:
         events.append(ToolsDeclared(tools=tuple(tools)))
-    conversation = workspace.adopt(workspace.ports.ids.new("s"), events)
+    conversation = workspace.adopt(session_id or workspace.ports.ids.new("s"), events)
     conversation.record(*([_prompted(conversation, (TextBlock(text=system),))] if system else []))
     return conversation
 

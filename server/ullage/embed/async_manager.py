@@ -1,0 +1,172 @@
+"""`ContextManager` for programs with an event loop: the same methods, awaited."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from ullage.embed.host import OnUpdate
+from ullage.embed.keywords import checked
+from ullage.embed.managed import DEFAULTS, MESSAGES, NO_EMBEDDINGS, ManagedContext, ManagedHost, begin, soon
+from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
+from ullage.embed.summarizer import LLM
+from ullage.embed.truncation_strategies import TruncationStrategy
+from ullage.formats.provider import Provider
+from ullage.model.settings import ContextSettings, SearchSettings
+from ullage.model.strategies import TruncationMode
+from ullage.service.archive import undo as history
+from ullage.service.archive.undo import HistoryEntry
+from ullage.service.compact import by_hand
+from ullage.service.conversation.checkpoints import Checkpoint
+from ullage.service.conversation.conversation import Conversation
+from ullage.transcript.fold import EditInfo
+
+T = TypeVar("T")
+
+
+@checked
+class AsyncContextManager(ManagedContext):
+    """Does what `ContextManager` does, with the same options and results, in a program with an event loop: no method
+    blocks the loop, and any number of tasks may use one manager. `llm`, if it is a coroutine function, runs in the loop
+    of the task that awaits the compaction.
+
+    Making one opens the store, which blocks for some milliseconds.
+    """
+
+    def __init__(  # noqa: PLR0913 (the options of ContextManager)
+        self,
+        model: str,
+        mode: TruncationMode | Provider | str | None = None,
+        llm: LLM | None = None,
+        *,
+        provider: Provider | str | None = None,
+        system: str = "",
+        tools: Sequence[Mapping[str, Any]] = (),
+        window: int | None = None,
+        max_output: int | None = None,
+        strategy: TruncationStrategy | None = None,
+        context: ContextSettings = DEFAULTS,
+        store: Path | str | None = None,
+        search: SearchSettings = NO_EMBEDDINGS,
+        session_id: str = "",
+        on_update: OnUpdate | None = None,
+    ) -> None:
+        shared = ManagedHost(
+            model,
+            mode,
+            llm,
+            provider=provider,
+            window=window,
+            max_output=max_output,
+            strategy=strategy,
+            context=context,
+            store=store,
+            search=search,
+            on_update=on_update,
+        )
+        self._attach(shared, session_id or begin(shared, "", system, tools), owns_host=True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the store, as `ContextManager.close` does."""
+        if self._owns_host:
+            await asyncio.to_thread(self._host.close)
+        else:
+            await self._host.wait_for(soon(self._released))
+
+    async def add_message(self, *messages: Any, usage: Any = None) -> tuple[str, ...]:
+        """Appends messages, and returns their ids."""
+        return await self._host.wait_for(self._appended(messages, usage))
+
+    async def update_usage(self, usage: Any) -> None:
+        """Records the usage that the provider reported with the last answer."""
+        await self._host.wait_for(self._appended((), usage))
+
+    async def set_system_prompt(self, text: str) -> None:
+        """Replaces the system prompt."""
+        await self._with(partial(self._with_system_prompt, text))
+
+    async def set_tools(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Replaces the tools that the model is offered."""
+        await self._with(partial(self._with_tools, tools))
+
+    async def get_messages(self) -> list[dict[str, Any]]:
+        """Returns every message that was ever added."""
+        return await self._with(self._said)
+
+    async def get_context_for_request(self) -> list[dict[str, Any]]:
+        """Returns the messages to send next. Makes room first if that is due."""
+        return (await self.get_request())[MESSAGES[self.provider]]
+
+    async def get_request(self) -> dict[str, Any]:
+        """Returns the arguments of the next call of the provider. Makes room first if that is due."""
+        return await self._host.wait_for(self._requested())
+
+    async def needs_compaction(self) -> bool:
+        """Returns whether the context has reached the compaction threshold."""
+        return await self._with(self._is_due)
+
+    async def compact_if_needed(self) -> CompactionResult | None:
+        """Makes room if that is due. Returns what was done, or None."""
+        return await self._host.wait_for(self._shrunk())
+
+    async def compact(self, focus: str = "") -> CompactionResult:
+        """Compacts the context now. `focus` is what the summary must keep above all. Raises `NothingToCompact`."""
+        return await self._host.wait_for(self._compacted(focus))
+
+    async def undo(self, edit_id: str | None = None) -> tuple[EditInfo, ...]:
+        """Undoes an edit, or the last one, with the other edits of the same action. Returns the undone edits."""
+        return await self._with(partial(self._undone, edit_id))
+
+    async def history(self) -> tuple[HistoryEntry, ...]:
+        """Returns every edit that was ever made, undone ones included, oldest first."""
+        return await self._with(history.history)
+
+    async def restore(
+        self, *, timestamp: int | str | None = None, message_id: str | None = None, edit_id: str | None = None
+    ) -> tuple[EditInfo, ...]:
+        """Undoes and redoes edits so that those in force are those at an earlier place. Returns the changed edits."""
+        place = Checkpoint(timestamp=timestamp, message_id=message_id, edit_id=edit_id)
+        return (await self._with(lambda conversation: history.restore(conversation, place))).edits
+
+    async def pin(self, message_id: str, *, pinned: bool = True) -> None:
+        """Pins a message, so that every edit keeps it verbatim, or unpins it. Raises `MessageNotFound`."""
+        await self._with(lambda conversation: by_hand.pin(conversation, message_id, pinned=pinned))
+
+    async def search(self, query: str, limit: int = 10) -> SearchResults:
+        """Returns at most `limit` messages that match `query`, among all messages ever added."""
+        return await self._host.wait_for(self._found(query, limit))
+
+    async def get_stats(self) -> ContextStats:
+        """Returns all figures about the context's size, in tokens."""
+        return await self._with(self._stats)
+
+    async def token_usage(self) -> int:
+        """Returns the tokens in the context."""
+        return await self._with(lambda conversation: conversation.used)
+
+    async def available_tokens(self) -> int:
+        """Returns the tokens that are still free for messages, without the reserve for the answer."""
+        return await self._with(self._free)
+
+    async def reset(self) -> None:
+        """Begins a new conversation with the same model, system prompt and tools."""
+        await self._with(self._begun_anew)
+
+    async def _with(self, work: Callable[[Conversation], T]) -> T:
+        """Calls a plain function with the conversation, in the host's thread, and returns its result."""
+
+        def used() -> T:
+            with self._host.using(self.session_id) as conversation:
+                return work(conversation)
+
+        return await self._host.wait_for(soon(used))

@@ -1,0 +1,277 @@
+"""What plain and asynchronous managers of a conversation have in common: how one is made, and its work in the host's
+thread."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from msgspec.structs import asdict, replace
+
+from ullage.embed.compactors import ContextCompactor
+from ullage.embed.counters import BaseCounter
+from ullage.embed.host import Changes, Host, OnUpdate
+from ullage.embed.messages import plain
+from ullage.embed.model_limits import ContextLimits
+from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
+from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
+from ullage.embed.truncation_strategies import TruncationStrategy, check_strategy, strategy_for, to_engine
+from ullage.formats.provider import Provider, read_definitions, read_events, write_messages, write_request
+from ullage.formats.provider_usage import convert_usage
+from ullage.model.errors import InvalidRequest, NothingToUndo, SessionNotFound, WindowUnknown
+from ullage.model.events import MessageAppended, SessionCreated, UsageReported
+from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.settings import ContextSettings, ModelSettings, SearchSettings, Settings
+from ullage.model.settings_rules import check_context
+from ullage.model.strategies import TruncationMode
+from ullage.model.usage import Usage
+from ullage.policy import budget as policy
+from ullage.policy.alarm import level
+from ullage.service import sessions
+from ullage.service.archive import undo as history
+from ullage.service.archive.search import search
+from ullage.service.compact import by_hand
+from ullage.service.compact.automatic import shrink
+from ullage.service.compact.warnings import warn_if_due
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.pages import transcript_page
+from ullage.service.conversation.usage import usage_meta
+from ullage.service.conversation.workspace import Workspace
+from ullage.transcript.fold import EditInfo
+
+T = TypeVar("T")
+MESSAGES = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}
+DEFAULTS = ContextSettings()
+NO_EMBEDDINGS = SearchSettings()
+
+
+class ManagedHost:
+    """A store with the options that all its conversations share. The options are those of `ContextManager`; the errors,
+    too."""
+
+    def __init__(  # noqa: PLR0913 (each option is a word of its own)
+        self,
+        model: str,
+        mode: TruncationMode | Provider | str | None,
+        llm: LLM | None,
+        *,
+        provider: Provider | str | None,
+        window: int | None,
+        max_output: int | None,
+        strategy: TruncationStrategy | None,
+        context: ContextSettings,
+        store: Path | str | None,
+        search: SearchSettings,
+        on_update: OnUpdate | None,
+        open_at_most: int = 1,
+    ) -> None:
+        if mode in tuple(Provider) and provider is None:
+            mode, provider = None, Provider(mode)
+        self.model = model
+        self.provider = Provider(provider) if provider is not None else _usual_provider(model)
+        self.mode = _mode(mode, context, strategy)
+        self.limits = ContextLimits.for_model(model, window=window, max_output=max_output)
+        self.llm = None if llm is None else checked_llm(llm)
+        self.strategy = strategy
+        check_context(context)
+        settings = Settings(
+            model=model,
+            models={model: ModelSettings(window=window, max_output=max_output)},
+            # The manager's caller alone decides when room is made.
+            context=replace(context, mode=self.mode, enabled=False),
+            search=search,
+        )
+        summarizer = OwnSummarizer(self.llm, self.provider) if self.llm is not None else None
+        self.host = Host(settings, summarizer, store, on_update, open_at_most)
+        if strategy is not None:
+            check_strategy(strategy)
+            own = to_engine(strategy, self.host.workspace.counter(model), partial(write_messages, self.provider))
+            self.host.workspace.own_strategy = own
+
+
+class ManagedContext:
+    """The body of `ContextManager` and `AsyncContextManager`. What begins with an underscore and takes a conversation,
+    or is a coroutine, runs in the host's thread."""
+
+    model: str
+    provider: Provider
+    mode: TruncationMode
+    limits: ContextLimits
+    llm: LLM | None
+    session_id: str
+
+    @classmethod
+    def of(cls, shared: ManagedHost, session_id: str) -> Self:
+        """Returns a manager of a stored conversation on a host that others use, too."""
+        made = cls.__new__(cls)
+        made._attach(shared, session_id, owns_host=False)
+        return made
+
+    @property
+    def strategy(self) -> TruncationStrategy:
+        """The strategy that chooses the messages to drop: the one given as an option, otherwise the default of
+        `mode`."""
+        return self._strategy or strategy_for(self.mode)
+
+    @property
+    def compactor(self) -> ContextCompactor:
+        """A new compactor with the same model and `llm`, for lists of messages outside this conversation."""
+        return ContextCompactor(self.llm, model=self.model)
+
+    def count_tokens(self, content: Any) -> int:
+        """Returns the number of tokens of a text, a message or a list of messages, counted with the model's
+        tokenizer."""
+        counter = BaseCounter(self._host.workspace.counter(self.model))
+        if isinstance(content, str):
+            return counter.count(content)
+        messages: list[Any] = [content] if isinstance(content, Mapping) else list(content)
+        return counter.count_messages(messages)
+
+    def _attach(self, shared: ManagedHost, session_id: str, *, owns_host: bool) -> None:
+        self.model, self.provider, self.mode = shared.model, shared.provider, shared.mode
+        self.limits, self.llm, self._strategy = shared.limits, shared.llm, shared.strategy
+        self._host, self._owns_host = shared.host, owns_host
+        self.session_id = session_id
+
+    def _released(self) -> None:
+        self._host.drop(self.session_id)
+
+    async def _appended(self, given: Sequence[Any], usage: Any) -> tuple[str, ...]:
+        workspace = self._host.workspace
+        messages = [plain(message) for message in given]
+        events = read_events(self.provider, messages, lambda: workspace.ports.ids.new("m"))
+        now = workspace.ports.clock.now()
+        read = [replace(event.message, timestamp=now) for event in events if isinstance(event, MessageAppended)]
+        reported = next((event.usage for event in reversed(events) if isinstance(event, UsageReported)), None)
+        return await self._recorded(read, convert_usage(plain(usage)) if usage is not None else reported)
+
+    async def _recorded(self, messages: Sequence[Message], usage: Usage | None) -> tuple[str, ...]:
+        with self._host.using(self.session_id) as conversation:
+            ids = await sessions.append(conversation, messages, usage)
+            warn_if_due(conversation)
+            return ids
+
+    async def _shrunk(self) -> CompactionResult | None:
+        with self._host.using(self.session_id) as conversation:
+            await conversation.settled()
+            changes = Changes(conversation)
+            await shrink(conversation)
+            return changes.result()
+
+    async def _compacted(self, focus: str) -> CompactionResult:
+        with self._host.using(self.session_id) as conversation:
+            await conversation.settled()
+            changes = Changes(conversation)
+            await by_hand.compact_by_hand(conversation, by_hand.ManualRequest(focus=focus))
+            result = changes.result()
+            assert result is not None, "a compaction is an edit"
+            return result
+
+    async def _requested(self) -> dict[str, Any]:
+        with self._host.using(self.session_id) as conversation:
+            await self._shrunk()
+            transcript = conversation.transcript
+            request = write_request(self.provider, transcript.view, transcript.tools)
+        # Providers refuse an empty list of tools and a null system prompt.
+        return {key: value for key, value in request.items() if value or key == MESSAGES[self.provider]}
+
+    async def _found(self, query: str, limit: int) -> SearchResults:
+        return SearchResults(await search(self._host.workspace, self.session_id, query, limit))
+
+    def _with_system_prompt(self, text: str, conversation: Conversation) -> None:
+        sessions.change_system_prompt(conversation, text)
+
+    def _with_tools(self, tools: Sequence[Mapping[str, Any]], conversation: Conversation) -> None:
+        sessions.declare_tools(conversation, read_definitions(self.provider, tools))
+
+    def _said(self, conversation: Conversation) -> list[dict[str, Any]]:
+        entries = transcript_page(conversation, 0, None).entries
+        said = [entry.message for entry in entries if not entry.inserted and entry.message.role is not Role.SYSTEM]
+        return [written for message in said for written in write_messages(self.provider, message)]
+
+    def _is_due(self, conversation: Conversation) -> bool:
+        return conversation.used >= budget_of(conversation).compact_at
+
+    def _undone(self, edit_id: str | None, conversation: Conversation) -> tuple[EditInfo, ...]:
+        try:
+            return history.undo(conversation, edit_id).edits
+        except NothingToUndo:
+            return ()
+
+    def _stats(self, conversation: Conversation) -> ContextStats:
+        known = {name: value for name, value in asdict(usage_meta(conversation)).items() if name != "level"}
+        used, budget = conversation.used, budget_of(conversation)
+        age = conversation.workspace.ports.clock.now() - known["oldest_timestamp"]
+        return ContextStats(
+            used=used,
+            size=budget.window,
+            level=level(used, budget),
+            oldest_message_age=age if known["oldest_timestamp"] else None,
+            **known,
+        )
+
+    def _free(self, conversation: Conversation) -> int:
+        return budget_of(conversation).available(conversation.used)
+
+    def _begun_anew(self, conversation: Conversation) -> None:
+        old = conversation.transcript
+        system = "\n\n".join(message.text for message in old.view if message.role is Role.SYSTEM)
+        created = SessionCreated(model=old.model)
+        self.session_id = sessions.new_session(self._host.workspace, created, system, old.tools).id
+
+
+def begin(shared: ManagedHost, session_id: str, system: str, tools: Sequence[Mapping[str, Any]]) -> str:
+    """Begins a conversation unless the store has one with this id, and returns its id: a new one if `session_id` is
+    empty. Blocks until the host's thread has done it."""
+    declared = read_definitions(shared.provider, tools)
+    return shared.host.call(lambda workspace: begun(shared, session_id, system, declared, workspace))
+
+
+async def begin_soon(shared: ManagedHost, session_id: str, system: str, tools: Sequence[Mapping[str, Any]]) -> str:
+    """Does the same as `begin`, without blocking the program's loop."""
+    declared, workspace = read_definitions(shared.provider, tools), shared.host.workspace
+    return await shared.host.wait_for(soon(lambda: begun(shared, session_id, system, declared, workspace)))
+
+
+async def soon(work: Callable[[], T]) -> T:
+    """Calls a plain function, where a coroutine is asked for."""
+    return work()
+
+
+def begun(
+    shared: ManagedHost, session_id: str, system: str, tools: Sequence[ToolDefinition], workspace: Workspace
+) -> str:
+    """Begins a conversation, in the host's thread, unless the store has one with this id. Returns its id."""
+    try:
+        if session_id:
+            return workspace.ports.store.info(session_id).session_id
+    except SessionNotFound:
+        pass
+    created = SessionCreated(model=shared.model)
+    conversation = sessions.new_session(workspace, created, system, tools, session_id=session_id)
+    with shared.host.using(conversation.id):
+        return conversation.id
+
+
+def budget_of(conversation: Conversation) -> policy.ContextBudget:
+    """Returns the budget of the conversation's window. Raises `WindowUnknown`."""
+    if conversation.budget is None:
+        raise WindowUnknown(f"the window of model {conversation.model!r} is not known; give it as `window`")
+    return conversation.budget
+
+
+def _usual_provider(model: str) -> Provider:
+    """Returns the format that a model's own provider uses: `anthropic` for Claude models, otherwise `openai`, which
+    most servers accept."""
+    return Provider.ANTHROPIC if "claude" in model.lower() else Provider.OPENAI
+
+
+def _mode(mode: str | None, context: ContextSettings, strategy: TruncationStrategy | None) -> TruncationMode:
+    if mode is None:
+        return context.mode if strategy is None else TruncationMode.SMART
+    try:
+        return TruncationMode(mode)
+    except ValueError:
+        raise InvalidRequest(
+            f"no mode {mode!r}; there are {', '.join(TruncationMode)} (and as `provider` {', '.join(Provider)})"
+        ) from None
