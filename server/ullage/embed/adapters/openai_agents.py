@@ -1,0 +1,119 @@
+"""A `Session` for the OpenAI Agents SDK (`openai-agents`).
+
+    session = UllageSession("customer-7", ContextPool("gpt-4o", store="conversations.db"))
+    result = await Runner.run(agent, "Find the rounding mistake.", session=session)
+
+The SDK reads a session at the beginning of a run: room is made then, so that the run begins with a context that fits.
+The SDK's own types are not needed: a session is a protocol.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from ullage.embed.adapters.framework_messages import Given, Shown, leave_out, show, to_message
+from ullage.embed.messages import plain
+from ullage.embed.pool import ContextPool
+from ullage.formats.provider import Provider
+from ullage.formats.transcripts.response_items import item_type
+from ullage.model.json_values import JsonObject
+from ullage.service import sessions
+from ullage.service.compact.automatic import shrink
+from ullage.service.compact.warnings import warn_if_due
+from ullage.service.conversation.conversation import Conversation
+
+_FRAMEWORK = "openai-agents"
+
+
+class UllageSession:
+    """A session of the OpenAI Agents SDK that fits the model's window. Items come back as the SDK gave them, except
+    those in whose place a summary or a shortened result stands.
+
+    `pool.open_async(session_id)` is the same conversation with all that the SDK does not ask for: figures, `undo`,
+    `search`, `pin`. `pop_item` and `clear_session` leave items out of the context; they stay in the transcript.
+    """
+
+    session_settings: Any = None
+
+    def __init__(self, session_id: str, pool: ContextPool) -> None:
+        self.session_id = session_id
+        self._pool = pool
+
+    async def get_items(self, limit: int | None = None) -> list[Any]:
+        """Returns the items to send next, after making room if that is due. With `limit` only the last so many."""
+        items = await self._pool.wait_for(self.session_id, _fitted)
+        return items if limit is None else items[max(0, len(items) - limit) :]
+
+    async def add_items(self, items: Sequence[Any]) -> None:
+        """Appends items."""
+        given = [plain(item) for item in items]
+        await self._pool.wait_for(self.session_id, partial(_added, given))
+
+    async def pop_item(self) -> Any:
+        """Leaves the last item out of the context and returns it, or None if there is none."""
+        return await self._pool.wait_for(self.session_id, _popped)
+
+    async def clear_session(self) -> None:
+        """Leaves all items out of the context."""
+        await self._pool.wait_for(self.session_id, _cleared)
+
+
+async def _fitted(conversation: Conversation) -> list[JsonObject]:
+    await shrink(conversation)
+    return [item for shown in _shown(conversation) for item in _items(shown)]
+
+
+async def _added(items: Sequence[JsonObject], conversation: Conversation) -> None:
+    ports = conversation.workspace.ports
+    messages = [
+        to_message(given, _FRAMEWORK, ports.ids.new("m"), ports.clock.now()) for given in map(_given, _bound(items))
+    ]
+    await sessions.append(conversation, messages, None, frozenset(message.id for message in messages))
+    warn_if_due(conversation)
+
+
+async def _popped(conversation: Conversation) -> JsonObject | None:
+    last = next(reversed(_shown(conversation)), None)
+    if last is None:
+        return None
+    *others, item = _items(last)
+    leave_out(conversation, [last.id])
+    await _added(others, conversation)
+    return item
+
+
+async def _cleared(conversation: Conversation) -> None:
+    leave_out(conversation, [message.id for message in conversation.transcript.view])
+
+
+def _shown(conversation: Conversation) -> list[Shown]:
+    return list(show(conversation, _FRAMEWORK, Provider.OPENAI_RESPONSES))
+
+
+def _bound(items: Sequence[JsonObject]) -> Iterator[list[JsonObject]]:
+    """Yields the items as messages: each alone, except that reasoning stays with the item that came out of it, because
+    the Responses API refuses one without the other."""
+    held: list[JsonObject] = []
+    for item in items:
+        held.append(item)
+        if item_type(item) != "reasoning":
+            yield held
+            held = []
+    if held:
+        yield held
+
+
+def _given(items: list[JsonObject]) -> Given:
+    return Given(id="", raw={"items": items}, read=items, provider=Provider.OPENAI_RESPONSES)
+
+
+def _items(shown: Shown) -> list[JsonObject]:
+    if shown.raw is None:
+        return list(shown.changed)
+    items: list[JsonObject] = shown.raw["items"]
+    if not shown.changed:
+        return items
+    *before, last = items
+    # An edit shortens results and arguments of calls; every other field stays what it was.
+    changed = next((item for item in shown.changed if item_type(item) == item_type(last)), None)
+    return [*before, {**last, **(changed or {})}]
