@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ullage.embed.counters import TiktokenCounter as TiktokenCounter
     from ullage.embed.counters import TokenCounter as TokenCounter
     from ullage.embed.counters import get_counter as get_counter
+    from ullage.embed.json_logs import JsonLogFormatter as JsonLogFormatter
     from ullage.embed.manager import ContextManager as ContextManager
     from ullage.embed.memory_notes import MemoryTool as MemoryTool
     from ullage.embed.model_limits import ContextBudget as ContextBudget
@@ -59,6 +60,7 @@ _HOMES = {
     "ContextTracker": "ullage.embed.context_tracker",
     "ContextUpdateApplicator": "ullage.embed.optimization",
     "FileReadOptimizer": "ullage.embed.optimization",
+    "JsonLogFormatter": "ullage.embed.json_logs",
     "MemoryTool": "ullage.embed.memory_notes",
     "OptimizationMetrics": "ullage.embed.optimization",
     "RangeTruncationStrategy": "ullage.embed.truncation_strategies",

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ullage.app.compose import workspace_on
 from ullage.embed.returned_values import CompactionResult
 from ullage.embed.summarizer import from_this_loop
+from ullage.embed.telemetry import traced
 from ullage.model.message import Message
 from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import Update
@@ -115,7 +116,9 @@ class Host:
         # The embedding program has a model of its own. Its function writes the summaries, else they are composed
         # offline.
         settings = replace(settings, summary=SummarySettings(writer="offline"))
-        self.workspace = workspace_on(thread.enter(lambda: open_store_at(store)), settings, summarizer=summarizer)
+        self.workspace = workspace_on(
+            traced(thread.enter(lambda: open_store_at(store))), settings, summarizer=summarizer
+        )
         self.workspace.always_falls_back = True
         if on_update is not None:
             self.workspace.bus.listen(_Listener(on_update))

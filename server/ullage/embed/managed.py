@@ -15,6 +15,7 @@ from ullage.embed.messages import plain
 from ullage.embed.model_limits import ContextLimits
 from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
+from ullage.embed.telemetry import compacting, measured, spanned
 from ullage.embed.truncation_strategies import TruncationStrategy, check_strategy, strategy_for, to_engine
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages, write_request
 from ullage.formats.provider_usage import convert_usage
@@ -149,20 +150,23 @@ class ManagedContext:
         with self._host.using(self.session_id) as conversation:
             ids = await sessions.append(conversation, messages, usage)
             warn_if_due(conversation)
+            measured(conversation, usage)
             return ids
 
     async def _shrunk(self) -> CompactionResult | None:
         with self._host.using(self.session_id) as conversation:
             await conversation.settled()
             changes = Changes(conversation)
-            await shrink(conversation)
+            with compacting(conversation, "automatic"):
+                await shrink(conversation)
             return changes.result()
 
     async def _compacted(self, focus: str) -> CompactionResult:
         with self._host.using(self.session_id) as conversation:
             await conversation.settled()
             changes = Changes(conversation)
-            await by_hand.compact_by_hand(conversation, by_hand.ManualRequest(focus=focus))
+            with compacting(conversation, "manual"):
+                await by_hand.compact_by_hand(conversation, by_hand.ManualRequest(focus=focus))
             result = changes.result()
             assert result is not None, "a compaction is an edit"
             return result
@@ -176,7 +180,8 @@ class ManagedContext:
         return {key: value for key, value in request.items() if value or key == MESSAGES[self.provider]}
 
     async def _found(self, query: str, limit: int) -> SearchResults:
-        return SearchResults(await search(self._host.workspace, self.session_id, query, limit))
+        with spanned("ullage.search", self.session_id):
+            return SearchResults(await search(self._host.workspace, self.session_id, query, limit))
 
     def _with_system_prompt(self, text: str, conversation: Conversation) -> None:
         sessions.change_system_prompt(conversation, text)

@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 from msgspec import Struct
 
+from ullage.embed.telemetry import spanned
 from ullage.formats.provider import Provider, write_request
 from ullage.formats.requests.legal_blocks import writable
 from ullage.model.blocks import TextBlock, join_texts
@@ -127,7 +128,8 @@ class OwnSummarizer:
 
     async def _write(self, task: SummaryTask) -> AsyncIterator[str]:
         try:
-            answer = await self._ask(task)
+            with spanned("ullage.summary.request"):
+                answer = await self._ask(task)
         except Exception as error:
             raise ProviderError(f"the summarizer failed: {error}") from error
         text = getattr(answer, "content", answer)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from weakref import WeakKeyDictionary
 
 from ullage.embed.adapters.framework_messages import Given, Shown, leave_out, show, to_message
+from ullage.embed.telemetry import compacting, measured
 from ullage.formats.provider import Provider, write_messages
 from ullage.formats.provider_usage import convert_usage
 from ullage.model.edits import CompactionEdit, DropEdit, Edit, RewindEdit
@@ -54,7 +55,8 @@ class Mirror:
         async with known.lock:
             known.read_on(conversation, self._id_of_inserted)
             await self._take_over(conversation, known, given)
-            await shrink(conversation)
+            with compacting(conversation, "automatic"):
+                await shrink(conversation)
             shown = _in_order(tuple(show(conversation, self._framework, self._provider)), given)
             known.held = {one.id for one in given} & {self._id_of(one) for one in shown}
         return shown
@@ -68,6 +70,7 @@ class Mirror:
         for batch, usage in _by_usage(new):
             messages = [to_message(one, self._framework, known.new_id(one.id), now) for one in batch]
             await sessions.append(conversation, messages, usage)
+            measured(conversation, usage)
         if new:
             warn_if_due(conversation)
 

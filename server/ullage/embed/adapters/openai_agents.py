@@ -14,6 +14,7 @@ from typing import Any
 from ullage.embed.adapters.framework_messages import Given, Shown, leave_out, show, to_message
 from ullage.embed.messages import plain
 from ullage.embed.pool import ContextPool
+from ullage.embed.telemetry import compacting, measured
 from ullage.formats.provider import Provider
 from ullage.formats.transcripts.response_items import item_type
 from ullage.model.json_values import JsonObject
@@ -59,7 +60,8 @@ class UllageSession:
 
 
 async def _fitted(conversation: Conversation) -> list[JsonObject]:
-    await shrink(conversation)
+    with compacting(conversation, "automatic"):
+        await shrink(conversation)
     return [item for shown in _shown(conversation) for item in _items(shown)]
 
 
@@ -70,6 +72,7 @@ async def _added(items: Sequence[JsonObject], conversation: Conversation) -> Non
     ]
     await sessions.append(conversation, messages, None, frozenset(message.id for message in messages))
     warn_if_due(conversation)
+    measured(conversation, None)
 
 
 async def _popped(conversation: Conversation) -> JsonObject | None:

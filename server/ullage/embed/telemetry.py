@@ -1,0 +1,125 @@
+"""Spans and metrics of a program's conversations through OpenTelemetry's API, where it is installed (extra `otel`).
+
+Which SDK collects them is the program's choice; without one, OpenTelemetry itself does nothing. Names are those of the
+semantic conventions for generative AI where they have one. Nothing that was said is ever an attribute: only ids, model
+names, numbers and the types of errors.
+"""
+
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import cache
+from importlib import import_module
+from typing import Any, cast
+
+from ullage.model.events import Record
+from ullage.model.usage import Usage
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.ports.store import SessionStore
+
+_SESSION, _MODEL, _ERROR = "gen_ai.conversation.id", "gen_ai.request.model", "error.type"
+
+
+class Telemetry:
+    """The spans and metrics of this process."""
+
+    def __init__(self, trace: Any, metrics: Any) -> None:
+        self._tracer = trace.get_tracer("ullage")
+        self._failed = trace.Status(trace.StatusCode.ERROR)
+        meter = metrics.get_meter("ullage")
+        self._tokens = meter.create_histogram("ullage.context.tokens", "{token}", "Tokens in a context")
+        self._share = meter.create_histogram("ullage.context.share", "1", "Share of the window that a context fills")
+        self._usage = meter.create_histogram("gen_ai.client.token.usage", "{token}", "Tokens of reported requests")
+        self._compactions = meter.create_counter("ullage.compactions", "{compaction}", "Times that room was made")
+        self._errors = meter.create_counter("ullage.errors", "{error}", "Calls that ended with an error")
+
+    @contextmanager
+    def span(self, name: str, attributes: dict[str, str | int]) -> Generator[Any]:
+        """Runs the block in a span. An error is told by its type alone, because its words may quote what was said."""
+        options = {"record_exception": False, "set_status_on_exception": False}
+        with self._tracer.start_as_current_span(name, attributes=attributes, **options) as span:
+            try:
+                yield span
+            except Exception as error:
+                span.set_attribute(_ERROR, type(error).__name__)
+                span.set_status(self._failed)
+                self._errors.add(1, {_ERROR: type(error).__name__, "ullage.operation": name})
+                raise
+
+    @contextmanager
+    def compaction(self, conversation: Conversation, trigger: str) -> Generator[None]:
+        """Runs a block that makes room. A block that changes nothing counts as no compaction."""
+        before, seen = conversation.used, conversation.edits_seen
+        named: dict[str, str | int] = {
+            _SESSION: conversation.id,
+            _MODEL: conversation.model,
+            "ullage.compaction.trigger": trigger,
+            "ullage.context.tokens.before": before,
+        }
+        with self.span("ullage.compaction", named) as span:
+            yield
+            span.set_attribute("ullage.context.tokens.after", conversation.used)
+        if conversation.edits_seen != seen:
+            self._compactions.add(1, {_MODEL: conversation.model, "ullage.compaction.trigger": trigger})
+            self.measure(conversation)
+
+    def measure(self, conversation: Conversation) -> None:
+        """Records how full a context is."""
+        attributes = {_MODEL: conversation.model}
+        self._tokens.record(conversation.used, attributes)
+        if conversation.budget is not None:
+            self._share.record(conversation.used / conversation.budget.window, attributes)
+
+    def report(self, conversation: Conversation, usage: Usage) -> None:
+        """Records the tokens of a request that the provider has reported."""
+        for kind, tokens in (("input", usage.prompt), ("output", usage.output_tokens)):
+            self._usage.record(tokens, {_MODEL: conversation.model, "gen_ai.token.type": kind})
+
+
+@cache
+def telemetry() -> Telemetry | None:
+    """Returns the telemetry of this process, or None where OpenTelemetry's API is not installed."""
+    with suppress(ImportError):
+        return Telemetry(import_module("opentelemetry.trace"), import_module("opentelemetry.metrics"))
+    return None
+
+
+def spanned(name: str, session_id: str = "") -> AbstractContextManager[Any]:
+    """Returns a span for a block, or nothing to enter where OpenTelemetry's API is not installed."""
+    found = telemetry()
+    return nullcontext() if found is None else found.span(name, {_SESSION: session_id} if session_id else {})
+
+
+def compacting(conversation: Conversation, trigger: str) -> AbstractContextManager[None]:
+    """Returns the span of a block that makes room if that is due, or nothing to enter."""
+    found = telemetry()
+    return nullcontext() if found is None else found.compaction(conversation, trigger)
+
+
+def measured(conversation: Conversation, usage: Usage | None) -> None:
+    """Records how full a context is after messages were appended, and the usage that was reported with them."""
+    found = telemetry()
+    if found is not None:
+        found.measure(conversation)
+        if usage is not None:
+            found.report(conversation, usage)
+
+
+def traced(store: SessionStore) -> SessionStore:
+    """Returns the store with a span around each commit, or the store itself."""
+    return store if telemetry() is None else cast("SessionStore", _TracedStore(store))
+
+
+class _TracedStore:
+    def __init__(self, store: SessionStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def create(self, session_id: str, records: Sequence[Record]) -> None:
+        with spanned("ullage.store.commit", session_id):
+            self._store.create(session_id, records)
+
+    def append(self, session_id: str, records: Sequence[Record]) -> None:
+        with spanned("ullage.store.commit", session_id):
+            self._store.append(session_id, records)
