@@ -22,6 +22,7 @@ _NAMED = (
     "follow",
     "live",
     "load",
+    "pool",
     "protocol",
     "proxy",
     "quality",

@@ -30,6 +30,7 @@ PAGES: tuple[tuple[str, str, str], ...] = (
     ("Reference", "Settings", "docs/guide/settings.md"),
     ("Reference", "With a model", "docs/guide/models.md"),
     ("Reference", "In your own agent", "docs/guide/embedding.md"),
+    ("Reference", "In an agent framework", "docs/guide/adapters.md"),
     ("Reference", "Cookbook for your own agent", "docs/guide/cookbook.md"),
     ("Reference", "Protocol", "protocol/README.md"),
     ("Measured", "What survives a compaction", "docs/survive.md"),

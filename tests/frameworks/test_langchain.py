@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.guide_example import run_example
 from support.tool_play import THREAD, check_story, file_text, new_pool, question, unpaired
 from ullage.embed.adapters.langchain import middleware, pre_model_hook
 from ullage.embed.pool import ContextPool
@@ -181,3 +182,12 @@ def test_messages_come_back_as_they_were_given(history: list[Any]) -> None:
         graph.compile().invoke({"messages": history}, CONFIG)
         assert all(map(is_, seen, history))
         assert len(seen) == len(history)
+
+
+async def test_the_example_of_the_guide_runs(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = ScriptedModel(sent=[])
+    names = await run_example("LangChain and LangGraph", model=model, tools=[read])
+    with names["pool"] as pool:
+        assert pool.open("customer-7").get_messages()[0]["content"] == "Hello."
+    assert len(model.sent) == 2

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.guide_example import run_example
 from support.tool_play import QUESTIONS, WINDOW, file_text, new_pool, question, unpaired
 from ullage.embed.adapters.litellm_proxy import callback
 from ullage.embed.pool import ContextPool
@@ -152,3 +153,14 @@ async def test_messages_pass_as_they_are_in_any_order_of_requests(history: list[
             upto = data.draw(st.integers(1, len(history)))
             sent = await proxy.send(history[:upto], metadata={"session_id": "s"})
             assert json.dumps(sent["messages"]) == json.dumps(history[:upto])
+
+
+async def test_the_example_of_the_guide_runs(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def pool_here(model: str, store: str) -> ContextPool:
+        return ContextPool(model, store=tmp_path / store.rpartition("/")[2])
+
+    monkeypatch.setattr("ullage.ContextPool", pool_here, raising=False)
+    names = await run_example("The proxy of LiteLLM")
+    assert isinstance(names["context"], litellm.integrations.custom_logger.CustomLogger)

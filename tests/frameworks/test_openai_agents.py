@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.guide_example import run_example
 from support.tool_play import THREAD, check_story, file_text, new_pool, question, unpaired
 from ullage.embed.adapters.openai_agents import UllageSession
 
@@ -124,3 +125,25 @@ async def test_a_session_is_continued_in_another_process(tmp_path: Any) -> None:
         await UllageSession(THREAD, pool).add_items(items)
     with new_pool(store=tmp_path / "store.db") as pool:
         assert await UllageSession(THREAD, pool).get_items() == items
+
+
+async def test_the_example_of_the_guide_runs(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = SayingModel()
+    names = await run_example("OpenAI Agents SDK", model=model)
+    names["pool"].close()
+    assert names["result"].final_output == "It is in line 7."
+    assert "rounding" in capsys.readouterr().out
+
+
+class SayingModel(ScriptedModel):
+    """Answers at once."""
+
+    async def get_response(self, system_instructions: Any, input: Any, *args: Any, **options: Any) -> Any:
+        text = responses.ResponseOutputText(type="output_text", text="It is in line 7.", annotations=[])
+        message = responses.ResponseOutputMessage(
+            id="msg", type="message", role="assistant", status="completed", content=[text]
+        )
+        return agents.ModelResponse(output=[message], usage=agents.Usage(), response_id=None)

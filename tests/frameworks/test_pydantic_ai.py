@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.guide_example import run_example
 from support.tool_play import THREAD, check_story, file_text, new_pool, question, unpaired
 from ullage.embed.adapters.pydantic_ai import history_processor
 from ullage.embed.pool import ContextPool
@@ -119,3 +120,12 @@ async def test_messages_come_back_as_they_were_given(history: list[Any]) -> None
         assert all(map(is_, fitting, history))
         again = await fit(_Context(), fitting)
         assert all(map(is_, again, history))
+
+
+async def test_the_example_of_the_guide_runs(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = function.FunctionModel(lambda *_: library.ModelResponse(parts=[library.TextPart("Hello!")]))
+    names = await run_example("Pydantic AI", model=model)
+    assert names["result"].output == "Hello!"
+    with names["pool"] as pool:
+        assert pool.open("customer-7").get_messages()[0]["content"] == "Hello."
