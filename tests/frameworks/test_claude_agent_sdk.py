@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.agents.model_server import ModelServer
+from support.guide_example import run_example
 from support.tool_play import new_pool
 from ullage.embed.adapters.claude_agent_sdk import ClaudeSessionStore
 
@@ -175,3 +178,38 @@ async def test_the_hook_gives_back_what_a_compaction_left_out_once() -> None:
         assert await give_back(hook_input, None, {}) == {}
         context = await pool.open_async(store.conversation_id(**KEY))
         assert [hit.message_id for hit in await context.search("legacy migration")] == ["uuid-0"]
+
+
+async def test_the_example_of_the_guide_mirrors_the_real_agent_and_it_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    async with ModelServer().serving() as server:
+        environment = {
+            "HOME": str(tmp_path),
+            "ANTHROPIC_BASE_URL": server.url,
+            "ANTHROPIC_API_KEY": "sk-ant-api03-none",
+            "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "IS_SANDBOX": "1",
+        }
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        names = await run_example("Claude Agent SDK")
+        store, message = names["store"], names["message"]
+        assert isinstance(message, sdk.ResultMessage)
+        assert not message.is_error
+        project_key = sdk.project_key_for_directory(project)
+        key = {"project_key": project_key, "session_id": message.session_id}
+        entries = await store.load(key)
+        assert [each["session_id"] for each in await store.list_sessions(project_key)] == [message.session_id]
+        assert any("Find the rounding mistake." in json.dumps(entry) for entry in entries)
+        # It is resumed from the store alone.
+        shutil.rmtree(tmp_path / "claude")
+        options = sdk.ClaudeAgentOptions(session_store=store, resume=message.session_id)
+        answers = [each async for each in sdk.query(prompt="And now?", options=options)]
+        assert not answers[-1].is_error
+        assert "Find the rounding mistake." in server.asked[-1]
+        assert len(await store.load(key)) > len(entries)

@@ -96,7 +96,7 @@ def test_an_agent_makes_room_by_itself_and_parts_no_call(make: Any, trims_state:
         state = agent.get_state(CONFIG).values["messages"]
         # The state has everything, or what was sent last with its answer.
         assert (len(state) < 40) == trims_state
-        # After an undo the graph goes on.
+        # After an undo the graph continues.
         ask(agent, 20)
     for sent in model.sent:
         assert unpaired(pairs(sent)) == set()

@@ -1,4 +1,4 @@
-"""Log records as JSON lines that never contain what was said."""
+"""Log records as JSON lines that never contain a text of the transcript."""
 
 import json
 import logging
@@ -14,8 +14,8 @@ class JsonLogFormatter(logging.Formatter):
     """Formats log records as JSON lines for a service: `time`, `level`, `logger`, `event` (the message before its
     values are put in), `values`, and `error`, the type of the exception.
 
-    Values are numbers and names. Any other text is told by its length alone, and an error by its type alone, because
-    either may quote a message.
+    Values are numbers and names. Of any other text only the length is written, and of an error the type,
+    because either may quote a message.
     """
 
     def format(self, record: logging.LogRecord) -> str:

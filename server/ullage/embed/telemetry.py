@@ -1,8 +1,8 @@
 """Spans and metrics of a program's conversations through OpenTelemetry's API, where it is installed (extra `otel`).
 
 Which SDK collects them is the program's choice; without one, OpenTelemetry itself does nothing. Names are those of the
-semantic conventions for generative AI where they have one. Nothing that was said is ever an attribute: only ids, model
-names, numbers and the types of errors.
+semantic conventions for generative AI where they have one. No text of the transcript is ever an attribute: only ids,
+model names, numbers and the types of errors.
 """
 
 from collections.abc import Generator, Sequence
@@ -34,7 +34,7 @@ class Telemetry:
 
     @contextmanager
     def span(self, name: str, attributes: dict[str, str | int]) -> Generator[Any]:
-        """Runs the block in a span. An error is told by its type alone, because its words may quote what was said."""
+        """Runs the block in a span. Of an error only the type is recorded, because its words may quote a message."""
         options = {"record_exception": False, "set_status_on_exception": False}
         with self._tracer.start_as_current_span(name, attributes=attributes, **options) as span:
             try:

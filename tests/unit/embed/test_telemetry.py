@@ -1,4 +1,4 @@
-"""Spans, metrics and logs of an embedding program, with OpenTelemetry's SDK; none of them has what was said."""
+"""Spans, metrics and logs of an embedding program, with OpenTelemetry's SDK; none has a text of the transcript."""
 
 import json
 import logging

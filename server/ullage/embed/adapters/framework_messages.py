@@ -1,4 +1,4 @@
-"""A framework's messages in a conversation: each is stored beside what the engine reads of it, and leaves unchanged.
+"""A framework's messages in a conversation: each is stored with what the engine reads of it, and leaves unchanged.
 
 The engine counts, pairs, searches and summarizes what it reads of a message. What the framework gets back is the
 framework's own JSON, as long as no edit has changed the message.

@@ -80,7 +80,7 @@ class _Fitting:
 
 
 def _session_of(key: Any, data: JsonObject, given: Sequence[Given]) -> str:
-    """Returns the id of the conversation. It begins with the key's, so that nobody reaches another's."""
+    """Returns the id of the conversation. It begins with the key's, so that no user reaches another's."""
     named = (as_object(data.get(name)).get("session_id") for name in ("metadata", "litellm_metadata"))
     session = next((one for one in (data.get("litellm_session_id"), *named) if one), None)
     owner = getattr(key, "api_key", None) or getattr(key, "token", None) or ""

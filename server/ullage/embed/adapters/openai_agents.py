@@ -28,7 +28,7 @@ _FRAMEWORK = "openai-agents"
 
 class UllageSession:
     """A session of the OpenAI Agents SDK that fits the model's window. Items come back as the SDK gave them, except
-    those in whose place a summary or a shortened result stands.
+    those that a summary or a shortened result replaces.
 
     `pool.open_async(session_id)` is the same conversation with all that the SDK does not ask for: figures, `undo`,
     `search`, `pin`. `pop_item` and `clear_session` leave items out of the context; they stay in the transcript.
