@@ -21,8 +21,8 @@ OPEN = 20
 _TEXT = "The ship sails on through fog and rain, and nobody says where. " * 8
 # A conversation of this many messages has about 13,000 tokens of text.
 _MESSAGES = 100
-# A thousand idle sessions may hold no more than ten megabytes.
-_IDLE_AIM, _HELD_AIM = 10_000, 6.0
+# A thousand idle sessions may hold no more than a megabyte.
+_IDLE_AIM, _HELD_AIM = 1_000, 4.0
 
 
 def run(_: Sequence[Path]) -> Report:

@@ -21,6 +21,7 @@ CHAT: list[dict[str, Any]] = [
 COUNTER = ullage.get_counter("gpt-4")
 PUBLIC = [
     "ApproximateCounter",
+    "AsyncContextManager",
     "CompactionResult",
     "CompositeStrategy",
     "ContextBudget",
@@ -28,11 +29,13 @@ PUBLIC = [
     "ContextHistoryStorage",
     "ContextLimits",
     "ContextManager",
+    "ContextPool",
     "ContextSettings",
     "ContextStats",
     "ContextTracker",
     "ContextUpdateApplicator",
     "FileReadOptimizer",
+    "JsonLogFormatter",
     "MemoryTool",
     "OptimizationMetrics",
     "RangeTruncationStrategy",
