@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from support.acp_rig import AcpRig, stored_rig
+from support.pdf import small_pdf
 from support.wire.clients import DIALECTS, settings_of
 from support.wire.replies import Call, Fault, Reply, Say, fail, say
 from support.wire.server import WireServer, replies
@@ -58,7 +59,8 @@ async def test_the_model_reads_a_file_that_the_user_permits_and_answers(kind: st
 async def test_the_files_that_a_prompt_links_to_reach_the_provider_as_it_takes_them(kind: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The cask holds ninety litres.")
     (tmp_path / "cask.png").write_bytes(_ONE_PIXEL)
-    paths = [tmp_path / "notes.txt", tmp_path / "cask.png"]
+    (tmp_path / "cask.pdf").write_bytes(small_pdf())
+    paths = [tmp_path / "notes.txt", tmp_path / "cask.png", tmp_path / "cask.pdf"]
     links = [{"type": "resource_link", "uri": path.as_uri(), "name": path.name} for path in paths]
     server = WireServer(DIALECTS[kind](), replies(say("Ninety litres.")))
     async with server.serving(), rig_for(server, tmp_path) as rig:
@@ -71,6 +73,7 @@ async def test_the_files_that_a_prompt_links_to_reach_the_provider_as_it_takes_t
     assert received.violations == []
     assert f"[Resource {paths[0].as_uri()}]\\nThe cask holds ninety litres." in str(received.body)
     assert base64.b64encode(_ONE_PIXEL).decode() in str(received.body)
+    assert base64.b64encode(small_pdf()).decode() in str(received.body)
     assert rig.faults == []
 
 

@@ -1,5 +1,6 @@
 """A conversation continues in another agent: as the user says, or because the agent refuses; and an undo goes back."""
 
+import base64
 import json
 import sys
 from collections.abc import AsyncGenerator
@@ -10,7 +11,9 @@ import pytest
 
 from support.acp_end import Json
 from support.lsp_client import RpcFailure
+from support.pdf import small_pdf
 from support.proxy_rig import TOY, ProxyRig, running
+from ullage.model.blocks import ResourceBlock
 
 LASTING: Json = {"usage": True, "window": 8_000, "load": True}
 
@@ -239,3 +242,19 @@ async def test_the_command_is_offered_only_with_another_agent(tmp_path: Path) ->
     async with running(two(tmp_path)[:3], tmp_path) as rig:
         session_id = await rig.open()
         assert await rig.prompt(session_id, "/continue-in other") == "I was told: /continue-in other"
+
+
+async def test_another_agent_that_gets_the_conversation_as_text_is_told_of_the_document(tmp_path: Path) -> None:
+    data = base64.b64encode(small_pdf()).decode()
+    async with running(two(tmp_path), tmp_path) as rig:
+        session_id = await rig.open()
+        resource = {"uri": "file:///project/spec.pdf", "blob": data, "mimeType": "application/pdf"}
+        prompt = [{"type": "resource", "resource": resource}, {"type": "text", "text": "Read this."}]
+        await rig.ask("session/prompt", sessionId=session_id, prompt=prompt)
+        await rig.prompt(session_id, "/continue-in other")
+        told = await rig.prompt(session_id, "And?")
+        messages = (await rig.record()).open(session_id).transcript.view
+    (kept,) = [block for message in messages for block in message.content if isinstance(block, ResourceBlock)]
+    assert (kept.data, kept.mime_type) == (data, "application/pdf")
+    assert "[file:///project/spec.pdf (application/pdf, 1 kB)]" in told
+    assert data not in told

@@ -4,6 +4,7 @@ The rules are taken only from the providers' documents and error messages; the c
 it checks. Each function returns a list of faults. That a request needs at least one message is not checked.
 """
 
+import base64
 import json
 import re
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ ANTHROPIC_BLOCKS = {
     "user": {"text", "image", "tool_result", "document"},
     "assistant": {"text", "thinking", "redacted_thinking", "tool_use"},
 }
+RESULT_PARTS = {"text", "image", "document"}
 IMAGE_TYPES = {"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 
@@ -68,8 +70,8 @@ def _block_violations(role: str, block: Json) -> list[str]:
             return [] if block["text"].strip() else ["empty text block"]
         case "thinking":
             return [] if block.get("signature") else ["thinking without signature"]
-        case "image":
-            return _source_violations(block["source"])
+        case "image" | "document":
+            return (_source_violations if kind == "image" else _document_violations)(block["source"])
         case "tool_use":
             return _use_violations(block)
         case _:
@@ -82,8 +84,8 @@ def _use_violations(block: Json) -> list[str]:
 
 
 def _result_violations(parts: list[Json]) -> list[str]:
-    wrong = [f"a {part['type']} in a result" for part in parts if part["type"] not in ("text", "image")]
-    legal = [part for part in parts if part["type"] in ("text", "image")]
+    wrong = [f"a {part['type']} in a result" for part in parts if part["type"] not in RESULT_PARTS]
+    legal = [part for part in parts if part["type"] in RESULT_PARTS]
     return wrong + [text for part in legal for text in _block_violations("user", part)]
 
 
@@ -92,6 +94,31 @@ def _source_violations(source: Json) -> list[str]:
         return [] if source["url"].startswith("http") else [f"illegal image URL {source['url']!r}"]
     wrong = [] if source["media_type"] in IMAGE_TYPES else [f"illegal media type {source['media_type']!r}"]
     return wrong + ([] if source["data"] else ["image without data"])
+
+
+def _document_violations(source: Json) -> list[str]:
+    match source["type"]:
+        case "base64":
+            return _pdf_violations(source["media_type"], source["data"])
+        case "url":
+            return [] if source["url"].startswith("https://") else [f"illegal document URL {source['url']!r}"]
+        case _:
+            return []
+
+
+def _pdf_violations(kind: str, data: str) -> list[str]:
+    """Returns the faults of a document in base64. The providers read PDFs alone."""
+    if kind != "application/pdf":
+        return [f"a document of type {kind!r}"]
+    return [] if base64.b64decode(data, validate=True).startswith(b"%PDF-") else ["the document is no PDF"]
+
+
+def _file_violations(file: Json) -> list[str]:
+    """Returns the faults of a file of OpenAI's formats; its kind is read from the name and the `data:` URL."""
+    if not str(file.get("filename", "")).endswith(".pdf"):
+        return [f"a file named {file.get('filename')!r}"]
+    head, _, data = str(file.get("file_data", "")).partition(";base64,")
+    return _pdf_violations(head.removeprefix("data:"), data)
 
 
 def openai_violations(messages: Sequence[Json]) -> list[str]:
@@ -128,6 +155,7 @@ def responses_violations(items: Sequence[Json]) -> list[str]:
                 wrong += [f"{index}: {text}" for text in _function_violations(item["call_id"], item)]
                 calls.add(item["call_id"])
             case "function_call_output":
+                wrong += [f"{index}: {text}" for text in _output_violations(item["output"])]
                 if item["call_id"] not in calls - answered:
                     wrong.append(f"{index}: result of {item['call_id']} does not follow its call")
                 answered.add(item["call_id"])
@@ -140,10 +168,21 @@ def responses_violations(items: Sequence[Json]) -> list[str]:
 
 
 def _said_violations(item: Json) -> list[str]:
-    legal = {"user": {"input_text", "input_image"}, "assistant": {"output_text"}}.get(item["role"], set[str]())
+    legal = {"user": {"input_text", "input_image", "input_file"}, "assistant": {"output_text"}}.get(
+        item["role"], set[str]()
+    )
     wrong = [f"a {part['type']} by {item['role']}" for part in item["content"] if part["type"] not in legal]
+    wrong += [text for part in item["content"] if part["type"] == "input_file" for text in _file_violations(part)]
     blank = any(part["type"].endswith("text") and not part["text"].strip() for part in item["content"])
     return wrong + (["blank text"] if blank else []) + ([] if item["content"] else ["no content"])
+
+
+def _output_violations(output: Any) -> list[str]:
+    if isinstance(output, str):
+        return []
+    legal = {"input_text", "input_image", "input_file"}
+    wrong = [f"a {part['type']} in an output" for part in output if part["type"] not in legal]
+    return wrong + [text for part in output if part["type"] == "input_file" for text in _file_violations(part)]
 
 
 def _message_violations(index: int, message: Json) -> list[str]:
@@ -155,9 +194,17 @@ def _message_violations(index: int, message: Json) -> list[str]:
         case "system" if index:
             return ["system message is not first"]
         case "system" | "user":
-            return [] if message.get("content") else ["no content"]
+            return _content_violations(message.get("content"))
         case role:
             return [f"unknown role {role!r}"]
+
+
+def _content_violations(content: Any) -> list[str]:
+    if not content:
+        return ["no content"]
+    parts: list[Json] = [] if isinstance(content, str) else content
+    wrong = [f"a {part['type']} part" for part in parts if part["type"] not in ("text", "image_url", "file")]
+    return wrong + [text for part in parts if part["type"] == "file" for text in _file_violations(part["file"])]
 
 
 def _call_violations(message: Json) -> list[str]:

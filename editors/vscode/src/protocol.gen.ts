@@ -1164,6 +1164,11 @@ export interface ProviderSettings {
   readonly models?: readonly string[];
   /** The server understands tool calls. @default true */
   readonly nativeTools?: boolean;
+  /**
+   * The server takes PDF documents in Chat Completions. Unset: OpenAI's own does, others do not. Anthropic Messages and
+   * OpenAI Responses always do.
+   */
+  readonly documents?: boolean | null;
   /** Seconds without a word from the server after which it is given up. @default 120.0 */
   readonly timeout?: number;
   /**
@@ -1227,12 +1232,16 @@ export interface RequestPermissionResult {
   readonly outcome: PermissionOutcome;
 }
 
-/** A file or other resource that was added to the conversation. Without `text` it is only a link. */
+/**
+ * A file or other resource that was added to the conversation. `data` is the base64 of content that is not text, for
+ * example of a PDF. Without `text` and `data` it is only a link.
+ */
 export interface ResourceBlock {
   readonly type: "resource";
   readonly uri: string;
   readonly text?: string;
   readonly mime_type?: string;
+  readonly data?: string;
   readonly provided?: Provided;
 }
 

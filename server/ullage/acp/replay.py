@@ -11,6 +11,7 @@ from ullage.acp.announce import Announcer
 from ullage.acp.session_tools.task_list import UPDATE_PLAN, read_plan
 from ullage.acp.updates import (
     AgentContentChunk,
+    BlobResource,
     Content,
     ImageContent,
     OwnUpdate,
@@ -136,12 +137,10 @@ def _content(block: ResultPart) -> Content:
             return ResourceLink(uri=block.url or "", name="picture", mime_type=block.media_type)
         case ResourceBlock(text=str(text)):
             return ResourceContent(resource=TextResource(uri=block.uri, text=text, mime_type=block.mime_type or UNSET))
+        case ResourceBlock(data=str(data)) if data:
+            return ResourceContent(resource=BlobResource(uri=block.uri, blob=data, mime_type=block.mime_type or UNSET))
         case ResourceBlock():
-            return ResourceLink(uri=block.uri, name=_name(block.uri), mime_type=block.mime_type or UNSET)
-
-
-def _name(uri: str) -> str:
-    return uri.rstrip("/").rsplit("/", 1)[-1] or uri
+            return ResourceLink(uri=block.uri, name=block.name, mime_type=block.mime_type or UNSET)
 
 
 def _compaction(marker: Message, block: CompactionBlock) -> CompactionUpdate:

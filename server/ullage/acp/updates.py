@@ -29,10 +29,18 @@ class TextResource(Struct, frozen=True, kw_only=True, rename="camel"):
     mime_type: str | UnsetType = UNSET
 
 
-class ResourceContent(Struct, frozen=True, kw_only=True, tag_field="type", tag="resource"):
-    """ACP's content block of a resource with its text."""
+class BlobResource(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The content of a resource in base64, and its address."""
 
-    resource: TextResource
+    uri: str
+    blob: str
+    mime_type: str | UnsetType = UNSET
+
+
+class ResourceContent(Struct, frozen=True, kw_only=True, tag_field="type", tag="resource"):
+    """ACP's content block of a resource with its content."""
+
+    resource: TextResource | BlobResource
 
 
 Content = TextContent | ImageContent | ResourceLink | ResourceContent

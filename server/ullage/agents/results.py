@@ -10,7 +10,15 @@ import msgspec
 from msgspec import Struct
 
 from ullage.agents.tools import Action, canonical_name
-from ullage.model.blocks import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, text_and_resources
+from ullage.model.blocks import (
+    ImageBlock,
+    ResourceBlock,
+    ResultPart,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    text_and_resources,
+)
 from ullage.model.message import Message, Role
 
 # The tool name that is given to a command in a fenced code block.
@@ -28,7 +36,7 @@ class ToolResult(Struct, frozen=True, kw_only=True):
 
     `position` is the index of its message, `block` the index of its block there. `tool` is the tool's name, empty if
     the transcript lacks the tool use. `tool_use_id` is empty for the output of a fenced command. `pictures` is true if
-    the result contains images, which `text` leaves out.
+    the result contains images or documents, which `text` leaves out.
     """
 
     position: int
@@ -83,12 +91,16 @@ def tool_results(messages: Sequence[Message]) -> Iterator[ToolResult]:
                     tool=tools.get(block.tool_use_id, ""),
                     tool_use_id=block.tool_use_id,
                     text=text_and_resources(block.content),
-                    pictures=any(isinstance(part, ImageBlock) for part in block.content),
+                    pictures=any(_is_picture(part) for part in block.content),
                 )
             elif fenced and isinstance(block, TextBlock):
                 yield ToolResult(
                     position=position, message_id=message.id, block=i, tool=FENCED, tool_use_id="", text=block.text
                 )
+
+
+def _is_picture(part: ResultPart) -> bool:
+    return isinstance(part, ImageBlock) or (isinstance(part, ResourceBlock) and bool(part.data))
 
 
 def fenced_command(messages: Sequence[Message], position: int) -> str:

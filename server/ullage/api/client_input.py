@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from ullage.formats.requests.legal_blocks import IMAGE_TYPES
-from ullage.model.blocks import Block, ImageBlock, ResourceBlock, TextBlock
+from ullage.model.blocks import PDF, Block, ImageBlock, ResourceBlock, TextBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.model.settings import Settings
@@ -46,16 +46,15 @@ def _read_block(at: int, block: dict[str, Any]) -> Block:
 
 def _read_resource(resource: JsonObject) -> Block:
     """Returns an embedded resource as a block. Of one whose content is in base64 (`blob`), a picture becomes an image
-    and text in UTF-8 its text; instead of any other content, the model sees the resource's address and what it is."""
+    and text in UTF-8 its text; any other content is kept as it is."""
     kind, blob, text = as_text(resource.get("mimeType")), as_text(resource.get("blob")), resource.get("text")
     uri = as_text(resource["uri"])
     if blob and kind in IMAGE_TYPES:
         return ImageBlock(media_type=kind, data=blob)
-    text = text if isinstance(text, str) else _decoded(blob)
-    if blob and text is None:
-        what = kind or "its content"
-        return TextBlock(text=f"[The content of {uri} is not shown: {what} is neither text nor a picture.]")
-    return ResourceBlock(uri=uri, text=text, mime_type=kind or None)
+    if not isinstance(text, str):
+        # A PDF may be all ASCII.
+        text = None if kind == PDF else _decoded(blob)
+    return ResourceBlock(uri=uri, text=text, mime_type=kind or None, data=blob or None if text is None else None)
 
 
 def _decoded(blob: str) -> str | None:

@@ -28,8 +28,9 @@ from ullage.model.message import Message
 from ullage.transcript.replace import replace_block
 
 _PICTURE = "[A picture was left out to make room.]"
-# Replaces words or pictures that were removed altogether, because providers refuse a request whose messages are all
-# empty.
+_DOCUMENT = "[The content of {title} was left out to make room.]"
+# Replaces words, pictures or documents that were removed altogether, because providers refuse a request whose messages
+# are all empty.
 _NOTHING_LEFT = "…"
 # The key that holds the rest of an input with too many parts to keep each of them.
 _CUT_INPUT = "cut"
@@ -98,6 +99,8 @@ def _chars(block: Block) -> int | None:
             return len(_json(given))
         case ImageBlock():
             return len(_PICTURE)
+        case ResourceBlock(data=str(data)) if data:
+            return len(_left_out(block))
         case _:
             text = _text(block)
             return None if text is None else len(text)
@@ -117,12 +120,14 @@ def _text(block: Block) -> str | None:
 
 def _replacement(block: Block, chars: int) -> tuple[str | None, dict[str, Any] | None]:
     """Returns the text or the input that a block keeps when it is cut to about `chars` characters. A placeholder
-    replaces an image, and redacted thinking becomes empty, because neither can be cut in the middle."""
+    replaces an image or a document, and redacted thinking becomes empty, because neither can be cut in the middle."""
     match block:
         case ToolUseBlock(input=given):
             return None, _cut_input(given, chars)
         case ImageBlock():
             return _PICTURE if chars > 0 else _NOTHING_LEFT, None
+        case ResourceBlock(data=str(data)) if data:
+            return _left_out(block) if chars > 0 else _NOTHING_LEFT, None
         case ThinkingBlock(redacted=str()):
             return "", None
         case TextBlock(text=text) if text.strip():
@@ -130,6 +135,10 @@ def _replacement(block: Block, chars: int) -> tuple[str | None, dict[str, Any] |
             return left if left.strip() else _NOTHING_LEFT, None
         case _:
             return cut_middle(_text(block) or "", chars), None
+
+
+def _left_out(block: ResourceBlock) -> str:
+    return _DOCUMENT.format(title=block.title)
 
 
 def _cut(block: Block, chars: int) -> Block:

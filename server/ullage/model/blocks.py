@@ -5,11 +5,15 @@ into it without loss; `ullage.formats` converts back. Field names are those of t
 """
 
 from collections.abc import Iterable
+from math import ceil
 from typing import Any
 
 from msgspec import Struct
 
 from ullage.model.artifacts import ArtifactLedger
+
+# The media type of the documents that providers take whole.
+PDF = "application/pdf"
 
 
 class Provided(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -66,12 +70,38 @@ class ToolUseBlock(Struct, frozen=True, kw_only=True, gc=False, tag_field="type"
 
 
 class ResourceBlock(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="resource", omit_defaults=True):
-    """A file or other resource that was added to the conversation. Without `text` it is only a link."""
+    """A file or other resource that was added to the conversation. `data` is the base64 of content that is not text,
+    for example of a PDF. Without `text` and `data` it is only a link."""
 
     uri: str
     text: str | None = None
     mime_type: str | None = None
+    data: str | None = None
     provided: Provided | None = None
+
+    @property
+    def is_document(self) -> bool:
+        """Whether it is a document that some providers take whole: a PDF."""
+        return bool(self.data) and self.mime_type == PDF
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it has no content."""
+        return self.text is None and not self.data
+
+    @property
+    def name(self) -> str:
+        """The last part of its address."""
+        return self.uri.rstrip("/").rsplit("/", 1)[-1] or self.uri
+
+    @property
+    def title(self) -> str:
+        """Its address, and the kind and size of content that is not text: `file:///a.pdf (application/pdf, 1.2 MB)`."""
+        if not self.data:
+            return self.uri
+        size = len(self.data) * 3 / 4
+        shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{ceil(size / 1e3)} kB"
+        return f"{self.uri} ({self.mime_type or 'of unknown kind'}, {shown})"
 
 
 ResultPart = TextBlock | ImageBlock | ResourceBlock

@@ -186,6 +186,13 @@ class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid
     file: Annotated[str, Meta(description="The script or transcript that a scripted or replay provider plays.")] = ""
     models: Annotated[tuple[str, ...], Meta(description="Models it serves; names may end in `*`.")] = ()
     native_tools: Annotated[bool, Meta(description="The server understands tool calls.")] = True
+    documents: Annotated[
+        bool | None,
+        Meta(
+            description="The server takes PDF documents in Chat Completions. Unset: OpenAI's own does, others do not. "
+            "Anthropic Messages and OpenAI Responses always do."
+        ),
+    ] = None
     timeout: Annotated[
         float, Meta(gt=0, description="Seconds without a word from the server after which it is given up.")
     ] = 120.0

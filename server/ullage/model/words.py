@@ -282,6 +282,16 @@ def link_not_read(uri: str, fault: str) -> str:
     return f"{uri} was not read: {fault}."
 
 
+def documents_not_taken(provider: str, titles: Sequence[str]) -> str:
+    """Returns the text for the user about documents of a prompt that the model's provider does not take."""
+    return f"The model does not see the content of {', '.join(titles)}: {provider} takes no documents."
+
+
+def blobs_not_taken(titles: Sequence[str]) -> str:
+    """Returns the text for the user about contents of a prompt that no provider takes."""
+    return f"The model does not see the content of {', '.join(titles)}: models take text, pictures and PDF documents."
+
+
 def how_to_install(extra: str) -> str:
     """Returns the command that installs one of Ullage's extras, in backticks."""
     return f"`pip install 'ullage[{extra}]'`"

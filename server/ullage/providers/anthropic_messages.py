@@ -89,6 +89,7 @@ class AnthropicProvider:
             manages_context=self._manages_context,
             compacts_from=compacts,
             caches_tool_choice=True,
+            documents=True,
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:

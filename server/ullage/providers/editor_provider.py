@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 
+from ullage.formats.requests.legal_blocks import without_documents
 from ullage.formats.requests.openai import FORMAT
 from ullage.formats.requests.turns import arrange_turns
 from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta
@@ -54,7 +55,7 @@ class EditorProvider:
 
 def _spoken(request: ModelRequest) -> tuple[SpokenMessage, ...]:
     """Returns a request's messages as text. Editors know no system messages, so the system prompt is a user's."""
-    conversation = arrange_turns(ask_messages(request), FORMAT, thinking=False)
+    conversation = arrange_turns(without_documents(ask_messages(request)), FORMAT, thinking=False)
     system = (SpokenMessage(role=SpokenRole.USER, text=conversation.system),) if conversation.system else ()
     return (*system, *(SpokenMessage(role=_ROLES[turn.role], text=_text(turn.content)) for turn in conversation.turns))
 

@@ -9,6 +9,7 @@ from openai.types.chat.chat_completion_chunk import Choice, ChoiceDeltaToolCall
 
 from ullage.formats.parsing import as_count
 from ullage.formats.provider_usage import convert_usage
+from ullage.formats.requests.legal_blocks import without_documents
 from ullage.formats.requests.openai import write_openai
 from ullage.formats.tool_calls.native import NativeCalls
 from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, UsageDelta
@@ -42,13 +43,16 @@ class OpenAIChatProvider:
         self._name = name
         self._settings = settings
         self._client = client
+        # Few other servers of this protocol know its `file` parts; they refuse the request, or leave the file out.
+        given = settings.documents
+        self._takes_documents = not settings.base_url if given is None else given
 
     @property
     def name(self) -> str:
         return self._name
 
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
-        return ProviderCapabilities()
+        return ProviderCapabilities(documents=self._takes_documents)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
         body, reader = self._body(request), _ChunkReader()
@@ -78,7 +82,8 @@ class OpenAIChatProvider:
         await self._client.close()
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        written = write_openai(ask_messages(request), request.tools)
+        messages = ask_messages(request)
+        written = write_openai(messages if self._takes_documents else without_documents(messages), request.tools)
         body: dict[str, Any] = {
             "model": request.model,
             "messages": written.messages,

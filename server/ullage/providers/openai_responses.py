@@ -51,7 +51,7 @@ class OpenAIResponsesProvider:
         return self._name
 
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
-        return ProviderCapabilities(counts_tokens=True, compacts_from=self._compacts_from, seals=True)
+        return ProviderCapabilities(counts_tokens=True, compacts_from=self._compacts_from, seals=True, documents=True)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
         if request.compacts:

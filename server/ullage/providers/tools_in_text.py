@@ -10,7 +10,7 @@ from ullage.formats.tool_calls.caret import CaretFences
 from ullage.formats.tool_calls.in_text import CallsInText, Syntax
 from ullage.formats.tool_calls.xml import XmlTags
 from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ToolUseStart
-from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message, Role
 from ullage.service.ports.models import Provider, ProviderCapabilities
 
@@ -80,7 +80,7 @@ def _as_text(block: Block, names: dict[str, str], syntax: Syntax) -> Iterator[Bl
         case ToolResultBlock():
             what = "Error of" if block.is_error else "Result of"
             yield TextBlock(text=f"[{what} {names.get(block.tool_use_id, 'a tool')}]\n{join_texts(block.content)}")
-            yield from (part for part in block.content if isinstance(part, ImageBlock))
+            yield from (part for part in block.content if not isinstance(part, TextBlock))
         case _:
             yield block
 

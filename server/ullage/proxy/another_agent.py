@@ -168,8 +168,8 @@ def _parts(message: Message) -> Iterator[str]:
                 yield f"({name}: {encode_json(given).decode()})"
             case ToolResultBlock(content=parts):
                 yield "\n".join(part.text or "" for part in parts if isinstance(part, TextBlock | ResourceBlock))
-            case ResourceBlock(uri=uri, text=text):
-                yield f"[{uri}]\n{text or ''}".strip()
+            case ResourceBlock(text=text):
+                yield f"[{block.title}]\n{text or ''}".strip()
             case CompactionBlock():
                 yield render_marker(block)
             case _:

@@ -20,6 +20,7 @@ from ullage.model.marker import render_marker
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.standing_instructions import is_memory_file
 from ullage.model.usage import Breakdown
+from ullage.tokens.documents import count_page, count_pages
 from ullage.tokens.families import Family
 from ullage.tokens.images import count_image
 from ullage.tokens.tool_text import TYPESCRIPT_OVERHEAD, render_input, render_json, render_typescript
@@ -103,6 +104,11 @@ class MessageCounter(ABC):
                 return self.count(part.text)
             case ImageBlock():
                 return count_image(part, self.family.images)
+            case ResourceBlock(data=str(data)) if part.is_document:
+                return self.count(part.name) + count_pages(data) * count_page(self.family.images)
+            case ResourceBlock(data=str(data)) if data:
+                # No provider takes it, so the model is sent its title alone.
+                return self.count(part.title)
             case ResourceBlock():
                 return self.count(part.uri) + self.count(part.text or "")
 

@@ -1,8 +1,9 @@
-"""Files that a prompt links to: found with the reach of the tools on files, and read as text or as a picture."""
+"""Files that a prompt links to: found with the reach of the tools, and read as text, as a picture or as a PDF."""
 
 import asyncio
 from pathlib import Path
 
+from ullage.model.blocks import PDF
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.linked_files import FileContent, FoundFile
 from ullage.service.ports.models import Question
@@ -15,6 +16,10 @@ from ullage.tools.toolbox import OpenedFolders
 _MOST_CHARS = 100_000
 # The largest picture that Anthropic takes is 5 MB in base64; OpenAI's limit is higher ("Vision", both).
 _MOST_BYTES = 3_750_000
+# Anthropic takes requests of up to 32 MB, base64 included ("PDF support"); OpenAI takes files of up to 50 MB. A client
+# sends the whole of a longer conversation with each prompt, so one document may not fill a request.
+_MOST_PDF_BYTES = 10_000_000
+_PDF_START = b"%PDF-"
 # The first bytes of the pictures that providers take. WebP has its length in between.
 _PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
 _WEBP = (b"RIFF", b"WEBP")
@@ -55,17 +60,26 @@ def _find(reach: Reach, path: str) -> FoundFile | None:
 
 def _read(file: FoundFile) -> FileContent:
     """Raises `InvalidRequest`, whose text ends a sentence, if the file cannot be read or is not for a model."""
-    try:
-        data = read_plain(Path(file.folder).resolve(), Path(file.path), _MOST_BYTES + 1)
-    except OSError as error:
-        raise InvalidRequest(f"it cannot be read: {error.strerror or error}") from error
+    data = _bytes(file, _MOST_BYTES + 1)
+    if data.startswith(_PDF_START):
+        data = _bytes(file, _MOST_PDF_BYTES + 1) if len(data) > _MOST_BYTES else data
+        if len(data) > _MOST_PDF_BYTES:
+            raise InvalidRequest(f"a PDF may have {_MOST_PDF_BYTES / 1e6:g} MB")
+        return FileContent(data=data, media_type=PDF)
     if picture := _picture(data):
         if len(data) > _MOST_BYTES:
             raise InvalidRequest(f"a picture may have {_MOST_BYTES / 1e6:g} MB")
         return FileContent(data=data, media_type=picture)
     if b"\0" in data[:8_192]:
-        raise InvalidRequest("it is neither text nor a picture of a kind that models take")
+        raise InvalidRequest("it is neither text nor a PDF, nor a picture of a kind that models take")
     return FileContent(text=data.decode(errors="replace"))
+
+
+def _bytes(file: FoundFile, most: int) -> bytes:
+    try:
+        return read_plain(Path(file.folder).resolve(), Path(file.path), most)
+    except OSError as error:
+        raise InvalidRequest(f"it cannot be read: {error.strerror or error}") from error
 
 
 def _picture(data: bytes) -> str:

@@ -39,7 +39,7 @@ def _with_text(block: Block, text: str) -> Block:
         case ThinkingBlock():
             return ThinkingBlock(thinking=text)
         case ResourceBlock():
-            return replace(block, text=text, provided=without_content(block.provided))
+            return replace(block, text=text, data=None, provided=without_content(block.provided))
         case ToolUseBlock():
             return block
         case _:

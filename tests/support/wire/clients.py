@@ -37,7 +37,8 @@ def settings_of(server: WireServer, timeout: float = 5.0) -> ProviderSettings:
         case "openai":
             return ProviderSettings(kind="openai", base_url=server.base_url, timeout=timeout)
         case _:
-            return ProviderSettings(kind="openai_chat", base_url=server.base_url, timeout=timeout)
+            # As OpenAI's own server does; without the setting others are taken not to.
+            return ProviderSettings(kind="openai_chat", base_url=server.base_url, timeout=timeout, documents=True)
 
 
 @asynccontextmanager

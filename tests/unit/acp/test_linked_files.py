@@ -1,5 +1,6 @@
 """Files that a prompt links to: read inside the turn, as text or as a picture, or a sentence says why not."""
 
+from base64 import b64decode
 from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from support.pdf import small_pdf
 from support.playing_rig import ALLOW, REJECT, PlayingRig, rigs_by
 
 PIXEL = bytes.fromhex(
@@ -94,6 +96,20 @@ async def test_a_picture_is_given_to_the_model_after_its_link_and_is_not_asked_o
     assert kinds == ["text", "resource_link", "image"]
 
 
+async def test_a_pdf_is_given_to_the_model_whole_and_replayed(rig: LinkRig) -> None:
+    path = rig.project / "spec.pdf"
+    # Longer than a picture may be.
+    path.write_bytes(small_pdf(pages=3) + bytes(4_000_000))
+    session_id = await rig.open(readTextFile=True)
+    (block,) = await rig.link(session_id, path.as_uri())
+    assert (block["type"], block["uri"], block["mime_type"]) == ("resource", path.as_uri(), "application/pdf")
+    assert b64decode(block["data"]) == path.read_bytes()
+    rig.sent.clear()
+    await rig.ask("session/load", sessionId=session_id, cwd=str(rig.project), mcpServers=[])
+    (shown,) = [u["content"] for u in rig.updates("user_message_chunk") if u["content"]["type"] == "resource"]
+    assert shown["resource"] == {"uri": path.as_uri(), "blob": block["data"], "mimeType": "application/pdf"}
+
+
 async def test_a_file_in_a_further_folder_is_read_without_asking(rig: LinkRig, tmp_path: Path) -> None:
     path = tmp_path / "library" / "b.py"
     path.parent.mkdir()
@@ -151,14 +167,16 @@ async def test_stopping_the_turn_at_the_question_ends_it_without_a_message(rig: 
 async def test_what_is_not_read_is_said_to_the_model_and_the_user(rig: LinkRig) -> None:
     (rig.project / "a.bin").write_bytes(b"\0\1\2")
     (rig.project / "big.png").write_bytes(PIXEL + bytes(3_800_000))
-    uris = [(rig.project / name).as_uri() for name in ("a.bin", "big.png", "none.py")]
+    (rig.project / "big.pdf").write_bytes(small_pdf() + bytes(10_000_000))
+    uris = [(rig.project / name).as_uri() for name in ("a.bin", "big.png", "none.py", "big.pdf")]
     session_id = await rig.open()
     blocks = await rig.link(session_id, *uris)
     said = [block["text"] for block in blocks if block["type"] == "text"]
     assert said == [
-        f"[{uris[0]} was not read: it is neither text nor a picture of a kind that models take.]",
+        f"[{uris[0]} was not read: it is neither text nor a PDF, nor a picture of a kind that models take.]",
         f"[{uris[1]} was not read: a picture may have 3.75 MB.]",
         f"[{uris[2]} was not read: there is no such file.]",
+        f"[{uris[3]} was not read: a PDF may have 10 MB.]",
     ]
     (notice,) = rig.updates("notice")
     assert notice["title"] == " ".join(sentence[1:-1] for sentence in said)

@@ -1,16 +1,22 @@
 """New sessions made from recorded conversations of agents are read as the context that was asked for."""
 
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
-from support.continued import asked_for, read_again, sent, session_of
+from support.build import assistant
+from support.continued import asked_for, read_again, sent, session_of, written
+from support.pdf import small_pdf
 from support.transcripts import conversation_files, recorded
+from ullage.agents.agent import Agent
 from ullage.agents.table import AGENTS
 from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.blocks import ResourceBlock, TextBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.errors import UnreadableTranscript
 from ullage.model.events import ContextEdited
+from ullage.model.message import Message, Role
 from ullage.transcript.fold import project
 
 FILES = [path for path in conversation_files() if "claude" in str(path) or "codex" in str(path)]
@@ -46,3 +52,17 @@ def test_a_new_session_of_each_agent_is_read_as_the_view_that_was_asked_for(path
                 assert sent(agent, again) == asked_for(agent, view), (agent.name, end)
                 assert again.cwd == session.cwd
                 assert again.title == read.title or not (read.title and again.title)
+
+
+@pytest.mark.parametrize("agent", WRITING, ids=lambda agent: agent.name)
+def test_a_new_session_of_an_agent_has_the_document_or_a_sentence(agent: Agent) -> None:
+    data = b64encode(small_pdf()).decode()
+    block = ResourceBlock(uri="file:///project/spec.pdf", mime_type="application/pdf", data=data)
+    said = Message(id="m1", role=Role.USER, content=(TextBlock(text="Read this."), block))
+    session = session_of([said, assistant("m2", "Read.")])
+    # Codex knows no documents in its sessions.
+    has_it = agent.name != "Codex"
+    file = written(agent, session).decode()
+    assert (data in file) is has_it
+    assert ("is not shown to you" in file) is not has_it
+    read_again(agent, session)

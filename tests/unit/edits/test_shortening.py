@@ -1,11 +1,14 @@
 """Long outputs keep their most useful lines, and a block far too large is shortened wherever it is."""
 
+from base64 import b64encode
+
 from support.build import STAMP, assistant, counted, results, user, uses, words
-from ullage.edits.counted import CountedView
+from support.pdf import small_pdf
+from ullage.edits.counted import CountedView, count_view
 from ullage.edits.excerpt import excerpt, names
 from ullage.edits.shorten import shorten
 from ullage.edits.shorten_results import ResultLimits, shorten_results
-from ullage.model.blocks import ImageBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ullage.model.blocks import ImageBlock, ResourceBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 from ullage.tokens.counter_choice import get_counter
 from ullage.transcript.view import Item
@@ -129,3 +132,22 @@ def test_messages_that_are_to_stay_whole_do() -> None:
     edit = shorten(view, 600, STAMP, {"a"})
     assert edit is not None
     assert [each.message_id for each in edit.replacements] == ["b"]
+
+
+def test_a_document_that_does_not_fit_is_replaced_by_its_name_and_size() -> None:
+    counter = get_counter("claude-sonnet-4-5")
+    data = b64encode(small_pdf(pages=200)).decode()
+    block = ResourceBlock(uri="file:///project/spec.pdf", mime_type="application/pdf", data=data)
+    message = Message(id="m1", role=Role.USER, content=(TextBlock(text="Read this."), block))
+    view = count_view([message], counter)
+    assert view.used > 400_000
+    edit = shorten(view, 10_000, STAMP)
+    assert edit is not None
+    (item,) = view.after(edit).items
+    (left,) = [part for part in item.message.content if isinstance(part, ResourceBlock)]
+    assert (left.data, left.text) == (
+        None,
+        "[The content of file:///project/spec.pdf (application/pdf, 17 kB) was left out to make room.]",
+    )
+    # The block of the transcript is as it was.
+    assert block.data == data

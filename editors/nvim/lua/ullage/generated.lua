@@ -232,6 +232,10 @@ M.settings = {
           type = 'boolean',
           default = true,
         },
+        documents = {
+          type = { 'boolean', 'null' },
+          description = "The server takes PDF documents in Chat Completions. Unset: OpenAI's own does, others do not. Anthropic Messages and OpenAI Responses always do.",
+        },
         timeout = {
           description = 'Seconds without a word from the server after which it is given up.',
           type = 'number',

@@ -731,6 +731,7 @@
 ---@field file? string The script or transcript that a scripted or replay provider plays.
 ---@field models? string[] Models it serves; names may end in `*`.
 ---@field nativeTools? boolean The server understands tool calls. Default true.
+---@field documents? boolean|vim.NIL The server takes PDF documents in Chat Completions. Unset: OpenAI's own does, others do not. Anthropic Messages and OpenAI Responses always do.
 ---@field timeout? number Seconds without a word from the server after which it is given up. Default 120.0.
 ---@field contextEditing? boolean Let the provider itself clear old tool results (Anthropic) and make compactions (Anthropic, OpenAI), for models that can. Default false.
 
@@ -769,12 +770,13 @@
 ---@class (exact) ullage.RequestPermissionResult
 ---@field outcome ullage.PermissionOutcome
 
---- A file or other resource that was added to the conversation. Without `text` it is only a link.
+--- A file or other resource that was added to the conversation. `data` is the base64 of content that is not text, for example of a PDF. Without `text` and `data` it is only a link.
 ---@class (exact) ullage.ResourceBlock
 ---@field type "resource"
 ---@field uri string
 ---@field text? string
 ---@field mime_type? string
+---@field data? string
 ---@field provided? ullage.Provided
 
 --- Goes back to a checkpoint: undoes the edits made after it, and redoes the edits undone after it. Exactly one field names the checkpoint: the place after an edit (which stays in force) or after a message, a position in the log, or a time in Unix milliseconds or ISO 8601. `dryRun` only says what would change.

@@ -20,6 +20,7 @@ from ullage.agents.codex.inserted import is_added_again
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import NewSession, SessionWriter, as_said, is_later, is_system, moment, summary_text
 from ullage.formats.parsing import clean_text
+from ullage.formats.requests.legal_blocks import without_documents
 from ullage.formats.requests.responses import FORMAT, write_turn
 from ullage.formats.requests.turns import Turn, pair_turns
 from ullage.formats.transcripts.chat import read_arguments
@@ -79,7 +80,7 @@ def _lines(session: NewSession) -> Iterator[JsonObject]:
         name = clean_text(session.title)
         yield _event(made, "thread_name_updated", thread_id=session.id, thread_name=name)
     rest = [as_said(message) for message in session.messages[bool(marked) :] if not is_own(message)]
-    turns = pair_turns(rest, FORMAT, thinking=False).turns
+    turns = pair_turns(without_documents(rest), FORMAT, thinking=False).turns
     last = max((at for at, turn in enumerate(turns) if turn.role is Role.ASSISTANT), default=-1)
     # The names of the calls whose input is text alone. Codex drops a result whose kind is not that of its call.
     texts: set[str] = set()

@@ -54,8 +54,8 @@ class Openings:
                 words = _THINKING
             case ImageBlock():
                 words = "(picture)"
-            case ResourceBlock(uri=uri):
-                words = uri
+            case ResourceBlock():
+                words = block.title
             case CompactionBlock(compaction_number=number, messages_archived=messages):
                 words = f"Compaction {number}: a summary of {messages:,} messages"
         return words

@@ -12,6 +12,7 @@ from ullage.model.blocks import (
     Block,
     CompactionBlock,
     ImageBlock,
+    ResourceBlock,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -20,6 +21,8 @@ from ullage.model.blocks import (
 from ullage.model.message import Message, ToolDefinition
 
 FORMAT = "anthropic"
+# The address of a document that came without a title.
+NAMELESS = "document"
 
 
 class AnthropicRequest(Struct, frozen=True, kw_only=True):
@@ -60,7 +63,7 @@ def write_block(block: Block) -> dict[str, Any]:
 
 def write_own_fields(block: Block) -> dict[str, Any]:  # noqa: PLR0911
     """Returns a content block in the shape of Anthropic's API, from Ullage's fields alone. Returns an empty object for
-    kinds of blocks that have no such shape (resources, markers)."""
+    kinds of blocks that have no such shape (resources that are no documents, markers)."""
     match block:
         case TextBlock():
             return {"type": "text", "text": block.text}
@@ -74,8 +77,11 @@ def write_own_fields(block: Block) -> dict[str, Any]:  # noqa: PLR0911
             return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
         case ToolResultBlock():
             return _write_result(block)
+        case ResourceBlock(data=str(data)) if block.is_document:
+            source = {"type": "base64", "media_type": block.mime_type, "data": data}
+            return {"type": "document", "source": source} | ({} if block.uri == NAMELESS else {"title": block.name})
         case _:
-            # A document: the format writes its own as it came, any other is text by now.
+            # Another resource: the format writes its own as it came, any other is text by now.
             return {}
 
 

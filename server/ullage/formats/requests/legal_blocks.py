@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from ullage.formats.image_urls import read_image_url
 from ullage.formats.parsing import clean_text, to_json
 from ullage.formats.provided import provided_for
@@ -34,9 +36,9 @@ _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def legal_blocks(role: Role, blocks: Iterable[Block], format_name: str, *, thinking: bool) -> list[Block]:
-    """Returns a message's blocks as kinds that providers accept in this role: text, images, tool uses and tool results.
-    Other kinds, or kinds that the role may not have, become text. Each block keeps only the fields of the format
-    `format_name`.
+    """Returns a message's blocks as kinds that providers accept in this role: text, images, documents, tool uses and
+    tool results. Other kinds, or kinds that the role may not have, become text. Each block keeps only the fields of the
+    format `format_name`.
 
     If `thinking` is true, an assistant's signed or encrypted thinking is kept. Other thinking is left out.
     """
@@ -53,16 +55,19 @@ def legal_blocks(role: Role, blocks: Iterable[Block], format_name: str, *, think
             legal.append(_legal_result(block, format_name))
         elif isinstance(block, ImageBlock) and role is Role.USER:
             legal.append(_legal_image(block, format_name))
+        elif isinstance(block, ResourceBlock) and block.is_document and role is Role.USER:
+            legal.append(_legal_document(block, format_name))
         else:
             legal.extend(_as_text(block, format_name))
     return legal
 
 
 def writable(message: Message, kinds: tuple[type[Block], ...], format_name: str) -> Iterator[Block]:
-    """Yields a message's blocks: unchanged if they are of one of `kinds` or were kept whole for this format, else as
-    text."""
+    """Yields a message's blocks: unchanged if they are of one of `kinds`, are documents or were kept whole for this
+    format, else as text."""
     for block in message.content:
-        if isinstance(block, kinds) or is_own_kind(block, format_name):
+        is_document = isinstance(block, ResourceBlock) and block.is_document
+        if isinstance(block, kinds) or is_document or is_own_kind(block, format_name):
             yield block
         else:
             yield from _as_text(block, format_name)
@@ -79,6 +84,40 @@ def legal_name(name: str) -> str:
     """Returns a tool's name with `_` for each character that providers refuse, cut to 64 characters; `tool` for an
     empty name."""
     return _ILLEGAL.sub("_", name)[:_LONGEST_NAME] or "tool"
+
+
+def describe_data(block: ResourceBlock) -> str:
+    """Returns what a model is sent instead of content that its provider does not take."""
+    pdf = "documents cannot be sent to this model"
+    why = pdf if block.is_document else "models take text, pictures and PDF documents"
+    return f"[The content of {block.title} is not shown to you: {why}.]"
+
+
+def without_documents(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """Returns the messages for a provider that takes no documents: with a sentence in place of each."""
+    return tuple(
+        replace(message, content=tuple(map(_without_document, message.content)))
+        if any(_has_document(block) for block in message.content)
+        else message
+        for message in messages
+    )
+
+
+def _has_document(block: Block) -> bool:
+    parts = block.content if isinstance(block, ToolResultBlock) else (block,)
+    return any(isinstance(part, ResourceBlock) and part.is_document for part in parts)
+
+
+def _without_document(block: Block) -> Block:
+    if isinstance(block, ToolResultBlock) and _has_document(block):
+        return replace(block, content=tuple(map(_part_without_document, block.content)))
+    return _part_without_document(block) if isinstance(block, TextBlock | ImageBlock | ResourceBlock) else block
+
+
+def _part_without_document(part: ResultPart) -> ResultPart:
+    if isinstance(part, ResourceBlock) and part.is_document:
+        return TextBlock(text=describe_data(part))
+    return part
 
 
 def orphan_blocks(result: ToolResultBlock) -> list[Block]:
@@ -111,6 +150,8 @@ def _legal_result(block: ToolResultBlock, format_name: str) -> ToolResultBlock:
             parts.append(part)
         elif isinstance(part, ImageBlock):
             parts.append(_legal_image(part, format_name))
+        elif isinstance(part, ResourceBlock) and part.is_document:
+            parts.append(_legal_document(part, format_name))
         else:
             parts.extend(_as_text(part, format_name))
     return ToolResultBlock(
@@ -131,6 +172,15 @@ def _legal_image(block: ImageBlock, format_name: str) -> ImageBlock | TextBlock:
     return TextBlock(text=_describe_image(block))
 
 
+def _legal_document(block: ResourceBlock, format_name: str) -> ResourceBlock:
+    return ResourceBlock(
+        uri=clean_text(block.uri),
+        mime_type=block.mime_type,
+        data=block.data,
+        provided=provided_for(block.provided, format_name),
+    )
+
+
 def _describe_image(block: ImageBlock) -> str:
     return f"[Image, {clean_text(block.media_type)}, not shown]"
 
@@ -147,6 +197,8 @@ def _render(block: Block) -> str:
             return block.text
         case CompactionBlock():
             return render_marker(block)
+        case ResourceBlock(data=str(data)) if data:
+            return describe_data(block)
         case ResourceBlock():
             return f"[Resource {block.uri}]" if block.text is None else f"[Resource {block.uri}]\n{block.text}"
         case ImageBlock():

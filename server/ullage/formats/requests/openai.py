@@ -1,16 +1,26 @@
 """Writes messages as a request to OpenAI's Chat Completions API."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec import Struct
 
+from ullage.formats.document_files import write_file
 from ullage.formats.image_urls import image_url
 from ullage.formats.parsing import to_json
 from ullage.formats.provided import add_provided, provided_for
 from ullage.formats.requests.legal_blocks import legal_name, writable
 from ullage.formats.requests.turns import Turn, arrange_turns
-from ullage.model.blocks import ImageBlock, Provided, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.blocks import (
+    Block,
+    ImageBlock,
+    Provided,
+    ResourceBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    join_texts,
+)
 from ullage.model.message import Message, Role, ToolDefinition
 
 FORMAT = "openai"
@@ -97,31 +107,43 @@ def _write_user(turn: Turn) -> list[dict[str, Any]]:
     """Returns one tool message for each tool result of the turn, then a user message with the turn's other content, if
     any.
 
-    A result's images go into the user message, because a tool message can't contain images.
+    A result's images and documents go into the user message, because a tool message can't contain them.
     """
     results = [block for block in turn.content if isinstance(block, ToolResultBlock)]
     written = [write_result(result) for result in results]
-    parts = [part for result in results for part in _write_result_images(result)]
-    parts.extend(write_part(block) for block in turn.content if isinstance(block, TextBlock | ImageBlock))
+    parts = [part for result in results for part in _write_result_files(result)]
+    parts.extend(write_part(block) for block in turn.content if is_part(block))
     if parts:
         alone = parts[0]["text"] if len(parts) == 1 and parts[0].keys() == {"type", "text"} else None
         written.append({"role": "user", "content": alone if alone is not None else parts})
     return written
 
 
-def _write_result_images(result: ToolResultBlock) -> list[dict[str, Any]]:
-    images = [block for block in result.content if isinstance(block, ImageBlock)]
-    if not images:
+def _write_result_files(result: ToolResultBlock) -> list[dict[str, Any]]:
+    files = [block for block in result.content if is_part(block) and not isinstance(block, TextBlock)]
+    if not files:
         return []
-    label = TextBlock(text=f"[Images that tool call {result.tool_use_id} returned:]")
-    return [write_part(block) for block in (label, *images)]
+    what = "Images" if all(isinstance(block, ImageBlock) for block in files) else "Files"
+    label = TextBlock(text=f"[{what} that tool call {result.tool_use_id} returned:]")
+    return [write_part(block) for block in (label, *files)]
 
 
-def write_part(block: TextBlock | ImageBlock) -> dict[str, Any]:
-    """Returns a text or an image as a part of a user's message, in the shape of the Chat Completions API."""
-    if isinstance(block, TextBlock):
-        return add_provided({"type": "text", "text": block.text}, block.provided, FORMAT)
-    return add_provided({"type": "image_url", "image_url": {"url": image_url(block)}}, block.provided, FORMAT)
+def is_part(block: Block) -> TypeGuard[TextBlock | ImageBlock | ResourceBlock]:
+    """Returns whether a block can be a part of a user's message: a text, an image or a document."""
+    return isinstance(block, TextBlock | ImageBlock) or (isinstance(block, ResourceBlock) and block.is_document)
+
+
+def write_part(block: TextBlock | ImageBlock | ResourceBlock) -> dict[str, Any]:
+    """Returns a text, an image or a document as a part of a user's message, in the shape of the Chat Completions
+    API."""
+    match block:
+        case TextBlock():
+            written: dict[str, Any] = {"type": "text", "text": block.text}
+        case ImageBlock():
+            written = {"type": "image_url", "image_url": {"url": image_url(block)}}
+        case ResourceBlock():
+            written = {"type": "file", "file": write_file(block)}
+    return add_provided(written, block.provided, FORMAT)
 
 
 def _write_tool(tool: ToolDefinition) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.formats.document_files import write_file
 from ullage.formats.image_urls import image_url
 from ullage.formats.parsing import to_json
 from ullage.formats.requests.legal_blocks import legal_name, writable
@@ -12,6 +13,7 @@ from ullage.formats.requests.turns import Turn, arrange_turns
 from ullage.model.blocks import (
     Block,
     ImageBlock,
+    ResourceBlock,
     SealedCompaction,
     TextBlock,
     ToolResultBlock,
@@ -74,11 +76,11 @@ def _stretches(
 
 
 def write_turn(turn: Turn) -> Iterator[dict[str, Any]]:
-    """Yields a turn as items. Calls and results are items of their own; text and images between them become message
-    items."""
+    """Yields a turn as items. Calls and results are items of their own; text, images and documents between them become
+    message items."""
     said: list[Block] = []
     for block in turn.content:
-        if isinstance(block, TextBlock | ImageBlock):
+        if isinstance(block, TextBlock | ImageBlock | ResourceBlock):
             said.append(block)
             continue
         yield from _write_said(turn.role, said)
@@ -103,7 +105,7 @@ def _write_said(role: Role, said: Sequence[Block]) -> Iterator[dict[str, Any]]:
 
 
 def _write_output(block: ToolResultBlock) -> str | list[dict[str, Any]]:
-    if any(isinstance(part, ImageBlock) for part in block.content):
+    if any(not isinstance(part, TextBlock) for part in block.content):
         return [_write_part(part, "input_text") for part in block.content]
     return join_texts(block.content)
 
@@ -114,6 +116,8 @@ def _write_part(block: Block, text: str) -> dict[str, Any]:
             return {"type": text, "text": block.text}
         case ImageBlock():
             return {"type": "input_image", "image_url": image_url(block)}
+        case ResourceBlock():
+            return {"type": "input_file", **write_file(block)}
         case _:
             raise AssertionError(f"a turn holds a {type(block).__name__}")
 

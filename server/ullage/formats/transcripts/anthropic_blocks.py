@@ -3,6 +3,7 @@
 from typing import Any
 
 from ullage.formats.parsing import to_json
+from ullage.formats.requests.anthropic import NAMELESS
 from ullage.model.blocks import (
     Block,
     ImageBlock,
@@ -93,8 +94,10 @@ def _read_image(block: JsonObject) -> ResultPart:
 
 def _read_document(block: JsonObject) -> ResultPart:
     source = as_object(block.get("source"))
-    uri = as_text(source.get("url")) or as_text(block.get("title")) or "document"
+    uri = as_text(source.get("url")) or as_text(block.get("title")) or NAMELESS
     media_type = as_text(source.get("media_type")) or None
+    if source.get("type") == "base64":
+        return ResourceBlock(uri=uri, mime_type=media_type, data=as_text(source.get("data")))
     if source.get("type") in ("text", "url"):
         return ResourceBlock(uri=uri, text=as_text(source.get("data")) or None, mime_type=media_type)
     return _as_text_block(block)

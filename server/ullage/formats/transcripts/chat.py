@@ -6,6 +6,7 @@ Many programs log in this shape.
 from collections.abc import Iterable
 from typing import Any, cast
 
+from ullage.formats.document_files import read_file
 from ullage.formats.image_urls import read_image_url
 from ullage.formats.parsing import parse_json, to_json
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
@@ -149,5 +150,9 @@ def _read_part(item: Any) -> ResultPart:
             image = part.get("image_url")
             url = as_text(image) or as_text(as_object(image).get("url"))
             return read_image_url(url) if url else TextBlock(text=to_json(item))
+        case "file" | "input_file":
+            # Chat Completions has the file's fields in an object of their own, the Responses API in the part.
+            document = read_file(as_object(part.get("file")) or part)
+            return document or TextBlock(text=to_json(item))
         case _:
             return TextBlock(text=item if isinstance(item, str) else to_json(item))

@@ -11,12 +11,13 @@ from ullage.formats.requests.openai import (
     FORMAT,
     LEGACY_CALL,
     LEGACY_RESULT,
+    is_part,
     write_call,
     write_messages,
     write_part,
     write_result,
 )
-from ullage.model.blocks import Block, ImageBlock, Provided, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import Block, Provided, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects
 from ullage.model.message import Message, Role
 
@@ -34,7 +35,7 @@ def keep_message(role: Role, blocks: Sequence[Block], raw: JsonObject) -> tuple[
     for block in blocks:
         if isinstance(block, ToolUseBlock):
             kept.append(_keep_call(block, next(calls, None), raw))
-        elif isinstance(block, TextBlock | ImageBlock) and role is Role.USER:
+        elif is_part(block) and role is Role.USER:
             part = as_object(next(parts, None))
             kept.append(keep_provided(block, part, FORMAT, write_part) if part else block)
         else:

@@ -5,6 +5,7 @@ from typing import Any
 
 from ullage.formats.parsing import to_json
 from ullage.model.blocks import (
+    PDF,
     Block,
     ImageBlock,
     ResourceBlock,
@@ -75,6 +76,9 @@ def _read_data(part: JsonObject) -> ResultPart:
     data, file = as_object(part.get("inlineData")), as_object(part.get("fileData"))
     if as_text(data.get("mimeType")).startswith("image/"):
         return ImageBlock(media_type=as_text(data.get("mimeType")), data=as_text(data.get("data")))
+    if data.get("mimeType") == PDF:
+        uri = as_text(data.get("displayName")) or "document.pdf"
+        return ResourceBlock(uri=uri, mime_type=PDF, data=as_text(data.get("data")))
     if file.get("fileUri"):
         return ResourceBlock(uri=as_text(file.get("fileUri")), mime_type=as_text(file.get("mimeType")) or None)
     return TextBlock(text=to_json(part))

@@ -28,7 +28,12 @@ def block_of(content: dict[str, Any]) -> Block:
         case "resource":
             resource = as_object(content.get("resource"))
             text = resource.get("text")
-            return ResourceBlock(uri=as_text(resource.get("uri")), text=text if isinstance(text, str) else None)
+            return ResourceBlock(
+                uri=as_text(resource.get("uri")),
+                text=text if isinstance(text, str) else None,
+                mime_type=as_text(resource.get("mimeType")) or None,
+                data=as_text(resource.get("blob")) or None,
+            )
         case kind:
             return TextBlock(text=f"[{kind}]")
 

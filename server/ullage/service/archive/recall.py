@@ -154,7 +154,7 @@ def _block_text(block: Block) -> str:
             head = "[tool error] " if block.is_error else "[tool result] "
             return head + "\n".join(map(_block_text, block.content))
         case ResourceBlock():
-            return f"[resource {block.uri}]\n{block.text or ''}"
+            return f"[resource {block.title}]\n{block.text or ''}"
         case ImageBlock():
             return "[picture]"
         case _:

@@ -18,8 +18,8 @@ class FoundFile(Struct, frozen=True, kw_only=True):
 
 
 class FileContent(Struct, frozen=True, kw_only=True):
-    """What was read of a file: its text, or a picture's `data` and media type. `fault` ends a sentence that says why
-    nothing was read."""
+    """What was read of a file: its text, or the `data` and media type of a picture or a PDF. `fault` ends a sentence
+    that says why nothing was read."""
 
     text: str = ""
     data: bytes = b""

@@ -31,7 +31,8 @@ class ProviderCapabilities(Struct, frozen=True, kw_only=True):
     `manages_context`: the provider clears old tool results when the request asks for it. `compacts_from`: the provider
     can compact a prompt of at least this many tokens by itself, None if it cannot. `seals`: that compaction is
     encrypted, and only the provider can read it. `caches_tool_choice`: a changed `tool_choice` invalidates the
-    provider's prompt cache.
+    provider's prompt cache. `documents`: the provider takes PDF documents; without it the model is sent a sentence in
+    place of each.
     """
 
     native_tools: bool = True
@@ -41,6 +42,7 @@ class ProviderCapabilities(Struct, frozen=True, kw_only=True):
     compacts_from: int | None = None
     seals: bool = False
     caches_tool_choice: bool = False
+    documents: bool = False
 
 
 class Provider(Protocol):

@@ -8,9 +8,11 @@ import asyncio
 import base64
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from ullage.agents.file_reads import path_of_uri
 from ullage.model import words
-from ullage.model.blocks import Block, ImageBlock, ResourceBlock, TextBlock
+from ullage.model.blocks import PDF, Block, ImageBlock, ResourceBlock, TextBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.updates import Notice, Severity, ToolCall, ToolCallUpdate, ToolKind, ToolLocation, ToolStatus
 from ullage.service.conversation.conversation import Conversation
@@ -33,7 +35,7 @@ async def read_links(conversation: Conversation, content: Sequence[Block]) -> tu
     faults: list[str] = []
     left = _MOST_CHARS
     for block in content:
-        if not isinstance(block, ResourceBlock) or block.text is not None or not block.uri.startswith("file://"):
+        if not isinstance(block, ResourceBlock) or not block.is_link or not block.uri.startswith("file://"):
             read.append(block)
             continue
         try:
@@ -64,6 +66,8 @@ async def _read(conversation: Conversation, files: LinkedFiles, link: ResourceBl
     content = await files.read(conversation.id, found)
     if content.fault:
         raise InvalidRequest(content.fault)
+    if content.media_type == PDF:
+        return (replace(link, mime_type=PDF, data=base64.b64encode(content.data).decode()),)
     if content.data:
         return link, ImageBlock(media_type=content.media_type, data=base64.b64encode(content.data).decode())
     return (ResourceBlock(uri=link.uri, text=content.text, mime_type=link.mime_type),)

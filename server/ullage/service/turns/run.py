@@ -12,11 +12,12 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
+from ullage.model import words
 from ullage.model.answer import Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, TurnEnd
-from ullage.model.blocks import Block
+from ullage.model.blocks import Block, ResourceBlock
 from ullage.model.errors import AnswerBroken, ContextTooLong, ProviderError
 from ullage.model.message import Message, Role
-from ullage.model.updates import AgentMessageChunk, AgentThoughtChunk, TextContent, UserMessageChunk
+from ullage.model.updates import AgentMessageChunk, AgentThoughtChunk, Notice, Severity, TextContent, UserMessageChunk
 from ullage.model.usage import Usage
 from ullage.service.archive.recall import message_lines
 from ullage.service.asking.request import live_request
@@ -68,6 +69,7 @@ async def _run(turn: Turn, content: Sequence[Block]) -> TurnEnd:
     ids, clock = conversation.workspace.ports.ids, conversation.workspace.ports.clock
     await _introduce(turn)
     content = await read_links(conversation, content)
+    _notice_what_is_not_taken(turn, content)
     message = _unanswered(conversation, content)
     if message is None:
         message = Message(id=ids.new("m"), role=Role.USER, content=content, timestamp=clock.now())
@@ -80,6 +82,20 @@ async def _run(turn: Turn, content: Sequence[Block]) -> TurnEnd:
             return _ENDS.get(answer.stop_reason or StopReason.END_TURN, TurnEnd.END_TURN)
         await use_tools(turn, answer)
     return TurnEnd.MAX_TURN_REQUESTS
+
+
+def _notice_what_is_not_taken(turn: Turn, content: Sequence[Block]) -> None:
+    """Sends a notice of those contents of a prompt that the model's provider does not take. In the request there is a
+    sentence in their place."""
+    given = [block for block in content if isinstance(block, ResourceBlock) and block.data]
+    documents = [block.title for block in given if block.is_document]
+    others = [block.title for block in given if not block.is_document]
+    capabilities = turn.provider.capabilities(turn.conversation.model)
+    said = [words.blobs_not_taken(others)] if others else []
+    if documents and not (capabilities.documents or capabilities.replays):
+        said.append(words.documents_not_taken(turn.provider.name, documents))
+    if said:
+        turn.conversation.emit(Notice(severity=Severity.WARNING, title=" ".join(said)))
 
 
 def _unanswered(conversation: Conversation, content: Sequence[Block]) -> Message | None:

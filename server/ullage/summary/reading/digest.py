@@ -220,7 +220,7 @@ def typed_text(message: Message) -> str:
     """Returns the text that the user typed, without text that editors and agents inserted, followed by the URIs of
     attached resources. Empty if there is neither."""
     texts = [without_inserted(_bounded(block.text)) for block in message.content if isinstance(block, TextBlock)]
-    linked = [block.uri for block in message.content if isinstance(block, ResourceBlock)]
+    linked = [block.title for block in message.content if isinstance(block, ResourceBlock)]
     return "\n".join([text.strip() for text in texts if text.strip() and is_typed(text)] + linked)
 
 
