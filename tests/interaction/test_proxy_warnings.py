@@ -52,3 +52,16 @@ async def test_a_cancelled_turn_of_an_agent_that_reports_does_not_start_a_compac
         # With another 43,000 tokens it would be full. A compaction would begin with the agent's summary.
         request = await play.turn("Go on", used=140_000, size=_WINDOW)
     assert request["params"]["prompt"][0]["text"] == "Go on"
+
+
+async def test_what_codex_reports_is_the_part_for_prompts_so_less_is_reserved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with playing(tmp_path, monkeypatch) as play:
+        play.agent.name = "@agentclientprotocol/codex-acp"
+        await play.greet(SHOWS_ALL)
+        # 258,400 is 95 % of 272,000, and the other 13,600 tokens are more than the 8,192 reserved for an answer.
+        for used in (206_000, 207_000):
+            await play.turn("Go on", used=used, size=258_400)
+        warned = [update["title"] for update in play.client.updates("notice")]
+    assert warned == ["Context 80% full (207K of 258K). Compacts by itself at 90% (233K)."]

@@ -64,6 +64,13 @@ def window_of_model(model: Mapping[str, Any]) -> int | None:
     return next((size for known in _KNOWN if (size := known.window_of_model(model)) is not None), None)
 
 
+def whole_window(agent_name: str, window: int) -> int:
+    """Returns the window of the model, in tokens, of which an agent has reported the part for the prompt as `window`.
+    `agent_name` is the name that the agent gave when the connection was opened."""
+    name = agent_name.rpartition("/")[2]
+    return next((known.whole_window(window) for known in _KNOWN if known.name == name), window)
+
+
 def compaction_done(update: Mapping[str, Any]) -> bool:
     """Returns whether a session update reports, by an extension of ACP, that the agent has compacted its context."""
     return any(known.compaction_done(update) for known in _KNOWN)

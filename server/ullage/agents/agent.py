@@ -59,6 +59,10 @@ def _never(_: str) -> bool:
     return False
 
 
+def _same(window: int) -> int:
+    return window
+
+
 def _no_text(_: Mapping[str, Any]) -> str:
     return ""
 
@@ -77,6 +81,8 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     - `compaction_call`: says whether an update of a tool call reports a compaction. Agents report them so to clients
       that take no updates of compactions.
     - `tool_in_call`: reads the tool's own name from a tool call.
+    - `whole_window`: returns the window of the model, in tokens, of which the window that the agent reports is the part
+      for the prompt.
 
     The readers return None, False or an empty string if the message has no such addition.
     """
@@ -91,6 +97,7 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     compaction_done: Callable[[Mapping[str, Any]], bool] = _nothing_done
     compaction_call: Callable[[Mapping[str, Any]], bool] = _nothing_done
     tool_in_call: Callable[[Mapping[str, Any]], str] = _no_text
+    whole_window: Callable[[int], int] = _same
 
 
 class Inserted(Struct, frozen=True, kw_only=True):

@@ -57,6 +57,8 @@ def context_warning(used: int, window: int, compact_at: int | None, *, asks: boo
     that compacts the context, empty if Ullage does. Figures are tokens."""
     if compact_at is None:
         return _full(used, window)
+    if used >= compact_at and not agent:
+        return f"{_full(used, window)} Due for compaction since {percent(compact_at, window)}% ({short(compact_at)})."
     what = f"{agent} compacts it" if agent else "Asks to be compacted" if asks else "Compacts by itself"
     return f"{_full(used, window)} {what} at {percent(compact_at, window)}% ({short(compact_at)})."
 

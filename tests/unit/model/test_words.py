@@ -31,6 +31,12 @@ def test_the_warning_says_how_full_it_is_and_when_it_compacts() -> None:
     )
 
 
+def test_a_context_over_the_threshold_is_not_said_to_compact_at_a_lower_figure() -> None:
+    assert words.context_warning(968_000, 1_048_576, 944_000) == (
+        "Context 92% full (968K of 1M). Due for compaction since 90% (944K)."
+    )
+
+
 def test_with_confirmation_no_notice_of_an_automatic_compaction_is_sent() -> None:
     assert words.context_warning(131_200, 200_000, 144_000, asks=True) == (
         "Context 66% full (131K of 200K). Asks to be compacted at 72% (144K)."

@@ -13,4 +13,11 @@ def _compaction_call(update: Mapping[str, Any]) -> bool:
     return update.get("title") == _TITLE
 
 
-ACP = AcpAgent(compact_command="compact", compaction_call=_compaction_call)
+def _whole_window(window: int) -> int:
+    # The adapter reports Codex's window for prompts, 95 % of the model's.
+    return window * 20 // 19
+
+
+ACP = AcpAgent(
+    name="codex-acp", compact_command="compact", compaction_call=_compaction_call, whole_window=_whole_window
+)

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from ullage.agents.own_context import Setup
 from ullage.agents.own_settings import Given
-from ullage.model.figure import Keeper, KnownThreshold, KnownWindow, Remark, ThresholdSource
+from ullage.model.figure import Keeper, KnownThreshold, KnownWindow, Remark, ThresholdSource, WindowSource
 from ullage.model.settings import ContextSettings, Settings, context_settings, overridden
 from ullage.model.words import hidden_part, percent
 from ullage.policy.approach import warns_at
@@ -79,7 +79,7 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
     budget = None
     found = Finding()
     if window is not None:
-        total = limits.total if window.size == limits.input else None
+        total = limits.total if window.size == limits.input else _whole_window(transcript, window)
         budget = make_budget(window.size, limits.max_output, settings, total)
         origin = transcript.origin
         if origin is None:
@@ -115,6 +115,17 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
         warn_percent=percent(budget.warn_at, budget.window) if budget else None,
         outgrown_at=min(window.size, threshold.tokens if threshold else window.size) if window else 0,
     )
+
+
+def _whole_window(transcript: Transcript, window: KnownWindow) -> int | None:
+    """Returns the window of which the agent behind the proxy has reported the part for prompts; None if the window is
+    not such an agent's."""
+    if transcript.agent is None or window.source is not WindowSource.AGENT:
+        return None
+    # The table of agents takes a tenth of a server's start.
+    from ullage.agents.acp import whole_window  # noqa: PLC0415
+
+    return whole_window(transcript.agent.agent, window.size)
 
 
 def others_of(workspace: Environment, transcript: Transcript) -> tuple[Compacted, ...]:
