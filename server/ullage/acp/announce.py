@@ -1,10 +1,12 @@
 """Sends updates of sessions to the client, each in a form that the client can show.
 
 A client that cannot show compactions gets each as a tool call of kind `think`. A client that cannot show notices gets
-them as text, except those that repeat what the tool call of a compaction shows.
+them as text, except those that repeat what the tool call of a compaction shows. While an answer is written, what was
+cleared becomes one text after it.
 """
 
-from collections.abc import Callable, Generator
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from msgspec import UNSET, Struct
@@ -31,6 +33,7 @@ from ullage.model.updates import (
 )
 
 UPDATE_METHOD = "session/update"
+_CLEARED = "context_cleared"
 _SHOWN_BY_COMPACTION = {"auto_compacting", "compaction_complete", "compaction_failed"}
 
 
@@ -49,6 +52,9 @@ class Announcer:
         self._connection = connection
         self._folder = folder
         self._silenced = False
+        # The notices that wait for the end of an answer, and the number of prompts that are being answered, by session.
+        self._waiting: dict[str, list[Notice]] = {}
+        self._answering = Counter[str]()
         self.client = Client()
         self.on_prompt: Callable[[str, UserMessageChunk], object] = lambda _, __: None
 
@@ -106,6 +112,21 @@ class Announcer:
         finally:
             self._silenced = False
 
+    @contextmanager
+    def answering(self, session_id: str) -> Generator[None]:
+        """Answers a prompt of the session inside the block. For a client that shows no notices, a long turn would have
+        one text after another in its answer that old tool results were cleared; it gets one, after the answer."""
+        self._answering[session_id] += 1
+        try:
+            yield
+        finally:
+            self._answering[session_id] -= 1
+            waiting = self._waiting.pop(session_id, [])
+            if waiting:
+                self._send_text_of(session_id, cleared_in_answer(waiting))
+            if not self._answering[session_id]:
+                del self._answering[session_id]
+
     def _shown(self, session_id: str, update: Update | OwnUpdate) -> Update | OwnUpdate:
         match update:
             case ToolCall():
@@ -120,10 +141,23 @@ class Announcer:
             self.send(session_id, compaction_as_tool_call(update))
 
     def _send_notice(self, session_id: str, notice: Notice) -> None:
-        if notice.meta is not UNSET and notice.meta.ullage.kind in _SHOWN_BY_COMPACTION:
+        kind = "" if notice.meta is UNSET else notice.meta.ullage.kind
+        if kind in _SHOWN_BY_COMPACTION:
             return
+        if kind == _CLEARED and self._answering[session_id]:
+            self._waiting.setdefault(session_id, []).append(notice)
+        else:
+            self._send_text_of(session_id, notice)
+
+    def _send_text_of(self, session_id: str, notice: Notice) -> None:
         description = "" if notice.description is UNSET else f" {notice.description}"
         self.send_text(session_id, f"\n\n_{notice.title}{description}_\n\n")
+
+
+def cleared_in_answer(notices: Sequence[Notice]) -> Notice:
+    """Returns one notice for those of an answer: the last, and how many there were."""
+    last = notices[-1]
+    return last if len(notices) == 1 else replace(last, title=words.cleared_again(len(notices), last.title))
 
 
 def compaction_as_tool_call(update: CompactionUpdate) -> ToolCall | ToolCallUpdate:

@@ -69,7 +69,8 @@ class PromptHandlers:
             return PromptResponse(stop_reason=await self._run(conversation, self._command(session_id, invocation)))
         running = self._running_in(conversation)
         try:
-            end = await self._run(conversation, _ask(workspace, params))
+            with self._announcer.answering(session_id):
+                end = await self._run(conversation, _ask(workspace, params))
         finally:
             took = running.take(_totals(conversation))
         return PromptResponse(stop_reason=end, usage=_usage(took) if took.total > 0 else UNSET)

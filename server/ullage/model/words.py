@@ -93,6 +93,11 @@ def cleared(what: str, before: int, after: int) -> str:
     return f"Cleared {what}: {shrinking(before, after)}. Undo any time."
 
 
+def cleared_again(count: int, last: str) -> str:
+    """Returns one notice for `count` clearings during one answer. `last` is the notice of the last one."""
+    return f"Room was made {count} times during this answer. {last}"
+
+
 def repeated(files: Sequence[RepeatedFile], share: float) -> str:
     """Returns the notice about repeated file reads: the share of the context that they took (0 to 1), and the first
     three of `files` by name, which the caller sorts by cost."""

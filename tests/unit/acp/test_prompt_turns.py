@@ -317,3 +317,21 @@ async def test_an_answer_that_crosses_a_cancellation_harms_nothing(scripted: Scr
     assert failure.value.code == -32800
     assert (await rig.prompt(session_id, "/context"))["stopReason"] == "end_turn"
     assert rig.connection.unfinished() == 0
+
+
+async def test_what_is_cleared_during_an_answer_is_one_text_after_it_for_clients_without_notices(
+    scripted: Scripted,
+) -> None:
+    reads = "".join('tool: read_file {"path": "src/login.py"}\n---\n' for _ in range(12))
+    rig = scripted(f"{reads}say: Done.")
+    (rig.project / "src" / "login.py").write_text("def login():\n    pass\n" * 400)
+    session_id = await rig.open()
+    context = {"clearAtToolUses": 4, "clearAtLeast": 0, "keepToolUses": 1}
+    await rig.ask("_ullage/session/configure", sessionId=session_id, context=context)
+    rig.sent.clear()
+    await rig.ask("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "Read"}])
+    texts = [update["content"]["text"] for update in rig.updates("agent_message_chunk")]
+    assert texts[-1].startswith("\n\n_Room was made ")
+    assert " times during this answer. Cleared old tool results: " in texts[-1]
+    assert "Cleared" not in "".join(texts[:-1])
+    assert "".join(texts[:-1]) == "Done."
