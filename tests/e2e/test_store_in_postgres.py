@@ -1,17 +1,27 @@
-"""Sessions in PostgreSQL at every door: the command line, the Language Server and the files that it follows."""
+"""Sessions in PostgreSQL at every door: the command line, the Language Server and the files that it follows, ACP, the
+proxy and MCP."""
 
+import json
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.agents.launch import Launch
+from support.agents.program import ProgramEnd, program
 from support.command_line import SAMPLE, ullage
 from support.followed_home import SESSION, FollowedHome, changed
-from support.lsp_client import RpcFailure, start_server
+from support.lsp_client import ROOT, RpcFailure, start_server
+from support.mcp_client import mcp_client
+from support.mcp_talk import NEEDLE, shown, talk
 from support.postgres_server import PostgresServer, needs_postgres
 from support.program import OUR_CLIENT
+from support.proxy_rig import TOY
+from support.systems import needs_linux
 from ullage.store import open_store
 
 pytestmark = needs_postgres
@@ -78,6 +88,67 @@ async def test_a_server_without_its_postgresql_says_so_at_each_request_and_uses_
                 await client.request("ullage/session/list", {})
             assert refused.value.data["kind"] == "StoreUnavailable"
         assert await client.shutdown() == 0
+    assert stores_in(tmp_path) == []
+
+
+def acp_door(folder: Path, address: str, *arguments: str) -> Launch:
+    """Returns `ullage acp` on this store, for a user with this home."""
+    command = (sys.executable, "-m", "ullage", "acp", "--store", address, *arguments)
+    environment = {"PYTHONPATH": str(ROOT / "server"), "PATH": os.environ["PATH"], **home_of(folder)}
+    return Launch(title="", command=command, environment=environment, cwd=folder)
+
+
+@asynccontextmanager
+async def opened(door: Launch) -> AsyncGenerator[tuple[ProgramEnd, str]]:
+    """Starts a door and opens a session."""
+    async with program(door.command, door, door.cwd / "errors") as end:
+        await end.ask("initialize", protocolVersion=1, clientCapabilities={})
+        yield end, (await end.ask("session/new", cwd=str(door.cwd), mcpServers=[]))["sessionId"]
+
+
+@needs_linux
+async def test_sessions_of_an_acp_client_are_kept_replayed_and_deleted_in_postgresql(
+    tmp_path: Path, postgres_address: str
+) -> None:
+    (tmp_path / "script.txt").write_text("say: Planted.")
+    provider = {"kind": "scripted", "file": str(tmp_path / "script.txt"), "models": ["gpt-4o"]}
+    settings = json.dumps({"model": "gpt-4o", "providers": {"script": provider}})
+    door = acp_door(tmp_path, postgres_address, "--settings", settings)
+    async with opened(door) as (end, session_id):
+        assert await end.prompt(session_id, "Plant the walnut tree.") == "Planted."
+        found = await end.ask("_ullage/context/search", sessionId=session_id, query="walnut")
+        assert len(found["hits"]) == 1
+    async with opened(door) as (end, other):
+        listed = (await end.ask("session/list"))["sessions"]
+        assert {each["sessionId"] for each in listed} >= {session_id}
+        await end.ask("session/load", sessionId=session_id, cwd=str(tmp_path), mcpServers=[])
+        assert [chunk["content"]["text"] for chunk in end.updates("agent_message_chunk")] == ["Planted."]
+        await end.ask("session/delete", sessionId=session_id)
+        assert session_id not in {each["sessionId"] for each in (await end.ask("session/list"))["sessions"]}
+        assert other != session_id
+    assert stores_in(tmp_path) == []
+
+
+@needs_linux
+async def test_the_proxy_records_in_postgresql_and_its_own_methods_read_there(
+    tmp_path: Path, postgres_address: str
+) -> None:
+    toy = (sys.executable, str(TOY), json.dumps({"usage": True, "window": 8_000}))
+    async with opened(acp_door(tmp_path, postgres_address, "--", *toy)) as (end, session_id):
+        await end.prompt(session_id, "Plant the walnut tree.")
+        found = await end.ask("_ullage/context/search", sessionId=session_id, query="walnut")
+        assert len(found["hits"]) >= 1
+    (listed,) = ullage("sessions", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
+    assert listed["session_id"] == session_id
+    assert stores_in(tmp_path) == []
+
+
+async def test_an_mcp_server_finds_in_postgresql_what_a_compaction_took(tmp_path: Path, postgres_address: str) -> None:
+    talk(tmp_path, tmp_path)
+    async with mcp_client(tmp_path, tmp_path, "--store", postgres_address) as client:
+        found, failed = await client.call("search", query="retry limit")
+    assert not failed
+    assert NEEDLE in shown(found)
     assert stores_in(tmp_path) == []
 
 
