@@ -9,7 +9,7 @@ home=$rigs/agents
 # Pinned, because the table in the documents names the measured versions.
 package_of() {
   case $1 in
-    claude-agent-acp) echo @agentclientprotocol/claude-agent-acp@0.100.0 ;;
+    claude-agent-acp) echo @agentclientprotocol/claude-agent-acp@0.101.0 ;;
     codex-acp) echo @agentclientprotocol/codex-acp@2.6.0 ;;
     opencode) echo opencode-ai@1.18.33 ;;
     gemini) echo @google/gemini-cli@0.61.0 ;;
