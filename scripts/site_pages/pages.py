@@ -28,6 +28,7 @@ PAGES: tuple[tuple[str, str, str], ...] = (
     ("In your editor", "Emacs, Helix and others", "editors/README.md"),
     ("Reference", "Command line", "docs/guide/command-line.md"),
     ("Reference", "Settings", "docs/guide/settings.md"),
+    ("Reference", "In PostgreSQL", "docs/guide/postgresql.md"),
     ("Reference", "With a model", "docs/guide/models.md"),
     ("Reference", "In your own agent", "docs/guide/embedding.md"),
     ("Reference", "In an agent framework", "docs/guide/adapters.md"),

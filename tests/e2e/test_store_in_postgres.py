@@ -170,7 +170,9 @@ async def test_an_agents_conversation_is_followed_into_postgresql(tmp_path: Path
 
 
 def test_a_server_that_is_another_programs_is_left_alone(tmp_path: Path, postgres_server: PostgresServer) -> None:
-    wrong = ullage("sessions", "--store", postgres_server.address("nowhere"), env=home_of(tmp_path))
+    wrong = ullage(
+        "sessions", "--store", postgres_server.address().replace("/postgres?", "/nowhere?"), env=home_of(tmp_path)
+    )
     assert wrong.status == 2
     assert "PostgreSQL at this machine/nowhere can't be reached" in wrong.err
     assert stores_in(tmp_path) == []

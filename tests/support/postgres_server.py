@@ -26,19 +26,25 @@ class PostgresServer(Struct, frozen=True, kw_only=True):
     folder: Path
     user: str
 
-    def address(self, database: str = "postgres", schema: str = "public") -> str:
-        """Returns the address of a schema in a database."""
-        return f"postgresql:///{database}?host={self.folder}&user={self.user}&options=-csearch_path%3D{schema}"
+    def address(self, schema: str = "public", role: str = "") -> str:
+        """Returns the address of a schema, for a role, by default the server's superuser."""
+        role = role or self.user
+        return f"postgresql:///postgres?host={self.folder}&user={role}&options=-csearch_path%3D{schema}"
 
     def new_schema(self) -> str:
-        """Makes an empty schema and returns its address."""
-        schema = f"s{uuid4().hex}"
+        """Makes an empty schema and returns its address, for a role that owns the schema and is no superuser."""
+        schema, role = f"s{uuid4().hex}", f"r{uuid4().hex}"
+        self.execute(f"CREATE ROLE {role} LOGIN", f"CREATE SCHEMA {schema} AUTHORIZATION {role}")
+        return self.address(schema, role)
+
+    def execute(self, *statements: str) -> None:
+        """Runs statements as the superuser."""
         # Tests that need no server must not import its package.
         import psycopg  # noqa: PLC0415
 
         with psycopg.connect(self.address(), autocommit=True) as connection:
-            connection.execute(f"CREATE SCHEMA {schema}".encode())
-        return self.address(schema=schema)
+            for statement in statements:
+                connection.execute(statement.encode())
 
     def run(self, program: str, *arguments: str) -> None:
         """Runs one of PostgreSQL's programs as the server's user."""

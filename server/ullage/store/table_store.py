@@ -218,11 +218,9 @@ class TableStore(ABC):
     def save_calibration(self, model: str, calibration: bytes) -> None:
         """Saves a model's calibration, opaque bytes; see `SessionStore.save_calibration`."""
         with self._writing(model) as connection:
-            connection.execute(
-                "INSERT INTO calibrations (model, calibration) VALUES (?, ?) "
-                "ON CONFLICT (model) DO UPDATE SET calibration = excluded.calibration",
-                (model, calibration),
-            )
+            kept = connection.execute("UPDATE calibrations SET calibration = ? WHERE model = ?", (calibration, model))
+            if not kept.rowcount:
+                connection.execute("INSERT INTO calibrations (model, calibration) VALUES (?, ?)", (model, calibration))
 
     def copied_sessions(self) -> tuple[SessionRow, ...]:
         """Returns the rows of all sessions for a copy, a fork after its parent."""

@@ -144,7 +144,7 @@ def test_appending_reads_no_more_rows_in_a_large_session(postgres_address: str) 
 
 
 def test_a_store_goes_on_after_its_server_was_restarted() -> None:
-    with running_server("fsync=off") as server, open_postgres(server.address()) as store:
+    with running_server("fsync=off") as server, open_postgres(server.new_schema()) as store:
         store.create("s", conversation("one"))
         server.stop("immediate")
         server.start("listen_addresses=", "fsync=off")

@@ -1,6 +1,6 @@
 """The session store in PostgreSQL."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
@@ -12,11 +12,12 @@ from psycopg_pool import ConnectionPool
 
 from ullage.model.errors import InvalidRequest, SessionNotFound, StoreUnavailable
 from ullage.model.events import Record
+from ullage.store.postgres import sharing
 from ullage.store.postgres.address import name_server, read_address
 from ullage.store.postgres.change_listener import ChangeListener
-from ullage.store.postgres.postgres_tables import migrate
+from ullage.store.postgres.postgres_tables import is_current, migrate
 from ullage.store.postgres.server_errors import reporting, was_lost
-from ullage.store.postgres.text_index import TextIndex
+from ullage.store.postgres.text_index import SharedSql, Sight
 from ullage.store.postgres.transactions import Pool, PoolTransactions, PostgresConnection, begin_alone
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
@@ -29,13 +30,14 @@ _MOST_CONNECTIONS = 4
 _TIMEOUT = 5
 
 
-def open_postgres(address: str) -> "PostgresStore":
-    """Opens the store at an address (`postgresql://…`) and makes its tables if they are missing.
+def open_postgres(address: str, *, is_team: bool = False) -> "PostgresStore":
+    """Opens the store at an address (`postgresql://…`) and makes its tables if they are missing. With `is_team` the
+    store can only be read, and has also the sessions that others share with the address's user.
 
     Raises `InvalidRequest` if the address can't be read or contains a password, `StoreTooNew` if a newer Ullage wrote
     the tables, and `StoreUnavailable` if the server can't be used.
     """
-    return PostgresStore(checked_address(read_address(address)), name_server(address))
+    return PostgresStore(checked_address(read_address(address)), name_server(address), is_team=is_team)
 
 
 def checked_address(read: str) -> str:
@@ -53,16 +55,18 @@ class PostgresStore(TableStore):
     An append that returned survives the death of the process, and that of the server if the server's `fsync` and
     `synchronous_commit` are on, as they are by default. If the connection is lost during an append, the store waits a
     few seconds for the server and finds out whether the append was made.
+
+    With `is_team` it has also the sessions that others share, and can only be read: its index is made by their owners.
     """
 
-    def __init__(self, address: str, server: str) -> None:
-        self._reporting = reporting(server)
-        connect = partial(_connect, address)
+    def __init__(self, address: str, server: str, *, is_team: bool = False) -> None:
+        self._reporting, self._is_team = reporting(server), is_team
+        configure = partial(_configure, is_team=is_team)
+        connect = partial(_connect, address, configure)
         with self._reporting, connect() as first:
             schema = _current_schema(first)
-            first.execute(begin_alone(schema))
-            migrate(TextIndex(first))
-            first.execute(b"COMMIT")
+            _bring_up_to_date(first, schema)
+            sight = Sight(is_guarded=_is_guarded(first), is_team=is_team)
         self._changes = ChangeListener(connect, schema)
         self._pool: Pool = ConnectionPool(
             address,
@@ -70,10 +74,10 @@ class PostgresStore(TableStore):
             max_size=_MOST_CONNECTIONS,
             timeout=_TIMEOUT,
             kwargs={"autocommit": True},
-            configure=_configure,
+            configure=configure,
             open=True,
         )
-        self._transactions = PoolTransactions(self._pool, server, schema, self._changes.notice)
+        self._transactions = PoolTransactions(self._pool, server, schema, self._changes.notice, sight)
         self._searcher = Searcher(self._transactions)
 
     def close(self) -> None:
@@ -88,6 +92,30 @@ class PostgresStore(TableStore):
     def append(self, session_id: str, records: Sequence[Record]) -> None:
         """Appends all records to a session's log, or none; see `SessionStore.append`."""
         self._write_once(partial(super().append, session_id, records), session_id, records)
+
+    def index_some(self, session_id: str | None = None) -> int:
+        """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
+        return 0 if self._is_team else super().index_some(session_id)
+
+    def share(self, session_id: str, workspace: str | None) -> None:
+        """Puts a session into a workspace, whose members can read it, or with None into none; see `sharing.py`."""
+        with self._writing(session_id) as connection:
+            sharing.put_into(connection, session_id, workspace)
+
+    def set_members(self, workspace: str, members: Collection[str]) -> None:
+        """Shares a workspace with these roles of the database and no others."""
+        with self._writing(workspace) as connection:
+            sharing.set_members(connection, workspace, members)
+
+    def members(self) -> Mapping[str, tuple[str, ...]]:
+        """Returns the members of each own workspace that has any."""
+        with self._reading() as connection:
+            return sharing.find_members(connection)
+
+    def owner(self, session_id: str) -> tuple[str, str | None]:
+        """Returns the role whose a session is, and the session's workspace."""
+        with self._reading() as connection:
+            return sharing.find_owner(connection, session_id)
 
     def version(self) -> int:
         """Returns a number that changes when another opening writes to the store; see `SessionStore.version`."""
@@ -132,20 +160,36 @@ class _NoNulDumper(StrDumper):
         return super().dump(obj.replace("\0", "\\0"))
 
 
-def _connect(address: str) -> PostgresConnection:
+def _connect(address: str, configure: Callable[[PostgresConnection], None]) -> PostgresConnection:
     connection = psycopg.connect(address, autocommit=True, connect_timeout=_TIMEOUT)
-    _configure(connection)
+    configure(connection)
     return connection
 
 
-def _configure(connection: PostgresConnection) -> None:
+def _configure(connection: PostgresConnection, *, is_team: bool) -> None:
     connection.execute(f"SET lock_timeout = '{_TIMEOUT}s'".encode())
     connection.execute(b"SET application_name = 'ullage'")
+    connection.execute(f"SET ullage.team = '{'on' if is_team else 'off'}'".encode())
     connection.adapters.register_dumper(str, _NoNulDumper)
+
+
+def _bring_up_to_date(connection: PostgresConnection, schema: str) -> None:
+    """Makes or changes the tables, for which a role needs the right. One that may only use them needs none."""
+    tables = SharedSql(connection)
+    if not is_current(tables):
+        connection.execute(begin_alone(schema))
+        migrate(tables)
+        connection.execute(b"COMMIT")
+
+
+def _is_guarded(connection: PostgresConnection) -> bool:
+    """Returns whether row-level security applies to the role, as it doesn't to a superuser."""
+    row = connection.execute(b"SELECT row_security_active('message_words')").fetchone()
+    return row is not None and row[0]
 
 
 def _current_schema(connection: PostgresConnection) -> str:
     row = connection.execute(b"SELECT current_schema()").fetchone()
     if row is None or row[0] is None:
-        raise psycopg.OperationalError("the search path names no schema that exists")
+        raise psycopg.OperationalError("the search path names no schema that this role may use")
     return row[0]

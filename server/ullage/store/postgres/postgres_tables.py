@@ -5,6 +5,7 @@ the number of migrations that the schema has seen. A migration that was released
 """
 
 from ullage.model.errors import StoreTooNew
+from ullage.store.postgres.row_security import ROW_SECURITY
 from ullage.store.tables.connection import Connection
 
 # The columns are those of SQLite's tables, see `migrations.py`. Names sort by their code points, as in SQLite.
@@ -68,14 +69,33 @@ _V2 = (
     "CREATE INDEX configurations ON records (session_id) WHERE event = 'session_configured'",
 )
 
-MIGRATIONS = (_V1, _V2)
+# `owner` and `workspace`.
+_V3 = ROW_SECURITY
+
+MIGRATIONS = (_V1, _V2, _V3)
 VERSION = len(MIGRATIONS)
+
+
+def is_current(connection: Connection) -> bool:
+    """Returns whether the schema has seen all migrations. Raises `StoreTooNew` if a newer Ullage wrote the schema."""
+    (exists,) = connection.execute("SELECT to_regclass('store_version') IS NOT NULL").fetchone()
+    return exists and _version(connection) == VERSION
 
 
 def migrate(connection: Connection) -> None:
     """Runs the migrations that the schema has not seen, and records its new version. The caller must hold a
     transaction in which it writes alone. Raises `StoreTooNew` if a newer Ullage wrote the schema."""
     connection.execute("CREATE TABLE IF NOT EXISTS store_version (version INTEGER NOT NULL)")
+    version = _version(connection)
+    for statements in MIGRATIONS[version:]:
+        for statement in statements:
+            connection.execute(statement)
+    if version < VERSION:
+        connection.execute("DELETE FROM store_version")
+        connection.execute("INSERT INTO store_version (version) VALUES (?)", (VERSION,))
+
+
+def _version(connection: Connection) -> int:
     row = connection.execute("SELECT version FROM store_version").fetchone()
     version = row[0] if row else 0
     if version > VERSION:
@@ -83,9 +103,4 @@ def migrate(connection: Connection) -> None:
             f"the session store in PostgreSQL has version {version}, this Ullage knows up to {VERSION}: "
             "update Ullage, or choose another schema or database; nothing was changed"
         )
-    for statements in MIGRATIONS[version:]:
-        for statement in statements:
-            connection.execute(statement)
-    if version < VERSION:
-        connection.execute("DELETE FROM store_version")
-        connection.execute("INSERT INTO store_version (version) VALUES (?)", (VERSION,))
+    return version

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import psycopg
+from msgspec import Struct
 from psycopg.rows import TupleRow
 
 from ullage.store.tables.connection import Rows
@@ -15,17 +16,30 @@ from ullage.store.tables.connection import Rows
 # A part of an expression: a token in quotes, perhaps as a beginning, or a word between tokens.
 _PART = re.compile(r'"([^"]*)"( \*)?|AND|OR')
 _HINT = re.compile(r" INDEXED BY \w+")
+_SEARCH_FOR = "SELECT set_config('ullage.query', ?, true)"
 _OPERATORS = {"AND": "&", "OR": "|"}
-# Rows from which on a word's rows are estimated from the statistics that PostgreSQL keeps of common words, instead of
-# counted: counting takes about a microsecond a row.
-_MOST_COUNTED = 20_000
+# Rows from which on a word's rows are estimated by the newest rows, instead of counted: counting takes about a
+# microsecond a row. PostgreSQL's own statistics of common words may not be used with row-level security.
+_MOST_COUNTED, _SAMPLE = 20_000, 1_000
+# Rows from which on all rows are taken to be as many as PostgreSQL expects records of the role's.
+_MOST_ROWS = 2_000
 
 
-class TextIndex:
-    """A connection to PostgreSQL with the index of words; see `WordIndex`."""
+class Sight(Struct, frozen=True, kw_only=True):
+    """Which rows a role sees: its own, or with `is_team` also those that others share with it. Without `is_guarded`
+    row-level security doesn't apply to it, as to a superuser, and it sees all."""
 
-    # Ids of records stay far below this.
-    further = 1 << 48
+    is_guarded: bool
+    is_team: bool
+
+    @property
+    def rows(self) -> str:
+        """The condition of its rows of the index, by which an index of the table is used."""
+        return "TRUE" if self.is_team or not self.is_guarded else "owner = current_user::text"
+
+
+class SharedSql:
+    """A connection to PostgreSQL that understands the statements that are shared with SQLite; see `Connection`."""
 
     __slots__ = ("_connection",)
 
@@ -46,12 +60,31 @@ class TextIndex:
         with self._connection.cursor() as cursor:
             cursor.executemany(for_postgres(statement), made)
 
-    def insert_rows(self, rows: Iterable[tuple[int, str]], /) -> None:
-        """Writes rows."""
+
+class TextIndex(SharedSql):
+    """A connection to PostgreSQL with the index of words; see `WordIndex`."""
+
+    # Ids of records stay far below this.
+    further = 1 << 48
+
+    __slots__ = ("_sight",)
+
+    def __init__(self, connection: psycopg.Connection[TupleRow], sight: Sight) -> None:
+        super().__init__(connection)
+        self._sight = sight
+
+    def further_rows(self, count: int, /) -> int:
+        """Returns the first of so many new ids in a row: of those who write to the index each waits for the others."""
+        ids = "SELECT min(nextval('further_rows')) FROM generate_series(1, ?)"
+        return self.execute(ids, (count,)).fetchone()[0]
+
+    def insert_rows(self, record_id: int, rows: Iterable[tuple[int, str]], /) -> None:
+        """Writes the rows of a message."""
         made = [(row_id, tokens.split()) for row_id, tokens in rows]
         self.executemany(
-            "INSERT INTO message_words (row_id, size, tokens) VALUES (?, ?, array_to_tsvector(?))",
-            [(row_id, len(tokens), tokens) for row_id, tokens in made],
+            "INSERT INTO message_words (row_id, session_id, owner, size, tokens) "
+            "SELECT ?, session_id, owner, ?, array_to_tsvector(?) FROM records WHERE record_id = ?",
+            [(row_id, len(tokens), tokens, record_id) for row_id, tokens in made],
         )
         words = {word for _, tokens in made for word in tokens if word.isascii() and word.isalpha()}
         self.execute(
@@ -70,24 +103,34 @@ class TextIndex:
         """Returns the number of a row's tokens."""
         return self.execute("SELECT size FROM message_words WHERE row_id = ?", (row_id,)).fetchone()[0]
 
-    def last_row(self) -> int:
-        """Returns the highest id of a first chunk's row, or 0."""
-        (last,) = self.execute("SELECT max(row_id) FROM message_words WHERE row_id < ?", (self.further,)).fetchone()
-        return last or 0
+    def rows(self) -> int:
+        """Returns about how many rows there are."""
+        every = f"SELECT 1 FROM message_words WHERE {self._sight.rows} LIMIT ?"
+        (counted,) = self.execute(f"SELECT count(*) FROM ({every}) AS counted", (_MOST_ROWS,)).fetchone()
+        if counted < _MOST_ROWS:
+            return counted
+        (plan,) = self.execute("EXPLAIN (FORMAT JSON) SELECT 1 FROM records").fetchone()
+        plans = json.loads(plan) if isinstance(plan, str) else plan
+        return max(counted, int(plans[0]["Plan"]["Plan Rows"]))
+
+    def last_record(self) -> int:
+        """Returns the highest id of a record that anybody has written, or 0."""
+        sequence = "pg_get_serial_sequence('records', 'record_id')::regclass"
+        return self.execute(f"SELECT coalesce(pg_sequence_last_value({sequence}), 0)").fetchone()[0]
 
     def find_rows(self, expression: str, first: int, last: int, limit: int | None, /) -> list[int]:
         """Returns the ids of rows that match an expression, the newest first."""
-        rows = self.execute(
-            "SELECT row_id FROM message_words WHERE tokens @@ ?::tsquery AND row_id >= ? AND row_id <= ? "
-            "ORDER BY row_id DESC LIMIT ?",
-            (read_expression(expression), first, last, limit),
+        rows = self._matching(
+            "SELECT row_id FROM message_words WHERE {} AND row_id >= ? AND row_id <= ? ORDER BY row_id DESC LIMIT ?",
+            expression,
+            (first, last, limit),
         )
-        return [row_id for (row_id,) in rows.fetchall()]
+        return [row_id for (row_id,) in rows]
 
     def count_rows(self, token: str, /) -> int:
         """Returns how many rows have a token, about how many if it is a common one."""
         counted = self.count_matches(f'"{token}"', _MOST_COUNTED)
-        return counted if counted < _MOST_COUNTED else max(counted, self._estimate(f'"{token}"'))
+        return counted if counted < _MOST_COUNTED else max(counted, self._sampled(f'"{token}"'))
 
     def known_words(self, words: Iterable[str], /) -> frozenset[str]:
         """Returns those of the words that are a token of some row."""
@@ -97,24 +140,37 @@ class TextIndex:
     def words_beginning(self, beginning: str, limit: int, /) -> list[str]:
         """Returns tokens that begin with these letters."""
         rows = self.execute(
-            "SELECT word FROM message_vocabulary WHERE word >= ? AND word < ? ORDER BY word LIMIT ?",
+            "SELECT DISTINCT word FROM message_vocabulary WHERE word >= ? AND word < ? ORDER BY word LIMIT ?",
             (beginning, f"{beginning}{{", limit),
         )
         return [word for (word,) in rows.fetchall()]
 
     def count_matches(self, expression: str, most: int, /) -> int:
         """Returns how many rows match an expression, `most` at most."""
-        counting = "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE tokens @@ ?::tsquery LIMIT ?) AS found"
-        return self.execute(counting, (read_expression(expression), most)).fetchone()[0]
+        counting = "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE {} LIMIT ?) AS found"
+        ((count,),) = self._matching(counting, expression, (most,))
+        return count
 
-    def _estimate(self, expression: str) -> int:
-        """Returns how many rows PostgreSQL expects to match an expression."""
-        (plan,) = self.execute(
-            "EXPLAIN (FORMAT JSON) SELECT 1 FROM message_words WHERE tokens @@ ?::tsquery",
-            (read_expression(expression),),
+    def _matching(self, statement: str, expression: str, values: Sequence[Any]) -> list[Any]:
+        """Returns the rows of a statement that has `{}` for the condition that a row of the index matches, before its
+        placeholders. With row-level security the policy has that condition; see `row_security.py`."""
+        query = read_expression(expression)
+        if not self._sight.is_guarded:
+            return self.execute(statement.format("tokens @@ ?::tsquery"), (query, *values)).fetchall()
+        with self._connection.pipeline():
+            self.execute(_SEARCH_FOR, (query,))
+            rows = self.execute(statement.format("TRUE"), values)
+            self.execute(_SEARCH_FOR, ("",))
+        return rows.fetchall()
+
+    def _sampled(self, expression: str) -> int:
+        """Returns how many rows match an expression if all are as the newest ones."""
+        matching, seen = self.execute(
+            "SELECT count(*) FILTER (WHERE tokens @@ ?::tsquery), count(*) FROM (SELECT tokens FROM message_words "
+            f"WHERE {self._sight.rows} ORDER BY row_id DESC LIMIT ?) AS newest",
+            (read_expression(expression), _SAMPLE),
         ).fetchone()
-        plans = json.loads(plan) if isinstance(plan, str) else plan
-        return int(plans[0]["Plan"]["Plan Rows"])
+        return self.rows() * matching // max(1, seen)
 
 
 @lru_cache(maxsize=256)

@@ -6,8 +6,9 @@ import psycopg
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
+from ullage.model.errors import InvalidRequest
 from ullage.store.postgres.server_errors import reporting, unavailable
-from ullage.store.postgres.text_index import TextIndex
+from ullage.store.postgres.text_index import Sight, TextIndex
 from ullage.store.search.word_index import WordIndex
 
 PostgresConnection = psycopg.Connection[TupleRow]
@@ -29,14 +30,15 @@ def begin_alone(schema: str) -> bytes:
 
 class PoolTransactions:
     """The transactions of a store in a schema, each on a connection of the pool. `notice` is the statement that
-    publishes a change to other openings of the store."""
+    publishes a change to other openings of the store, and `sight` which rows the role sees."""
 
-    def __init__(self, pool: Pool, server: str, schema: str, notice: bytes) -> None:
+    def __init__(self, pool: Pool, server: str, schema: str, notice: bytes, sight: Sight) -> None:
         self._pool, self._server, self._schema, self._notice = pool, server, schema, notice
+        self._sight = sight
 
     def reading(self) -> "PoolTransaction":
         """Returns a transaction in which all reads see one state."""
-        return PoolTransaction(self._pool, self._server, _READ)
+        return self._begun(_READ)
 
     def writing_to(self, session_id: str) -> "PoolTransaction":
         """Returns a transaction that writes to one session. No other one writes to it meanwhile."""
@@ -48,11 +50,19 @@ class PoolTransactions:
 
     def writing_alone(self) -> "PoolTransaction":
         """Returns a transaction in which no other one writes to the store."""
-        return PoolTransaction(self._pool, self._server, begin_alone(self._schema), self._notice)
+        self._require_own()
+        return self._begun(begin_alone(self._schema), self._notice)
 
     def _locked(self, *names: str, notice: bytes = b"") -> "PoolTransaction":
-        begin = _WRITE % (_lock_key(self._schema), _lock_key(self._schema, *names))
-        return PoolTransaction(self._pool, self._server, begin, notice)
+        self._require_own()
+        return self._begun(_WRITE % (_lock_key(self._schema), _lock_key(self._schema, *names)), notice)
+
+    def _begun(self, begin: bytes, notice: bytes = b"") -> "PoolTransaction":
+        return PoolTransaction(self._pool, self._server, begin, self._sight, notice)
+
+    def _require_own(self) -> None:
+        if self._sight.is_team:
+            raise InvalidRequest("what others share is read only: open your own sessions to change them")
 
 
 class PoolTransaction:
@@ -64,17 +74,17 @@ class PoolTransaction:
     round trip.
     """
 
-    __slots__ = ("_begin", "_notice", "_pool", "_reporting", "_server", "_taken")
+    __slots__ = ("_begin", "_notice", "_pool", "_reporting", "_server", "_sight", "_taken")
 
-    def __init__(self, pool: Pool, server: str, begin: bytes, notice: bytes = b"") -> None:
-        self._pool, self._server, self._begin, self._notice = pool, server, begin, notice
+    def __init__(self, pool: Pool, server: str, begin: bytes, sight: Sight, notice: bytes = b"") -> None:
+        self._pool, self._server, self._begin, self._sight, self._notice = pool, server, begin, sight, notice
         self._reporting = reporting(server)
         self._taken: PostgresConnection | None = None
 
     def __enter__(self) -> WordIndex:
         with self._reporting:
             self._taken = self._take()
-        return TextIndex(self._taken)
+        return TextIndex(self._taken, self._sight)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         taken, self._taken = self._taken, None

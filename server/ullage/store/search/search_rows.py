@@ -33,7 +33,7 @@ def insert_rows(connection: WordIndex, messages: Iterable[tuple[int, Sequence[st
     """Writes rows for messages, each given as its record's id with the tokens of its chunks. The caller must hold a
     write transaction."""
     for record_id, tokens in messages:
-        connection.insert_rows(zip(_new_ids(connection, record_id, len(tokens)), tokens, strict=True))
+        connection.insert_rows(record_id, zip(_new_ids(connection, record_id, len(tokens)), tokens, strict=True))
 
 
 def drop_rows(connection: WordIndex, record_ids: Sequence[int]) -> None:
@@ -73,8 +73,8 @@ def _new_ids(connection: WordIndex, record_id: int, count: int) -> Iterator[int]
     if count:
         yield record_id
     if count > 1:
-        (first,) = connection.execute(
-            "SELECT first_row + chunks FROM message_chunks ORDER BY first_row DESC LIMIT 1"
-        ).fetchone() or (connection.further,)
-        connection.execute("INSERT INTO message_chunks VALUES (?, ?, ?)", (first, record_id, count - 1))
+        first = connection.further_rows(count - 1)
+        connection.execute(
+            "INSERT INTO message_chunks (first_row, record_id, chunks) VALUES (?, ?, ?)", (first, record_id, count - 1)
+        )
         yield from range(first, first + count - 1)

@@ -74,7 +74,6 @@ def _one_session(connection: WordIndex, session_id: str) -> Scope:
             (owner, stop),
         )
     ]
-    (last,) = connection.execute("SELECT max(record_id) FROM records").fetchone()
     further = connection.execute(
         "SELECT min(first_row), max(first_row + chunks) FROM message_chunks WHERE record_id >= ? AND record_id <= ?",
         (min(ids), max(ids)),
@@ -82,7 +81,7 @@ def _one_session(connection: WordIndex, session_id: str) -> Scope:
     return Scope(
         parts=((min(ids), max(ids)), *([(further[0], further[1] - 1)] if further[0] else [])),
         holder=lambda owner, position: session_id if position < stops.get(owner, 0) else None,
-        share=(max(ids) + 1 - min(ids)) / max(1, last),
+        share=(max(ids) + 1 - min(ids)) / max(1, connection.last_record()),
         only=_rows_among_others(connection, stops, max(ids) + 1 - min(ids)),
     )
 

@@ -44,7 +44,7 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 def weigh_terms(connection: WordIndex, query: Query) -> Terms:
     """Returns the terms of a query with their weights, which are those of BM25."""
-    total = _rows(connection)
+    total = connection.rows()
 
     def weigh(expression: str, rows: int, factor: float = 1.0) -> Term:
         weight = max(math.log((max(total, rows) - rows + 0.5) / (rows + 0.5)), _MIN_WEIGHT)
@@ -79,11 +79,3 @@ def beginning_expression(beginning: str) -> str:
     start = whole_token(beginning)[:-1]
     shorter = (start[:-cut] for cut in range(1, _LONGEST_ENDING + 1))
     return " OR ".join((f'"{start}" *', *(f'"{one}"' for one in shorter if one.isalpha() and len(one) >= _SHORTEST)))
-
-
-def _rows(connection: WordIndex) -> int:
-    """Returns about how many rows the index has: their highest ids, whose gaps are few."""
-    further = connection.execute(
-        "SELECT first_row + chunks FROM message_chunks ORDER BY first_row DESC LIMIT 1"
-    ).fetchone()
-    return connection.last_row() + (further[0] - connection.further if further else 0)

@@ -28,13 +28,17 @@ def save_vectors(
     deleted meanwhile gets none. The caller must hold a write transaction."""
     for (record_id, chunk), vector in vectors.items():
         connection.execute(
+            "DELETE FROM vectors WHERE record_id = ? AND chunk = ? AND model = ?", (record_id, chunk, model)
+        )
+        connection.execute(
             "INSERT INTO vectors (record_id, chunk, model, vector) "
-            "SELECT record_id, ?, ?, ? FROM records WHERE record_id = ? "
-            "ON CONFLICT (record_id, chunk, model) DO UPDATE SET vector = excluded.vector",
+            "SELECT record_id, ?, ?, ? FROM records WHERE record_id = ?",
             (chunk, model, vector, record_id),
         )
     connection.execute(
-        "DELETE FROM vectors WHERE vector_id <= (SELECT max(vector_id) FROM vectors AS newest) - ?", (most,)
+        "DELETE FROM vectors WHERE vector_id <= "
+        "(SELECT vector_id FROM vectors AS newest ORDER BY vector_id DESC LIMIT 1 OFFSET ?)",
+        (most,),
     )
 
 

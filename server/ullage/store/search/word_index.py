@@ -20,8 +20,12 @@ class WordIndex(Connection, Protocol):
         """The first id of a row that is not the first chunk of a message. Ids of records are smaller."""
         ...
 
-    def insert_rows(self, rows: Iterable[tuple[int, str]], /) -> None:
-        """Writes rows: their ids, and their tokens joined by spaces."""
+    def further_rows(self, count: int, /) -> int:
+        """Returns the first of so many new ids in a row, of rows that are not the first chunk of a message."""
+        ...
+
+    def insert_rows(self, record_id: int, rows: Iterable[tuple[int, str]], /) -> None:
+        """Writes the rows of the message in a record: their ids, and their tokens joined by spaces."""
         ...
 
     def delete_rows(self, rows: Iterable[tuple[int, str]], /) -> None:
@@ -36,8 +40,12 @@ class WordIndex(Connection, Protocol):
         """Returns the number of a row's tokens."""
         ...
 
-    def last_row(self) -> int:
-        """Returns the highest id of a row that is the first chunk of a message, 0 if there is none."""
+    def rows(self) -> int:
+        """Returns about how many rows there are."""
+        ...
+
+    def last_record(self) -> int:
+        """Returns the highest id of a record, or 0."""
         ...
 
     def find_rows(self, expression: str, first: int, last: int, limit: int | None, /) -> list[int]:

@@ -23,7 +23,12 @@ class Fts5Index:
         self.execute = connection.execute
         self.executemany = connection.executemany
 
-    def insert_rows(self, rows: Iterable[tuple[int, str]], /) -> None:
+    def further_rows(self, _: int, /) -> int:
+        """Returns the first of new ids in a row."""
+        row = self.execute("SELECT first_row + chunks FROM message_chunks ORDER BY first_row DESC LIMIT 1").fetchone()
+        return row[0] if row else self.further
+
+    def insert_rows(self, _: int, rows: Iterable[tuple[int, str]], /) -> None:
         """Writes rows."""
         self.executemany("INSERT INTO message_words (rowid, tokens) VALUES (?, ?)", rows)
 
@@ -44,9 +49,14 @@ class Fts5Index:
             length = length << 7 | byte & 127
         return length
 
-    def last_row(self) -> int:
-        """Returns the highest id of a first chunk's row, or 0."""
+    def rows(self) -> int:
+        """Returns about how many rows there are, by their highest ids, whose gaps are few."""
         (last,) = self.execute("SELECT max(id) FROM message_words_docsize WHERE id < ?", (self.further,)).fetchone()
+        return (last or 0) + self.further_rows(1) - self.further
+
+    def last_record(self) -> int:
+        """Returns the highest id of a record, or 0."""
+        (last,) = self.execute("SELECT max(record_id) FROM records").fetchone()
         return last or 0
 
     def find_rows(self, expression: str, first: int, last: int, limit: int | None, /) -> list[int]:

@@ -21,12 +21,12 @@ from ullage.store.tables.codec import decode_event, event_name, storable
 from ullage.store.tables.connection import Connection
 from ullage.store.tables.log import Tail, find_in_lineage, find_tail, insert_records, lineage
 
-_INFO = """
-    SELECT s.session_id, s.title, s.cwd, s.model, s.created_at, coalesce(last.timestamp, s.created_at),
-        coalesce(last.messages, 0), s.parent_id
-    FROM sessions s LEFT JOIN records last ON last.session_id = s.session_id
-        AND last.position = (SELECT max(position) FROM records WHERE session_id = s.session_id)
-    WHERE NOT s.deleted
+# No join: with row-level security PostgreSQL takes no index for a position that another subquery gives.
+_LAST = "(SELECT {} FROM records WHERE session_id = s.session_id ORDER BY position DESC LIMIT 1)"
+_INFO = f"""
+    SELECT s.session_id, s.title, s.cwd, s.model, s.created_at, coalesce({_LAST.format("timestamp")}, s.created_at)
+        AS updated_at, coalesce({_LAST.format("messages")}, 0), s.parent_id
+    FROM sessions s WHERE NOT s.deleted
 """
 
 
@@ -81,15 +81,16 @@ class _Origin(Struct, frozen=True, kw_only=True):
 
 def insert_session(connection: Connection, session_id: str, records: Sequence[Record]) -> None:
     """Inserts a new session with its first records. Raises `Conflict` if the id is taken, by a deleted session, too."""
-    if connection.execute("SELECT 1 FROM sessions WHERE session_id = ?", (session_id,)).fetchone():
-        raise Conflict(f"session {session_id} exists already: choose another id")
     origin = _find_origin(connection, records[0])
     facts = fold_facts(origin.facts, (record.event for record in records))
-    connection.execute(
+    inserted = connection.execute(
+        # The id may be that of a session that another user doesn't show.
         "INSERT INTO sessions (session_id, parent_id, fork_position, created_at, title, cwd, model) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (session_id, origin.parent_id, origin.fork_position, records[0].timestamp, *_columns(facts)),
     )
+    if not inserted.rowcount:
+        raise Conflict(f"session {session_id} exists already: choose another id")
     insert_records(connection, session_id, origin.tail, records)
 
 
@@ -108,10 +109,8 @@ def append_records(connection: Connection, session_id: str, records: Sequence[Re
 def _find_end(connection: Connection, session_id: str) -> tuple[SessionFacts, Tail]:
     """Returns the session's listed facts and the last record of its log. Raises `SessionNotFound`."""
     row = connection.execute(
-        "SELECT s.title, s.cwd, s.model, last.position, last.messages FROM sessions s LEFT JOIN records last "
-        "ON last.session_id = s.session_id "
-        "AND last.position = (SELECT max(position) FROM records WHERE session_id = s.session_id) "
-        "WHERE s.session_id = ? AND NOT s.deleted",
+        f"SELECT s.title, s.cwd, s.model, {_LAST.format('position')}, {_LAST.format('messages')} "
+        "FROM sessions s WHERE s.session_id = ? AND NOT s.deleted",
         (session_id,),
     ).fetchone()
     if row is None:
@@ -170,7 +169,7 @@ def list_sessions(connection: Connection, cwd: str | None, limit: int, offset: i
     the folder `cwd`."""
     where, values = ("", ()) if cwd is None else ("AND s.cwd = ?", (storable(cwd),))
     rows = connection.execute(
-        f"{_INFO} {where} ORDER BY last.timestamp DESC, s.rowid DESC LIMIT ? OFFSET ?", (*values, limit, offset)
+        f"{_INFO} {where} ORDER BY updated_at DESC, s.rowid DESC LIMIT ? OFFSET ?", (*values, limit, offset)
     )
     return tuple(_info(row) for row in rows)
 

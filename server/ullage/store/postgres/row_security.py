@@ -1,0 +1,104 @@
+"""Whose rows are whose: the owner of a row is the database's role that wrote it, and PostgreSQL's row-level security
+(https://www.postgresql.org/docs/current/ddl-rowsecurity.html) shows it to no other role, the tables' own owner included.
+
+An owner may put sessions into a *workspace* of theirs and share it with members, each a role or a group of roles. A
+member reads these sessions on a connection on which `ullage.team` is `on`, and never changes them: without it also a
+member's own list and search have nothing of others in them.
+"""
+
+# Tables that hold a session's rows, by its id.
+_OF_SESSIONS = ("records", "snapshots", "message_words")
+_OWNED = ("sessions", *_OF_SESSIONS, "message_chunks", "message_vocabulary", "vectors", "calibrations")
+_MINE = "owner = current_user::text"
+_TEAM = "coalesce(current_setting('ullage.team', true), '') = 'on'"
+
+# What a role reads of others. Functions, because in a policy the planner would plan these tables, with their policies,
+# again for each use of each table; with bodies of SQL's own form, which PostgreSQL reads here and once: no search path
+# or temporary table puts another table in their place.
+_FUNCTIONS = (
+    f"""
+    CREATE FUNCTION is_shared(by_owner TEXT, in_workspace TEXT) RETURNS BOOLEAN LANGUAGE sql STABLE COST 1 BEGIN ATOMIC
+        SELECT in_workspace IS NOT NULL AND {_TEAM}
+            AND EXISTS (SELECT 1 FROM sharing h WHERE h.owner = by_owner AND h.workspace = in_workspace);
+    END
+    """,
+    f"""
+    CREATE FUNCTION is_shared_session(id TEXT) RETURNS BOOLEAN LANGUAGE sql STABLE COST 1 BEGIN ATOMIC
+        SELECT {_TEAM} AND EXISTS (SELECT 1 FROM sessions s WHERE s.session_id = id AND s.workspace IS NOT NULL);
+    END
+    """,
+    f"""
+    CREATE FUNCTION is_shared_record(id BIGINT) RETURNS BOOLEAN LANGUAGE sql STABLE COST 1 BEGIN ATOMIC
+        SELECT {_TEAM} AND EXISTS (SELECT 1 FROM records r WHERE r.record_id = id);
+    END
+    """,
+    f"""
+    CREATE FUNCTION shared_sessions() RETURNS SETOF TEXT LANGUAGE sql STABLE ROWS 100 BEGIN ATOMIC
+        SELECT s.session_id FROM sessions s WHERE {_TEAM} AND s.workspace IS NOT NULL;
+    END
+    """,
+)
+# A search looks at many rows, so it asks once for all sessions.
+_SHARED = {
+    "sessions": "is_shared(owner, workspace)",
+    "records": "is_shared_session(session_id)",
+    "snapshots": "is_shared_session(session_id)",
+    "message_words": "session_id IN (SELECT shared_sessions())",
+    "message_chunks": "is_shared_record(record_id)",
+}
+# A policy's own conditions may use an index, whereas of a statement's only those may that PostgreSQL knows to leak
+# nothing, and `@@` is none of these. So the query of a search stands in the policy. Any row has or lacks a word.
+_FOUND = "tokens @@ coalesce(nullif(current_setting('ullage.query', true), ''), 'a | !a')::tsquery"
+# Rows of a session that is somebody else's would take the positions of that one's.
+_OWN_SESSION = "EXISTS (SELECT 1 FROM sessions s WHERE s.session_id = {0}.session_id AND s.owner = current_user::text)"
+
+
+def _policies(table: str) -> tuple[str, ...]:
+    readable = f"{_MINE} OR {_SHARED[table]}" if table in _SHARED else _MINE
+    if table == "message_words":
+        readable = f"{_FOUND} AND ({readable})"
+    insertable = f"{_MINE} AND {_OWN_SESSION.format(table)}" if table in _OF_SESSIONS else _MINE
+    return (
+        f"CREATE POLICY reading ON {table} FOR SELECT USING ({readable})",
+        f"CREATE POLICY inserting ON {table} FOR INSERT WITH CHECK ({insertable})",
+        f"CREATE POLICY updating ON {table} FOR UPDATE USING ({_MINE}) WITH CHECK ({insertable})",
+        f"CREATE POLICY deleting ON {table} FOR DELETE USING ({_MINE})",
+        *_enable(table),
+    )
+
+
+def _enable(table: str) -> tuple[str, str]:
+    return f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY", f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY"
+
+
+_ADD_OWNER = 'ALTER TABLE {} ADD owner TEXT COLLATE "C" NOT NULL DEFAULT current_user'
+
+ROW_SECURITY = (
+    # The next search fills the index again.
+    "TRUNCATE message_words, message_chunks, message_vocabulary",
+    "UPDATE sessions SET indexed_position = -1",
+    *map(_ADD_OWNER.format, _OWNED),
+    'ALTER TABLE sessions ADD workspace TEXT COLLATE "C"',
+    "CREATE INDEX shared ON sessions (owner, workspace) WHERE workspace IS NOT NULL",
+    """
+    CREATE TABLE sharing (
+        owner TEXT COLLATE "C" NOT NULL DEFAULT current_user,
+        workspace TEXT COLLATE "C" NOT NULL,
+        member TEXT COLLATE "C" NOT NULL,
+        PRIMARY KEY (owner, workspace, member)
+    )
+    """,
+    'ALTER TABLE message_words ADD session_id TEXT COLLATE "C" NOT NULL',
+    "CREATE INDEX owned_words ON message_words (owner, row_id)",
+    # Whose ids nobody needs to read in another's rows. They begin at `TextIndex.further`.
+    f"CREATE SEQUENCE further_rows START {1 << 48}",
+    "ALTER TABLE message_vocabulary DROP CONSTRAINT message_vocabulary_pkey, ADD PRIMARY KEY (owner, word)",
+    "ALTER TABLE calibrations DROP CONSTRAINT calibrations_pkey, ADD PRIMARY KEY (owner, model)",
+    "ALTER TABLE vectors DROP CONSTRAINT vectors_record_id_chunk_model_key, ADD UNIQUE (record_id, chunk, model, owner)",
+    *_FUNCTIONS,
+    *(statement for table in _OWNED for statement in _policies(table)),
+    f"CREATE POLICY reading ON sharing FOR SELECT USING ({_MINE} OR member IN "
+    "(SELECT rolname FROM pg_roles WHERE pg_has_role(oid, 'MEMBER')))",
+    f"CREATE POLICY owning ON sharing USING ({_MINE}) WITH CHECK ({_MINE})",
+    *_enable("sharing"),
+)

@@ -1,0 +1,59 @@
+"""Shares sessions with other roles of the database: which session is in which workspace, and who is a member.
+
+A workspace is a name of its owner's. Nobody needs to make one: it is there as soon as a session or a member is in it.
+What members see and may do is decided by PostgreSQL, see `row_security.py`.
+"""
+
+from collections.abc import Collection, Mapping
+
+from ullage.model.errors import InvalidRequest
+from ullage.store.tables.connection import Connection
+from ullage.store.tables.session_table import require_session
+
+
+def put_into(connection: Connection, session_id: str, workspace: str | None) -> None:
+    """Puts a session into a workspace of its owner's, or with None into none. Raises `InvalidRequest` if a fork would
+    be shared without the session whose messages it begins with."""
+    require_session(connection, session_id)
+    if workspace is None:
+        query = "SELECT session_id FROM sessions WHERE parent_id = ? AND workspace IS NOT NULL AND NOT deleted"
+        fork = connection.execute(query, (session_id,)).fetchone()
+        if fork is not None:
+            raise InvalidRequest(
+                f"session {fork[0]} is shared and begins with messages of {session_id}: end that first"
+            )
+    else:
+        query = (
+            "SELECT p.session_id FROM sessions s JOIN sessions p ON p.session_id = s.parent_id "
+            "WHERE s.session_id = ? AND p.workspace IS DISTINCT FROM ?"
+        )
+        parent = connection.execute(query, (session_id, workspace)).fetchone()
+        if parent is not None:
+            raise InvalidRequest(f"session {session_id} begins with messages of {parent[0]}: share that one first")
+    connection.execute("UPDATE sessions SET workspace = ? WHERE session_id = ?", (workspace, session_id))
+
+
+def set_members(connection: Connection, workspace: str, members: Collection[str]) -> None:
+    """Shares a workspace with these roles, or groups of roles, and with no others."""
+    connection.execute(
+        "DELETE FROM sharing WHERE owner = current_user AND workspace = ? AND NOT member = ANY(?)",
+        (workspace, [*members]),
+    )
+    connection.executemany(
+        "INSERT INTO sharing (workspace, member) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        [(workspace, member) for member in members],
+    )
+
+
+def find_members(connection: Connection) -> Mapping[str, tuple[str, ...]]:
+    """Returns the members of each of the role's own workspaces that has any."""
+    rows = connection.execute(
+        "SELECT workspace, array_agg(member ORDER BY member) FROM sharing WHERE owner = current_user GROUP BY workspace"
+    )
+    return {workspace: tuple(members) for workspace, members in rows}
+
+
+def find_owner(connection: Connection, session_id: str) -> tuple[str, str | None]:
+    """Returns whose a session is, and the workspace in which it is. Raises `SessionNotFound`."""
+    require_session(connection, session_id)
+    return connection.execute("SELECT owner, workspace FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
