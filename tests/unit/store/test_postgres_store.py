@@ -13,9 +13,10 @@ from support.postgres_server import PostgresServer, needs_postgres, running_serv
 from ullage import ContextManager
 from ullage.model.errors import ConcurrentAppend, InvalidRequest, StoreTooNew, StoreUnavailable
 from ullage.model.events import MessageAppended, Record, SessionCreated
-from ullage.store.postgres import transactions
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
+from ullage.store.postgres.server_errors import reporting
 from ullage.store.postgres.text_index import read_expression
+from ullage.store.postgres.transactions import PoolTransactions
 from ullage.store.store_place import open_store_at
 
 pytestmark = needs_postgres
@@ -71,20 +72,19 @@ def test_an_append_whose_connection_is_lost_is_made_exactly_once(
     postgres: PostgresStore, monkeypatch: pytest.MonkeyPatch, is_committed: bool
 ) -> None:
     postgres.create("s", conversation("one"))
-    commit = transactions.commit
+    append = PoolTransactions.append
     lost: list[str] = []
 
-    def lose(connection: transactions.PostgresConnection, server: str, notice: bytes) -> None:
+    def lose(to: PoolTransactions, session_id: str, more: Sequence[Record]) -> bool:
         if lost:
-            commit(connection, server, notice)
-            return
-        lost.append(server)
+            return append(to, session_id, more)
+        lost.append(session_id)
         if is_committed:
-            commit(connection, server, notice)
-        connection.close()
-        raise OperationalError("server closed the connection unexpectedly")
+            append(to, session_id, more)
+        with reporting("PostgreSQL"):
+            raise OperationalError("server closed the connection unexpectedly")
 
-    monkeypatch.setattr(transactions, "commit", lose)
+    monkeypatch.setattr(PoolTransactions, "append", lose)
     more = records(message("two"), message("three"), start=2)
     postgres.append("s", more)
     assert lost
@@ -96,14 +96,14 @@ def test_a_position_that_another_has_taken_meanwhile_is_not_taken_for_the_own_ap
 ) -> None:
     postgres.create("s", conversation("one"))
 
-    def lose(connection: transactions.PostgresConnection, _: str, __: bytes) -> None:
+    def lose(*_: object) -> bool:
         monkeypatch.undo()
-        connection.close()
         with open_postgres(postgres_address) as other:
             other.append("s", records(message("theirs"), start=2))
-        raise OperationalError("server closed the connection unexpectedly")
+        with reporting("PostgreSQL"):
+            raise OperationalError("server closed the connection unexpectedly")
 
-    monkeypatch.setattr(transactions, "commit", lose)
+    monkeypatch.setattr(PoolTransactions, "append", lose)
     with pytest.raises(ConcurrentAppend):
         postgres.append("s", records(message("ours"), start=2))
     assert ids(postgres.read("s", 2)) == ["theirs"]

@@ -159,7 +159,8 @@ def test_a_row_cannot_be_written_for_another_user_or_into_their_session(users: U
         "VALUES ('a', 2, 0, 'x', 1, ''{})"
     )
     statements = (
-        f"INSERT INTO sessions (session_id, created_at, title, cwd, model, owner) VALUES ('c', 0, '', '', '', '{hers}')",
+        "INSERT INTO sessions (session_id, created_at, title, cwd, model, owner) "
+        f"VALUES ('c', 0, '', '', '', '{hers}')",
         record.format("", ""),
         record.format(", owner", f", '{hers}'"),
         "INSERT INTO snapshots (session_id, position, snapshot) VALUES ('a', 1, '')",

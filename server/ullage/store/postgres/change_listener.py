@@ -3,15 +3,19 @@
 from collections.abc import Callable
 from hashlib import blake2b
 from os import urandom
+from select import select
 from threading import Lock
 
 import psycopg
 
 from ullage.store.postgres.transactions import PostgresConnection
 
+# Seconds that a notification may take before the connection is taken for lost.
+_PATIENCE = 1
+
 
 class ChangeListener:
-    """Counts the changes that other openings of the store publish (https://www.postgresql.org/docs/current/sql-notify.html).
+    """Counts the changes that other openings of the store publish, and publishes this one's (https://www.postgresql.org/docs/current/sql-notify.html).
     `connect` makes a connection of its own for it. Any thread may use it."""
 
     def __init__(self, connect: Callable[[], PostgresConnection], schema: str) -> None:
@@ -19,8 +23,9 @@ class ChangeListener:
         # A channel is of the whole database, and its name has at most 63 bytes.
         self._channel = "ullage_" + blake2b(schema.encode(), digest_size=8).hexdigest()
         self._me = urandom(8).hex()
-        self._lock = Lock()
+        self._lock, self._publishing = Lock(), Lock()
         self._connection: PostgresConnection | None = None
+        self._publisher: PostgresConnection | None = None
         self._count = 0
 
     def count(self) -> int:
@@ -40,14 +45,38 @@ class ChangeListener:
                 self._count += any(payload != self._me for payload in heard)
             return self._count
 
-    @property
-    def notice(self) -> bytes:
-        """The statement that publishes to the other openings that this one has changed something. To be run after the
-        commit: a notification within a transaction makes all commits of a database wait for each other."""
-        return f"SELECT pg_notify('{self._channel}', '{self._me}')".encode()
+    def publish(self) -> None:
+        """Publishes to the other openings that this one has changed something. To be called after the commit: a
+        notification within a transaction makes all commits of a database wait for each other.
+
+        Sends on a connection of its own and doesn't wait for the answer, which is read before the next one is sent. So
+        it costs an append a few microseconds, and what was sent arrives even if this process is killed then.
+        """
+        with self._publishing:
+            try:
+                publisher = self._publisher = self._publisher or self._connect()
+                sender = publisher.pgconn
+                while sender.is_busy():
+                    if not select([sender.socket], (), (), _PATIENCE)[0]:
+                        raise psycopg.OperationalError("the last notification was not taken")
+                    sender.consume_input()
+                while sender.get_result() is not None:
+                    pass
+                sender.send_query(f"SELECT pg_notify('{self._channel}', '{self._me}')".encode())
+                sender.flush()
+            except psycopg.OperationalError:
+                # The change is made, and an opening that lost its connection takes all for changed.
+                self._drop_publisher()
 
     def close(self) -> None:
         """Stops listening."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
+        with self._publishing:
+            self._drop_publisher()
+
+    def _drop_publisher(self) -> None:
+        if self._publisher is not None:
+            self._publisher.close()
+            self._publisher = None

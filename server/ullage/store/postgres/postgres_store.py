@@ -1,12 +1,13 @@
 """The session store in PostgreSQL."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
 import psycopg
 from psycopg.abc import Buffer
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import TupleRow
 from psycopg.types.string import StrDumper
 from psycopg_pool import ConnectionPool
 
@@ -23,6 +24,8 @@ from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
 from ullage.store.table_store import TableStore
 from ullage.store.tables.connection import Connection
+from ullage.store.tables.log import check_positions
+from ullage.store.tables.session_table import changes_facts
 
 # Connections of one process. A store's owner uses one, its search and its readers in threads use others.
 _MOST_CONNECTIONS = 4
@@ -77,7 +80,7 @@ class PostgresStore(TableStore):
             configure=configure,
             open=True,
         )
-        self._transactions = PoolTransactions(self._pool, server, schema, self._changes.notice, sight)
+        self._transactions = PoolTransactions(self._pool, server, schema, self._changes.publish, sight)
         self._searcher = Searcher(self._transactions)
 
     def close(self) -> None:
@@ -91,7 +94,7 @@ class PostgresStore(TableStore):
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
         """Appends all records to a session's log, or none; see `SessionStore.append`."""
-        self._write_once(partial(super().append, session_id, records), session_id, records)
+        self._write_once(partial(self._append, session_id, records), session_id, records)
 
     def index_some(self, session_id: str | None = None) -> int:
         """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
@@ -134,16 +137,27 @@ class PostgresStore(TableStore):
     def _writing_alone(self) -> AbstractContextManager[WordIndex]:
         return self._transactions.writing_alone()
 
+    def _append(self, session_id: str, records: Sequence[Record]) -> None:
+        if records:
+            check_positions(session_id, records[0].position, records)
+        if not records or changes_facts(records) or not self._transactions.append(session_id, records):
+            # This also says what is wrong, if records were not appended.
+            super().append(session_id, records)
+
     def _write_once(self, write: Callable[[], None], session_id: str, records: Sequence[Record]) -> None:
         """Writes records, and if the connection was lost meanwhile, finds out whether they are written, and writes them
         again if not."""
-        try:
-            write()
-        except StoreUnavailable as error:
-            if not was_lost(error):
-                raise
-            if not self._has(session_id, records):
+        # Each idle connection of the pool may be one that the server has closed.
+        for left in reversed(range(_MOST_CONNECTIONS + 1)):
+            try:
                 write()
+            except StoreUnavailable as error:
+                if not was_lost(error) or not left:
+                    raise
+                if self._has(session_id, records):
+                    return
+            else:
+                return
 
     def _has(self, session_id: str, records: Sequence[Record]) -> bool:
         """Returns whether the session's log contains exactly these records at their positions."""
@@ -160,6 +174,13 @@ class _NoNulDumper(StrDumper):
         return super().dump(obj.replace("\0", "\\0"))
 
 
+class _WholeCursor(psycopg.Cursor[TupleRow]):
+    """A cursor that makes all rows at once, which it has read already: row by row takes several times as long."""
+
+    def __iter__(self) -> Iterator[TupleRow]:
+        return iter(self.fetchall())
+
+
 def _connect(address: str, configure: Callable[[PostgresConnection], None]) -> PostgresConnection:
     connection = psycopg.connect(address, autocommit=True, connect_timeout=_TIMEOUT)
     configure(connection)
@@ -171,6 +192,7 @@ def _configure(connection: PostgresConnection, *, is_team: bool) -> None:
     connection.execute(b"SET application_name = 'ullage'")
     connection.execute(f"SET ullage.team = '{'on' if is_team else 'off'}'".encode())
     connection.adapters.register_dumper(str, _NoNulDumper)
+    connection.cursor_factory = _WholeCursor
 
 
 def _bring_up_to_date(connection: PostgresConnection, schema: str) -> None:

@@ -1,5 +1,5 @@
-"""Whose rows are whose: the owner of a row is the database's role that wrote it, and PostgreSQL's row-level security
-(https://www.postgresql.org/docs/current/ddl-rowsecurity.html) shows it to no other role, the tables' own owner included.
+"""Whose rows are whose. The owner of a row is the database's role that wrote it, and PostgreSQL's row-level security
+(https://www.postgresql.org/docs/current/ddl-rowsecurity.html) shows it to no other role, not even the tables' owner.
 
 An owner may put sessions into a *workspace* of theirs and share it with members, each a role or a group of roles. A
 member reads these sessions on a connection on which `ullage.team` is `on`, and never changes them: without it also a
@@ -94,7 +94,8 @@ ROW_SECURITY = (
     f"CREATE SEQUENCE further_rows START {1 << 48}",
     "ALTER TABLE message_vocabulary DROP CONSTRAINT message_vocabulary_pkey, ADD PRIMARY KEY (owner, word)",
     "ALTER TABLE calibrations DROP CONSTRAINT calibrations_pkey, ADD PRIMARY KEY (owner, model)",
-    "ALTER TABLE vectors DROP CONSTRAINT vectors_record_id_chunk_model_key, ADD UNIQUE (record_id, chunk, model, owner)",
+    "ALTER TABLE vectors DROP CONSTRAINT vectors_record_id_chunk_model_key, "
+    "ADD UNIQUE (record_id, chunk, model, owner)",
     *_FUNCTIONS,
     *(statement for table in _OWNED for statement in _policies(table)),
     f"CREATE POLICY reading ON sharing FOR SELECT USING ({_MINE} OR member IN "

@@ -48,7 +48,8 @@ class SharedSql:
 
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
         """Runs a statement."""
-        return self._connection.execute(for_postgres(statement), values or None)
+        # Bytes come as they are, not as digits, which takes half the time.
+        return self._connection.execute(for_postgres(statement), values or None, binary=True)
 
     def executemany(self, statement: str, values: Iterable[Sequence[Any]], /) -> None:
         """Runs a statement once for each sequence of values, all in one round trip."""

@@ -1,5 +1,6 @@
 """Transactions on a pool of connections to PostgreSQL."""
 
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
 import psycopg
@@ -7,9 +8,11 @@ from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
 from ullage.model.errors import InvalidRequest
+from ullage.model.events import Record
 from ullage.store.postgres.server_errors import reporting, unavailable
 from ullage.store.postgres.text_index import Sight, TextIndex
 from ullage.store.search.word_index import WordIndex
+from ullage.store.tables.log import record_rows
 
 PostgresConnection = psycopg.Connection[TupleRow]
 Pool = ConnectionPool[PostgresConnection]
@@ -20,6 +23,8 @@ _READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # to different sessions run side by side; those who change which sessions depend on which run alone. One text is one
 # round trip.
 _WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock_shared(%d), pg_advisory_xact_lock(%d)"
+# Lists of bytes are sent as they are (`%b`), not as text.
+_APPEND = "SELECT append_records(%s, %s, %s, %s, %s::bigint[], %s::text[], %s::bigint[], %s::text[], %b)"
 _WRITE_ALONE = b"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(%d)"
 
 
@@ -29,11 +34,11 @@ def begin_alone(schema: str) -> bytes:
 
 
 class PoolTransactions:
-    """The transactions of a store in a schema, each on a connection of the pool. `notice` is the statement that
-    publishes a change to other openings of the store, and `sight` which rows the role sees."""
+    """The transactions of a store in a schema, each on a connection of the pool. `publish` tells other openings of the
+    store of a change, and `sight` says which rows the role sees."""
 
-    def __init__(self, pool: Pool, server: str, schema: str, notice: bytes, sight: Sight) -> None:
-        self._pool, self._server, self._schema, self._notice = pool, server, schema, notice
+    def __init__(self, pool: Pool, server: str, schema: str, publish: Callable[[], None], sight: Sight) -> None:
+        self._pool, self._server, self._schema, self._publish = pool, server, schema, publish
         self._sight = sight
 
     def reading(self) -> "PoolTransaction":
@@ -42,23 +47,42 @@ class PoolTransactions:
 
     def writing_to(self, session_id: str) -> "PoolTransaction":
         """Returns a transaction that writes to one session. No other one writes to it meanwhile."""
-        return self._locked("session", session_id, notice=self._notice)
+        self._require_own()
+        return self._begun(self._locking("session", session_id), self._publish)
 
     def writing(self) -> "PoolTransaction":
         """Returns a transaction that writes to the index of words. No other one writes to it meanwhile."""
-        return self._locked("index")
+        self._require_own()
+        return self._begun(self._locking("index"))
 
     def writing_alone(self) -> "PoolTransaction":
         """Returns a transaction in which no other one writes to the store."""
         self._require_own()
-        return self._begun(begin_alone(self._schema), self._notice)
+        return self._begun(begin_alone(self._schema), self._publish)
 
-    def _locked(self, *names: str, notice: bytes = b"") -> "PoolTransaction":
+    def append(self, session_id: str, records: Sequence[Record]) -> bool:
+        """Appends records to a session's log in one statement, if they continue it and say nothing that the table of
+        sessions holds. Returns whether they were appended; nothing else was done then."""
         self._require_own()
-        return self._begun(_WRITE % (_lock_key(self._schema), _lock_key(self._schema, *names)), notice)
+        rows = list(record_rows(session_id, 0, records))
+        _, _, timestamps, events, counts, message_ids, payloads = map(list, zip(*rows, strict=True))
+        store, session = _lock_key(self._schema), _lock_key(self._schema, "session", session_id)
+        values = (store, session, session_id, records[0].position, timestamps, events, counts, message_ids, payloads)
+        with reporting(self._server):
+            connection = self._pool.getconn()
+            try:
+                appended = connection.execute(_APPEND, values).fetchone() == (True,)
+            finally:
+                self._pool.putconn(connection)
+        if appended:
+            self._publish()
+        return appended
 
-    def _begun(self, begin: bytes, notice: bytes = b"") -> "PoolTransaction":
-        return PoolTransaction(self._pool, self._server, begin, self._sight, notice)
+    def _locking(self, *names: str) -> bytes:
+        return _WRITE % (_lock_key(self._schema), _lock_key(self._schema, *names))
+
+    def _begun(self, begin: bytes, publish: Callable[[], None] | None = None) -> "PoolTransaction":
+        return PoolTransaction(self._pool, self._server, begin, self._sight, publish)
 
     def _require_own(self) -> None:
         if self._sight.is_team:
@@ -70,14 +94,15 @@ class PoolTransaction:
     Failures are raised as Ullage's errors.
 
     `begin` is the statement that begins the transaction. A connection that the server has closed meanwhile, as at its
-    restart, fails there; then another is taken. `notice` is a statement that is run after the commit, in the same
-    round trip.
+    restart, fails there; then another is taken. `publish` is called after the commit.
     """
 
-    __slots__ = ("_begin", "_notice", "_pool", "_reporting", "_server", "_sight", "_taken")
+    __slots__ = ("_begin", "_pool", "_publish", "_reporting", "_server", "_sight", "_taken")
 
-    def __init__(self, pool: Pool, server: str, begin: bytes, sight: Sight, notice: bytes = b"") -> None:
-        self._pool, self._server, self._begin, self._sight, self._notice = pool, server, begin, sight, notice
+    def __init__(
+        self, pool: Pool, server: str, begin: bytes, sight: Sight, publish: Callable[[], None] | None = None
+    ) -> None:
+        self._pool, self._server, self._begin, self._sight, self._publish = pool, server, begin, sight, publish
         self._reporting = reporting(server)
         self._taken: PostgresConnection | None = None
 
@@ -92,12 +117,14 @@ class PoolTransaction:
         try:
             with self._reporting:
                 if error is None:
-                    commit(taken, self._server, self._notice)
+                    commit(taken, self._server)
                 elif not taken.closed:
                     taken.execute(b"ROLLBACK")
         finally:
             self._pool.putconn(taken)
             self._reporting.__exit__(kind, error, trace)
+        if error is None and self._publish is not None:
+            self._publish()
 
     def _take(self) -> PostgresConnection:
         """Returns a connection on which the transaction has begun."""
@@ -119,10 +146,10 @@ class PoolTransaction:
         raise AssertionError("the last try returns or raises")
 
 
-def commit(connection: PostgresConnection, server: str, notice: bytes = b"") -> None:
+def commit(connection: PostgresConnection, server: str) -> None:
     """Commits, or raises `StoreUnavailable` if the server has rolled back, which it does without an error after a
-    statement that failed. Then runs the statement `notice`, in the same round trip."""
-    committed = connection.execute(b"COMMIT; " + notice if notice else b"COMMIT")
+    statement that failed."""
+    committed = connection.execute(b"COMMIT")
     if committed.statusmessage != "COMMIT":
         raise unavailable(server, f"has not committed ({committed.statusmessage}): try again")
 

@@ -130,7 +130,7 @@ def insert_records(connection: Connection, session_id: str, tail: Tail, records:
     connection.executemany(
         "INSERT INTO records (session_id, position, timestamp, event, messages, message_id, payload) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        _rows(session_id, tail.messages, records),
+        record_rows(session_id, tail.messages, records),
     )
 
 
@@ -176,7 +176,8 @@ def _read_span(connection: Connection, span: Span, start: int) -> Iterator[Recor
         yield _record(*row)
 
 
-def _rows(session_id: str, messages: int, records: Sequence[Record]) -> Iterator[_Row]:
+def record_rows(session_id: str, messages: int, records: Sequence[Record]) -> Iterator[_Row]:
+    """Yields the rows of records after the first `messages` messages of a session."""
     for record in records:
         event = record.event
         message_id = storable(event.message.id) if isinstance(event, MessageAppended) else None

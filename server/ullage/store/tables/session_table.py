@@ -54,6 +54,11 @@ def fold_facts(facts: SessionFacts, events: Iterable[Event]) -> SessionFacts:
     return facts
 
 
+def changes_facts(records: Iterable[Record]) -> bool:
+    """Returns whether records may change what the list shows of a session."""
+    return any(isinstance(record.event, (*INHERITED, SessionForked, SessionRenamed)) for record in records)
+
+
 def _apply(facts: SessionFacts, event: Event) -> SessionFacts:
     match event:
         case SessionCreated():
