@@ -50,6 +50,7 @@ def main() -> int:
     parser.add_argument("--against", type=Path, help="append: another checkout's `server` folder to measure")
     served = "search-published: order what the words find by the embeddings of this server"
     parser.add_argument("--embeddings", nargs=2, metavar=("URL", "MODEL"), help=served)
+    parser.add_argument("--long", action="store_true", help="store: search among a million messages, not 20,000")
     parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
     given = parser.parse_intermixed_args()
     if (given.ablate and given.name != "quality") or (given.cuts and not given.ablate):
@@ -60,12 +61,15 @@ def main() -> int:
         parser.error("--against goes with append")
     if given.embeddings and given.name != "search-published":
         parser.error("--embeddings goes with search-published")
+    if given.long and given.name != "store":
+        parser.error("--long goes with store")
     module = "quality_ablation" if given.ablate else BENCHES[given.name]
     options = {
         "cuts": given.cuts,
         "against": given.against,
         "sessions": given.sessions,
         "embeddings": given.embeddings,
+        "is_long": given.long,
     }
     more = {name: value for name, value in options.items() if value}
     report: Report = import_module(f"benches.{module}").run(given.paths, **more)

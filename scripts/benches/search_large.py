@@ -20,8 +20,9 @@ from benches.search_questions import conversation, make_questions
 from ullage.model.blocks import TextBlock
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.message import Message
-from ullage.store import SqliteStore, open_store
+from ullage.store import open_store
 from ullage.store.search.indexed_text import message_text
+from ullage.store.table_store import TableStore
 
 MESSAGES = 100_000
 # Characters of a message that are kept: most have fewer, and the longest would be most of the store.
@@ -36,7 +37,7 @@ def run(paths: Sequence[Path]) -> Report:
     questions = [(number, one.text) for number, messages in enumerate(recordings) for one in make_questions(messages)]
     questions = questions[:: max(1, len(questions) // _QUESTIONS)]
     with TemporaryDirectory(prefix="ullage-search-") as folder, open_store(Path(folder) / "s.db") as store:
-        text = sum(_fill(store, recordings))
+        text = sum(fill(store, recordings, MESSAGES))
         before = store.path.stat().st_size
         started = time.process_time()
         while store.index_some():
@@ -60,9 +61,8 @@ def run(paths: Sequence[Path]) -> Report:
     return Report(bench="search-large", rows=[indexing, *searched], aims=aims)
 
 
-def _fill(store: SqliteStore, recordings: Sequence[Sequence[Message]]) -> Iterator[int]:
-    """Fills the store. Yields the bytes of the searchable text of each session."""
-    left = MESSAGES
+def fill(store: TableStore, recordings: Sequence[Sequence[Message]], left: int) -> Iterator[int]:
+    """Fills the store with so many messages. Yields the bytes of the searchable text of each session."""
     for number, messages in zip(count(), cycle(recordings)):
         if left <= 0:
             return

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benches import store_postgres
 from benches.report import Aim, Report, at_most, median
 from support.logs import message, records
 from support.workspace import build_test_client
@@ -38,8 +39,8 @@ Work = Callable[[SqliteStore, int], object]
 Measured = tuple[dict[str, Any], Aim]
 
 
-def run(_: Sequence[Path]) -> Report:
-    """Returns a row for each kind of work."""
+def run(paths: Sequence[Path], *, is_long: bool = False) -> Report:
+    """Returns a row for each kind of work, in SQLite and then in PostgreSQL."""
     with TemporaryDirectory() as folder, ExitStack() as opened:
         small, large = (opened.enter_context(_filled(Path(folder) / f"{size}.db", size)) for size in (SMALL, LARGE))
         measured = [
@@ -48,7 +49,12 @@ def run(_: Sequence[Path]) -> Report:
             asyncio.run(_context_page()),
             _search_again(large),
         ]
-    return Report(bench="store", rows=[row for row, _ in measured], aims=[aim for _, aim in measured])
+    served = store_postgres.measure(paths, is_long=is_long)
+    return Report(
+        bench="store",
+        rows=[row for row, _ in (*measured, *served)],
+        aims=[*(aim for _, aim in measured), *(aim for _, aims in served for aim in aims)],
+    )
 
 
 def _append(store: SqliteStore, number: int) -> object:

@@ -18,9 +18,12 @@ from ullage.model.events import MessageAppended, Record
 from ullage.store.store_place import open_store_at
 
 TESTS = Path(__file__).resolve().parents[1]
-KILLS = 50
+# Times that a client is killed. `ULLAGE_CLIENT_DEATHS=500` takes half an hour.
+KILLS = int(os.environ.get("ULLAGE_CLIENT_DEATHS", "50"))
 # Times that the server of PostgreSQL dies and is started again. `ULLAGE_SERVER_DEATHS=20` takes minutes.
 SERVER_DEATHS = int(os.environ.get("ULLAGE_SERVER_DEATHS", "3"))
+# Appends of each of eight processes. `ULLAGE_APPENDS=10000` takes an hour.
+APPENDS = int(os.environ.get("ULLAGE_APPENDS", "500"))
 # Seconds. No appender that runs takes this long.
 PATIENCE = 180
 
@@ -31,8 +34,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return request.getfixturevalue("postgres_address") if request.param == "postgres" else str(tmp_path / "s.db")
 
 
-def start_appender(place: str, name: str, count: str = "") -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "support.appender", place, "s", name, *filter(None, [count])]
+def start_appender(place: str, name: str, count: str = "", words: str = "") -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "support.appender", place, "s", name, *filter(None, [count, words])]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=TESTS)
 
 
@@ -71,7 +74,7 @@ def batches_of(log: Sequence[Record]) -> list[str]:
 @pytest.mark.parametrize(
     "place", ["sqlite", pytest.param("postgres", marks=[needs_postgres, pytest.mark.long])], indirect=True
 )
-def test_every_acknowledged_append_is_there_after_each_of_fifty_kills(place: str) -> None:
+def test_every_acknowledged_append_is_there_after_each_kill(place: str) -> None:
     moments = random.Random(20)
     acknowledged: list[str] = []
     for kill in range(KILLS):
@@ -114,6 +117,47 @@ def test_a_server_that_dies_in_the_middle_loses_and_doubles_no_acknowledged_appe
         with open_store_at(place) as store:
             stored = batches_of(store.read("s"))
     assert len(acknowledged) == len(set(acknowledged)) > SERVER_DEATHS
+    unacknowledged = set(stored) - set(acknowledged)
+    assert sorted(name for name in stored if name not in unacknowledged) == sorted(acknowledged)
+    assert len(unacknowledged) <= len(children)
+
+
+@pytest.mark.long
+@needs_postgres
+def test_eight_processes_that_append_to_one_session_in_postgresql_lose_and_double_nothing(
+    postgres_address: str,
+) -> None:
+    children = [start_appender(postgres_address, f"child{number}", str(APPENDS), "1") for number in range(8)]
+    for child in children:
+        child.communicate()
+        assert child.returncode == 0
+    with open_store_at(postgres_address) as store:
+        stored = batches_of(store.read("s"))
+    assert sorted(stored) == sorted(f"child{number}-{batch}" for number in range(8) for batch in range(APPENDS))
+
+
+@pytest.mark.slow
+@needs_postgres
+def test_a_replica_that_takes_over_has_every_acknowledged_append_once() -> None:
+    acknowledged: list[str] = []
+    with running_server("fsync=on") as server:
+        address = server.new_schema()
+        open_store_at(address).close()
+        replica = server.add_replica()
+        # From here on a commit returns when the replica has it on its disk, too.
+        server.execute("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+        hosts = f"{server.folder},{replica.folder}&target_session_attrs=read-write"
+        place = address.replace(str(server.folder), hosts)
+        children = [start_appender(place, f"child{number}", words="100") for number in range(3)]
+        for child in children:
+            acknowledged += read_batches(child, 9)
+        server.stop("immediate")
+        replica.promote()
+        for child in children:
+            acknowledged += kill_after(child, lines=5)
+        with open_store_at(place) as store:
+            stored = batches_of(store.read("s"))
+        replica.stop("immediate")
     unacknowledged = set(stored) - set(acknowledged)
     assert sorted(name for name in stored if name not in unacknowledged) == sorted(acknowledged)
     assert len(unacknowledged) <= len(children)

@@ -1,7 +1,8 @@
-"""A process that appends to a session and prints what is safe: `appender.py PLACE SESSION NAME [COUNT]`.
+"""A process that appends to a session and prints what is safe: `appender.py PLACE SESSION NAME [COUNT [WORDS]]`.
 
 The process prints `starting` before it opens the store, then `NAME-0`, `NAME-1`, … after each append has returned. An
 append has three records, so that a half-written append would be noticed. Without COUNT it runs until it is killed.
+WORDS is the length of each message.
 """
 
 import contextlib
@@ -17,10 +18,12 @@ from ullage.store.store_place import open_store_at
 
 BATCH = 3
 # With this much text an append is a few pages, and the write-ahead log is checkpointed every few dozen appends.
-_TEXT = "walnut " * 4_000
+_WORDS = 4_000
 
 
-def append_batch(store: SessionStore, session_id: str, name: str, *, is_patient: bool = False) -> None:
+def append_batch(
+    store: SessionStore, session_id: str, name: str, *, words: int = _WORDS, is_patient: bool = False
+) -> None:
     """Appends `NAME/0`, `NAME/1`, … after the records that other processes appended meanwhile. A patient process tries
     again as long as the store cannot be used."""
     worth_another_try = (ConcurrentAppend, StoreUnavailable) if is_patient else (ConcurrentAppend,)
@@ -30,7 +33,7 @@ def append_batch(store: SessionStore, session_id: str, name: str, *, is_patient:
                 return
             opened = store.open(session_id)
             position = opened.records[-1].position if opened.records else opened.snapshot_position
-            batch = (message(f"{name}/{index}", _TEXT) for index in range(BATCH))
+            batch = (message(f"{name}/{index}", "walnut " * words) for index in range(BATCH))
             store.append(session_id, records(*batch, start=position + 1))
             # The next opening of the session need not fold the archived part.
             store.save_snapshot(session_id, position, b"state")
@@ -43,14 +46,14 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def main(place: str, session_id: str, name: str, count: str = "") -> None:
+def main(place: str, session_id: str, name: str, count: str = "", words: str = str(_WORDS)) -> None:
     """Runs the appender."""
     say("starting")
     with open_store_at(place) as store:
         with contextlib.suppress(Conflict):
             store.create(session_id, records(SessionCreated()))
         for number in range(int(count)) if count else itertools.count():
-            append_batch(store, session_id, f"{name}-{number}", is_patient=is_address(place))
+            append_batch(store, session_id, f"{name}-{number}", words=int(words), is_patient=is_address(place))
             say(f"{name}-{number}")
 
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -56,9 +57,38 @@ class PostgresServer(Struct, frozen=True, kw_only=True):
         log, data = self.folder / "log", self.folder / "data"
         self.run("pg_ctl", "-D", str(data), "-w", "-t", str(_PATIENCE), "-l", str(log), "-o", options, "start")
 
+    def add_replica(self) -> "PostgresServer":
+        """Makes and starts a replica, which follows this server until it is promoted. It is ended with this server's
+        folder, or by `stop`."""
+        folder = self.folder / "replica"
+        self.run(
+            "pg_basebackup", "-h", str(self.folder), "-U", self.user, "-D", str(folder / "data"), "-R", "-X", "stream"
+        )
+        replica = PostgresServer(programs=self.programs, folder=folder, user=self.user)
+        replica.start("listen_addresses=")
+        return replica
+
+    def promote(self) -> None:
+        """Makes a replica the primary server."""
+        self.run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-t", str(_PATIENCE), "promote")
+
     def stop(self, mode: str = "fast") -> None:
         """Stops the server: `fast`, or `immediate` as after a crash."""
         self.run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-t", str(_PATIENCE), "-m", mode, "stop")
+
+    @contextmanager
+    def stopped_processes(self) -> Generator[None]:
+        """Stops all of the server's processes in the block, as if its machine hung."""
+        parent = (self.folder / "data" / "postmaster.pid").read_text().split()[0]
+        listed = subprocess.run(["ps", "-o", "pid=", "--ppid", parent], capture_output=True, text=True, check=True)
+        processes = [int(parent), *map(int, listed.stdout.split())]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
 
 
 def programs() -> Path | None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
@@ -13,6 +14,7 @@ from support.postgres_server import PostgresServer, needs_postgres, running_serv
 from ullage import ContextManager
 from ullage.model.errors import ConcurrentAppend, InvalidRequest, StoreTooNew, StoreUnavailable
 from ullage.model.events import MessageAppended, Record, SessionCreated
+from ullage.store.postgres import patience
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
 from ullage.store.postgres.server_errors import reporting
 from ullage.store.postgres.text_index import read_expression
@@ -202,3 +204,23 @@ def test_a_programs_conversation_continues_from_postgresql(postgres_address: str
 )
 def test_an_expression_of_the_index_is_written_as_a_text_query(expression: str, expected: str) -> None:
     assert read_expression(expression) == expected
+
+
+def test_a_server_that_hangs_holds_one_call_for_a_bounded_time_and_the_next_ones_not_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with running_server("fsync=off") as server, open_postgres(server.new_schema()) as store:
+        store.create("s", conversation("one"))
+        store.append("s", records(message("two"), start=2))
+        monkeypatch.setattr(patience, "SILENCE", 1)
+        monkeypatch.setattr(patience, "PAUSE", PATIENCE)
+        with server.stopped_processes():
+            for error in ("no answer|silent", "silent a moment ago", "silent a moment ago"):
+                with pytest.raises(StoreUnavailable, match=error):
+                    store.append("s", records(message("three"), start=3))
+        monkeypatch.setattr(patience, "SILENCE", PATIENCE)
+        # As after the pause.
+        monkeypatch.setattr(patience, "monotonic", lambda: time.monotonic() + PATIENCE)
+        with suppress(ConcurrentAppend):
+            store.append("s", records(message("three"), start=3))
+        assert ids(store.read("s", 3)) == ["three"]

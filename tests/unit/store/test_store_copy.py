@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -12,6 +13,7 @@ from ullage.model.events import SessionForked, SessionRenamed
 from ullage.store.postgres.postgres_store import open_postgres
 from ullage.store.sqlite.sqlite_store import open_store
 from ullage.store.store_copy import CopiedStore, copy_store
+from ullage.store.store_place import open_store_at
 from ullage.store.table_store import TableStore
 
 # More records than one transaction writes.
@@ -133,3 +135,31 @@ def test_a_record_that_comes_back_otherwise_is_an_error(local: TableStore, tmp_p
         torn.copied_records = lambda *place: read(*place)[:-1]  # type: ignore[method-assign]
         with pytest.raises(StoreUnavailable, match="session long was not copied as it is"):
             copied(local, torn)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
+def test_copies_beside_a_writer_have_a_beginning_of_its_log_and_the_last_one_all_of_it(
+    request: pytest.FixtureRequest, tmp_path: Path, local: TableStore, kind: str
+) -> None:
+    place = request.getfixturevalue("postgres_address") if kind == "postgres" else str(tmp_path / "source.db")
+    with open_store_at(place) as source:
+        source.create("s", conversation("one"))
+
+        def write() -> None:
+            with open_store_at(place) as store:
+                for number in range(MANY):
+                    store.append("s", records(message(f"m{number}"), start=2 + number))
+
+        writer = Thread(target=write)
+        writer.start()
+        copies = 0
+        while writer.is_alive() or not copies:
+            copied(source, local)
+            copies += 1
+            there = local.read("s")
+            assert there == source.read("s", 0, len(there))
+        writer.join()
+        last = copied(source, local)
+        assert last.differing == last.deleted == ()
+        assert local.read("s") == source.read("s")
+        assert len(local.read("s")) == MANY + 2

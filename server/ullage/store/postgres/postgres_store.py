@@ -1,21 +1,22 @@
 """The session store in PostgreSQL."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from typing import Self
 
 import psycopg
 from psycopg.abc import Buffer
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import TupleRow
 from psycopg.types.string import StrDumper
-from psycopg_pool import ConnectionPool
 
 from ullage.model.errors import InvalidRequest, SessionNotFound, StoreUnavailable
 from ullage.model.events import Record
 from ullage.store.postgres import sharing
 from ullage.store.postgres.address import name_server, read_address
 from ullage.store.postgres.change_listener import ChangeListener
+from ullage.store.postgres.patience import BoundedConnection, BoundedPool
 from ullage.store.postgres.postgres_tables import is_current, migrate
 from ullage.store.postgres.server_errors import reporting, was_lost
 from ullage.store.postgres.text_index import SharedSql, Sight
@@ -70,16 +71,17 @@ class PostgresStore(TableStore):
             schema = _current_schema(first)
             _bring_up_to_date(first, schema)
             sight = Sight(is_guarded=_is_guarded(first), is_team=is_team)
-        self._changes = ChangeListener(connect, schema)
-        self._pool: Pool = ConnectionPool(
+        self._pool: Pool = BoundedPool(
             address,
+            connection_class=BoundedConnection,
             min_size=1,
             max_size=_MOST_CONNECTIONS,
             timeout=_TIMEOUT,
-            kwargs={"autocommit": True},
+            kwargs={"autocommit": True, "connect_timeout": _TIMEOUT},
             configure=configure,
             open=True,
         )
+        self._changes = ChangeListener(partial(self._pool.guarded, connect), schema)
         self._transactions = PoolTransactions(self._pool, server, schema, self._changes.publish, sight)
         self._searcher = Searcher(self._transactions)
 
@@ -177,12 +179,16 @@ class _NoNulDumper(StrDumper):
 class _WholeCursor(psycopg.Cursor[TupleRow]):
     """A cursor that makes all rows at once, which it has read already: row by row takes several times as long."""
 
-    def __iter__(self) -> Iterator[TupleRow]:
-        return iter(self.fetchall())
+    def __iter__(self) -> Self:
+        self._made = iter(self.fetchall())
+        return self
+
+    def __next__(self) -> TupleRow:
+        return next(self._made)
 
 
-def _connect(address: str, configure: Callable[[PostgresConnection], None]) -> PostgresConnection:
-    connection = psycopg.connect(address, autocommit=True, connect_timeout=_TIMEOUT)
+def _connect(address: str, configure: Callable[[PostgresConnection], None]) -> BoundedConnection:
+    connection = BoundedConnection.connect(address, autocommit=True, connect_timeout=_TIMEOUT)
     configure(connection)
     return connection
 

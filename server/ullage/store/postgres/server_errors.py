@@ -34,7 +34,9 @@ class reporting:  # noqa: N801 - a context manager, used like a function
 def was_lost(error: StoreUnavailable) -> bool:
     """Returns whether the connection was lost while it was used, so that it is not known what the server still did."""
     cause = error.__cause__
-    return isinstance(cause, psycopg.OperationalError) and (cause.sqlstate is None or cause.sqlstate[:2] in _LOST)
+    if not isinstance(cause, psycopg.OperationalError) or isinstance(cause, PoolTimeout):
+        return False
+    return cause.sqlstate is None or cause.sqlstate[:2] in _LOST
 
 
 # What is wrong with the server, and what to do. The first class that fits counts.

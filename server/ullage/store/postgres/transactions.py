@@ -5,17 +5,17 @@ from hashlib import blake2b
 
 import psycopg
 from psycopg.rows import TupleRow
-from psycopg_pool import ConnectionPool
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record
+from ullage.store.postgres.patience import BoundedConnection, BoundedPool
 from ullage.store.postgres.server_errors import reporting, unavailable
 from ullage.store.postgres.text_index import Sight, TextIndex
 from ullage.store.search.word_index import WordIndex
 from ullage.store.tables.log import record_rows
 
 PostgresConnection = psycopg.Connection[TupleRow]
-Pool = ConnectionPool[PostgresConnection]
+Pool = BoundedPool
 
 _READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # Each statement sees what was committed before it, and so what another process wrote while the lock was waited for. The
@@ -104,7 +104,7 @@ class PoolTransaction:
     ) -> None:
         self._pool, self._server, self._begin, self._sight, self._publish = pool, server, begin, sight, publish
         self._reporting = reporting(server)
-        self._taken: PostgresConnection | None = None
+        self._taken: BoundedConnection | None = None
 
     def __enter__(self) -> WordIndex:
         with self._reporting:
@@ -126,7 +126,7 @@ class PoolTransaction:
         if error is None and self._publish is not None:
             self._publish()
 
-    def _take(self) -> PostgresConnection:
+    def _take(self) -> BoundedConnection:
         """Returns a connection on which the transaction has begun."""
         # Each idle connection of the pool may be one that the server has closed.
         for left in reversed(range(self._pool.max_size + 1)):
