@@ -15,6 +15,7 @@ from support.panes import wait_until
 from support.postgres_server import needs_postgres, running_server
 from support.systems import needs_signals
 from ullage.model.events import MessageAppended, Record
+from ullage.store.postgres.postgres_store import open_postgres
 from ullage.store.store_place import open_store_at
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -151,6 +152,11 @@ def test_a_replica_that_takes_over_has_every_acknowledged_append_once() -> None:
         children = [start_appender(place, f"child{number}", words="100") for number in range(3)]
         for child in children:
             acknowledged += read_batches(child, 9)
+        with open_postgres(address.replace(str(server.folder), str(replica.folder)), is_team=True) as team:
+            # The replica may show an append a little later than it has it.
+            wait_until(lambda: len(team.list()) == 1)
+            # Nobody has indexed it, which on a replica nobody can.
+            assert team.search("walnut") == ()
         server.stop("immediate")
         replica.promote()
         for child in children:

@@ -14,12 +14,13 @@ from support.postgres_server import PostgresServer, needs_postgres, running_serv
 from ullage import ContextManager
 from ullage.model.errors import ConcurrentAppend, InvalidRequest, StoreTooNew, StoreUnavailable
 from ullage.model.events import MessageAppended, Record, SessionCreated
-from ullage.store.postgres import patience
+from ullage.store.postgres import patience, postgres_tables, text_index
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
 from ullage.store.postgres.server_errors import reporting
-from ullage.store.postgres.text_index import read_expression
+from ullage.store.postgres.text_index import SharedSql, Sight, TextIndex, read_expression
 from ullage.store.postgres.transactions import PoolTransactions
 from ullage.store.store_place import open_store_at
+from ullage.store.tables import session_table
 
 pytestmark = needs_postgres
 # Seconds.
@@ -169,6 +170,41 @@ def test_a_store_of_a_newer_ullage_is_left_alone(postgres_address: str) -> None:
         connection.execute("UPDATE store_version SET version = 99")
     with pytest.raises(StoreTooNew, match="99"):
         open_postgres(postgres_address)
+
+
+def test_a_store_of_an_older_version_keeps_its_sessions_and_is_indexed_again(
+    postgres_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older, connect(postgres_address, autocommit=True) as connection:
+        role = connection.info.user
+        older.setattr(postgres_tables, "MIGRATIONS", postgres_tables.MIGRATIONS[:2])
+        older.setattr(postgres_tables, "VERSION", 2)
+        tables = SharedSql(connection)
+        postgres_tables.migrate(tables)
+        session_table.insert_session(tables, "s", conversation("walnut"))
+    with open_postgres(postgres_address) as store:
+        assert len(store.read("s")) == 2
+        assert [hit.session_id for hit in store.search("walnut")] == ["s"]
+        store.append("s", records(message("two"), start=2))
+        assert store.owner("s") == (role, None)
+
+
+def test_a_common_words_rows_are_estimated_by_the_newest_ones(
+    postgres: PostgresStore, postgres_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ("walnut", "quince", "walnut quince pear", "pear") * 30
+    postgres.create("s", records(SessionCreated(), *(message(f"m{at}", text) for at, text in enumerate(texts))))
+    postgres.search("walnut")
+    monkeypatch.setattr(text_index, "_MOST_COUNTED", 10)
+    monkeypatch.setattr(text_index, "_SAMPLE", 40)
+    with connect(postgres_address) as connection:
+        index = TextIndex(connection, Sight(is_guarded=True, is_team=False))
+        assert index.rows() == 120
+        assert index.count_rows("walnut") == 60
+        assert index.count_rows("apple") == 0
+        connection.execute("ANALYZE records")
+        monkeypatch.setattr(text_index, "_MOST_ROWS", 10)
+        assert 60 < index.rows() < 240
 
 
 def test_a_name_with_a_character_that_postgresql_has_not_is_escaped(postgres: PostgresStore) -> None:

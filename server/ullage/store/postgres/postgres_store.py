@@ -81,6 +81,9 @@ class PostgresStore(TableStore):
             configure=configure,
             open=True,
         )
+        with self._reporting:
+            # Else a second connection would be made for the first statement, and they would be lent in turns.
+            self._pool.wait(_TIMEOUT)
         self._changes = ChangeListener(partial(self._pool.guarded, connect), schema)
         self._transactions = PoolTransactions(self._pool, server, schema, self._changes.publish, sight)
         self._searcher = Searcher(self._transactions)

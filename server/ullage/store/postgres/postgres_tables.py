@@ -72,35 +72,40 @@ _V2 = (
 # `owner` and `workspace`.
 _V3 = ROW_SECURITY
 
-# Appends records, whose first position is `first`, if they continue the session's log, and returns whether it did. One
-# statement, so that an append is one round trip. The keys are those of the locks in `transactions.py`: each statement
-# of a function sees what was committed before it, and so what others wrote while a lock was waited for.
-_V4 = (
-    """
-    CREATE FUNCTION append_records(
-        store_lock BIGINT, session_lock BIGINT, id TEXT, first BIGINT, timestamps BIGINT[], events TEXT[],
-        counts BIGINT[], message_ids TEXT[], payloads BYTEA[]
-    ) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
-    DECLARE
-        before RECORD;
-    BEGIN
+# Append one record or several, of which the first has the position `first`, if they continue the session's log, and
+# return whether they did. One statement, so that an append is one round trip. The keys are those of the locks in
+# `transactions.py`: each statement of a function sees what was committed before it, and so what others wrote while a
+# lock was waited for. Lists take psycopg several times as long as single values, and most appends are of one record.
+_INSERT_AFTER = """
         PERFORM pg_advisory_xact_lock_shared(store_lock), pg_advisory_xact_lock(session_lock);
-        SELECT last.position, last.messages INTO before FROM sessions s CROSS JOIN LATERAL (
-            SELECT position, messages FROM records WHERE session_id = s.session_id ORDER BY position DESC LIMIT 1
-        ) AS last WHERE s.session_id = id AND NOT s.deleted;
-        IF before.position IS DISTINCT FROM first - 1 THEN
-            RETURN FALSE;
-        END IF;
-        IF cardinality(payloads) = 1 THEN
-            INSERT INTO records (session_id, position, timestamp, event, messages, message_id, payload) VALUES
-                (id, first, timestamps[1], events[1], before.messages + counts[1], message_ids[1], payloads[1]);
-            RETURN TRUE;
-        END IF;
         INSERT INTO records (session_id, position, timestamp, event, messages, message_id, payload)
-            SELECT id, first + r.number - 1, r.at, r.event, before.messages + r.count, r.message_id, r.payload
-            FROM unnest(timestamps, events, counts, message_ids, payloads) WITH ORDINALITY
-                AS r (at, event, count, message_id, payload, number);
-        RETURN TRUE;
+            SELECT id, first + r.number - 1, r.at, r.event, last.messages + r.count, r.message_id, r.payload
+            FROM (SELECT position, messages FROM records WHERE session_id = id ORDER BY position DESC LIMIT 1) AS last
+            CROSS JOIN {} AS r (at, event, count, message_id, payload, number)
+            WHERE last.position = first - 1
+                AND EXISTS (SELECT 1 FROM sessions WHERE session_id = id AND NOT deleted);
+        RETURN FOUND;
+"""
+_V4 = (
+    f"""
+    CREATE FUNCTION append_record(
+        store_lock BIGINT, session_lock BIGINT, id TEXT, first BIGINT, at BIGINT, event TEXT, count BIGINT,
+        message_id TEXT, payload BYTEA
+    ) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
+    #variable_conflict use_column
+    BEGIN
+        {_INSERT_AFTER.format("(SELECT $5, $6, $7, $8, $9, 1)")}
+    END
+    $$
+    """,
+    f"""
+    CREATE FUNCTION append_records(
+        store_lock BIGINT, session_lock BIGINT, id TEXT, first BIGINT, at BIGINT[], event TEXT[], count BIGINT[],
+        message_id TEXT[], payload BYTEA[]
+    ) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
+    #variable_conflict use_column
+    BEGIN
+        {_INSERT_AFTER.format("unnest($5, $6, $7, $8, $9) WITH ORDINALITY")}
     END
     $$
     """,

@@ -23,8 +23,9 @@ _READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # to different sessions run side by side; those who change which sessions depend on which run alone. One text is one
 # round trip.
 _WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock_shared(%d), pg_advisory_xact_lock(%d)"
-# Lists of bytes are sent as they are (`%b`), not as text.
-_APPEND = "SELECT append_records(%s, %s, %s, %s, %s::bigint[], %s::text[], %s::bigint[], %s::text[], %b)"
+# Bytes in lists are sent as they are (`%b`), not as text.
+_APPEND = "SELECT append_record(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_APPEND_SEVERAL = "SELECT append_records(%s, %s, %s, %s, %s::bigint[], %s::text[], %s::bigint[], %s::text[], %b)"
 _WRITE_ALONE = b"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(%d)"
 
 
@@ -64,19 +65,20 @@ class PoolTransactions:
         """Appends records to a session's log in one statement, if they continue it and say nothing that the table of
         sessions holds. Returns whether they were appended; nothing else was done then."""
         self._require_own()
-        rows = list(record_rows(session_id, 0, records))
-        _, _, timestamps, events, counts, message_ids, payloads = map(list, zip(*rows, strict=True))
-        store, session = _lock_key(self._schema), _lock_key(self._schema, "session", session_id)
-        values = (store, session, session_id, records[0].position, timestamps, events, counts, message_ids, payloads)
+        rows = [row[2:] for row in record_rows(session_id, 0, records)]
+        locks = _lock_key(self._schema), _lock_key(self._schema, "session", session_id)
+        values = rows[0] if len(rows) == 1 else map(list, zip(*rows, strict=True))
+        statement = _APPEND if len(rows) == 1 else _APPEND_SEVERAL
         with reporting(self._server):
             connection = self._pool.getconn()
             try:
-                appended = connection.execute(_APPEND, values).fetchone() == (True,)
+                appended = connection.execute(statement, (*locks, session_id, records[0].position, *values))
+                is_appended = appended.fetchone() == (True,)
             finally:
                 self._pool.putconn(connection)
-        if appended:
+        if is_appended:
             self._publish()
-        return appended
+        return is_appended
 
     def _locking(self, *names: str) -> bytes:
         return _WRITE % (_lock_key(self._schema), _lock_key(self._schema, *names))
