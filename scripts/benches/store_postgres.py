@@ -1,4 +1,4 @@
-"""Measures the store in PostgreSQL, on a server of its own with `fsync`, each figure beside a floor of the same run.
+"""Measures the store in PostgreSQL, on a server of its own with `fsync`, each figure with a floor of the same run.
 
 Work and floor take turns, so that other load slows both equally. With `--long` the search has a million messages, which
 takes an hour and some ten GB of disk, instead of 20,000.
@@ -35,7 +35,7 @@ SESSIONS, APPENDS_EACH = 200, 10
 SEARCHED, SEARCHED_LONG = 20_000, 1_000_000
 _QUESTIONS = 100
 _TEXT = "The quick brown fox jumps over the lazy dog. " * 20
-# Of the issue's aims: an append, its growth, and opening beside SQLite.
+# An append, its growth, and opening compared with SQLite.
 _APPEND_AIM, _GROWTH_AIM, _OPEN_AIM = 1.5, 1.5, 2.0
 
 Measured = tuple[dict[str, Any], list[Aim]]
