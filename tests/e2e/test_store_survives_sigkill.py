@@ -155,7 +155,7 @@ def test_a_replica_that_takes_over_has_every_acknowledged_append_once() -> None:
         with open_postgres(address.replace(str(server.folder), str(replica.folder)), is_team=True) as team:
             # The replica may show an append a little later than it has it.
             wait_until(lambda: len(team.list()) == 1)
-            # Nobody has indexed it, which on a replica nobody can.
+            # It was not indexed, and a replica cannot.
             assert team.search("walnut") == ()
         server.stop("immediate")
         replica.promote()

@@ -47,9 +47,9 @@ _SHARED = {
     "message_chunks": "is_shared_record(record_id)",
 }
 # A policy's own conditions may use an index, whereas of a statement's only those may that PostgreSQL knows to leak
-# nothing, and `@@` is none of these. So the query of a search stands in the policy. Any row has or lacks a word.
+# nothing, and `@@` is none of these. So the query of a search is in the policy. Any row has or lacks a word.
 _FOUND = "tokens @@ coalesce(nullif(current_setting('ullage.query', true), ''), 'a | !a')::tsquery"
-# Rows of a session that is somebody else's would take the positions of that one's.
+# Rows in another user's session would take the positions of that session's own.
 _OWN_SESSION = "EXISTS (SELECT 1 FROM sessions s WHERE s.session_id = {0}.session_id AND s.owner = current_user::text)"
 
 
@@ -90,7 +90,7 @@ ROW_SECURITY = (
     """,
     'ALTER TABLE message_words ADD session_id TEXT COLLATE "C" NOT NULL',
     "CREATE INDEX owned_words ON message_words (owner, row_id)",
-    # Whose ids nobody needs to read in another's rows. They begin at `TextIndex.further`.
+    # Its ids need no look at the rows of other users. They begin at `TextIndex.further`.
     f"CREATE SEQUENCE further_rows START {1 << 48}",
     "ALTER TABLE message_vocabulary DROP CONSTRAINT message_vocabulary_pkey, ADD PRIMARY KEY (owner, word)",
     "ALTER TABLE calibrations DROP CONSTRAINT calibrations_pkey, ADD PRIMARY KEY (owner, model)",

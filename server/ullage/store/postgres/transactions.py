@@ -35,8 +35,8 @@ def begin_alone(schema: str) -> bytes:
 
 
 class PoolTransactions:
-    """The transactions of a store in a schema, each on a connection of the pool. `publish` tells other openings of the
-    store of a change, and `sight` says which rows the role sees."""
+    """The transactions of a store in a schema, each on a connection of the pool. `publish` says to other openings of
+    the store that something changed, and `sight` says which rows the role sees."""
 
     def __init__(self, pool: Pool, server: str, schema: str, publish: Callable[[], None], sight: Sight) -> None:
         self._pool, self._server, self._schema, self._publish = pool, server, schema, publish

@@ -141,7 +141,8 @@ def _best_rows(connection: WordIndex, scores: Mapping[int, float], most: int) ->
     """Returns the `most` rows with the highest scores, best first; of those with the same words the shorter ones are
     better."""
     best = nlargest(most, scores, key=lambda row: (scores[row], row))
-    shortened = {row: scores[row] / (1 + max(0, connection.row_length(row) - _SHORT) / _LONG) for row in best}
+    lengths = connection.row_lengths(best)
+    shortened = {row: scores[row] / (1 + max(0, lengths[row] - _SHORT) / _LONG) for row in best}
     return sorted(best, key=lambda row: (shortened[row], row), reverse=True)
 
 

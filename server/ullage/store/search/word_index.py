@@ -5,7 +5,7 @@ begin so, or several of these joined by `AND` and `OR`, with brackets: the synta
 (https://www.sqlite.org/fts5.html#full_text_query_syntax).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -36,8 +36,8 @@ class WordIndex(Connection, Protocol):
         """Returns whether there is a row with this id."""
         ...
 
-    def row_length(self, row_id: int, /) -> int:
-        """Returns the number of a row's tokens."""
+    def row_lengths(self, row_ids: Sequence[int], /) -> dict[int, int]:
+        """Returns the numbers of these rows' tokens, by the rows' ids."""
         ...
 
     def rows(self) -> int:

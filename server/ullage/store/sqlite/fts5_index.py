@@ -1,7 +1,7 @@
 """The index of words in SQLite: a table of FTS5 (https://www.sqlite.org/fts5.html)."""
 
 import sqlite3
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -40,8 +40,11 @@ class Fts5Index:
         """Returns whether there is a row with this id."""
         return self.execute("SELECT 1 FROM message_words_docsize WHERE id = ?", (row_id,)).fetchone() is not None
 
-    def row_length(self, row_id: int, /) -> int:
-        """Returns the number of a row's tokens."""
+    def row_lengths(self, row_ids: Sequence[int], /) -> dict[int, int]:
+        """Returns the numbers of rows' tokens."""
+        return {row_id: self._row_length(row_id) for row_id in row_ids}
+
+    def _row_length(self, row_id: int) -> int:
         (size,) = self.execute("SELECT sz FROM message_words_docsize WHERE id = ?", (row_id,)).fetchone()
         length = 0
         for byte in size:
