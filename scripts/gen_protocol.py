@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from generators import lua
-from generators.manifest import with_commands, with_settings, with_tools, with_version
+from generators.manifest import with_commands, with_settings, with_texts, with_tools, with_version
 from generators.plugins import plugin_files
 from generators.typescript import typescript
 from ullage import __version__
@@ -25,6 +25,7 @@ PROTOCOL = ROOT / "protocol"
 README = PROTOCOL / "README.md"
 VSCODE = ROOT / "editors" / "vscode"
 MANIFEST = VSCODE / "package.json"
+NLS = VSCODE / "package.nls.json"
 LOCK = VSCODE / "package-lock.json"
 # The entry of `ullage mcp` in the MCP registry.
 REGISTRY = ROOT / "server.json"
@@ -104,6 +105,7 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
     README: readme,
     VSCODE / "src" / "protocol.gen.ts": typescript,
     MANIFEST: lambda: with_version(with_tools(with_commands(with_settings(MANIFEST))), __version__),
+    NLS: lambda: with_texts(NLS),
     # npm writes the package's own version twice: at the top, and in the list of packages.
     LOCK: lambda: with_version(LOCK.read_text(), __version__, places=2),
     REGISTRY: lambda: with_version(REGISTRY.read_text(), __version__, places=2),

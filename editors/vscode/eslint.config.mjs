@@ -3,6 +3,8 @@ import js from '@eslint/js';
 import { defineConfig } from 'eslint/config';
 import ts from 'typescript-eslint';
 
+import untranslated from './lint/untranslated.mjs';
+
 export default defineConfig(
   { ignores: ['dist/', 'node_modules/', '**/*.gen.ts', '**/*.mjs', 'test/e2e/driver/', 'test-results/', 'media/', 'vitest.config.ts'] },
   js.configs.recommended,
@@ -18,6 +20,7 @@ export default defineConfig(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
     },
   },
+  { files: ['src/**'], ignores: ['**/*.test.ts'], plugins: { texts: { rules: { untranslated } } }, rules: { 'texts/untranslated': 'error' } },
   {
     files: ['test/e2e/**'],
     rules: {

@@ -1,6 +1,9 @@
 """Generates parts of `editors/vscode/package.json` and its lock file: `contributes.configuration`, the settings that a
-folder may only set if it is trusted, the commands that name an agent, the tools for language models, and the
-version."""
+folder may only set if it is trusted, the commands that name an agent, the tools for language models, and the version.
+
+The manifest names its texts by keys, `%setting.quiet%`. `package.nls.json` has the English ones: those of the generated
+parts are generated, too, the others are written there by hand.
+"""
 
 import json
 import re
@@ -58,6 +61,14 @@ _CLIENT: Mapping[str, Mapping[str, Any]] = {
     },
 }
 
+# Before the keys of texts that are generated.
+_SETTING = "setting."
+_TOOL = "tool."
+_AGENT = "command.agent."
+_GENERATED = (_SETTING, _TOOL, _AGENT)
+# The fields of a setting's schema that are texts for users.
+_TEXTS = ("description", "markdownDescription")
+
 # Before the descriptions that the tools have for the model whose own conversation it is.
 _WHOSE = (
     "About the conversation that a coding agent has in the open folder, not about this chat: 'your context' and 'this "
@@ -83,7 +94,7 @@ def with_settings(manifest: Path) -> str:
 def with_commands(text: str) -> str:
     """Returns a manifest's text with the commands that name an agent: those that make a new session of it."""
     made = agent_commands()
-    commands = [{"command": name, "title": title, "category": "Ullage"} for name, title, _ in made]
+    commands = [{"command": name, "title": f"%{_command_key(name)}%", "category": "Ullage"} for name, _, _ in made]
     shown = [{"command": name, "when": when} for name, _, when in made]
     for key, new in (("commands", commands), ("commandPalette", shown)):
         start, end, _ = _region(text, key, Path("package.json"))
@@ -99,13 +110,13 @@ def with_tools(text: str) -> str:
 
 def language_model_tools() -> list[Mapping[str, Any]]:
     """Returns `contributes.languageModelTools`. For a model of VS Code the conversation is another one's, which its
-    description says first."""
+    description says first. That is read by models, and so not translated."""
     return [
         {
             "name": f"ullage_{tool.name}",
             "toolReferenceName": f"ullage{tool.name.capitalize()}",
-            "displayName": _DISPLAYED[tool.name],
-            "userDescription": _DISPLAYED[tool.name],
+            "displayName": f"%{_TOOL}{tool.name}%",
+            "userDescription": f"%{_TOOL}{tool.name}%",
             "modelDescription": f"{_WHOSE} There: {tool.description}",
             "icon": "$(comment-discussion)",
             "canBeReferencedInPrompt": True,
@@ -143,9 +154,77 @@ def with_version(text: str, version: str, places: int = 1) -> str:
 
 def configuration() -> Mapping[str, Any]:
     """Returns `contributes.configuration`: the server's settings in their order, then the extension's own."""
+    named = {name: _named(value, _SETTING + name) for name, value in _settings().items()}
+    properties = {_SPACE + name: {**value, "order": at} for at, (name, value) in enumerate(named.items())}
+    return {"title": "Ullage", "properties": properties}
+
+
+def with_texts(nls: Path) -> str:
+    """Returns the text of `package.nls.json`: what is written there by hand, then what is generated."""
+    written = json.loads(nls.read_text(encoding="utf-8"))
+    kept = {key: text for key, text in written.items() if not key.startswith(_GENERATED)}
+    return json.dumps({**kept, **generated_texts()}, indent=2, ensure_ascii=False) + "\n"
+
+
+def generated_texts() -> Mapping[str, str]:
+    """Returns the English texts of the generated parts by their keys."""
+    commands = {_command_key(name): title for name, title, _ in agent_commands()}
+    tools = {_TOOL + name: text for name, text in _DISPLAYED.items()}
+    settings = dict[str, str]()
+    for name, value in _settings().items():
+        settings.update(_texts(value, _SETTING + name))
+    return {**commands, **tools, **settings}
+
+
+def _settings() -> Mapping[str, Mapping[str, Any]]:
+    """Returns the schemas of all settings: the server's in their order, then the extension's own."""
     server = {name: _scoped(_plain(value)) for name, value in settings_schema()["properties"].items()}
-    ordered = enumerate({**server, **_CLIENT}.items())
-    return {"title": "Ullage", "properties": {_SPACE + name: {**value, "order": at} for at, (name, value) in ordered}}
+    return {**server, **_CLIENT}
+
+
+def _command_key(name: str) -> str:
+    return _AGENT + name.removeprefix(_MADE)
+
+
+def _named(schema: Any, key: str) -> Any:
+    """Returns a schema with keys in place of its texts: `%KEY%`, and `%KEY/PART%` in its parts."""
+    match schema:
+        case dict():
+            fields = cast("dict[str, Any]", schema).items()
+            return {
+                name: f"%{key}%" if _is_text(name, value) else _named(value, _under(key, name))
+                for name, value in fields
+            }
+        case list():
+            return [_named(value, f"{key}/{at}") for at, value in enumerate(cast("list[Any]", schema))]
+        case _:
+            return schema
+
+
+def _texts(schema: Any, key: str) -> Mapping[str, str]:
+    """Returns the texts of a schema by the keys that `_named` puts in their place."""
+    found = dict[str, str]()
+    match schema:
+        case dict():
+            for name, value in cast("dict[str, Any]", schema).items():
+                found.update({key: value} if _is_text(name, value) else _texts(value, _under(key, name)))
+        case list():
+            for at, value in enumerate(cast("list[Any]", schema)):
+                found.update(_texts(value, f"{key}/{at}"))
+        case _:
+            pass
+    return found
+
+
+def _is_text(name: str, value: Any) -> bool:
+    return name in _TEXTS and isinstance(value, str)
+
+
+def _under(key: str, name: str) -> str:
+    """Returns the key of a field of a schema. JSON Schema's own words between two names say nothing to a translator."""
+    if name in ("properties", "anyOf"):
+        return key
+    return f"{key}/{'*' if name in ('additionalProperties', 'items') else name}"
 
 
 def restricted(settings: Mapping[str, Any]) -> list[str]:
@@ -179,6 +258,10 @@ def _region(text: str, key: str, manifest: Path) -> tuple[int, int, str]:
 
 def _plain(schema: Any) -> Any:
     """Removes the names of structs, which mean nothing to users."""
-    if not isinstance(schema, dict):
-        return schema
-    return {key: _plain(value) for key, value in cast("dict[str, Any]", schema).items() if key != "title"}
+    match schema:
+        case dict():
+            return {key: _plain(value) for key, value in cast("dict[str, Any]", schema).items() if key != "title"}
+        case list():
+            return [_plain(value) for value in cast("list[Any]", schema)]
+        case _:
+            return schema

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -12,24 +13,30 @@ from releasing.project import Project
 def build_extension(project: Project, root: Path, out: Path) -> list[Path]:
     """Builds the extension's package for each platform and looks at what is in them. Returns their files."""
     folder = root / "editors" / "vscode"
+    texts = [
+        path.relative_to(folder).as_posix() for path in (*folder.glob("package.nls*.json"), *folder.glob("l10n/*.json"))
+    ]
     npm = shutil.which("npm")
     if npm is None or not (folder / "node_modules").exists():
         raise Missing("there is no npm, or not the extension's tools: npm ci in editors/vscode gets them")
     run([npm, "run", "package", "--", "all"], folder)
     packages = sorted(folder.glob(f"{project.name}-*.vsix"))
-    return [_take(project, package, out) for package in packages]
+    return [_take(project, package, texts, out) for package in packages]
 
 
-def _take(project: Project, package: Path, out: Path) -> Path:
-    """Copies a package, whose name ends in its platform. Raises `Failed` if it is not whole. Returns the copy."""
+def _take(project: Project, package: Path, texts: Sequence[str], out: Path) -> Path:
+    """Copies a package, whose name ends in its platform. `texts` are the files with the texts in all languages. Raises
+    `Failed` if the package is not whole. Returns the copy."""
     made = out / package.name.replace(project.name, f"{project.name}-{project.version}", 1)
     shutil.copyfile(package, made)
     with ZipFile(made) as packed:
+        names = {name.removeprefix("extension/") for name in packed.namelist()}
         manifest = json.loads(packed.read("extension/package.json"))
-        names = packed.namelist()
-    said = (manifest["name"], manifest["version"], manifest["description"])
+        lacking = sorted({manifest["main"].removeprefix("./"), *texts} - names)
+        if lacking:
+            raise Failed(f"{made.name} lacks {', '.join(lacking)}")
+        english = json.loads(packed.read("extension/package.nls.json"))
+    said = (manifest["name"], manifest["version"], english[manifest["description"].strip("%")])
     if said != (project.name, project.version, project.description):
         raise Failed(f"{made.name} says it is {said}")
-    if manifest["main"].removeprefix("./") not in {name.removeprefix("extension/") for name in names}:
-        raise Failed(f"{made.name} lacks its program, {manifest['main']}")
     return made

@@ -2,6 +2,7 @@
  * The client of the server: LSP's handshake and end, settings, messages and progress, and requests both ways. Ullage has
  * no documents, so nothing else of LSP is here. It shows no failure to the user; `Connection` does that.
  */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import {
   createMessageConnection,
@@ -90,7 +91,7 @@ export class UllageClient {
 
   /** Sends a request. Rejects with `NotConnected` before `start`. */
   async request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R> {
-    if (!this.#connection) throw new NotConnected('The server was not started.');
+    if (!this.#connection) throw new NotConnected(l10n.t('The server was not started.'));
     // A missing token must not be passed, or it would be sent as a second parameter.
     return this.#connection.sendRequest<R>(method.name, params, ...(token ? [token] : []));
   }

@@ -1,4 +1,5 @@
 /** The server's life: found, started, restarted after a crash, stopped. All steps run one after another. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { MessageConnection } from 'vscode-jsonrpc/node';
 
@@ -210,10 +211,11 @@ export class Connection implements vscode.Disposable {
     try {
       introduced = await within(START_TIMEOUT, client.start());
     } catch (error) {
-      const why = (await client.lastWords()) || (client.hasEnded ? 'it ended at once' : errorText(error));
+      const why = (await client.lastWords()) || (client.hasEnded ? l10n.t('it ended at once') : errorText(error));
+      const reason = l10n.t('{0} could not be started: {1}', place.command, why);
       await this.#end(client);
-      log.warn(`${place.command} could not be started: ${why}`);
-      if (isLast) this.#setHealth({ kind: 'stopped', reason: `${place.command} could not be started: ${why}` });
+      log.warn(reason);
+      if (isLast) this.#setHealth({ kind: 'stopped', reason });
       return isLast;
     }
     const problem = misfit(introduced, version) ?? '';
@@ -224,7 +226,7 @@ export class Connection implements vscode.Disposable {
     }
     this.#client = client;
     await this.#options.editorModels.serve(this);
-    this.#setHealth({ kind: 'running', version: introduced.serverInfo?.version ?? 'unknown', misfit: problem });
+    this.#setHealth({ kind: 'running', version: introduced.serverInfo?.version ?? l10n.t('unknown'), misfit: problem });
     return true;
   }
 
@@ -264,8 +266,8 @@ export class Connection implements vscode.Disposable {
   /** Restarts into a renewed environment. Who waits for an answer decides when. */
   async #takeRenewed(): Promise<void> {
     const busy = this.#pending > 0;
-    const restart = 'Restart it now';
-    if (busy && (await vscode.window.showInformationMessage("Ullage's server was updated.", restart)) !== restart) return;
+    const restart = l10n.t('Restart it now');
+    if (busy && (await vscode.window.showInformationMessage(l10n.t("Ullage's server was updated."), restart)) !== restart) return;
     await this.restart();
   }
 
@@ -289,7 +291,7 @@ export class Connection implements vscode.Disposable {
     const attempt = this.#crashes.length;
     this.#options.log.warn(`The server ended unexpectedly (${attempt} of ${MAX_CRASHES} times in three minutes).`);
     if (attempt > MAX_CRASHES) {
-      this.#setHealth({ kind: 'stopped', reason: 'The server stopped again and again; see its log, then restart it.' });
+      this.#setHealth({ kind: 'stopped', reason: l10n.t('The server stopped again and again; see its log, then restart it.') });
       return;
     }
     void this.#enqueue(() => this.#start({ kind: 'restarting', attempt })).catch(() => undefined);
@@ -310,7 +312,7 @@ export class Connection implements vscode.Disposable {
 async function within<T>(limit: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => { reject(new Error(`no answer within ${limit / 1_000} s`)); }, limit);
+    timer = setTimeout(() => { reject(new Error(l10n.t('no answer within {0} s', limit / 1_000))); }, limit);
   });
   return Promise.race([work, late]).finally(() => { clearTimeout(timer); });
 }

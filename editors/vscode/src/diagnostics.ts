@@ -1,4 +1,8 @@
-/** Collects as text what a bug report needs, without messages, titles or keys. */
+/**
+ * Collects as text what a bug report needs, without messages, titles or keys. The report is in English, for those who
+ * read it.
+ */
+/* eslint-disable texts/untranslated -- see above */
 import { describe, type Health } from './health';
 
 export interface Facts {

@@ -2,6 +2,7 @@
  * The models that VS Code offers, of Copilot or any other extension: the server asks them through the editor, without a
  * key. They are not looked for before the user chooses one, because that may start the extensions that have them.
  */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { errorText } from './errors';
@@ -70,8 +71,8 @@ export class EditorModels implements vscode.Disposable {
       const found = await find(model);
       if (!found) return { pieces, fault: 'not_found' };
       const justification = purpose === 'summary'
-        ? 'Ullage has it summarize a conversation, so that the conversation fits its context window.'
-        : 'Ullage asks it your question, with the conversation before it.';
+        ? l10n.t('Ullage has it summarize a conversation, so that the conversation fits its context window.')
+        : l10n.t('Ullage asks it your question, with the conversation before it.');
       const response = await found.sendRequest(messages.map(asSpoken), { justification }, token);
       for await (const text of response.text) {
         if (text === '') continue;

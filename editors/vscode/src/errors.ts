@@ -1,4 +1,5 @@
 /** Errors as they are shown to the user. */
+import * as l10n from '@vscode/l10n';
 import { CancellationError } from 'vscode';
 import { ConnectionError, ErrorCodes, ResponseError } from 'vscode-jsonrpc/node';
 
@@ -29,6 +30,6 @@ export function isLost(error: unknown): boolean {
 
 /** Returns the error as one line. */
 export function errorText(error: unknown): string {
-  if (isLost(error) && !(error instanceof NotConnected)) return 'The server ended before it answered.';
+  if (isLost(error) && !(error instanceof NotConnected)) return l10n.t('The server ended before it answered.');
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,7 @@
-/** Formats figures for users, in the same forms as the server. */
+/** Formats figures for users: in English in the same forms as the server, else as the display language has them. */
+import * as l10n from '@vscode/l10n';
 
+import { language } from './language';
 import type { Cost } from './protocol.gen';
 
 /** Formats tokens where there is little room: `950`, `4.2K`, `58K`, `1.2M`. */
@@ -12,17 +14,23 @@ export function short(tokens: number): string {
 
 /** Formats tokens where there is room: `58,432`. */
 export function full(tokens: number): string {
-  return tokens.toLocaleString('en-US');
+  return tokens.toLocaleString(language());
 }
 
-/** Returns a share in whole per cent, or an empty string if the whole is 0. */
+/** Returns a share in whole per cent, or 0 if the whole is 0. */
 export function percent(part: number, whole: number): number {
   return whole > 0 ? Math.round((100 * part) / whole) : 0;
 }
 
+/** Formats a share in whole per cent: `46%`. */
+export function inPercent(part: number, whole: number): string {
+  return (percent(part, whole) / 100).toLocaleString(language(), { style: 'percent' });
+}
+
 /** Formats a cost: `$0.042`, `$12.30`; other currencies by their names. */
 export function money({ amount, currency }: Cost): string {
-  const digits = amount.toFixed(amount < 1 ? 3 : 2);
+  const places = amount < 1 ? 3 : 2;
+  const digits = amount.toLocaleString(language(), { minimumFractionDigits: places, maximumFractionDigits: places, useGrouping: false });
   return currency === 'USD' ? `$${digits}` : `${digits} ${currency}`;
 }
 
@@ -33,7 +41,7 @@ export function shrinking(before: number, after: number): string {
 
 /** Formats a number of messages: `1 message`, `45 messages`. */
 export function messages(count: number): string {
-  return count === 1 ? '1 message' : `${full(count)} messages`;
+  return count === 1 ? l10n.t('1 message') : l10n.t('{0} messages', full(count));
 }
 
 /** Returns the name of a message for users, `#86`. They count from 1, as in summaries and on the command line; the wire's index is from 0. */
@@ -50,14 +58,33 @@ const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['minute', 60_000],
   ['second', 1_000],
 ];
-const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
+
+const relative = new Map<string, Intl.RelativeTimeFormat>();
+
+/** Returns the display language's own words for times. Making them is slow, and ages are written all the time. */
+function relativeTime(): Intl.RelativeTimeFormat {
+  const tag = language();
+  let format = relative.get(tag);
+  if (!format) relative.set(tag, (format = new Intl.RelativeTimeFormat(tag, { numeric: 'always' })));
+  return format;
+}
 
 /** Formats how long ago a time in Unix milliseconds was: `12 seconds ago`, `2 hours ago`. */
 export function ago(then: number, now: number): string {
   const elapsed = Math.max(0, now - then);
-  if (elapsed < 5_000) return 'just now';
+  if (elapsed < 5_000) return l10n.t('just now');
   const [unit, length] = UNITS.find(([, each]) => elapsed >= each) ?? ['second', 1_000];
-  return RELATIVE.format(-Math.floor(elapsed / length), unit);
+  return relativeTime().format(-Math.floor(elapsed / length), unit);
+}
+
+/** Returns the word for what made an edit: `automatic`, `manual`. */
+export function triggerWord(trigger: string): string {
+  return trigger === 'automatic' ? l10n.t('automatic') : trigger === 'manual' ? l10n.t('manual') : trigger;
+}
+
+/** Joins names of which one is enough: `Claude Code or Codex`. */
+export function anyOf(names: readonly string[]): string {
+  return new Intl.ListFormat(language(), { type: 'disjunction' }).format(names);
 }
 
 /** Shortens text to one line of at most `length` characters. */
@@ -67,5 +94,5 @@ export function oneLine(text: string, length = 100): string {
 }
 
 function oneDigit(value: number): string {
-  return value.toFixed(1).replace(/\.0$/, '');
+  return Number(value.toFixed(1)).toLocaleString(language());
 }

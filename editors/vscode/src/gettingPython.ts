@@ -1,4 +1,5 @@
 /** How a machine gets a Python, decided from values alone. */
+import * as l10n from '@vscode/l10n';
 
 /** A program that installs Python for the user alone, without questions. */
 export interface Way {
@@ -16,9 +17,9 @@ const VERSION = '3.13';
 /** Returns the way to a Python on this machine, or undefined if it has no program for that. */
 export function wayToPython(platform: NodeJS.Platform, has: (program: string) => boolean): Way | undefined {
   const ways: readonly (Way & { readonly on: readonly NodeJS.Platform[] })[] = [
-    { on: [platform], title: 'Install it with uv', program: 'uv', words: ['python', 'install', VERSION] },
-    { on: ['win32'], title: 'Install it with winget', program: 'winget', words: ['install', '--exact', '--id', `Python.Python.${VERSION}`, '--scope', 'user'] },
-    { on: ['darwin'], title: 'Install it with Homebrew', program: 'brew', words: ['install', `python@${VERSION}`] },
+    { on: [platform], title: l10n.t('Install it with {0}', 'uv'), program: 'uv', words: ['python', 'install', VERSION] },
+    { on: ['win32'], title: l10n.t('Install it with {0}', 'winget'), program: 'winget', words: ['install', '--exact', '--id', `Python.Python.${VERSION}`, '--scope', 'user'] },
+    { on: ['darwin'], title: l10n.t('Install it with {0}', 'Homebrew'), program: 'brew', words: ['install', `python@${VERSION}`] },
   ];
   const way = ways.find(({ on, program }) => on.includes(platform) && has(program));
   return way && { title: way.title, program: way.program, words: way.words };

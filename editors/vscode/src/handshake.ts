@@ -1,4 +1,6 @@
 /** Whether a server that has started is one that this extension can work with. Pure. */
+import * as l10n from '@vscode/l10n';
+
 import { methodNames } from './protocol.gen';
 
 /** The part of a server's `initialize` result that is read here. It comes from a program that may be another. */
@@ -12,13 +14,12 @@ export interface ServerIntroduction {
  * every method of the extension's protocol and is of the same release: before 1.0 a minor version may break.
  */
 export function misfit(server: ServerIntroduction, extension: string): string | undefined {
-  const version = server.serverInfo?.version ?? 'unknown';
+  const version = server.serverInfo?.version ?? l10n.t('unknown');
   const methods = methodsOf(server.capabilities.experimental);
-  if (!methods) return 'The program is not an Ullage server.';
+  if (!methods) return l10n.t('The program is not an Ullage server.');
   const missing = methodNames.filter((name) => !methods.includes(name));
-  const found = `The server is version ${version}`;
-  if (missing.length > 0) return `${found}, which lacks ${missing.join(', ')}; this extension (${extension}) needs a newer one.`;
-  if (release(version) !== release(extension)) return `${found}, and this extension ${extension}; they may not fit together.`;
+  if (missing.length > 0) return l10n.t('The server is version {0}, which lacks {1}; this extension ({2}) needs a newer one.', version, missing.join(', '), extension);
+  if (release(version) !== release(extension)) return l10n.t('The server is version {0}, and this extension {1}; they may not fit together.', version, extension);
   return undefined;
 }
 

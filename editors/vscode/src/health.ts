@@ -1,4 +1,5 @@
 /** The server's state as a value. */
+import * as l10n from '@vscode/l10n';
 
 export type Health =
   /** Nothing has needed the server yet; the first request starts it. */
@@ -18,8 +19,8 @@ export type Health =
   | { readonly kind: 'stopped'; readonly reason: string };
 
 /** What is said where the server can be set up, and the button where a Python is all that is missing. */
-export const NOT_SET_UP = 'Ullage counts tokens with a small server, which is not set up yet.';
-export const GET_PYTHON = 'Get Python…';
+export const NOT_SET_UP = l10n.t('Ullage counts tokens with a small server, which is not set up yet.');
+export const GET_PYTHON = l10n.t('Get Python…');
 
 /** Whether the user has to do something. */
 export function isTrouble(health: Health): health is Extract<Health, { reason: string }> {
@@ -36,15 +37,15 @@ export function severityOf(health: Health): 'information' | 'warning' | 'error' 
 export function describe(health: Health): string {
   switch (health.kind) {
     case 'starting':
-      return 'The server is starting.';
+      return l10n.t('The server is starting.');
     case 'idle':
-      return 'The server starts when it is needed.';
+      return l10n.t('The server starts when it is needed.');
     case 'running':
-      return health.misfit || `The server is running (version ${health.version}).`;
+      return health.misfit || l10n.t('The server is running (version {0}).', health.version);
     case 'restarting':
-      return `The server stopped and is being started again (attempt ${health.attempt}).`;
+      return l10n.t('The server stopped and is being started again (attempt {0}).', health.attempt);
     case 'installing':
-      return 'The server is being set up.';
+      return l10n.t('The server is being set up.');
     default:
       return health.reason;
   }

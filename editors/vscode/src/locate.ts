@@ -1,6 +1,8 @@
 /** Locates the server's program in a fixed list of places, decided from values alone. */
 import * as path from 'node:path';
 
+import * as l10n from '@vscode/l10n';
+
 import { NO_PYTHON, type Launch } from './privateEnvironment';
 
 /** The values that the decision depends on. */
@@ -25,8 +27,11 @@ export interface Found extends Launch {
   readonly how: string;
 }
 
+/** By which the user names the program. */
+const SETTING = 'ullage.server.path';
+const VARIABLE = 'ULLAGE_SERVER';
 /** What `how` says of the private environment. */
-export const OWN_ENVIRONMENT = "the extension's own environment";
+export const OWN_ENVIRONMENT = l10n.t("the extension's own environment");
 
 export interface NotFound {
   readonly reason: string;
@@ -50,21 +55,23 @@ function isFound(place: Found | NotFound): place is Found {
 
 /** A program that the user named must exist: falling back would run a program that the user did not choose. */
 function named(around: Surroundings): Found | NotFound | undefined {
-  const choices: readonly (readonly [string, string | undefined])[] = [
-    ['the setting ullage.server.path', around.setting],
-    ['the environment variable ULLAGE_SERVER', around.environment['ULLAGE_SERVER']],
+  const { setting, environment } = around;
+  const variable = environment[VARIABLE];
+  const choices = [
+    { file: setting, how: l10n.t('the setting {0}', SETTING), wrong: l10n.t('The setting {0} names {1}, which is not a program.', SETTING, setting) },
+    { file: variable, how: l10n.t('the environment variable {0}', VARIABLE), wrong: l10n.t('The environment variable {0} names {1}, which is not a program.', VARIABLE, variable ?? '') },
   ];
-  for (const [how, file] of choices) {
+  for (const { file, how, wrong } of choices) {
     if (!file) continue;
     const command = expandHome(file, around.environment);
-    return around.isProgram(command) ? { command, words: [], how } : { reason: `${capital(how)} names ${file}, which is not a program.`, lacksPython: false };
+    return around.isProgram(command) ? { command, words: [], how } : { reason: wrong, lacksPython: false };
   }
   return undefined;
 }
 
 function installed(around: Surroundings): readonly Found[] {
   const places: readonly (readonly [string, readonly Launch[]])[] = [
-    ['the active Python environment', around.trusted ? around.pythonFolders.map((folder) => inFolder(folder, around)) : []],
+    [l10n.t('the active Python environment'), around.trusted ? around.pythonFolders.map((folder) => inFolder(folder, around)) : []],
     ['PATH', searchPath(around).map((folder) => inFolder(folder, around))],
     ...around.privateServers.map((launch) => [OWN_ENVIRONMENT, [launch]] as const),
   ];
@@ -76,8 +83,10 @@ function installed(around: Surroundings): readonly Found[] {
 
 function notFound(around: Surroundings): NotFound {
   if (around.lacksPython) return { reason: NO_PYTHON, lacksPython: true };
-  const where = around.trusted ? 'in the active Python environment or on PATH' : 'on PATH (this folder is not trusted, so its settings are not used)';
-  return { reason: `No ullage program was found ${where}, and none has been set up yet.`, lacksPython: false };
+  const reason = around.trusted
+    ? l10n.t('No ullage program was found in the active Python environment or on PATH, and none has been set up yet.')
+    : l10n.t('No ullage program was found on PATH (this folder is not trusted, so its settings are not used), and none has been set up yet.');
+  return { reason, lacksPython: false };
 }
 
 /** Only absolute folders: a relative one would depend on the open folder. */
@@ -94,8 +103,4 @@ function inFolder(folder: string, { windows }: Surroundings): Launch {
 function expandHome(file: string, environment: Surroundings['environment']): string {
   const home = environment['HOME'] ?? environment['USERPROFILE'];
   return home && /^~[/\\]/.test(file) ? path.join(home, file.slice(2)) : file;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

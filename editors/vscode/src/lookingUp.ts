@@ -2,6 +2,7 @@
  * What is known of the conversation in the open folder, for language models and for the chat: the tools of the MCP
  * server, whose results are the same everywhere. A VS Code without tools or without a chat just lacks them.
  */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { errorText, isCancelled } from './errors';
@@ -12,7 +13,7 @@ const PREFIX = 'ullage_';
 const TOOLS = ['search', 'open', 'context', 'lost'] as const;
 type ToolName = (typeof TOOLS)[number];
 const NO_CONVERSATION =
-  "No conversation is open or followed in this folder. Ullage shows one when a coding agent runs here, or after 'Ullage: Import Transcript…'.";
+  l10n.t("No conversation is open or followed in this folder. Ullage shows one when a coding agent runs here, or after 'Ullage: Import Transcript…'.");
 
 /** What of the extension is used here. */
 export interface Subject {
@@ -56,8 +57,8 @@ export function registerTools(subject: Subject): vscode.Disposable {
 }
 
 const DOING: Readonly<Record<ToolName, string>> = {
-  search: "Searching the agent's conversation",
-  open: "Reading messages of the agent's conversation",
-  context: "Reading how full the agent's context is",
-  lost: "Reading what the agent's last compaction left out",
+  search: l10n.t("Searching the agent's conversation"),
+  open: l10n.t("Reading messages of the agent's conversation"),
+  context: l10n.t("Reading how full the agent's context is"),
+  lost: l10n.t("Reading what the agent's last compaction left out"),
 };

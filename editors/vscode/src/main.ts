@@ -1,4 +1,6 @@
 /** The extension's entry point for VS Code. */
+import './displayLanguage';
+
 import * as vscode from 'vscode';
 
 import { registerCommands } from './commands';

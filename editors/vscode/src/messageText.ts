@@ -1,4 +1,6 @@
 /** Messages as text for users. */
+import * as l10n from '@vscode/l10n';
+
 import { numberOf, oneLine } from './figures';
 import { plainText } from './plainText';
 import { speaker } from './speaker';
@@ -13,7 +15,7 @@ export function messageMarkdown(message: Message): string {
 
 /** Returns the word for who speaks, or that the message has results of tools. */
 function speakerOf({ message, byAgent }: Entry): string {
-  if (message.content.some((block) => block.type === 'tool_result')) return 'tool result';
+  if (message.content.some((block) => block.type === 'tool_result')) return l10n.t('tool result');
   return speaker(byAgent ? 'agent' : message.role);
 }
 
@@ -21,7 +23,7 @@ function speakerOf({ message, byAgent }: Entry): string {
 export function entryName(entry: Entry): string {
   const { message, index, inserted } = entry;
   if (!inserted) return `${numberOf(index)} ${speakerOf(entry)}`;
-  return message.content.some((block) => block.type === 'context_compaction') ? 'summary' : 'notice';
+  return message.content.some((block) => block.type === 'context_compaction') ? l10n.t('summary') : l10n.t('notice');
 }
 
 /** Returns `#12 assistant  first words…`. */
@@ -45,11 +47,11 @@ function blockText(block: Block): string {
     case 'tool_result':
       return (block.content ?? []).map(blockText).join('\n');
     case 'image':
-      return '[image]';
+      return `[${l10n.t('image')}]`;
     case 'resource':
       return `[${block.uri}]\n${block.text ?? ''}`;
     case 'context_compaction':
-      return `◈ Compacted #${block.compaction_number}\n${block.summary}`;
+      return `◈ ${l10n.t('Compacted #{0}', block.compaction_number)}\n${block.summary}`;
   }
 }
 

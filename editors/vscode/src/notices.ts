@@ -2,6 +2,7 @@
  * Shows the server's notices for the active session as messages with buttons. The text is the server's. Notices that
  * come together become one message: an import and the warning it causes, or a warning and the compaction after it.
  */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { isCopy } from './copies';
@@ -44,25 +45,25 @@ export class Notices implements vscode.Disposable {
       sessions.onDidChangeSession((id) => { this.#takeWaiting(id ?? ''); }),
     );
     const undo: Action = {
-      title: 'Undo',
+      title: l10n.t('Undo'),
       run: (_, notice) => vscode.commands.executeCommand('ullage.undoCompaction', notice?._meta?.ullage.editId ?? undefined),
     };
     this.#actions = {
       context_warning: [
         command(COMPACT, 'ullage.compactContext'),
-        command('Preview', 'ullage.previewCompaction'),
-        { title: 'Not for this session', run: (sessionId) => this.#mute(sessionId) },
+        command(l10n.t('Preview'), 'ullage.previewCompaction'),
+        { title: l10n.t('Not for this session'), run: (sessionId) => this.#mute(sessionId) },
       ],
       compaction_due: [
         command(COMPACT, 'ullage.compactContext'),
-        command('Preview', 'ullage.previewCompaction'),
-        { title: 'Not now', run: () => undefined },
+        command(l10n.t('Preview'), 'ullage.previewCompaction'),
+        { title: l10n.t('Not now'), run: () => undefined },
       ],
       compaction_complete: [SHOW, undo],
       offline_summary_used: [SHOW, undo],
       context_cleared: [SHOW, undo],
-      compaction_failed: [command('Retry', 'ullage.compactContext'), command('Show log', 'ullage.showLogs')],
-      breaker_opened: [SHOW, command('Preview', 'ullage.previewCompaction')],
+      compaction_failed: [command(l10n.t('Retry'), 'ullage.compactContext'), command(l10n.t('Show log'), 'ullage.showLogs')],
+      breaker_opened: [SHOW, command(l10n.t('Preview'), 'ullage.previewCompaction')],
     };
   }
 
@@ -154,8 +155,8 @@ export class Notices implements vscode.Disposable {
 }
 
 /** The action that compacts. */
-const COMPACT = 'Compact now';
-const SHOW = command('Show', 'ullage.showContext');
+const COMPACT = l10n.t('Compact now');
+const SHOW = command(l10n.t('Show'), 'ullage.showContext');
 
 function kindOf(notice: Notice): string {
   return notice._meta?.ullage.kind ?? '';

@@ -1,14 +1,13 @@
 /** `@ullage` in VS Code's chat: answers about the conversation in the open folder, without asking a model. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
-import { shrinking } from './figures';
+import { messages, shrinking } from './figures';
 import { lookUp, type Subject } from './lookingUp';
 import { ContextCompact, ContextLost } from './protocol.gen';
 
 const ID = 'ullage.chat';
-const USAGE =
-  'Ask for `/context` (how full it is), `/search` and words, `/lost` (what the last compaction left out), `/brief` ' +
-  '(the text that gives it back) or `/compact`. A question without a command is searched for.';
+const USAGE = l10n.t('Ask for `/context` (how full it is), `/search` and words, `/lost` (what the last compaction left out), `/brief` (the text that gives it back) or `/compact`. A question without a command is searched for.');
 
 /** What of the extension is used here. */
 export interface ChatSubject extends Subject {
@@ -48,27 +47,27 @@ export async function answer(subject: ChatSubject, { command, prompt }: Asked, s
 
 /** The longest query that the server takes. */
 const LONGEST_QUERY = 1_000;
-const SHOW = { command: 'ullage.showContext', title: 'Show Context' };
-const SEARCH = { command: 'ullage.searchArchive', title: 'Search Archive…' };
+const SHOW = { command: 'ullage.showContext', title: l10n.t('Show Context') };
+const SEARCH = { command: 'ullage.searchArchive', title: l10n.t('Search Archive…') };
 
 async function brief(subject: ChatSubject, stream: Stream, token: vscode.CancellationToken): Promise<void> {
   const sessionId = subject.subjectId;
   const found = sessionId === undefined ? undefined : await subject.request(ContextLost, { sessionId, limit: 1 }, token);
   if (found?.brief) stream.markdown(asQuoted(found.brief));
-  else stream.markdown(found?.readable === false ? 'The summary of the last compaction is encrypted, so what it leaves out is not known.' : 'There is nothing to give back: no compaction is in force, or its summary leaves nothing out that Ullage looks for.');
+  else stream.markdown(found?.readable === false ? l10n.t('The summary of the last compaction is encrypted, so what it leaves out is not known.') : l10n.t('There is nothing to give back: no compaction is in force, or its summary leaves nothing out that Ullage looks for.'));
 }
 
 async function compact(subject: ChatSubject, focus: string, stream: Stream, token: vscode.CancellationToken): Promise<void> {
   const sessionId = subject.subjectId;
   if (sessionId === undefined || subject.isFollowed) {
-    stream.markdown(sessionId === undefined ? 'No conversation is open.' : 'An agent has this conversation, and Ullage only reads it.');
-    stream.button({ command: 'ullage.compactContext', title: 'What is possible…' });
+    stream.markdown(sessionId === undefined ? l10n.t('No conversation is open.') : l10n.t('An agent has this conversation, and Ullage only reads it.'));
+    stream.button({ command: 'ullage.compactContext', title: l10n.t('What is possible…') });
     return;
   }
-  stream.progress('Compacting');
+  stream.progress(l10n.t('Compacting'));
   const done = await subject.request(ContextCompact, { sessionId, ...(focus === '' ? {} : { focus }) }, token);
-  stream.markdown(`Compacted ${done.messagesArchived} messages: ${shrinking(done.contextSizeBefore, done.contextSizeAfter)}. Everything is kept; undo any time.`);
-  stream.button({ command: 'ullage.undoCompaction', title: 'Undo…' });
+  stream.markdown(l10n.t('Compacted {0}: {1}. Everything is kept; undo any time.', messages(done.messagesArchived), shrinking(done.contextSizeBefore, done.contextSizeAfter)));
+  stream.button({ command: 'ullage.undoCompaction', title: l10n.t('Undo…') });
   stream.button(SHOW);
 }
 

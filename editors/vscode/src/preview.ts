@@ -1,4 +1,5 @@
 /** The preview while it is open: an editable document in memory, its title buttons, and the line that shows the size. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { oneLine, shrinking } from './figures';
@@ -62,7 +63,7 @@ export class Preview implements vscode.Disposable {
     const { result } = content;
     const name = shrinking(result.contextSizeBefore, result.contextSizeAfter);
     const text = previewDocument(content);
-    const uri = vscode.Uri.from({ scheme: PREVIEW_SCHEME, path: `/${oneLine(content.title, 30).replace(/[/\\]/g, ' ') || 'Compaction'}: ${name}`, query: result.previewId ?? '' });
+    const uri = vscode.Uri.from({ scheme: PREVIEW_SCHEME, path: `/${oneLine(content.title, 30).replace(/[/\\]/g, ' ') || l10n.t('Compaction')}: ${name}`, query: result.previewId ?? '' });
     this.#files.put(uri, text);
     this.#setOpen({ uri, sessionId, result, text });
     await reveal(uri);
@@ -75,10 +76,10 @@ export class Preview implements vscode.Disposable {
    */
   async decision(): Promise<Decision | undefined> {
     const open = this.#open;
-    if (!open?.result.previewId) throw new Error('No preview is open. Run Preview Compaction first.');
+    if (!open?.result.previewId) throw new Error(l10n.t('No preview is open. Run Preview Compaction first.'));
     const document = await vscode.workspace.openTextDocument(open.uri);
     const summary = summaryOf(document.getText());
-    if (summary === undefined) throw new Error('A mark around the summary is missing; undo that edit, then accept.');
+    if (summary === undefined) throw new Error(l10n.t('A mark around the summary is missing; undo that edit, then accept.'));
     if (outsideOf(document.getText()) !== outsideOf(open.text) && !(await loses())) return undefined;
     const { sessionId, result } = open;
     const decision = { sessionId, previewId: open.result.previewId };
@@ -130,17 +131,17 @@ export class Preview implements vscode.Disposable {
     const places = [0, headingLine(document)].map((at) => new vscode.Range(at, 0, at, 0));
     return places.flatMap((place) => [
       new vscode.CodeLens(place, { title: line, command: '' }),
-      new vscode.CodeLens(place, { title: '$(check) Accept', command: 'ullage.acceptPreview' }),
-      new vscode.CodeLens(place, { title: '$(discard) Discard', command: 'ullage.discardPreview' }),
+      new vscode.CodeLens(place, { title: `$(check) ${l10n.t('Accept')}`, command: 'ullage.acceptPreview' }),
+      new vscode.CodeLens(place, { title: `$(discard) ${l10n.t('Discard')}`, command: 'ullage.discardPreview' }),
     ]);
   }
 }
 
 /** Asks whether to go on although what was typed outside of the summary is not kept. */
 async function loses(): Promise<boolean> {
-  const detail = 'Only the summary, between its two marks, takes the place of the messages. What you typed elsewhere is not kept.';
-  const verb = 'Accept without it';
-  return (await vscode.window.showWarningMessage('You typed outside of the summary.', { modal: true, detail }, verb)) === verb;
+  const detail = l10n.t('Only the summary, between its two marks, takes the place of the messages. What you typed elsewhere is not kept.');
+  const verb = l10n.t('Accept without it');
+  return (await vscode.window.showWarningMessage(l10n.t('You typed outside of the summary.'), { modal: true, detail }, verb)) === verb;
 }
 
 /** Shows the document with the summary in view and the cursor in it. */

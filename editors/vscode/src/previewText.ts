@@ -2,12 +2,14 @@
  * The text of the preview's document: the messages that stay, the summary between two marks, and the messages that are
  * archived. Pure functions of text.
  */
-import { full, messages, percent, short } from './figures';
+import * as l10n from '@vscode/l10n';
+
+import { full, inPercent, messages, short, shrinking } from './figures';
 import { entryName, messageStart } from './messageText';
 import type { CompactResult, Entry } from './protocol.gen';
 
-export const SUMMARY_BEGIN = '<!-- The summary: edit it down to the next mark. -->';
-export const SUMMARY_END = '<!-- End of the summary. -->';
+export const SUMMARY_BEGIN = `<!-- ${l10n.t('The summary: edit it down to the next mark.')} -->`;
+export const SUMMARY_END = `<!-- ${l10n.t('End of the summary.')} -->`;
 
 /** The signs before a line that stays and a line that is archived, as in a diff. */
 const STAYS = '  ';
@@ -25,17 +27,18 @@ export interface PreviewContent {
 export function previewDocument({ result, entries, title, copyOf }: PreviewContent): string {
   const gone = new Set(result.archived.map((entry) => entry.message.id));
   const stays = entries.filter((entry) => !gone.has(entry.message.id));
+  const sizes = shrinking(result.contextSizeBefore, result.contextSizeAfter);
   return [
-    `# Compaction of ${title || 'this session'}: ${short(result.contextSizeBefore)} → ${short(result.contextSizeAfter)}`,
-    'Nothing has changed yet. Edit the summary if you like, then Accept (✓) or Discard in the title bar. What goes can be brought back with Undo.',
-    ...(copyOf ? [`This is a copy: ${copyOf} stays as it is.`] : []),
-    '## Summary, in place of what goes',
+    `# ${title ? l10n.t('Compaction of {0}: {1}', title, sizes) : l10n.t('Compaction of this session: {0}', sizes)}`,
+    l10n.t('Nothing has changed yet. Edit the summary if you like, then Accept (✓) or Discard in the title bar. What goes can be brought back with Undo.'),
+    ...(copyOf ? [l10n.t('This is a copy: {0} stays as it is.', copyOf)] : []),
+    `## ${l10n.t('Summary, in place of what goes')}`,
     SUMMARY_BEGIN,
     result.summary,
     SUMMARY_END,
-    `## Stays: ${messages(stays.length)}, ${full(sum(stays))} tokens`,
+    `## ${l10n.t('Stays: {0}, {1} tokens', messages(stays.length), full(sum(stays)))}`,
     list(STAYS, stays),
-    `## Goes: ${messages(result.archived.length)}, ${full(result.contextSizeBefore - result.contextSizeAfter)} tokens freed`,
+    `## ${l10n.t('Goes: {0}, {1} tokens freed', messages(result.archived.length), full(result.contextSizeBefore - result.contextSizeAfter))}`,
     list(GOES, result.archived),
     '',
   ].join('\n\n');
@@ -85,16 +88,16 @@ function trim(lines: readonly string[], first: number, last: number): Lines {
 
 /** Returns the line over the document, which changes while the user edits. */
 export function previewLine(result: CompactResult, summary: string | undefined): string {
-  if (summary === undefined) return 'A mark around the summary is missing: undo that edit to accept';
+  if (summary === undefined) return l10n.t('A mark around the summary is missing: undo that edit to accept');
   const after = sizeWith(result, summary);
   const near = summary === result.summary ? '' : '≈';
   const line = `${short(result.contextSizeBefore)} → ${near}${short(after)}`;
-  if (after >= result.contextSizeBefore) return `${line}: the summary is larger than what it replaces`;
-  return `${line} (${percent(result.contextSizeBefore - after, result.contextSizeBefore)}% less)`;
+  if (after >= result.contextSizeBefore) return l10n.t('{0}: the summary is larger than what it replaces', line);
+  return l10n.t('{0} ({1} less)', line, inPercent(result.contextSizeBefore - after, result.contextSizeBefore));
 }
 
 function list(mark: string, entries: readonly Entry[]): string {
-  if (entries.length === 0) return 'Nothing.';
+  if (entries.length === 0) return l10n.t('Nothing.');
   return entries.map((entry) => `${mark}${line(entry)}`).join('\n');
 }
 

@@ -7,15 +7,17 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
+import * as l10n from '@vscode/l10n';
 import type { LogOutputChannel } from 'vscode';
 
 import { oneLine } from './figures';
 
 /** The oldest Python on which the server runs; the server's wheel states the same. */
 const OLDEST_PYTHON = [3, 11] as const;
-export const NO_PYTHON = `Ullage's server needs Python ${OLDEST_PYTHON.join('.')} or newer, and none was found.`;
+export const NO_PYTHON = l10n.t("Ullage's server needs Python {0} or newer, and none was found.", OLDEST_PYTHON.join('.'));
 /** The packages for asking models. The server counts and compacts without them, so they are installed afterwards. */
 const EXTRAS = 'all';
+// eslint-disable-next-line texts/untranslated -- a program
 const PROBE = 'import sys; print(sys.version_info[0], sys.version_info[1])';
 /** Milliseconds after which a program is stopped: far longer than it takes on a slow machine. */
 const LIMITS = { probe: 30_000, venv: 300_000, unpack: 300_000, pip: 900_000 } as const;
@@ -112,13 +114,13 @@ export class PrivateEnvironment {
    * again the next time. Environments for other wheels stay until then.
    */
   async make(pythons: readonly string[], signal: AbortSignal, report: (line: string) => void): Promise<void> {
-    if (!this.#wheel) throw new Error('This build of the extension brings no server along; run `pipx install ".[all]"` in a checkout of Ullage.');
+    if (!this.#wheel) throw new Error(l10n.t('This build of the extension brings no server along; run `{0}` in a checkout of Ullage.', 'pipx install ".[all]"'));
     const [python] = await this.#findPythons(pythons, signal);
     await fs.promises.rm(this.#folder, { recursive: true, force: true });
     await fs.promises.mkdir(this.#storage, { recursive: true });
-    report('Making a Python environment…');
+    report(l10n.t('Making a Python environment…'));
     await this.#run(python, ['-m', 'venv', this.#folder], LIMITS.venv, signal);
-    report('Installing the server…');
+    report(l10n.t('Installing the server…'));
     await this.#install(this.#wheel, signal);
     await fs.promises.writeFile(path.join(this.#folder, READY), '');
   }
@@ -155,7 +157,7 @@ export class PrivateEnvironment {
     const asksModels = hasExtras(this.#used);
     if (!(await this.unpack(pythons, signal))) await this.make(pythons, signal, report);
     if (!asksModels) return;
-    report('Fetching what asks models…');
+    report(l10n.t('Fetching what asks models…'));
     await this.addExtras(signal);
   }
 
@@ -217,7 +219,7 @@ export class PrivateEnvironment {
       await this.#run(python, ['-m', 'ensurepip'], LIMITS.venv, signal);
     } catch (error) {
       signal.throwIfAborted();
-      throw new Error('This Python brings no pip, which fetches what asks models. On Debian and Ubuntu, install python3-venv.', { cause: error });
+      throw new Error(l10n.t('This Python brings no pip, which fetches what asks models. On Debian and Ubuntu, install python3-venv.'), { cause: error });
     }
   }
 
@@ -228,7 +230,7 @@ export class PrivateEnvironment {
     } catch (error) {
       signal.throwIfAborted();
       const said = oneLine(error instanceof Error ? error.message : String(error), 200);
-      throw new Error(`The packages that the server needs could not be fetched. Is there a network, and does pip know its proxy? Pip said: ${said}`, { cause: error });
+      throw new Error(l10n.t('The packages that the server needs could not be fetched. Is there a network, and does pip know its proxy? Pip said: {0}', said), { cause: error });
     }
   }
 
@@ -240,7 +242,7 @@ export class PrivateEnvironment {
       execFile(command, args, { cwd: fs.existsSync(cwd) ? cwd : undefined, signal, timeout }, (error, stdout, stderr) => {
         if (stdout) this.#log.info(stdout.trimEnd());
         if (stderr) this.#log.info(stderr.trimEnd());
-        if (error?.killed && !signal.aborted) reject(new Error(`${path.basename(command)} took longer than ${timeout / 1_000} s`));
+        if (error?.killed && !signal.aborted) reject(new Error(l10n.t('{0} took longer than {1} s', path.basename(command), timeout / 1_000)));
         else if (error) reject(new Error(lastLine(stderr || stdout) ?? error.message));
         else resolve(stdout);
       });
@@ -248,6 +250,7 @@ export class PrivateEnvironment {
   }
 }
 
+// eslint-disable-next-line texts/untranslated -- a folder
 const BIN = process.platform === 'win32' ? 'Scripts' : 'bin';
 /** Files that mark an environment in which the server runs, and one that has the packages for asking models, too. */
 const READY = 'ready';

@@ -2,6 +2,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { locate, OWN_ENVIRONMENT, searchPath, type Found, type Places } from './locate';
@@ -64,10 +65,10 @@ export class ServerLocator {
   async ready(place: Found): Promise<Found> {
     const environment = this.#environment;
     if (place.how !== OWN_ENVIRONMENT || environment.isReady || !environment.isOwn(place)) return place;
-    const options = { location: vscode.ProgressLocation.Window, title: 'Ullage: unpacking its server' };
+    const options = { location: vscode.ProgressLocation.Window, title: l10n.t('Ullage: unpacking its server') };
     const pythons = await this.#pythons();
     const isMade = await vscode.window.withProgress(options, () => environment.unpack(pythons, new AbortController().signal));
-    if (!isMade) throw new Error('The server that the extension includes does not run on a Python of this machine. Another one can be fetched.');
+    if (!isMade) throw new Error(l10n.t('The server that the extension includes does not run on a Python of this machine. Another one can be fetched.'));
     return { ...place, ...environment.launches().find((launch) => environment.isOwn(launch)) };
   }
 
@@ -80,13 +81,13 @@ export class ServerLocator {
   /** Makes the private environment, with progress and Cancel. Throws an Error for the user. */
   async setUp(): Promise<void> {
     const pythons = await this.#pythons();
-    await cancellable('Setting up Ullage', (signal, report) => this.#environment.make(pythons, signal, report));
+    await cancellable(l10n.t('Setting up Ullage'), (signal, report) => this.#environment.make(pythons, signal, report));
   }
 
   /** Makes the environment anew for the wheel of this extension. Throws an Error if that fails; the earlier one stays. */
   async renew(): Promise<void> {
     const pythons = await this.#pythons();
-    await cancellable("Updating Ullage's server", (signal, report) => this.#environment.renew(pythons, signal, report));
+    await cancellable(l10n.t("Updating Ullage's server"), (signal, report) => this.#environment.renew(pythons, signal, report));
   }
 
   /** Whether the extension's own server has not the packages for asking models. */
@@ -96,12 +97,12 @@ export class ServerLocator {
 
   /** Adds the packages for asking models, with progress and Cancel. Throws an Error for the user. */
   async fetchExtras(): Promise<void> {
-    await cancellable('Fetching what asks models (once)', (signal) => this.#environment.addExtras(signal));
+    await cancellable(l10n.t('Fetching what asks models (once)'), (signal) => this.#environment.addExtras(signal));
   }
 
   /** Adds the packages for asking models in the background. Throws an Error for the user. */
   async addExtras(): Promise<void> {
-    const options = { location: vscode.ProgressLocation.Window, title: 'Ullage: adding what asks models' };
+    const options = { location: vscode.ProgressLocation.Window, title: l10n.t('Ullage: adding what asks models') };
     await vscode.window.withProgress(options, () => this.#environment.addExtras(new AbortController().signal));
   }
 

@@ -1,4 +1,5 @@
 /** The status bar item, drawn at most once per interval. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { Coalesced } from './coalesce';
@@ -17,7 +18,7 @@ const DONE_SHOWN = 8_000;
 const AGE = 30_000;
 
 /** Shown if the folder's settings are not used. */
-const RESTRICTED = 'Restricted: this folder is not trusted, so its settings and its instructions for summaries are not used.';
+const RESTRICTED = l10n.t('Restricted: this folder is not trusted, so its settings and its instructions for summaries are not used.');
 
 /** The functions of the connection that are used here. */
 export interface HealthSource {
@@ -55,7 +56,7 @@ export class StatusBar implements vscode.Disposable {
     this.#sessions = sessions;
     this.#following = following;
     this.#item = vscode.window.createStatusBarItem('ullage.status', vscode.StatusBarAlignment.Right, 1_000);
-    this.#item.name = 'Ullage: context usage';
+    this.#item.name = l10n.t('Ullage: context usage');
     const repaint = (): void => { this.#paint.request(); };
     const ageing = setInterval(repaint, AGE);
     this.#disposables = [
@@ -112,8 +113,8 @@ export class StatusBar implements vscode.Disposable {
     const view = statusOf(shown, isQuiet());
     if (!view) {
       if (isOwn || !isQuiet() || shown.rows.length === 0) return false;
-      this.#apply({ text: 'Ullage', label: 'Ullage: quiet. Press to show the conversations of agents.', command: 'ullage.showAgents', tone: 'dimmed' });
-      this.#setTooltip('Quiet until two calls of the model are left.', false);
+      this.#apply({ text: 'Ullage', label: l10n.t('Ullage: quiet. Press to show the conversations of agents.'), command: 'ullage.showAgents', tone: 'dimmed' });
+      this.#setTooltip(l10n.t('Quiet until two calls of the model are left.'), false);
       return true;
     }
     this.#apply(view);

@@ -1,5 +1,7 @@
 /** The text of the status bar item: a pure function of the known state. */
-import { full, messages, percent, short, shrinking } from './figures';
+import * as l10n from '@vscode/l10n';
+
+import { full, inPercent, messages, percent, short, shrinking } from './figures';
 import { describe, isTrouble, type Health } from './health';
 import type { CompactionState, UsageState } from './session';
 
@@ -32,21 +34,21 @@ export function statusView(input: StatusInput): StatusView {
 }
 
 function trouble(health: Extract<Health, { reason: string }>): StatusView {
-  const [text, icon, tone] = health.kind === 'missing' ? (['Ullage: not set up', '', 'dimmed'] as const) : (['Ullage: stopped', '$(error) ', 'error'] as const);
+  const [text, icon, tone] = health.kind === 'missing' ? ([l10n.t('Ullage: not set up'), '', 'dimmed'] as const) : ([l10n.t('Ullage: stopped'), '$(error) ', 'error'] as const);
   return { text: `${icon}${text}`, label: `${text}. ${health.reason}`, command: 'ullage.showProblem', tone };
 }
 
 function busy(health: Health): StatusView {
-  const verb = health.kind === 'restarting' ? 'restarting' : health.kind === 'installing' ? 'setting up' : 'starting';
-  const text = `$(sync~spin) Ullage: ${verb}…`;
+  const words = health.kind === 'restarting' ? l10n.t('Ullage: restarting…') : health.kind === 'installing' ? l10n.t('Ullage: setting up…') : l10n.t('Ullage: starting…');
+  const text = `$(sync~spin) ${words}`;
   return { text, label: describe(health), command: 'ullage.showLogs', tone: 'dimmed' };
 }
 
 function compacting(run: CompactionState): StatusView {
-  const written = run.text ? ` · ${short(run.text.length)} characters` : '';
+  const written = run.text ? ` · ${l10n.t('{0} characters', short(run.text.length))}` : '';
   return {
-    text: `$(sync~spin) Compacting… ${messages(run.messages)}${written}`,
-    label: `Ullage is compacting ${messages(run.messages)}. Press to cancel.`,
+    text: `$(sync~spin) ${l10n.t('Compacting… {0}', messages(run.messages))}${written}`,
+    label: l10n.t('Ullage is compacting {0}. Press to cancel.', messages(run.messages)),
     command: 'ullage.cancelCompaction',
     tone: 'normal',
   };
@@ -55,36 +57,40 @@ function compacting(run: CompactionState): StatusView {
 function justDone(before: number, after: number): StatusView {
   return {
     text: `✓ ${shrinking(before, after)}`,
-    label: `Compacted from ${full(before)} to ${full(after)} tokens. Press to show what changed.`,
+    label: l10n.t('Compacted from {0} to {1} tokens. Press to show what changed.', full(before), full(after)),
     command: 'ullage.showContext',
     tone: 'normal',
   };
 }
 
 function noSession(): StatusView {
-  const label = 'Ullage: no session. Press to start, import or open one.';
+  const label = l10n.t('Ullage: no session. Press to start, import or open one.');
   return { text: 'Ullage', label, command: 'ullage.switchSession', tone: 'dimmed' };
 }
 
 function limitUnknown(usage: UsageState): StatusView {
   return {
-    text: `${short(usage.used)} · limit unknown`,
-    label: `Context: ${full(usage.used)} tokens; the model's limit is unknown. Press to set it.`,
+    text: l10n.t('{0} · limit unknown', short(usage.used)),
+    label: l10n.t("Context: {0} tokens; the model's limit is unknown. Press to set it.", full(usage.used)),
     command: 'ullage.setWindow',
     tone: 'normal',
   };
 }
+
+const SOURCES: Readonly<Record<UsageState['meta']['source'], string>> = { reported: l10n.t('reported'), stale: l10n.t('stale'), estimated: l10n.t('estimated') };
 
 function known(usage: UsageState, size: number): StatusView {
   const share = percent(usage.used, size);
   const { source, level, compactAt } = usage.meta;
   const near = source === 'reported' ? '' : '~';
   const warned = level === 'warning' || level === 'critical';
-  const rest =
-    warned && compactAt !== null ? `of ${short(size)} · compacts at ${percent(compactAt, size)}%` : `· ${short(usage.used)}/${short(size)}`;
+  const filled = `${near}${inPercent(usage.used, size)}`;
+  const figures = warned && compactAt !== null ? l10n.t('{0} of {1} · compacts at {2}', filled, short(size), inPercent(compactAt, size)) : `${filled} · ${short(usage.used)}/${short(size)}`;
   return {
-    text: `${moon(share)} ${near}${share}% ${rest}`,
-    label: `${warned ? 'Warning: context' : 'Context'} ${share} per cent full, ${full(usage.used)} of the window's ${full(size)} tokens, ${source}.`,
+    text: `${moon(share)} ${figures}`,
+    label: warned
+      ? l10n.t("Warning: context {0} per cent full, {1} of the window's {2} tokens, {3}.", share, full(usage.used), full(size), SOURCES[source])
+      : l10n.t("Context {0} per cent full, {1} of the window's {2} tokens, {3}.", share, full(usage.used), full(size), SOURCES[source]),
     command: 'ullage.showContext',
     tone: level === 'critical' ? 'error' : warned ? 'warning' : 'normal',
   };

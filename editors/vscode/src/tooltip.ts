@@ -1,18 +1,20 @@
 /** The status item's tooltip as Markdown: a pure function of the figures. */
+import * as l10n from '@vscode/l10n';
+
 import { bar } from './bar';
 import { compactWord, isCopy, original } from './copies';
-import { ago, full, messages, money, percent, short } from './figures';
+import { ago, full, inPercent, messages, money, short, triggerWord } from './figures';
 import type { CallsLeft, EditInfo, UsageMeta } from './protocol.gen';
 import type { UsageState } from './session';
 
 const KINDS: Readonly<Record<string, string>> = {
-  system_prompt: 'system prompt',
-  tools: 'tools',
-  memory: 'memory',
-  messages: 'messages',
-  tool_results: 'tool results',
-  summary: 'summary',
-  overhead: 'hidden',
+  system_prompt: l10n.t('system prompt'),
+  tools: l10n.t('tools'),
+  memory: l10n.t('memory'),
+  messages: l10n.t('messages'),
+  tool_results: l10n.t('tool results'),
+  summary: l10n.t('summary'),
+  overhead: l10n.t('hidden'),
 };
 
 /** The commands that the tooltip links to. Its Markdown may run no others. */
@@ -26,7 +28,7 @@ export const LINKED_COMMANDS: readonly string[] = [
 
 export function tooltipMarkdown(usage: UsageState, lastEdit: EditInfo | undefined, now: number): string {
   return [
-    `**${escapeMarkdown(usage.title || 'Untitled session')}** · ${escapeMarkdown(usage.modelName || 'model unknown')}`,
+    `**${escapeMarkdown(usage.title || l10n.t('Untitled session'))}** · ${escapeMarkdown(usage.modelName || l10n.t('model unknown'))}`,
     gauge(usage),
     breakdown(usage),
     basisLines(usage.meta).map(escapeMarkdown).join('  \n'),
@@ -38,32 +40,32 @@ export function tooltipMarkdown(usage: UsageState, lastEdit: EditInfo | undefine
 /** Returns how the window and the place of compaction are known, and what is left, one line each. */
 export function basisLines(meta: UsageMeta): readonly string[] {
   const { window, threshold, callsLeft } = meta;
-  const due = callsLeft?.high === 0 ? 'Compacts with the next call of the model' : '';
-  const calls = due || (callsLeft && `About ${messagesOf(callsLeft)} until it compacts`);
+  const due = callsLeft?.high === 0 ? l10n.t('Compacts with the next call of the model') : '';
+  const calls = due || (callsLeft && l10n.t('About {0} until it compacts', callsOf(callsLeft)));
   const copy = meta.followed
-    ? `${original(meta)}, read while it continues; Ullage changes nothing in it`
-    : isCopy(meta) ? `A copy of ${original(meta)}; compacting it here changes only the copy` : '';
+    ? l10n.t('{0}, read while it continues; Ullage changes nothing in it', original(meta))
+    : isCopy(meta) ? l10n.t('A copy of {0}; compacting it here changes only the copy', original(meta)) : '';
   return [
-    window && `Window: ${window.basis}`,
-    window?.contradiction && `But ${window.contradiction}`,
-    threshold && `Compaction: ${threshold.basis}${threshold.times > 0 ? ` (${threshold.times}×)` : ''}`,
+    window && l10n.t('Window: {0}', window.basis),
+    window?.contradiction && l10n.t('But {0}', window.contradiction),
+    threshold && `${l10n.t('Compaction: {0}', threshold.basis)}${threshold.times > 0 ? ` (${threshold.times}×)` : ''}`,
     ...meta.remarks.map((remark) => remark.text),
     calls,
     copy,
   ].filter((line): line is string => Boolean(line));
 }
 
-function messagesOf({ low, mean, high }: CallsLeft): string {
-  const calls = mean === 1 ? '1 call' : `${mean} calls`;
-  return low === high ? `${calls} of the model` : `${calls} of the model (${low} to ${high})`;
+function callsOf({ low, mean, high }: CallsLeft): string {
+  if (low === high) return mean === 1 ? l10n.t('1 call of the model') : l10n.t('{0} calls of the model', mean);
+  return mean === 1 ? l10n.t('1 call of the model ({0} to {1})', low, high) : l10n.t('{0} calls of the model ({1} to {2})', mean, low, high);
 }
 
 function gauge({ used, size, meta }: UsageState): string {
-  if (size === null) return `${full(used)} tokens; the model's limit is unknown, so nothing is compacted by itself.`;
+  if (size === null) return l10n.t("{0} tokens; the model's limit is unknown, so nothing is compacted by itself.", full(used));
   const near = meta.source === 'reported' ? '' : '~';
-  const line = `\`${bar(used, size, meta.compactAt)}\` ${near}${percent(used, size)}% of the window`;
-  const compacts = meta.compactAt === null ? '' : `compacts at ${short(meta.compactAt)} (${percent(meta.compactAt, size)}%)`;
-  return `${line}\n\n${[`${full(used)} of ${full(size)} tokens`, compacts].filter(Boolean).join(' · ')}`;
+  const line = `\`${bar(used, size, meta.compactAt)}\` ${l10n.t('{0} of the window', near + inPercent(used, size))}`;
+  const compacts = meta.compactAt === null ? '' : l10n.t('compacts at {0} ({1})', short(meta.compactAt), inPercent(meta.compactAt, size));
+  return `${line}\n\n${[l10n.t('{0} of {1} tokens', full(used), full(size)), compacts].filter(Boolean).join(' · ')}`;
 }
 
 function breakdown({ used, meta }: UsageState): string {
@@ -71,39 +73,42 @@ function breakdown({ used, meta }: UsageState): string {
     .filter(([, tokens]) => tokens > 0)
     .sort(([, a], [, b]) => b - a);
   const rows = parts.map(
-    ([kind, tokens]) => `| ${KINDS[kind] ?? kind} | ${full(tokens)} | ${percent(tokens, used)}% | \`${bar(tokens, used, null, 8)}\` |`,
+    ([kind, tokens]) => `| ${KINDS[kind] ?? kind} | ${full(tokens)} | ${inPercent(tokens, used)} | \`${bar(tokens, used, null, 8)}\` |`,
   );
-  return rows.length > 0 ? ['| | tokens | | |', '|:--|--:|--:|:--|', ...rows].join('\n') : 'Empty.';
+  return rows.length > 0 ? [`| | ${l10n.t('tokens')} | | |`, '|:--|--:|--:|:--|', ...rows].join('\n') : l10n.t('Empty.');
 }
 
 /** Describes the source of the figure. */
 export function sourceLine({ meta }: UsageState, now: number): string {
-  const asOf = meta.asOf === null ? '' : `, as of ${ago(meta.asOf, now)}`;
-  if (meta.source === 'stale') return `Reported by the provider, and ${messages(meta.pendingMessages)} counted since${asOf}`;
-  if (meta.source === 'reported')
-    return meta.reportedAt ? `Reported by the provider ${ago(meta.reportedAt, now)}` : 'Reported by the provider';
-  return meta.errorShare === null ? `Estimated${asOf}` : `Estimated, ±${Math.max(1, Math.round(100 * meta.errorShare))} %${asOf}`;
+  if (meta.source === 'reported') return meta.reportedAt ? l10n.t('Reported by the provider {0}', ago(meta.reportedAt, now)) : l10n.t('Reported by the provider');
+  const words = sourceWords(meta);
+  return meta.asOf === null ? words : l10n.t({ message: '{0}, as of {1}', args: [words, ago(meta.asOf, now)], comment: ['Where a figure comes from, and the moment of which it speaks.'] });
+}
+
+function sourceWords({ source, pendingMessages, errorShare }: UsageMeta): string {
+  if (source === 'stale') return l10n.t('Reported by the provider, and {0} counted since', messages(pendingMessages));
+  return errorShare === null ? l10n.t('Estimated') : l10n.t('Estimated, ±{0}', inPercent(Math.max(0.01, errorShare), 1));
 }
 
 function lastEditLine(edit: EditInfo | undefined, now: number): string {
   if (!edit) return '';
-  const what = edit.kind === 'compaction' ? 'Compacted' : 'Cleared';
-  const saved = edit.tokensSaved > 0 ? `, saved ${short(edit.tokensSaved)}` : '';
-  return `${what} ${ago(edit.timestamp, now)} (${edit.trigger})${saved}`;
+  const [age, trigger] = [ago(edit.timestamp, now), triggerWord(edit.trigger)];
+  const what = edit.kind === 'compaction' ? l10n.t('Compacted {0} ({1})', age, trigger) : l10n.t('Cleared {0} ({1})', age, trigger);
+  return edit.tokensSaved > 0 ? l10n.t('{0}, saved {1}', what, short(edit.tokensSaved)) : what;
 }
 
 /** Escapes dollar signs, because Markdown reads two of them as a formula. */
 function costLine({ cost }: UsageState): string {
-  return cost ? `Cost so far ${escapeMarkdown(money(cost))}, by list prices` : '';
+  return cost ? l10n.t('Cost so far {0}, by list prices', escapeMarkdown(money(cost))) : '';
 }
 
 function links(usage: UsageState): string {
   const commands = [
     `[${compactWord(usage.meta)}](command:ullage.compactContext)`,
-    ...(usage.meta.followed ? [] : ['[Preview](command:ullage.previewCompaction)']),
-    '[Show context](command:ullage.showContext)',
+    ...(usage.meta.followed ? [] : [`[${l10n.t('Preview')}](command:ullage.previewCompaction)`]),
+    `[${l10n.t('Show context')}](command:ullage.showContext)`,
   ];
-  if (usage.size === null) commands.push('[Set the limit](command:ullage.setWindow)');
+  if (usage.size === null) commands.push(`[${l10n.t('Set the limit')}](command:ullage.setWindow)`);
   return commands.join(' · ');
 }
 

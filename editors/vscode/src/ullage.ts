@@ -1,4 +1,5 @@
 /** The object that owns everything: the connection, the sessions, and what is on screen. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { Chat } from './chat';
@@ -148,8 +149,8 @@ export class Ullage implements vscode.Disposable {
   /** Shows the view with the question for a tool call; the focus stays where the user types. Another session's waits. */
   async #showQuestion({ params: { sessionId, toolCall } }: Question): Promise<void> {
     if (sessionId !== this.sessions.activeSessionId) {
-      const chosen = await vscode.window.showInformationMessage(`Another session asks: ${toolCall.title}?`, 'Show');
-      if (chosen !== 'Show') return;
+      const chosen = await vscode.window.showInformationMessage(l10n.t('Another session asks: {0}?', toolCall.title), SHOW);
+      if (chosen !== SHOW) return;
       await this.sessions.activate(await this.sessions.request(SessionLoad, { sessionId }));
     }
     await vscode.commands.executeCommand('ullage.context.focus', { preserveFocus: true });
@@ -170,15 +171,15 @@ export class Ullage implements vscode.Disposable {
     if (this.#memory.get<boolean>(OFFERED, false)) return;
     await this.#memory.update(OFFERED, true);
     const text = lacksPython ? NO_PYTHON : NOT_SET_UP;
-    const setUp = lacksPython ? GET_PYTHON : 'Set it up for me';
-    const chosen = await vscode.window.showInformationMessage(text, setUp, 'Other ways…');
+    const setUp = lacksPython ? GET_PYTHON : l10n.t('Set it up for me');
+    const chosen = await vscode.window.showInformationMessage(text, setUp, l10n.t('Other ways…'));
     if (chosen) await vscode.commands.executeCommand(chosen === setUp ? 'ullage.setUpServer' : 'ullage.showProblem');
   }
 
   /** Offers the server of this extension in place of one that does not fit. */
   async #offerOwn(misfit: string): Promise<void> {
-    const chosen = await vscode.window.showWarningMessage(misfit, "Use the extension's own", 'Show log');
-    if (chosen) await vscode.commands.executeCommand(chosen === 'Show log' ? 'ullage.showLogs' : 'ullage.setUpServer');
+    const chosen = await vscode.window.showWarningMessage(misfit, l10n.t("Use the extension's own"), SHOW_LOG);
+    if (chosen) await vscode.commands.executeCommand(chosen === SHOW_LOG ? 'ullage.showLogs' : 'ullage.setUpServer');
   }
 
   #configure(change: vscode.ConfigurationChangeEvent): void {
@@ -198,6 +199,8 @@ export class Ullage implements vscode.Disposable {
   }
 }
 
+const SHOW = l10n.t('Show');
+const SHOW_LOG = l10n.t('Show log');
 /** Whether setting up was offered on this machine. */
 const OFFERED = 'ullage.offeredSetUp';
 

@@ -2,11 +2,22 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from generators.manifest import agent_commands, configuration, restricted, with_commands, with_settings, with_version
+from generators.manifest import (
+    agent_commands,
+    configuration,
+    generated_texts,
+    restricted,
+    with_commands,
+    with_settings,
+    with_texts,
+    with_version,
+)
 from generators.names import writable_agents
 from ullage.api.schema import settings_schema
 
@@ -64,10 +75,41 @@ def test_the_commands_that_name_an_agent_replace_those_of_before_and_no_others()
 
 
 def test_each_agent_whose_sessions_can_be_written_has_its_commands_in_the_manifest() -> None:
-    commands = {one["title"] for one in json.loads(COMMITTED.read_text())["contributes"]["commands"]}
+    texts = json.loads(COMMITTED.with_name("package.nls.json").read_text())
+    titles = (one["title"] for one in json.loads(COMMITTED.read_text())["contributes"]["commands"])
+    commands = {texts[title.strip("%")] for title in titles}
     for _, agent in writable_agents():
         titles = {title for _, title, _ in agent_commands() if agent in title}
         assert {f"Compact into a New Session of {agent}…", f"Continue in {agent}…"} <= titles <= commands
+
+
+def test_every_text_of_a_setting_has_a_key_of_its_own() -> None:
+    def texts(schema: object) -> Iterator[str]:
+        if isinstance(schema, dict):
+            for name, value in cast("dict[str, object]", schema).items():
+                yield from [value] if name == "description" and isinstance(value, str) else texts(value)
+        elif isinstance(schema, list):
+            for value in cast("list[object]", schema):
+                yield from texts(value)
+
+    served = sorted(texts(settings_schema()["properties"]))
+    own = {"server.path", "server.python", "followAgents", "quiet", "trace.server"}
+    keyed = {
+        key.removeprefix("setting."): text for key, text in generated_texts().items() if key.startswith("setting.")
+    }
+    assert sorted(text for key, text in keyed.items() if key not in own) == served
+    assert sorted(texts(configuration())) == sorted(
+        f"%setting.{key}%" for key in keyed if key not in own - {"trace.server"}
+    )
+
+
+def test_texts_written_by_hand_stay_and_those_of_what_has_gone_do_not(tmp_path: Path) -> None:
+    nls = tmp_path / "package.nls.json"
+    nls.write_text(json.dumps({"command.ask": "Ask", "setting.gone": "Gone", "setting.quiet": "Old"}))
+    made = json.loads(with_texts(nls))
+    assert made["command.ask"] == "Ask"
+    assert "setting.gone" not in made
+    assert made["setting.quiet"] == generated_texts()["setting.quiet"]
 
 
 def test_only_the_first_versions_are_the_package_s_own() -> None:

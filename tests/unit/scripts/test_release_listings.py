@@ -61,8 +61,11 @@ def test_the_plugins_for_agents_have_one_description() -> None:
 
 
 def test_the_extension_s_description_is_the_package_s() -> None:
-    manifest = json.loads((ROOT / "editors/vscode/package.json").read_text(encoding="utf-8"))
-    assert manifest["description"] == PROJECT.description
+    folder = ROOT / "editors/vscode"
+    manifest, texts = (
+        json.loads((folder / name).read_text(encoding="utf-8")) for name in ("package.json", "package.nls.json")
+    )
+    assert texts[manifest["description"].strip("%")] == PROJECT.description
 
 
 @pytest.mark.parametrize("template", TEMPLATES.values())

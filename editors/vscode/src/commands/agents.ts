@@ -1,4 +1,5 @@
 /** Commands on the conversations of agents: the list of all, and what can be done about a full one. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { figuresOf, fullestFirst, isIn, shareOf, titleOf } from '../following/rows';
@@ -24,13 +25,13 @@ export const showAll: Command = async (ullage) => {
   const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
   const here = rows.filter(({ cwd }) => folders.some((folder) => isIn(cwd, folder)));
   const items = [
-    ...group('Here', here, subject, true, now),
-    ...group('Elsewhere', rows.filter((row) => !here.includes(row)), subject, false, now),
+    ...group(l10n.t('Here'), here, subject, true, now),
+    ...group(l10n.t('Elsewhere'), rows.filter((row) => !here.includes(row)), subject, false, now),
     ...OTHERS,
   ];
   const chosen = await vscode.window.showQuickPick(items, {
-    title: 'Conversations of Agents',
-    placeHolder: rows.length > 0 ? 'Choose one to see its context' : 'No agent has a conversation here yet',
+    title: l10n.t('Conversations of Agents'),
+    placeHolder: rows.length > 0 ? l10n.t('Choose one to see its context') : l10n.t('No agent has a conversation here yet'),
     matchOnDescription: true,
     matchOnDetail: true,
   });
@@ -42,8 +43,8 @@ export const showAll: Command = async (ullage) => {
 
 const OTHERS: readonly AgentItem[] = [
   { label: '', kind: vscode.QuickPickItemKind.Separator },
-  { label: '$(list-unordered) Sessions of Ullage…', command: 'ullage.switchSession' },
-  { label: '$(settings-gear) Stop following…', command: 'ullage.openFollowSetting' },
+  { label: `$(list-unordered) ${l10n.t('Sessions of Ullage…')}`, command: 'ullage.switchSession' },
+  { label: `$(settings-gear) ${l10n.t('Stop following…')}`, command: 'ullage.openFollowSetting' },
 ];
 
 export const openSetting: Command = async () => {
@@ -57,8 +58,8 @@ export async function offerCompaction(ullage: Ullage, row: FollowedConversation,
   if (focus === undefined) return;
   const command = [row.compactCommand, focus].filter(Boolean).join(' ');
   const chosen = await vscode.window.showQuickPick(waysOf(row, command, terminal), {
-    title: `${row.agent} has this conversation; Ullage only reads it`,
-    placeHolder: 'What is to be done?',
+    title: l10n.t('{0} has this conversation; Ullage only reads it', row.agent),
+    placeHolder: l10n.t('What is to be done?'),
   });
   await chosen?.run(ullage);
 }
@@ -69,16 +70,16 @@ interface Way extends vscode.QuickPickItem {
 
 function waysOf(row: FollowedConversation, command: string, terminal: vscode.Terminal | undefined): readonly Way[] {
   const fork: Way = {
-    label: '$(repo-forked) Fork it, and compact the fork',
-    detail: `A session of Ullage with everything said so far. ${row.agent}’s conversation stays as it is.`,
+    label: `$(repo-forked) ${l10n.t('Fork it, and compact the fork')}`,
+    detail: l10n.t('A session of Ullage with everything said so far. {0}’s conversation stays as it is.', row.agent),
     run: (ullage) => forkAndCompact(ullage, row.sessionId),
   };
   if (!row.compactCommand) return [fork];
-  const copy: Way = { label: `$(copy) Copy ${asLabel(command)}`, detail: `To type it in ${row.agent} yourself.`, run: () => copyCommand(command) };
+  const copy: Way = { label: `$(copy) ${l10n.t('Copy {0}', asLabel(command))}`, detail: l10n.t('To type it in {0} yourself.', row.agent), run: () => copyCommand(command) };
   if (!terminal) return [copy, fork];
   const send: Way = {
-    label: `$(terminal) Send ${asLabel(command)} to the terminal “${asLabel(terminal.name)}”`,
-    detail: `${row.agent} runs there. You are asked before anything is sent.`,
+    label: `$(terminal) ${l10n.t('Send {0} to the terminal “{1}”', asLabel(command), asLabel(terminal.name))}`,
+    detail: l10n.t('{0} runs there. You are asked before anything is sent.', row.agent),
     run: () => sendTo(terminal, command, row.agent),
   };
   return [send, copy, fork];
@@ -86,22 +87,22 @@ function waysOf(row: FollowedConversation, command: string, terminal: vscode.Ter
 
 function askFocus(): Thenable<string | undefined> {
   return vscode.window.showInputBox({
-    title: 'Compact Context',
-    prompt: 'What should the summary keep above all? May be empty.',
-    placeHolder: 'the failing token refresh and what was tried',
+    title: l10n.t('Compact Context'),
+    prompt: l10n.t('What should the summary keep above all? May be empty.'),
+    placeHolder: l10n.t('the failing token refresh and what was tried'),
   });
 }
 
 async function copyCommand(command: string): Promise<void> {
   await vscode.env.clipboard.writeText(command);
-  vscode.window.setStatusBarMessage(`Copied: ${command}`, 4_000);
+  vscode.window.setStatusBarMessage(l10n.t('Copied: {0}', command), 4_000);
 }
 
 async function sendTo(terminal: vscode.Terminal, command: string, agent: string): Promise<void> {
   terminal.show(false);
-  const send = 'Send';
-  const detail = `“${command}” is typed into the terminal “${terminal.name}”, and Enter is pressed. What you have typed there without sending it becomes part of it.`;
-  const answer = await vscode.window.showWarningMessage(`Compact ${agent}’s conversation?`, { modal: true, detail }, send);
+  const send = l10n.t('Send');
+  const detail = l10n.t('“{0}” is typed into the terminal “{1}”, and Enter is pressed. What you have typed there without sending it becomes part of it.', command, terminal.name);
+  const answer = await vscode.window.showWarningMessage(l10n.t('Compact {0}’s conversation?', agent), { modal: true, detail }, send);
   // One line: a line break would send what follows it as another prompt.
   if (answer !== send) return;
   terminal.sendText(command.replace(/[\r\n]+/g, ' '), false);

@@ -1,8 +1,9 @@
 /** Lets the user choose a message of the whole conversation, archived or not: page by page, by its number, or by words. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { errorText, isCancelled } from '../errors';
-import { numberOf, oneLine } from '../figures';
+import { full, numberOf, oneLine } from '../figures';
 import { asLabel } from '../labels';
 import { ContextMessages, ContextSearch, type Entry, type SearchHit } from '../protocol.gen';
 import { speaker } from '../speaker';
@@ -14,7 +15,7 @@ const PAGE = 100;
 const HITS = 20;
 /** Milliseconds without a key before a search begins. */
 const PAUSE = 150;
-const HINT = 'Newest first. Type words or a number such as #12 to find older messages';
+const HINT = l10n.t('Newest first. Type words or a number such as #12 to find older messages');
 
 type Item = vscode.QuickPickItem & { readonly message?: MessageItem };
 
@@ -122,11 +123,11 @@ class Picker {
     const list = others.map((message): Item => ({ ...message, message }));
     const left = this.#left ?? 0;
     this.#pick.items = [
-      ...group(`Found in the whole conversation`, found),
-      ...(found.length > 0 ? group('Newest first', list) : list),
-      ...(left > 0 ? [{ label: `$(chevron-down) Older messages (${left.toLocaleString('en')} more)…`, alwaysShow: true }] : []),
+      ...group(l10n.t('Found in the whole conversation'), found),
+      ...(found.length > 0 ? group(l10n.t('Newest first'), list) : list),
+      ...(left > 0 ? [{ label: `$(chevron-down) ${l10n.t('Older messages ({0} more)…', full(left))}`, alwaysShow: true }] : []),
     ];
-    if (this.#pick.items.length === 0) this.#pick.placeholder = 'There is no message yet';
+    if (this.#pick.items.length === 0) this.#pick.placeholder = l10n.t('There is no message yet');
     const again = this.#pick.items.find(({ message }) => message !== undefined && message.messageId === active?.messageId);
     if (again) this.#pick.activeItems = [again];
   }

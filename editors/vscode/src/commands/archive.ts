@@ -1,4 +1,5 @@
 /** Commands on archived messages: undo, restore, and search. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { archivedBehind, bringsBack, describeEdit, undoSteps, type UndoStep } from '../edits';
@@ -26,11 +27,11 @@ export const undo: Command = async (ullage, editId) => {
   const steps = await history(ullage, sessionId);
   const step = typeof editId === 'string' ? steps.find(({ edit }) => edit.id === editId) : steps[0];
   if (!step) {
-    void vscode.window.showInformationMessage('Nothing to undo: no compaction is in force.');
+    void vscode.window.showInformationMessage(l10n.t('Nothing to undo: no compaction is in force.'));
     return;
   }
-  const question = `Undo this? The ${describeEdit(step.edit, Date.now())}`;
-  if (!(await confirm(ullage, sessionId, question, [step], 'Undo'))) return;
+  const question = l10n.t('Undo this? {0}', describeEdit(step.edit, Date.now()));
+  if (!(await confirm(ullage, sessionId, question, [step], l10n.t('Undo')))) return;
   await revert(ullage, sessionId, () => ullage.sessions.request(ContextUndo, { sessionId, editId: step.edit.id }));
 };
 
@@ -38,16 +39,16 @@ export const restore: Command = async (ullage) => {
   const sessionId = activeSession(ullage);
   const steps = await history(ullage, sessionId);
   const points = steps.map((step, index) => ({
-    label: `$(history) After the ${describeEdit(step.edit, Date.now())}`,
-    description: index === 0 ? 'as it is now' : `takes back ${index}`,
+    label: `$(history) ${l10n.t('After: {0}', describeEdit(step.edit, Date.now()))}`,
+    description: index === 0 ? l10n.t('as it is now') : takesBack(index),
     editId: step.edit.id,
     undone: steps.slice(0, index),
   }));
-  const start = { label: '$(debug-restart) Before every compaction', description: `takes back ${steps.length}`, editId: null, undone: steps };
-  const options = { title: 'Restore a checkpoint: every later edit is taken back', placeHolder: 'Newest first' };
+  const start = { label: `$(debug-restart) ${l10n.t('Before every compaction')}`, description: takesBack(steps.length), editId: null, undone: steps };
+  const options = { title: l10n.t('Restore a checkpoint: every later edit is taken back'), placeHolder: l10n.t('Newest first') };
   const chosen = await vscode.window.showQuickPick([...points, start], options);
   if (!chosen || chosen.undone.length === 0) return;
-  if (!(await confirm(ullage, sessionId, 'Restore this checkpoint?', chosen.undone, 'Restore'))) return;
+  if (!(await confirm(ullage, sessionId, l10n.t('Restore this checkpoint?'), chosen.undone, l10n.t('Restore')))) return;
   const target = chosen.editId === null ? { timestamp: 0 } : { editId: chosen.editId };
   await revert(ullage, sessionId, () => ullage.sessions.request(ContextRestore, { sessionId, ...target }));
 };
@@ -57,9 +58,13 @@ export const search: Command = async (ullage) => {
   if (!hit) return;
   const { sessionId, messageId, index, role } = hit;
   const { entries: [entry] } = await ullage.sessions.request(ContextMessages, { sessionId, messageId });
-  if (!entry) throw new Error(`Message ${numberOf(index)} is no longer in this session; search again.`);
+  if (!entry) throw new Error(l10n.t('Message {0} is no longer in this session; search again.', numberOf(index)));
   await ullage.messages.show(`${sessionId}-${index}`, `${numberOf(index)} ${speaker(role)}`, messageMarkdown(entry.message));
 };
+
+function takesBack(edits: number): string {
+  return edits === 1 ? l10n.t('takes back 1 edit') : l10n.t('takes back {0} edits', edits);
+}
 
 async function history(ullage: Ullage, sessionId: string): Promise<readonly UndoStep[]> {
   const { edits } = await ullage.sessions.request(ContextHistory, { sessionId });
@@ -83,12 +88,12 @@ async function revert(ullage: Ullage, sessionId: string, work: () => Promise<Rev
   const before = ullage.sessions.usage?.used ?? 0;
   const { usage } = await work();
   await ullage.sessions.refreshEdits(sessionId);
-  void vscode.window.showInformationMessage(`Undone: ${shrinking(before, usage.used)}.`);
+  void vscode.window.showInformationMessage(l10n.t('Undone: {0}.', shrinking(before, usage.used)));
 }
 
 type HitItem = vscode.QuickPickItem & { readonly hit: SearchHit };
 
-const SEARCH = 'Search everything ever said in this session';
+const SEARCH = l10n.t('Search everything ever said in this session');
 /** The most messages that a search lists. */
 const HITS = 50;
 
@@ -97,7 +102,7 @@ async function pickHit(ullage: Ullage, sessionId: string): Promise<SearchHit | u
   const pick = vscode.window.createQuickPick<HitItem>();
   pick.title = SEARCH;
   pick.matchOnDetail = true;
-  pick.placeholder = 'Words to find, archived or not';
+  pick.placeholder = l10n.t('Words to find, archived or not');
   let source = new vscode.CancellationTokenSource();
   pick.onDidChangeValue((value) => {
     source.cancel();
@@ -130,7 +135,7 @@ async function find(
       : { hits: [], note: '' };
     if (token.isCancellationRequested) return;
     pick.items = hits.map(asItem);
-    pick.title = query.trim() ? `${SEARCH}: ${hits.length === HITS ? `the best ${HITS}` : hits.length} found${note && ` (${note})`}` : SEARCH;
+    pick.title = query.trim() ? foundTitle(hits.length, note) : SEARCH;
   } catch (error) {
     if (isCancelled(error)) return;
     pick.items = [];
@@ -138,6 +143,12 @@ async function find(
   } finally {
     if (!token.isCancellationRequested) pick.busy = false;
   }
+}
+
+/** Returns the title that says how many were found, with the server's note. */
+function foundTitle(count: number, note: string): string {
+  const found = count === HITS ? l10n.t('Search everything ever said in this session: the best {0} found', count) : l10n.t('Search everything ever said in this session: {0} found', count);
+  return note === '' ? found : `${found} (${note})`;
 }
 
 /** Keeps the editor's own filter from hiding results of the server. */

@@ -1,4 +1,5 @@
 /** Commands that ask the model without the prompt box of the Context view. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { activeSession, type Command } from './guard';
@@ -9,7 +10,7 @@ export const ask: Command = async (ullage) => {
   const { prompting } = ullage.sessions;
   const remedy = prompting ? ullage.chat.remedy(prompting) : null;
   if (remedy !== null) throw new Error(remedy);
-  const text = await vscode.window.showInputBox({ title: 'Ask the Model', prompt: 'The answer comes in the Context view' });
+  const text = await vscode.window.showInputBox({ title: l10n.t('Ask the Model'), prompt: l10n.t('The answer comes in the Context view') });
   if (!text?.trim()) return;
   await showContext(ullage);
   void ullage.chat.prompt(sessionId, text.trim());

@@ -1,7 +1,9 @@
 /** Commands that compact, or preview a compaction. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { isCopy, original } from '../copies';
+import { full } from '../figures';
 import { ContextCommit, ContextCompact, type CompactParams, type CompactResult, type FollowedConversation } from '../protocol.gen';
 import type { Ullage } from '../ullage';
 import { offerCompaction } from './agents';
@@ -12,7 +14,7 @@ import { contextEntries, pickMessage } from './messages';
 export const compact: Command = async (ullage, given) => {
   const followed = followedBy(ullage, typeof given === 'string' ? given : undefined);
   if (followed) await offerCompaction(ullage, followed);
-  else await run(ullage, 'Compacting', { sessionId: activeSession(ullage) });
+  else await run(ullage, l10n.t('Compacting'), { sessionId: activeSession(ullage) });
 };
 
 export const compactWithFocus: Command = async (ullage) => {
@@ -20,30 +22,30 @@ export const compactWithFocus: Command = async (ullage) => {
   if (followed) return offerCompaction(ullage, followed);
   const sessionId = activeSession(ullage);
   const focus = await vscode.window.showInputBox({
-    title: 'Compact Context with Focus',
-    prompt: 'What should the summary keep above all?',
-    placeHolder: 'the failing token refresh and what was tried',
+    title: l10n.t('Compact Context with Focus'),
+    prompt: l10n.t('What should the summary keep above all?'),
+    placeHolder: l10n.t('the failing token refresh and what was tried'),
   });
-  if (focus) await run(ullage, 'Compacting', { sessionId, focus });
+  if (focus) await run(ullage, l10n.t('Compacting'), { sessionId, focus });
 };
 
 export const compactUpTo: Command = async (ullage) => {
   const sessionId = activeSession(ullage);
-  const chosen = await pickMessage(ullage, sessionId, 'Compact everything up to this message, and it, too');
-  if (chosen) await run(ullage, 'Compacting', { sessionId, upTo: chosen.messageId });
+  const chosen = await pickMessage(ullage, sessionId, l10n.t('Compact everything up to this message, and it, too'));
+  if (chosen) await run(ullage, l10n.t('Compacting'), { sessionId, upTo: chosen.messageId });
 };
 
 export const compactFrom: Command = async (ullage) => {
   const sessionId = activeSession(ullage);
-  const chosen = await pickMessage(ullage, sessionId, 'Compact this message and everything after it');
-  if (chosen) await run(ullage, 'Compacting', { sessionId, from: chosen.messageId });
+  const chosen = await pickMessage(ullage, sessionId, l10n.t('Compact this message and everything after it'));
+  if (chosen) await run(ullage, l10n.t('Compacting'), { sessionId, from: chosen.messageId });
 };
 
 export const cancel: Command = (ullage) => ullage.chat.stop(activeSession(ullage));
 
 export const preview: Command = async (ullage) => {
   const sessionId = activeSession(ullage);
-  const result = await run(ullage, 'Previewing a compaction', { sessionId, dryRun: true });
+  const result = await run(ullage, l10n.t('Previewing a compaction'), { sessionId, dryRun: true });
   const entries = await contextEntries(ullage, sessionId);
   await ullage.preview.show(sessionId, { result, entries, title: ullage.sessions.title, copyOf: copyOf(ullage) });
 };
@@ -51,7 +53,7 @@ export const preview: Command = async (ullage) => {
 export const acceptPreview: Command = async (ullage) => {
   const decision = await ullage.preview.decision();
   if (!decision) return;
-  await withProgress('Compacting', (_, token) => ullage.sessions.request(ContextCommit, decision, token));
+  await withProgress(l10n.t('Compacting'), (_, token) => ullage.sessions.request(ContextCommit, decision, token));
   await ullage.preview.close();
   await ullage.sessions.refreshEdits(decision.sessionId);
 };
@@ -67,7 +69,7 @@ function followedBy({ following, sessions }: Ullage, sessionId = sessions.active
 async function run(ullage: Ullage, title: string, params: CompactParams): Promise<CompactResult> {
   const result = await withProgress(title, async (report, token) => {
     const listening = ullage.sessions.onDidChangeCompaction((state) => {
-      if (state?.text) report(`Writing the summary: ${state.text.length.toLocaleString('en-US')} characters`);
+      if (state?.text) report(l10n.t('Writing the summary: {0} characters', full(state.text.length)));
     });
     try {
       return await ullage.sessions.request(ContextCompact, params, token);
@@ -76,7 +78,7 @@ async function run(ullage: Ullage, title: string, params: CompactParams): Promis
     }
   });
   await ullage.sessions.refreshEdits(params.sessionId);
-  const copied = params.dryRun !== true && copyOf(ullage) ? `Only the copy was compacted; ${copyOf(ullage)} stays as it is.` : '';
+  const copied = params.dryRun !== true && copyOf(ullage) ? l10n.t('Only the copy was compacted; {0} stays as it is.', copyOf(ullage)) : '';
   const words = [result.note, copied].filter(Boolean).join(' ');
   if (words) void vscode.window.showInformationMessage(words);
   return result;

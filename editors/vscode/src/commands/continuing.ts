@@ -1,8 +1,10 @@
 /** Commands that continue a conversation in a new session of an agent. Each shows how full that will be before it is written. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { commandLine, figureOf, waysOf, type Way } from '../continuingText';
 import { errorKind, errorText, isCancelled } from '../errors';
+import { anyOf } from '../figures';
 import { asLabel } from '../labels';
 import { ContinuingChoices, ContinuingPreview, ContinuingWrite, writableAgents, type ContinuingPreviewParams, type ContinuingResult } from '../protocol.gen';
 import type { Ullage } from '../ullage';
@@ -14,8 +16,8 @@ export const continueSession: Command = async (ullage) => {
   const sessionId = subject(ullage);
   const choices = await ullage.sessions.request(ContinuingChoices, { sessionId });
   if (choices.agents.length === 0) {
-    const known = writableAgents.map(({ agent }) => agent).join(' or ');
-    throw new Error(`No agent in which this conversation could be continued is on this machine. Start ${known} once.`);
+    const known = anyOf(writableAgents.map(({ agent }) => agent));
+    throw new Error(l10n.t('No agent in which this conversation could be continued is on this machine. Start {0} once.', known));
   }
   const chosen = await pickWay(ullage, sessionId, waysOf(choices));
   if (!chosen) return;
@@ -42,7 +44,7 @@ function subject(ullage: Ullage): string {
 }
 
 async function continueAfter(ullage: Ullage, sessionId: string): Promise<void> {
-  const message = await pickAnyMessage(ullage, sessionId, 'Continue as it was after this message');
+  const message = await pickAnyMessage(ullage, sessionId, l10n.t('Continue as it was after this message'));
   if (message) await previewAndResume(ullage, { sessionId, messageId: message.messageId });
 }
 
@@ -51,7 +53,7 @@ async function previewAndResume(ullage: Ullage, params: ContinuingPreviewParams)
 }
 
 function plan(ullage: Ullage, params: ContinuingPreviewParams): Thenable<ContinuingResult> {
-  return withProgress('Planning a new session', (_, token) => ullage.sessions.request(ContinuingPreview, params, token));
+  return withProgress(l10n.t('Planning a new session'), (_, token) => ullage.sessions.request(ContinuingPreview, params, token));
 }
 
 interface WayItem extends vscode.QuickPickItem {
@@ -63,11 +65,11 @@ interface WayItem extends vscode.QuickPickItem {
 async function pickWay(ullage: Ullage, sessionId: string, ways: readonly Way[]): Promise<WayItem | undefined> {
   const pick = vscode.window.createQuickPick<WayItem>();
   const source = new vscode.CancellationTokenSource();
-  pick.title = 'Continue in a New Session';
-  pick.placeholder = 'Nothing is written yet, and this conversation stays as it is';
+  pick.title = l10n.t('Continue in a New Session');
+  pick.placeholder = l10n.t('Nothing is written yet, and this conversation stays as it is');
   pick.ignoreFocusOut = true;
   pick.matchOnDescription = true;
-  pick.items = ways.map((way) => ({ way, label: way.label, description: way.description, detail: way.params ? 'Counting…' : 'Choose the message next' }));
+  pick.items = ways.map((way) => ({ way, label: way.label, description: way.description, detail: way.params ? l10n.t('Counting…') : l10n.t('Choose the message next') }));
   try {
     return await new Promise((resolve) => {
       pick.onDidAccept(() => {
@@ -115,18 +117,18 @@ async function resume(ullage: Ullage, preview: ContinuingResult, params: Continu
   const compacted = { ...params, compacted: true };
   const write = (): Thenable<ContinuingResult> => ullage.sessions.request(ContinuingWrite, { previewId: preview.previewId });
   const instead: Step = {
-    label: '$(fold) Compact it first, by Ullage',
-    detail: 'Shows the figure of that before anything is written',
+    label: `$(fold) ${l10n.t('Compact it first, by Ullage')}`,
+    detail: l10n.t('Shows the figure of that before anything is written'),
     act: async () => { await resume(ullage, await plan(ullage, compacted), compacted); },
   };
   const steps: readonly Step[] = [
     ...(preview.fits || preview.before !== null || params.compacted ? [] : [instead]),
-    { label: '$(terminal) Write it, and resume it in a terminal', detail: asLabel(`${preview.command.join(' ')} in ${preview.cwd}`), act: async () => { resumeInTerminal(await write()); } },
-    { label: '$(copy) Write it, and copy the command', detail: asLabel(preview.path), act: async () => { await copyCommand(await write()); } },
+    { label: `$(terminal) ${l10n.t('Write it, and resume it in a terminal')}`, detail: asLabel(l10n.t({ message: '{0} in {1}', args: [preview.command.join(' '), preview.cwd], comment: ['A command and the folder in which it runs.'] })), act: async () => { resumeInTerminal(await write()); } },
+    { label: `$(copy) ${l10n.t('Write it, and copy the command')}`, detail: asLabel(preview.path), act: async () => { await copyCommand(await write()); } },
   ];
   const chosen = await vscode.window.showQuickPick(steps, {
     title: `${preview.agent}: ${figureOf(preview)}`,
-    placeHolder: preview.notes.join(' ') || 'A new session. This conversation stays as it is.',
+    placeHolder: preview.notes.join(' ') || l10n.t('A new session. This conversation stays as it is.'),
     ignoreFocusOut: true,
   });
   if (!chosen) return;
@@ -134,7 +136,7 @@ async function resume(ullage: Ullage, preview: ContinuingResult, params: Continu
     await chosen.act();
   } catch (error) {
     if (errorKind(error) !== 'PreviewExpired') throw error;
-    throw new Error(`${errorText(error)} Choose the command again.`, { cause: error });
+    throw new Error(l10n.t('{0} Choose the command again.', errorText(error)), { cause: error });
   }
 }
 
@@ -147,5 +149,5 @@ function resumeInTerminal({ agent, cwd, command }: ContinuingResult): void {
 
 async function copyCommand({ shell }: ContinuingResult): Promise<void> {
   await vscode.env.clipboard.writeText(shell);
-  vscode.window.setStatusBarMessage(`Copied: ${shell}`, 4_000);
+  vscode.window.setStatusBarMessage(l10n.t('Copied: {0}', shell), 4_000);
 }

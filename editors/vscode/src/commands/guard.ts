@@ -1,4 +1,5 @@
 /** The common parts of all commands: the active session, progress, and messages for failures. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { errorKind, errorText, isCancelled, isLost } from '../errors';
@@ -15,7 +16,7 @@ class NoSession extends Error {}
 /** Returns the active session's id. Throws `NoSession` if there is none. */
 export function activeSession(ullage: Ullage): string {
   const id = ullage.sessions.activeSessionId;
-  if (id === undefined) throw new NoSession('No session is open.');
+  if (id === undefined) throw new NoSession(l10n.t('No session is open.'));
   return id;
 }
 
@@ -45,7 +46,7 @@ async function tell(ullage: Ullage, error: unknown): Promise<void> {
   if (isCancelled(error)) return;
   const text = errorText(error);
   if (error instanceof NoSession) return offerSession(text);
-  if (error instanceof NoPython) return offer(text, [[GET_PYTHON, 'ullage.setUpServer'], ['Say where Python is', 'ullage.openPythonSetting'], SHOW_LOG]);
+  if (error instanceof NoPython) return offer(text, [[GET_PYTHON, 'ullage.setUpServer'], [l10n.t('Say where Python is'), 'ullage.openPythonSetting'], SHOW_LOG]);
   if (isLost(error)) return offer(text, [wayBack(ullage.connection.health), SHOW_LOG]);
   switch (errorKind(error)) {
     case 'NothingToCompact':
@@ -53,36 +54,36 @@ async function tell(ullage: Ullage, error: unknown): Promise<void> {
       void vscode.window.showInformationMessage(text);
       return;
     case 'SessionFollowed':
-      return offer(text, [['What is possible…', 'ullage.compactContext'], ['Fork…', 'ullage.forkSession']]);
+      return offer(text, [[l10n.t('What is possible…'), 'ullage.compactContext'], [l10n.t('Fork…'), 'ullage.forkSession']]);
     case 'PreviewExpired':
-      return offer(text, [['Preview again', 'ullage.previewCompaction']]);
+      return offer(text, [[l10n.t('Preview again'), 'ullage.previewCompaction']]);
     case 'AuthenticationFailed':
     case 'NoModelConfigured':
-      return offer(text, [CHOOSE_MODEL, ['Set a Key…', 'ullage.setKey'], SHOW_LOG]);
+      return offer(text, [CHOOSE_MODEL, [l10n.t('Set a Key…'), 'ullage.setKey'], SHOW_LOG]);
     case 'RateLimited':
     case 'RequestRefused':
       return offer(text, [CHOOSE_MODEL, SHOW_LOG]);
     case 'WindowUnknown':
-      return offer(text, [['Set the limit', 'ullage.setWindow']]);
+      return offer(text, [[l10n.t('Set the limit'), 'ullage.setWindow']]);
     default:
       ullage.log.error(error instanceof Error ? (error.stack ?? text) : text);
       return offer(text, [SHOW_LOG]);
   }
 }
 
-const CHOOSE_MODEL = ['Choose a Model…', 'ullage.chooseModel'] as const;
-const SHOW_LOG = ['Show log', 'ullage.showLogs'] as const;
+const CHOOSE_MODEL = [l10n.t('Choose a Model…'), 'ullage.chooseModel'] as const;
+const SHOW_LOG = [l10n.t('Show log'), 'ullage.showLogs'] as const;
 
 /** Returns what brings the server back: setting it up if there is none, a restart otherwise. */
 function wayBack(health: Health): readonly [string, string] {
-  return health.kind === 'missing' && health.fixable ? ['Set it up for me', 'ullage.setUpServer'] : ['Restart', 'ullage.restartServer'];
+  return health.kind === 'missing' && health.fixable ? [l10n.t('Set it up for me'), 'ullage.setUpServer'] : [l10n.t('Restart'), 'ullage.restartServer'];
 }
 
 function offerSession(text: string): Promise<void> {
   return offer(text, [
-    ['Import Transcript…', 'ullage.importTranscript'],
-    ['New Session', 'ullage.newSession'],
-    ['Switch Session…', 'ullage.switchSession'],
+    [l10n.t('Import Transcript…'), 'ullage.importTranscript'],
+    [l10n.t('New Session'), 'ullage.newSession'],
+    [l10n.t('Switch Session…'), 'ullage.switchSession'],
   ]);
 }
 

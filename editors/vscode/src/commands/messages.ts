@@ -1,4 +1,5 @@
 /** Commands on single messages. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { numberOf, short } from '../figures';
@@ -22,28 +23,28 @@ export async function pickMessage(
   ullage: Ullage,
   sessionId: string,
   title: string,
-  { fits = () => true, none = 'There is no message' }: { fits?: (entry: Entry) => boolean; none?: string } = {},
+  { fits = () => true, none = l10n.t('There is no message.') }: { fits?: (entry: Entry) => boolean; none?: string } = {},
 ): Promise<MessageItem | undefined> {
   const entries = await contextEntries(ullage, sessionId);
   const items = entries.filter((entry) => !entry.inserted && fits(entry)).map(asItem).reverse();
   if (items.length === 0) {
-    void vscode.window.showInformationMessage(`${none}.`);
+    void vscode.window.showInformationMessage(none);
     return undefined;
   }
-  return vscode.window.showQuickPick(items, { title, placeHolder: 'Newest first', matchOnDescription: true });
+  return vscode.window.showQuickPick(items, { title, placeHolder: l10n.t('Newest first'), matchOnDescription: true });
 }
 
 async function choose(ullage: Ullage, pinned: boolean): Promise<void> {
   const sessionId = activeSession(ullage);
-  const title = pinned ? 'Pin a message: it stays verbatim through every compaction' : 'Unpin a message';
+  const title = pinned ? l10n.t('Pin a message: it stays verbatim through every compaction') : l10n.t('Unpin a message');
   const chosen = await pickMessage(ullage, sessionId, title, {
     fits: (entry) => entry.pinned !== pinned,
-    none: pinned ? 'Every message is pinned' : 'No message is pinned',
+    none: pinned ? l10n.t('Every message is pinned.') : l10n.t('No message is pinned.'),
   });
   if (!chosen) return;
   const { pinned: all } = await ullage.sessions.request(ContextPin, { sessionId, messageId: chosen.messageId, pinned });
   ullage.pinsChanged.fire();
-  void vscode.window.showInformationMessage(`${pinned ? 'Pinned' : 'Unpinned'} ${numberOf(chosen.index)}. Pinned now: ${all.length}.`);
+  void vscode.window.showInformationMessage(pinned ? l10n.t('Pinned {0}. Pinned now: {1}.', numberOf(chosen.index), all.length) : l10n.t('Unpinned {0}. Pinned now: {1}.', numberOf(chosen.index), all.length));
 }
 
 export interface MessageItem extends vscode.QuickPickItem {
@@ -55,7 +56,7 @@ export function asItem(entry: Entry): MessageItem {
   const icon = entry.pinned ? '$(pinned) ' : '';
   return {
     label: `${icon}${asLabel(messageLine(entry))}`,
-    description: entry.archived ? 'archived' : `${short(entry.tokens)} tokens`,
+    description: entry.archived ? l10n.t('archived') : l10n.t('{0} tokens', short(entry.tokens)),
     messageId: entry.message.id,
     index: entry.index,
   };

@@ -1,4 +1,5 @@
 /** Commands on the server itself. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { diagnosticsText } from '../diagnostics';
@@ -21,18 +22,17 @@ export const setUp: Command = async (ullage) => {
     if (lacksPython()) await getPython(ullage);
     return;
   }
-  const detail =
-    'Ullage makes itself a Python environment in its own storage folder, installs the server that came with the ' +
-    'extension there, and fetches what that needs with pip, as pip is configured. That takes about a minute. Nothing else is changed.';
-  const chosen = await vscode.window.showInformationMessage('Set up the Ullage server?', { modal: true, detail }, 'Set it up');
+  const detail = l10n.t('Ullage makes itself a Python environment in its own storage folder, installs the server that came with the extension there, and fetches what that needs with pip, as pip is configured. That takes about a minute. Nothing else is changed.');
+  const chosen = await vscode.window.showInformationMessage(l10n.t('Set up the Ullage server?'), { modal: true, detail }, l10n.t('Set it up'));
   if (chosen) await connection.setUp();
 };
 
 /** Installs Python in a terminal, if the machine has a program for that, or says where it is. */
 const getPython: Command = async (ullage) => {
   const way = wayToPython(process.platform, isOnPath);
-  const [install, open, name] = [way?.title ?? '', 'Open python.org', 'Say where Python is'];
-  const detail = `${way ? `A terminal runs: ${[way.program, ...way.words].join(' ')}` : `There are installers on ${PYTHON_PAGE}, and most systems have a package.`}\n\nOnce a Python is there, choose this again or open a new window.`;
+  const [install, open, name] = [way?.title ?? '', l10n.t('Open python.org'), l10n.t('Say where Python is')];
+  const how = way ? l10n.t('A terminal runs: {0}', [way.program, ...way.words].join(' ')) : l10n.t('There are installers on {0}, and most systems have a package.', PYTHON_PAGE);
+  const detail = `${how}\n\n${l10n.t('Once a Python is there, choose this again or open a new window.')}`;
   const chosen = await vscode.window.showInformationMessage(NO_PYTHON, { modal: true, detail }, ...(way ? [install] : [open]), name);
   if (chosen === name) await openPythonSetting(ullage);
   else if (chosen === open) await vscode.env.openExternal(vscode.Uri.parse(PYTHON_PAGE));
@@ -58,10 +58,10 @@ async function inTerminal({ title, program, words }: Way): Promise<void> {
 export const setKey: Command = async (ullage) => {
   const providers = vscode.workspace.getConfiguration('ullage').get<Record<string, { keyEnv?: string }>>('providers', {});
   const kept = ullage.keys.names;
-  const items = keyVariables(providers).map((name) => ({ label: name, description: kept.includes(name) ? 'kept for this editor' : '' }));
-  const chosen = await vscode.window.showQuickPick(items, { title: 'Set a Key', placeHolder: 'Which provider? The key is kept by the operating system, never in settings' });
+  const items = keyVariables(providers).map((name) => ({ label: name, description: kept.includes(name) ? l10n.t('kept for this editor') : '' }));
+  const chosen = await vscode.window.showQuickPick(items, { title: l10n.t('Set a Key'), placeHolder: l10n.t('Which provider? The key is kept by the operating system, never in settings') });
   if (!chosen) return;
-  const prompt = kept.includes(chosen.label) ? 'Leave it empty to forget the key' : 'Kept by the operating system, and given to the server alone';
+  const prompt = kept.includes(chosen.label) ? l10n.t('Leave it empty to forget the key') : l10n.t('Kept by the operating system, and given to the server alone');
   const key = await vscode.window.showInputBox({ title: chosen.label, prompt, password: true, ignoreFocusOut: true });
   if (key === undefined) return;
   await ullage.keys.set(chosen.label, key.trim());
@@ -72,14 +72,14 @@ export const showProblem: Command = async (ullage) => {
   const { health } = ullage.connection;
   const fixable = health.kind === 'missing' && health.fixable;
   const items = [
-    ...(fixable ? [{ label: health.lacksPython ? `$(wand) ${GET_PYTHON}` : '$(wand) Set it up for me', command: 'ullage.setUpServer' }] : []),
-    ...(health.kind === 'missing' ? [] : [{ label: '$(debug-restart) Restart the server', command: 'ullage.restartServer' }]),
-    { label: '$(output) Show the log', command: 'ullage.showLogs' },
-    { label: '$(gear) Say where the server is (ullage.server.path)', command: 'ullage.openServerSetting' },
-    { label: '$(gear) Say where Python is (ullage.server.python)', command: 'ullage.openPythonSetting' },
-    { label: '$(copy) Copy diagnostics', command: 'ullage.copyDiagnostics' },
+    ...(fixable ? [{ label: `$(wand) ${health.lacksPython ? GET_PYTHON : l10n.t('Set it up for me')}`, command: 'ullage.setUpServer' }] : []),
+    ...(health.kind === 'missing' ? [] : [{ label: `$(debug-restart) ${l10n.t('Restart the server')}`, command: 'ullage.restartServer' }]),
+    { label: `$(output) ${l10n.t('Show log')}`, command: 'ullage.showLogs' },
+    { label: `$(gear) ${l10n.t('Say where the server is ({0})', 'ullage.server.path')}`, command: 'ullage.openServerSetting' },
+    { label: `$(gear) ${l10n.t('Say where Python is ({0})', 'ullage.server.python')}`, command: 'ullage.openPythonSetting' },
+    { label: `$(copy) ${l10n.t('Copy diagnostics')}`, command: 'ullage.copyDiagnostics' },
   ];
-  const title = health.kind === 'missing' ? "Ullage's server is not set up" : isTrouble(health) ? 'Ullage does not run' : 'Ullage';
+  const title = health.kind === 'missing' ? l10n.t("Ullage's server is not set up") : isTrouble(health) ? l10n.t('Ullage does not run') : 'Ullage';
   const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: describe(health) });
   if (chosen) await vscode.commands.executeCommand(chosen.command);
 };
@@ -110,5 +110,5 @@ export const copyDiagnostics: Command = async (ullage) => {
     settings: vscode.workspace.getConfiguration('ullage'),
   });
   await vscode.env.clipboard.writeText(text);
-  void vscode.window.showInformationMessage('Diagnostics are on the clipboard.');
+  void vscode.window.showInformationMessage(l10n.t('Diagnostics are on the clipboard.'));
 };

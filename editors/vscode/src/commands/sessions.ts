@@ -1,4 +1,5 @@
 /** Commands on whole sessions. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { ago, messages } from '../figures';
@@ -12,15 +13,15 @@ export const showContext: Command = async () => {
 };
 
 export const create: Command = async (ullage) => {
-  const title = await vscode.window.showInputBox({ title: 'New Session', prompt: 'A title; may be empty', placeHolder: 'fix-login' });
+  const title = await vscode.window.showInputBox({ title: l10n.t('New Session'), prompt: l10n.t('A title; may be empty'), placeHolder: 'fix-login' });
   if (title === undefined) return;
   await ullage.sessions.activate(await ullage.sessions.request(SessionNew, { title, cwd: folder() }));
 };
 
 export const fork: Command = async (ullage) => {
   const sessionId = activeSession(ullage);
-  const value = `${ullage.sessions.title} (fork)`.trim();
-  const title = await vscode.window.showInputBox({ title: 'Fork Session', prompt: 'A title for the fork', value });
+  const value = l10n.t('{0} (fork)', ullage.sessions.title).trim();
+  const title = await vscode.window.showInputBox({ title: l10n.t('Fork Session'), prompt: l10n.t('A title for the fork'), value });
   if (title === undefined) return;
   await ullage.sessions.activate(await ullage.sessions.request(SessionFork, { sessionId, title }));
 };
@@ -31,8 +32,8 @@ export const switchTo: Command = async (ullage) => {
   const rank = (session: ListedSession): number => (own && session.cwd === own ? 0 : 1);
   const items = [...sessions].sort((a, b) => rank(a) - rank(b)).map((session) => asItem(session, ullage.sessions.activeSessionId));
   const chosen = await vscode.window.showQuickPick([...items, ...OTHERS], {
-    title: 'Switch Session',
-    placeHolder: 'Sessions of this folder first, then last changed first',
+    title: l10n.t('Switch Session'),
+    placeHolder: l10n.t('Sessions of this folder first, then last changed first'),
     matchOnDescription: true,
     matchOnDetail: true,
   });
@@ -45,10 +46,10 @@ export const setWindow: Command = async (ullage) => {
   const model = ullage.sessions.usage?.meta.model ?? '';
   if (!model) return askModel();
   const typed = await vscode.window.showInputBox({
-    title: `The window of ${ullage.sessions.usage?.modelName ?? model}`,
-    prompt: 'Input tokens the model accepts',
+    title: l10n.t('The window of {0}', ullage.sessions.usage?.modelName ?? model),
+    prompt: l10n.t('Input tokens the model accepts'),
     placeHolder: '128000',
-    validateInput: (value) => (/^[1-9][\d_,]*$/.test(value.trim()) ? undefined : 'A whole number of tokens, for example 128000'),
+    validateInput: (value) => (/^[1-9][\d_,]*$/.test(value.trim()) ? undefined : l10n.t('A whole number of tokens, for example {0}', '128000')),
   });
   if (!typed) return;
   const settings = vscode.workspace.getConfiguration('ullage');
@@ -59,8 +60,8 @@ export const setWindow: Command = async (ullage) => {
 
 async function askModel(): Promise<void> {
   const model = await vscode.window.showInputBox({
-    title: 'Which model is this conversation for?',
-    prompt: 'Assumed for sessions that do not name one (setting ullage.model)',
+    title: l10n.t('Which model is this conversation for?'),
+    prompt: l10n.t('Assumed for sessions that do not name one (setting {0})', 'ullage.model'),
     placeHolder: 'claude-sonnet-4-5',
   });
   if (!model) return;
@@ -94,14 +95,14 @@ interface SessionItem extends vscode.QuickPickItem {
 
 const OTHERS: readonly SessionItem[] = [
   { label: '', kind: vscode.QuickPickItemKind.Separator },
-  { label: '$(add) New Session', command: 'ullage.newSession' },
-  { label: '$(cloud-download) Import Transcript…', command: 'ullage.importTranscript' },
+  { label: `$(add) ${l10n.t('New Session')}`, command: 'ullage.newSession' },
+  { label: `$(cloud-download) ${l10n.t('Import Transcript…')}`, command: 'ullage.importTranscript' },
 ];
 
 function asItem({ sessionId, title, cwd, updatedAt, _meta }: ListedSession, active: string | undefined): SessionItem {
   const { model, messages: count } = _meta.ullage;
   return {
-    label: `${sessionId === active ? '$(check) ' : ''}${asLabel(title || 'Untitled session')}`,
+    label: `${sessionId === active ? '$(check) ' : ''}${asLabel(title || l10n.t('Untitled session'))}`,
     description: [asLabel(model), messages(count), ago(Date.parse(updatedAt), Date.now())].filter(Boolean).join(' · '),
     detail: asLabel(cwd),
     sessionId,

@@ -1,6 +1,7 @@
 /** Commands that import and export sessions. */
 import * as os from 'node:os';
 
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { ago, messages, short } from '../figures';
@@ -21,7 +22,7 @@ export const importTranscript: Command = async (ullage, given, run) => {
   const path = givenPath(given);
   const picked = path === undefined ? await pickTranscript(ullage) : { path, ...asRun(run) };
   if (picked === undefined) return;
-  const done = await withProgress('Importing', (report, token) => {
+  const done = await withProgress(l10n.t('Importing'), (report, token) => {
     report(picked.path ?? '');
     return ullage.sessions.request(SessionImport, { ...picked, cwd: folder() }, token);
   });
@@ -30,24 +31,24 @@ export const importTranscript: Command = async (ullage, given, run) => {
 };
 
 const FORMATS: readonly (vscode.QuickPickItem & { readonly format: NonNullable<ExportParams['format']> })[] = [
-  { label: 'Ullage', description: 'everything ever said, with every edit; can be imported again', format: 'ullage' },
-  { label: 'Anthropic request', description: 'the context as it is now, as Messages API JSON', format: 'anthropic' },
-  { label: 'OpenAI request', description: 'the context as it is now, as Chat Completions JSON', format: 'openai' },
+  { label: 'Ullage', description: l10n.t('everything ever said, with every edit; can be imported again'), format: 'ullage' },
+  { label: l10n.t('Anthropic request'), description: l10n.t('the context as it is now, as Messages API JSON'), format: 'anthropic' },
+  { label: l10n.t('OpenAI request'), description: l10n.t('the context as it is now, as Chat Completions JSON'), format: 'openai' },
 ];
 
 export const exportSession: Command = async (ullage) => {
   const sessionId = activeSession(ullage);
-  const chosen = await vscode.window.showQuickPick(FORMATS, { title: 'Export Session', placeHolder: 'As what?' });
+  const chosen = await vscode.window.showQuickPick(FORMATS, { title: l10n.t('Export Session'), placeHolder: l10n.t('As what?') });
   if (!chosen) return;
   const { format } = chosen;
-  const name = (ullage.sessions.title || 'session').replace(/[^\p{L}\p{N}]+/gu, '-').slice(0, 40);
+  const name = (ullage.sessions.title || l10n.t({ message: 'session', comment: ['The name of a file.'] })).replace(/[^\p{L}\p{N}]+/gu, '-').slice(0, 40);
   const start = vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.file(os.homedir());
   const defaultUri = vscode.Uri.joinPath(start, `${name}.${format === 'ullage' ? 'jsonl' : 'json'}`);
-  const target = await vscode.window.showSaveDialog({ defaultUri, title: 'Export Session' });
+  const target = await vscode.window.showSaveDialog({ defaultUri, title: l10n.t('Export Session') });
   if (!target) return;
-  const { text } = await withProgress('Exporting', (_, token) => ullage.sessions.request(SessionExport, { sessionId, format }, token));
+  const { text } = await withProgress(l10n.t('Exporting'), (_, token) => ullage.sessions.request(SessionExport, { sessionId, format }, token));
   await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
-  if (await vscode.window.showInformationMessage(`Exported to ${target.fsPath}.`, 'Open')) await vscode.window.showTextDocument(target);
+  if (await vscode.window.showInformationMessage(l10n.t('Exported to {0}.', target.fsPath), l10n.t('Open'))) await vscode.window.showTextDocument(target);
 };
 
 function givenPath(given: unknown): string | undefined {
@@ -65,10 +66,10 @@ function asRun(run: unknown): Picked {
 async function pickTranscript(ullage: Ullage): Promise<Picked | undefined> {
   const found = await findTranscripts(ullage.sessions, folder(), OFFERED);
   const [here, elsewhere] = [found.filter((one) => one.here), found.filter((one) => !one.here)];
-  const items = [...group('This folder', here), ...group('Other folders', elsewhere), ...OTHER_WAYS];
+  const items = [...group(l10n.t('This folder'), here), ...group(l10n.t('Other folders'), elsewhere), ...OTHER_WAYS];
   const chosen = await vscode.window.showQuickPick(items, {
-    title: 'Import Transcript',
-    placeHolder: found.length > 0 ? 'A copy is imported; the conversation itself stays as it is' : 'No conversations of coding agents were found',
+    title: l10n.t('Import Transcript'),
+    placeHolder: found.length > 0 ? l10n.t('A copy is imported; the conversation itself stays as it is') : l10n.t('No conversations of coding agents were found'),
     matchOnDescription: true,
     matchOnDetail: true,
   });
@@ -84,8 +85,8 @@ interface TranscriptItem extends vscode.QuickPickItem {
 
 const OTHER_WAYS: readonly TranscriptItem[] = [
   { label: '', kind: vscode.QuickPickItemKind.Separator },
-  { label: '$(folder-opened) Choose a file…', alwaysShow: true },
-  { label: '$(beaker) Import the sample conversation', alwaysShow: true, command: 'ullage.importSample' },
+  { label: `$(folder-opened) ${l10n.t('Choose a file…')}`, alwaysShow: true },
+  { label: `$(beaker) ${l10n.t('Import the sample conversation')}`, alwaysShow: true, command: 'ullage.importSample' },
 ];
 
 function group(label: string, transcripts: readonly FoundTranscript[]): readonly TranscriptItem[] {
@@ -93,8 +94,8 @@ function group(label: string, transcripts: readonly FoundTranscript[]): readonly
 }
 
 async function openDialog(): Promise<Picked | undefined> {
-  const filters = { Transcripts: ['jsonl', 'json'], 'All files': ['*'] };
-  const files = await vscode.window.showOpenDialog({ title: 'Import Transcript', openLabel: 'Import', filters });
+  const filters = { [l10n.t('Transcripts')]: ['jsonl', 'json'], [l10n.t('All files')]: ['*'] };
+  const files = await vscode.window.showOpenDialog({ title: l10n.t('Import Transcript'), openLabel: l10n.t('Import'), filters });
   return files?.[0] && { path: files[0].fsPath };
 }
 
@@ -104,6 +105,7 @@ function asItem({ path, run, agent, title, cwd, updatedAt, bytes }: FoundTranscr
 }
 
 function imported({ messages: count, format, unread }: ImportResult): string {
-  const lost = unread.length > 0 ? ` ${unread.length} lines could not be read.` : '';
-  return `Imported ${messages(count)} (${format}).${lost}`;
+  const done = l10n.t('Imported {0} ({1}).', messages(count), format);
+  if (unread.length === 0) return done;
+  return `${done} ${unread.length === 1 ? l10n.t('1 line could not be read.') : l10n.t('{0} lines could not be read.', unread.length)}`;
 }

@@ -1,4 +1,5 @@
 /** Commands that add Ullage to agents' settings and take it out again, after the user has seen the change. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { errorKind } from '../errors';
@@ -22,33 +23,33 @@ interface Direction {
 type Chosen = Pick<WireParams, WiringOption['name']>;
 
 /** The button that lets the user choose, and the words for each option. */
-const OPTIONS = 'Options…';
+const OPTIONS = l10n.t('Options…');
 const WORDS: Readonly<Record<WiringOption['name'], { readonly label: string; readonly detail: string }>> = {
-  fillNotes: { label: 'Notes of the fill', detail: 'Its model is told how full the context is: at 70%, at 85%, and two calls before the compaction' },
-  statusLine: { label: 'Status line', detail: 'Its status line shows the figure, after what it shows already' },
+  fillNotes: { label: l10n.t('Notes of the fill'), detail: l10n.t('Its model is told how full the context is: at 70%, at 85%, and two calls before the compaction') },
+  statusLine: { label: l10n.t('Status line'), detail: l10n.t('Its status line shows the figure, after what it shows already') },
 };
 
 const ADD: Direction = {
   method: AgentsWire,
-  title: 'Give Back What Compactions Take',
-  question: (agent) => `Add this to ${agent}’s settings? When it has compacted, it then gets back what its summary left out.`,
-  yes: 'Add',
-  done: (agent) => `Added to ${agent}.`,
-  same: (agent) => `${agent} has it already.`,
+  title: l10n.t('Give Back What Compactions Take'),
+  question: (agent) => l10n.t('Add this to {0}’s settings? When it has compacted, it then gets back what its summary left out.', agent),
+  yes: l10n.t('Add'),
+  done: (agent) => l10n.t('Added to {0}.', agent),
+  same: (agent) => l10n.t('{0} has it already.', agent),
 };
 const TAKE_OUT: Direction = {
   method: AgentsUnwire,
-  title: 'Give Nothing Back to Agents',
-  question: (agent) => `Take this out of ${agent}’s settings?`,
-  yes: 'Take Out',
-  done: (agent) => `Taken out of ${agent}.`,
-  same: (agent) => `Nothing of Ullage is in ${agent}’s settings.`,
+  title: l10n.t('Give Nothing Back to Agents'),
+  question: (agent) => l10n.t('Take this out of {0}’s settings?', agent),
+  yes: l10n.t('Take Out'),
+  done: (agent) => l10n.t('Taken out of {0}.', agent),
+  same: (agent) => l10n.t('Nothing of Ullage is in {0}’s settings.', agent),
 };
 
 export const wire: Command = async (ullage) => {
   const { agents } = await ullage.sessions.request(AgentsWire, { dryRun: true });
   if (agents.length === 0) {
-    void vscode.window.showInformationMessage('No agent is on this machine that Ullage can be added to.');
+    void vscode.window.showInformationMessage(l10n.t('No agent is on this machine that Ullage can be added to.'));
     return;
   }
   await changeAll(ullage, ADD, await chooseAgents(agents, ADD.title));
@@ -57,7 +58,7 @@ export const wire: Command = async (ullage) => {
 export const unwire: Command = async (ullage) => {
   const { agents } = await ullage.sessions.request(AgentsUnwire, { dryRun: true });
   const wired = agents.filter((agent) => agent.wired);
-  if (wired.length === 0) void vscode.window.showInformationMessage('Ullage is in no agent’s settings.');
+  if (wired.length === 0) void vscode.window.showInformationMessage(l10n.t('Ullage is in no agent’s settings.'));
   else await changeAll(ullage, TAKE_OUT, await chooseAgents(wired, TAKE_OUT.title));
 };
 
@@ -71,12 +72,12 @@ async function chooseAgents(agents: readonly WiredAgent[], title: string): Promi
   if (agents.length === 1) return agents;
   const items = agents.map((agent): WiredItem => ({
     label: asLabel(agent.agent),
-    description: agent.failed ? "its settings can't be changed" : agent.files.length === 0 ? 'has it already' : '',
+    description: agent.failed ? l10n.t("its settings can't be changed") : agent.files.length === 0 ? l10n.t('has it already') : '',
     detail: asLabel(agent.failed ? agent.notes.join(' ') : agent.path),
     picked: agent.files.length > 0,
     agent,
   }));
-  const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: 'In which agents? You see each change before it is made', canPickMany: true });
+  const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: l10n.t('In which agents? You see each change before it is made'), canPickMany: true });
   return (chosen ?? []).map(({ agent }) => agent);
 }
 
@@ -120,7 +121,7 @@ async function saySame(direction: Direction, agent: WiredAgent): Promise<string 
 async function ask(ullage: Ullage, direction: Direction, agent: WiredAgent): Promise<string | undefined> {
   const close = await ullage.differences.show(agent.agent, agent.files);
   try {
-    return await vscode.window.showInformationMessage(direction.question(agent.agent), direction.yes, ...optionsButton(agent), 'Cancel');
+    return await vscode.window.showInformationMessage(direction.question(agent.agent), direction.yes, ...optionsButton(agent), l10n.t('Cancel'));
   } finally {
     await close();
   }
@@ -137,7 +138,7 @@ interface OptionItem extends vscode.QuickPickItem {
 /** Lets the user choose an agent's options. Returns undefined if the user cancels. */
 async function chooseOptions({ agent, options }: WiredAgent): Promise<Chosen | undefined> {
   const items = options.map(({ name, on }): OptionItem => ({ ...WORDS[name], picked: on, name }));
-  const placeHolder = 'You see the change before it is made';
-  const kept = await vscode.window.showQuickPick(items, { title: `What else ${asLabel(agent)} gets`, placeHolder, canPickMany: true });
+  const placeHolder = l10n.t('You see the change before it is made');
+  const kept = await vscode.window.showQuickPick(items, { title: l10n.t('What else {0} gets', asLabel(agent)), placeHolder, canPickMany: true });
   return kept && Object.fromEntries(items.map(({ name }) => [name, kept.some((item) => item.name === name)]));
 }

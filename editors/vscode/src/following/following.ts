@@ -1,4 +1,5 @@
 /** The conversations that the server follows: asks the user once, starts and stops following, keeps the rows. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import type { Health } from '../health';
@@ -8,15 +9,16 @@ import { choose, type Shown } from './rows';
 
 /** Whether the user was asked on this machine. */
 const ASKED = 'ullage.askedToFollow';
-const FOLLOW = 'Follow them';
+const FOLLOW = l10n.t('Follow them');
 /** The same, and then the change of the agents' settings is shown, about which the user is asked again. */
-const FOLLOW_AND_WIRE = 'Follow, and give back…';
+const FOLLOW_AND_WIRE = l10n.t('Follow, and give back…');
 /** Milliseconds between two looks for a first conversation. A look lists a dozen folders. */
 const LOOK_AGAIN = 3_000;
-const QUESTION =
-  'Coding agents have conversations on this machine. Show here how full they are, and warn before one is compacted? ' +
-  'Ullage only reads the agents’ files. The setting ullage.followAgents takes this back. ' +
-  '“Give back” also shows you a change of the agents’ settings: they then get back what their compactions leave out.';
+const NO = l10n.t('No');
+const QUESTION = l10n.t(
+  'Coding agents have conversations on this machine. Show here how full they are, and warn before one is compacted? Ullage only reads the agents’ files. The setting {0} takes this back. “Give back” also shows you a change of the agents’ settings: they then get back what their compactions leave out.',
+  'ullage.followAgents',
+);
 
 /** The functions of the connection that are used here. */
 export interface FollowingDoor {
@@ -107,9 +109,9 @@ export class Following implements vscode.Disposable {
   /** Asks the user. Closing the question is a no for this machine; the list of agents offers it again. */
   async ask(): Promise<void> {
     await this.#parts.memory.update(ASKED, true);
-    const answer = await vscode.window.showInformationMessage(QUESTION, FOLLOW, FOLLOW_AND_WIRE, 'No');
+    const answer = await vscode.window.showInformationMessage(QUESTION, FOLLOW, FOLLOW_AND_WIRE, NO);
     if (answer === undefined) return;
-    await vscode.workspace.getConfiguration('ullage').update('followAgents', answer === 'No' ? 'off' : 'on', vscode.ConfigurationTarget.Global);
+    await vscode.workspace.getConfiguration('ullage').update('followAgents', answer === NO ? 'off' : 'on', vscode.ConfigurationTarget.Global);
     await this.configure();
     if (answer === FOLLOW_AND_WIRE) await vscode.commands.executeCommand('ullage.wire');
   }

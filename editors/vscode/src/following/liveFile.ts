@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 
+
 import type { FollowedConversation } from '../protocol.gen';
 
 /** Milliseconds between two looks. A change is heard of at once where the system tells of it. */

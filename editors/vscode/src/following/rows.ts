@@ -1,5 +1,7 @@
 /** Followed conversations as the status bar and the list show them. Pure. */
-import { ago, full, percent, short } from '../figures';
+import * as l10n from '@vscode/l10n';
+
+import { ago, full, inPercent, short } from '../figures';
 import { asLabel } from '../labels';
 import { plainText } from '../plainText';
 import type { FollowedConversation } from '../protocol.gen';
@@ -40,14 +42,14 @@ export function statusOf({ rows, terminal }: Shown, quiet: boolean): StatusView 
   if (!first) return undefined;
   const text = shown.length === 1 ? alone(first) : together(shown, terminal);
   const label = shown.map(labelOf).join('. ');
-  return { text, label: `${label}. Press to show all.`, command: 'ullage.showAgents', tone: shown.some(isClose) ? 'warning' : 'normal' };
+  return { text, label: l10n.t('{0}. Press to show all.', label), command: 'ullage.showAgents', tone: shown.some(isClose) ? 'warning' : 'normal' };
 }
 
 /** Returns the figures of a conversation in one line. */
 export function figuresOf(row: FollowedConversation, now: number): string {
   const used = row.used === null ? UNKNOWN : short(row.used);
   const window = row.window === null ? UNKNOWN : short(row.window);
-  return [`${used} of ${window}`, compactsOf(row), callsOf(row), ago(row.updatedAt, now)].join(' · ');
+  return [l10n.t('{0} of {1}', used, window), compactsOf(row), callsOf(row), ago(row.updatedAt, now)].join(' · ');
 }
 
 /** Returns the tooltip: a line for each conversation, as Markdown without foreign text in it. */
@@ -55,21 +57,22 @@ export function tooltipOf({ rows, subject }: Shown, escaped: (text: string) => s
   const lines = rows.map((row) => {
     const name = `**${escaped(row.agent)}** ${shareOf(row)}`;
     const title = escaped(titleOf(row));
-    const shown = rows.length > 1 && row.sessionId === subject?.sessionId ? ' · *shown in the Context view*' : '';
-    return [`${name} · ${title}${shown}`, escaped(figuresOf(row, now)), ...row.warnings.map((text) => `Note: ${escaped(text)}`)].join('  \n');
+    const shown = rows.length > 1 && row.sessionId === subject?.sessionId ? ` · *${l10n.t('shown in the Context view')}*` : '';
+    return [`${name} · ${title}${shown}`, escaped(figuresOf(row, now)), ...row.warnings.map((text) => l10n.t('Note: {0}', escaped(text)))].join('  \n');
   });
-  return [...lines, '[Show all](command:ullage.showAgents) · [Show context](command:ullage.showContext) · [Compact…](command:ullage.compactContext)'].join('\n\n');
+  const links = [`[${l10n.t('Show all')}](command:ullage.showAgents)`, `[${l10n.t('Show context')}](command:ullage.showContext)`, `[${l10n.t('Compact…')}](command:ullage.compactContext)`];
+  return [...lines, links.join(' · ')].join('\n\n');
 }
 
 /** Returns how full a conversation is: `46%`, `~46%` for an estimate, `58K` without a window, `?` without a figure. */
 export function shareOf({ used, usedSource, window }: FollowedConversation): string {
   if (used === null) return UNKNOWN;
   const near = usedSource === 'reported' ? '' : '~';
-  return window === null ? `${near}${short(used)}` : `${near}${percent(used, window)}%`;
+  return window === null ? `${near}${short(used)}` : `${near}${inPercent(used, window)}`;
 }
 
 export function titleOf(row: FollowedConversation): string {
-  return plainText(row.title).replace(/\s+/g, ' ').trim() || 'Untitled conversation';
+  return plainText(row.title).replace(/\s+/g, ' ').trim() || l10n.t('Untitled conversation');
 }
 
 /** Whether a path is a folder or in it. */
@@ -86,12 +89,18 @@ function isClose({ nearness }: FollowedConversation): boolean {
 /** Returns the sentence that warns of an agent's compaction, or of the end of its window. */
 export function warningOf(row: FollowedConversation): string {
   const { agent, callsLeft, compactsAt, window } = row;
-  if (compactsAt === null) return `${agent} has little room: ${shareOf(row)} full.`;
-  const [low = 0, high = 0] = callsLeft ?? [];
-  const calls = low === high ? `${low} ${low === 1 ? 'call' : 'calls'}` : `${low} to ${high} calls`;
-  const when = callsLeft === null ? 'soon' : high === 0 ? 'with the next call' : `in ${calls}`;
-  if (window === null) return `${agent} compacts ${when}: ${shareOf(row)} of ${short(compactsAt)}.`;
-  return `${agent} compacts ${when}: ${shareOf(row)} full, compacts at ${percent(compactsAt, window)}%.`;
+  if (compactsAt === null) return l10n.t('{0} has little room: {1} full.', agent, shareOf(row));
+  const when = compactsWhen(agent, callsLeft);
+  if (window === null) return l10n.t('{0}: {1} of {2}.', when, shareOf(row), short(compactsAt));
+  return l10n.t('{0}: {1} full, compacts at {2}.', when, shareOf(row), inPercent(compactsAt, window));
+}
+
+function compactsWhen(agent: string, callsLeft: FollowedConversation['callsLeft']): string {
+  if (callsLeft === null) return l10n.t('{0} compacts soon', agent);
+  const [low = 0, high = 0] = callsLeft;
+  if (high === 0) return l10n.t('{0} compacts with the next call', agent);
+  if (low !== high) return l10n.t('{0} compacts in {1} to {2} calls', agent, low, high);
+  return low === 1 ? l10n.t('{0} compacts in 1 call', agent) : l10n.t('{0} compacts in {1} calls', agent, low);
 }
 
 function slashed(path: string): string {
@@ -105,7 +114,7 @@ export function fullestFirst(one: FollowedConversation, other: FollowedConversat
 
 function alone(row: FollowedConversation): string {
   const circle = row.percent === null ? '' : `${moon(row.percent)} `;
-  const at = row.compactsAt !== null && row.window !== null ? ` · compacts at ${percent(row.compactsAt, row.window)}%` : '';
+  const at = row.compactsAt !== null && row.window !== null ? ` · ${l10n.t('compacts at {0}', inPercent(row.compactsAt, row.window))}` : '';
   return `${circle}${asLabel(row.agentShort)} ${shareOf(row)}${at}`;
 }
 
@@ -115,19 +124,21 @@ function together(rows: readonly FollowedConversation[], terminal: FollowedConve
 }
 
 function labelOf(row: FollowedConversation): string {
-  if (row.used === null) return `${row.agent}: size unknown`;
-  const of = row.window === null ? 'tokens; its window is unknown' : `of ${full(row.window)} tokens`;
-  return `${row.agent}: ${full(row.used)} ${of}, ${compactsOf(row)}`;
+  const { agent, used, window } = row;
+  if (used === null) return l10n.t('{0}: size unknown', agent);
+  if (window === null) return l10n.t('{0}: {1} tokens; its window is unknown, {2}', agent, full(used), compactsOf(row));
+  return l10n.t('{0}: {1} of {2} tokens, {3}', agent, full(used), full(window), compactsOf(row));
 }
 
 function compactsOf({ compactsAt, window }: FollowedConversation): string {
-  if (compactsAt === null) return `compacts at ${UNKNOWN}`;
-  return `compacts at ${short(compactsAt)}${window === null ? '' : ` (${percent(compactsAt, window)}%)`}`;
+  if (compactsAt === null) return l10n.t('compacts at {0}', UNKNOWN);
+  return window === null ? l10n.t('compacts at {0}', short(compactsAt)) : l10n.t('compacts at {0} ({1})', short(compactsAt), inPercent(compactsAt, window));
 }
 
 function callsOf({ callsLeft }: FollowedConversation): string {
-  if (callsLeft === null) return `${UNKNOWN} calls left`;
+  if (callsLeft === null) return l10n.t('{0} calls left', UNKNOWN);
   const [low = 0, high = 0] = callsLeft;
-  if (high === 0) return 'the next call compacts';
-  return low === high ? `${low} ${low === 1 ? 'call' : 'calls'} left` : `${low} to ${high} calls left`;
+  if (high === 0) return l10n.t('the next call compacts');
+  if (low !== high) return l10n.t('{0} to {1} calls left', low, high);
+  return low === 1 ? l10n.t('1 call left') : l10n.t('{0} calls left', low);
 }

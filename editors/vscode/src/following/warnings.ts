@@ -2,6 +2,7 @@
  * Warns of an agent's own compaction, once until there is room again, and shows what else the server tells about followed
  * conversations: each sentence once.
  */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import type { FollowedConversation } from '../protocol.gen';
@@ -11,6 +12,8 @@ import { warningOf } from './rows';
 /** The most warnings that are remembered as shown. */
 const REMEMBERED = 200;
 const SHOWN = 'ullage.shownWarnings';
+const SHOW = l10n.t('Show');
+const COMPACT = l10n.t('Compact…');
 
 export class Warnings implements vscode.Disposable {
   readonly #memory: vscode.Memento;
@@ -48,8 +51,8 @@ export class Warnings implements vscode.Disposable {
   }
 
   async #show(row: FollowedConversation, text: string, show: (text: string, ...actions: string[]) => Thenable<string | undefined>): Promise<void> {
-    const chosen = await show(text, 'Show', 'Compact…');
-    if (chosen === 'Show') await vscode.commands.executeCommand('ullage.showAgents');
-    if (chosen === 'Compact…') await vscode.commands.executeCommand('ullage.compactContext', row.sessionId);
+    const chosen = await show(text, SHOW, COMPACT);
+    if (chosen === SHOW) await vscode.commands.executeCommand('ullage.showAgents');
+    if (chosen === COMPACT) await vscode.commands.executeCommand('ullage.compactContext', row.sessionId);
   }
 }

@@ -1,4 +1,5 @@
 /** The extension's side of prompts and answers in the Context view: forwards the events of `Chat` for the shown session. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import type { Chat, Failure, PromptEnd, Said } from '../chat';
@@ -8,10 +9,10 @@ import type { CommandName, HostMessage, PageMessageOf } from './messages';
 
 /** Messages for the ends of turns that need one. A complete answer needs none. */
 const ENDS: Readonly<Record<Exclude<TurnEnd, 'end_turn'>, { readonly severity: 'info' | 'warning'; readonly text: string }>> = {
-  cancelled: { severity: 'info', text: 'Stopped. What was said is kept.' },
-  max_tokens: { severity: 'warning', text: 'The answer was cut off: it reached its limit of tokens. Ask to go on.' },
-  max_turn_requests: { severity: 'warning', text: 'The model was stopped: it called tools again and again. Ask to go on.' },
-  refusal: { severity: 'warning', text: 'The model refused to answer.' },
+  cancelled: { severity: 'info', text: l10n.t('Stopped. What was said is kept.') },
+  max_tokens: { severity: 'warning', text: l10n.t('The answer was cut off: it reached its limit of tokens. Ask to go on.') },
+  max_turn_requests: { severity: 'warning', text: l10n.t('The model was stopped: it called tools again and again. Ask to go on.') },
+  refusal: { severity: 'warning', text: l10n.t('The model refused to answer.') },
 };
 
 /** What helps against an error that is not gone when the prompt is sent again. */
@@ -125,7 +126,7 @@ export class ChatHost implements vscode.Disposable {
 }
 
 function toFailed({ text, error, kind, lost }: Failure) {
-  const words = lost ? `${error} What it had said stays here until the next answer.` : error;
+  const words = lost ? l10n.t('{0} What it had said stays here until the next answer.', error) : error;
   return { text, error: words, retry: true, actions: REMEDIES[kind ?? ''] ?? [] };
 }
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 
 import * as vscode from 'vscode';
 
+import { language } from '../language';
 import { pageHtml } from './html';
 import { ViewHost, type ViewParts } from './viewHost';
 
@@ -39,7 +40,8 @@ export class ContextView implements vscode.WebviewViewProvider, vscode.Disposabl
       style: webview.asWebviewUri(vscode.Uri.joinPath(media, 'contextView.css')).toString(),
       source: webview.cspSource,
       nonce: randomBytes(16).toString('base64url'),
-      language: vscode.env.language,
+      language: language(),
+      texts: vscode.l10n.bundle,
     });
     this.#shown();
   }

@@ -1,4 +1,6 @@
 /** Converts the server's entries to the page's items: shortened to what a row shows, or whole for an open row. Pure. */
+import * as l10n from '@vscode/l10n';
+
 import type { ArtifactLedger, Block, CompactionBlock, EditInfo, Entry, Message } from '../protocol.gen';
 import type { EditLine, Item, Ledger, Marker, Part } from './messages';
 
@@ -94,7 +96,7 @@ function toLedger({ files = [], commands = [], identifiers = [] }: ArtifactLedge
 function toPart(block: Block, limit: number): Part {
   switch (block.type) {
     case 'thinking':
-      return { kind: 'thinking', ...clip(block.thinking || 'Encrypted by the provider.', limit) };
+      return { kind: 'thinking', ...clip(block.thinking || l10n.t('Encrypted by the provider.'), limit) };
     case 'tool_use':
       return { kind: 'tool_use', id: block.id, name: block.name, argument: limit === WHOLE ? pretty(block.input) : argument(block.input) };
     case 'tool_result':
@@ -132,7 +134,7 @@ function pretty(input: Readonly<Record<string, unknown>>): string {
 }
 
 function imageLabel({ width, height }: { readonly width?: number; readonly height?: number }): string {
-  return width !== undefined && height !== undefined ? `Picture, ${String(width)} × ${String(height)}` : 'Picture';
+  return width !== undefined && height !== undefined ? l10n.t('Picture, {0} × {1}', width, height) : l10n.t('Picture');
 }
 
 function blockText(block: Block): string {

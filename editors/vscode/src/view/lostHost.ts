@@ -1,4 +1,5 @@
 /** Finds for the page what a compaction left out, and gives it back to the agent through its terminal. */
+import * as l10n from '@vscode/l10n';
 import type * as vscode from 'vscode';
 
 import { errorText } from '../errors';
@@ -41,7 +42,7 @@ export class LostHost {
     if (brief === undefined) return;
     const terminal = await this.#options.terminals.of(sessionId);
     if (terminal) pasteInto(terminal, brief);
-    const text = terminal ? `Put into the terminal “${terminal.name}”. Nothing is sent before you press Enter there.` : 'The agent no longer runs in a terminal of this window. Copy it instead.';
+    const text = terminal ? l10n.t('Put into the terminal “{0}”. Nothing is sent before you press Enter there.', terminal.name) : l10n.t('The agent no longer runs in a terminal of this window. Copy it instead.');
     this.#options.post({ type: 'notice', severity: terminal ? 'info' : 'warning', text, editId: null });
   }
 

@@ -1,4 +1,5 @@
 /** The extension's side of one open Context view: answers the page, and sends it what changes. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import type { Chat } from '../chat';
@@ -186,7 +187,7 @@ export class ViewHost implements vscode.Disposable {
         void vscode.commands.executeCommand(COMMANDS[message.name]);
         return;
       case 'copy':
-        void vscode.env.clipboard.writeText(message.text).then(() => this.#post({ type: 'notice', severity: 'info', text: 'Copied.', editId: null }));
+        void vscode.env.clipboard.writeText(message.text).then(() => this.#post({ type: 'notice', severity: 'info', text: l10n.t('Copied.'), editId: null }));
         return;
       case 'prompt':
       case 'stop':
@@ -224,7 +225,7 @@ export class ViewHost implements vscode.Disposable {
       case 'pin': {
         const { pinned } = await this.#model.request(ContextPin, { sessionId, messageId: message.id, pinned: message.pinned });
         this.#post({ type: 'pinned', ids: pinned });
-        this.#post({ type: 'notice', severity: 'info', text: message.pinned ? 'Pinned: kept verbatim through every compaction.' : 'Unpinned.', editId: null });
+        this.#post({ type: 'notice', severity: 'info', text: message.pinned ? l10n.t('Pinned: kept verbatim through every compaction.') : l10n.t('Unpinned.'), editId: null });
         return;
       }
       case 'undo':

@@ -17,7 +17,7 @@ test('edits made together are one step, undone ones none, the newest is first', 
 test('undo says what it brings back', () => {
   const steps = undoSteps([edit()]);
   expect(bringsBack(steps, 44, 31_000, 156_000)).toBe(
-    'Brings back 44 messages, 122K tokens; the context will be at 98 % (153K of 156K).',
+    'Brings back 44 messages, 122K tokens; the context will be at 98% (153K of 156K).',
   );
   expect(bringsBack(steps, 0, 31_000, null)).toBe('Brings back 122K tokens; the context will be at 153,000 tokens.');
 });

@@ -18,7 +18,7 @@ test('it says session, gauge, parts largest first, source, last compaction and l
 });
 
 test('a figure that is not a report says so', () => {
-  expect(tooltipMarkdown(usage({ meta: { source: 'estimated' } }), undefined, NOW)).toContain('Estimated, ±4 %');
+  expect(tooltipMarkdown(usage({ meta: { source: 'estimated' } }), undefined, NOW)).toContain('Estimated, ±4%');
   expect(tooltipMarkdown(usage({ meta: { source: 'estimated', errorShare: null } }), undefined, NOW)).not.toContain('±');
   const stale = tooltipMarkdown(usage({ meta: { source: 'stale', pendingMessages: 3 } }), undefined, NOW);
   expect(stale).toContain('Reported by the provider, and 3 messages counted since, as of 12 seconds ago');

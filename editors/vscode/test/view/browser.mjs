@@ -76,7 +76,7 @@ async function bundle() {
   ]);
   const { pageHtml } = await import(`data:text/javascript;base64,${Buffer.from(html.outputFiles[0].contents).toString('base64')}`);
   return {
-    '/': ['text/html', pageHtml({ script: '/contextView.js', style: '/contextView.css', source: "'self'", nonce: 'measure', language: 'en' })],
+    '/': ['text/html', pageHtml({ script: '/contextView.js', style: '/contextView.css', source: "'self'", nonce: 'measure', language: 'en', texts: undefined })],
     '/contextView.js': ['text/javascript', page.outputFiles[0].text],
     '/contextView.css': ['text/css', readFileSync(`${ROOT}media/contextView.css`, 'utf8')],
     '/favicon.ico': ['text/plain', ''],

@@ -1,4 +1,6 @@
 /** The biggest messages of a part of the gauge. Pure. */
+import * as l10n from '@vscode/l10n';
+
 import { numberOf } from '../../figures';
 import type { Item } from '../messages';
 import { itemText } from './words';
@@ -16,7 +18,7 @@ export interface Big {
 }
 
 /** Returns the part that a message of the context counts to. A message with tool results counts there as a whole. */
-export function partOf(item: Item): string {
+export function partOf(item: Item): 'summary' | 'system_prompt' | 'tool_results' | 'messages' {
   if (item.marker) return 'summary';
   if (item.role === 'system') return 'system_prompt';
   return item.parts.some((part) => part.kind === 'tool_result') ? 'tool_results' : 'messages';
@@ -31,18 +33,18 @@ export function biggestOf(part: string, items: readonly Item[]): Big[] {
     .map((item) => ({
       id: item.id,
       number: item.marker ? '' : numberOf(item.index),
-      text: item.marker ? `Compacted #${item.marker.number}` : itemText(item).slice(0, 120),
+      text: item.marker ? l10n.t('Compacted #{0}', item.marker.number) : itemText(item).slice(0, 120),
       tokens: item.marker ? undefined : item.tokens,
     }));
 }
 
 const EXPLAINED: Readonly<Record<string, string>> = {
-  tools: 'Names, descriptions and parameters of the tools the model is offered.',
-  overhead: 'What the provider counts beyond what the session holds: its own instructions and tools.',
-  memory: 'What the memory tool keeps in the context.',
+  tools: l10n.t('Names, descriptions and parameters of the tools the model is offered.'),
+  overhead: l10n.t('What the provider counts beyond what the session holds: its own instructions and tools.'),
+  memory: l10n.t('What the memory tool keeps in the context.'),
 };
 
 /** Explains a part that has no messages. */
 export function explain(part: string): string {
-  return EXPLAINED[part] ?? 'Nothing of it is loaded yet.';
+  return EXPLAINED[part] ?? l10n.t('Nothing of it is loaded yet.');
 }

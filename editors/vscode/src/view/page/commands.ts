@@ -1,21 +1,23 @@
 /** The words of the buttons that run commands of the extension. */
+import * as l10n from '@vscode/l10n';
+
 import type { CommandName } from '../messages';
 import { button } from './dom';
 
 const WORDS: Readonly<Record<CommandName, string>> = {
-  compact: 'Compact now',
-  preview: 'Preview',
-  new: 'New Session',
-  import: 'Import a Conversation…',
-  sample: 'Try the Sample',
-  switch: 'Switch Session…',
-  setWindow: 'Set the model’s window',
-  setUp: 'Set it up for me',
-  restart: 'Restart the server',
-  problem: 'Other ways…',
-  log: 'Show log',
-  setKey: 'Set a key…',
-  chooseModel: 'Choose a model…',
+  compact: l10n.t('Compact now'),
+  preview: l10n.t('Preview'),
+  new: l10n.t('New Session'),
+  import: l10n.t('Import a Conversation…'),
+  sample: l10n.t('Try the Sample'),
+  switch: l10n.t('Switch Session…'),
+  setWindow: l10n.t('Set the model’s window'),
+  setUp: l10n.t('Set it up for me'),
+  restart: l10n.t('Restart the server'),
+  problem: l10n.t('Other ways…'),
+  log: l10n.t('Show log'),
+  setKey: l10n.t('Set a key…'),
+  chooseModel: l10n.t('Choose a model…'),
 };
 
 export function commandButton(spec: '' | `.${string}`, name: CommandName, run: (name: CommandName) => void): HTMLButtonElement {

@@ -2,6 +2,8 @@
  * The conversation: the transcript in its virtual list, the open rows, and the keyboard. It requests what it lacks
  * (earlier pages, whole contents) and gets the answers.
  */
+import * as l10n from '@vscode/l10n';
+
 import type { HostMessageOf, PageMessage, Usage } from '../messages';
 import { h } from './dom';
 import type { Place } from './kept';
@@ -48,7 +50,7 @@ export class Conversation {
     this.#reading = new Reading((message) => host.send(message));
     this.#details = new WholeContents((message) => host.send(message));
     this.#lost = new LostLists((message) => host.send(message));
-    const content = h('div.rows', { role: 'tree', 'aria-label': 'Conversation' });
+    const content = h('div.rows', { role: 'tree', 'aria-label': l10n.t('Conversation') });
     this.element = h('div.conversation', {}, content);
     this.#list = new VirtualList<Row>(this.element, content, {
       draw: (row) => this.#draw(row),
@@ -194,7 +196,7 @@ export class Conversation {
       this.#needDetails(this.transcript.rows[row]);
     } else if (this.transcript.loaded) {
       this.#target = undefined;
-      this.#host.announce('That message is no longer there.');
+      this.#host.announce(l10n.t('That message is no longer there.'));
     }
   }
 
@@ -223,8 +225,8 @@ export class Conversation {
   readonly #voice: Voice = {
     said: this.#live.said,
     calls: this.#live.calls,
-    thinks: (id) => this.#expanded.has(`${id} thinking`),
-    keepThinking: (id, open) => this.#actions.keepOpen(`${id} thinking`, open),
+    thinks: (id) => this.#expanded.has(`${id}:thinking`),
+    keepThinking: (id, open) => this.#actions.keepOpen(`${id}:thinking`, open),
   };
 
   readonly #actions: RowActions = {
@@ -265,7 +267,7 @@ export class Conversation {
   #showNumber(number: number): void {
     const id = this.transcript.idOf(number);
     if (id !== undefined) this.reveal(id);
-    else this.#host.announce(`Message #${number} is not loaded.`);
+    else this.#host.announce(l10n.t('Message #{0} is not loaded.', number));
   }
 
   #pin(row: MessageRow): void {

@@ -1,4 +1,6 @@
 /** What is said of a prompt that failed, next to the prompt box: why, and buttons that may help. */
+import * as l10n from '@vscode/l10n';
+
 import type { CommandName, HostMessageOf } from '../messages';
 import { commandButton } from './commands';
 import { button, h, replace } from './dom';
@@ -22,14 +24,14 @@ export class FailureCard {
     const shown = this.element.querySelector('.failure-words')?.textContent;
     this.element.hidden = failure === null;
     if (!failure || (shown === failure.error && this.element.childElementCount > 0)) return;
-    const close = button('.quiet', { title: 'Dismiss', 'aria-label': 'Dismiss' }, () => this.#actions.dismiss(), icon('close'));
+    const close = button('.quiet', { title: l10n.t('Dismiss'), 'aria-label': l10n.t('Dismiss') }, () => this.#actions.dismiss(), icon('close'));
     replace(
       this.element,
       h('div.failure-line', {}, h('p.failure-words', {}, failure.error), close),
       h(
         'div.actions',
         {},
-        failure.retry && button('.action.primary.retry', {}, () => this.#actions.retry(), 'Retry'),
+        failure.retry && button('.action.primary.retry', {}, () => this.#actions.retry(), l10n.t('Retry')),
         ...failure.actions.map((name) => commandButton('.action', name, (run) => this.#actions.run(run))),
       ),
     );

@@ -1,5 +1,7 @@
 /** The gauge: how full the context is, the compaction threshold, and the parts of the context. */
-import { full, percent, short } from '../../figures';
+import * as l10n from '@vscode/l10n';
+
+import { full, inPercent, percent, short } from '../../figures';
 import type { Usage } from '../messages';
 import { age } from './ages';
 import { type Big, explain } from './biggest';
@@ -20,12 +22,12 @@ export class Gauge {
   readonly #share = h('span.share');
   readonly #words = h('span.gauge-words');
   readonly #level = h('span.level-word');
-  readonly #bar = h('div.bar', { role: 'meter', 'aria-label': 'Context used', 'aria-valuemin': 0 });
+  readonly #bar = h('div.bar', { role: 'meter', 'aria-label': l10n.t('Context used'), 'aria-valuemin': 0 });
   readonly #mark = h('div.mark');
-  readonly #parts = h('div.parts', { role: 'group', 'aria-label': 'What the context is made of' });
+  readonly #parts = h('div.parts', { role: 'group', 'aria-label': l10n.t('What the context is made of') });
   readonly #source = h('div.source');
   /** Shown where there is little room: it unfolds the parts. */
-  readonly #unfold = button('.unfold.quiet', { 'aria-expanded': 'false', 'aria-label': 'Parts' }, () => this.#toggleParts(), icon('chevron'), h('span.unfold-word', {}, 'Parts'));
+  readonly #unfold = button('.unfold.quiet', { 'aria-expanded': 'false', 'aria-label': l10n.t('Parts') }, () => this.#toggleParts(), icon('chevron'), h('span.unfold-word', {}, l10n.t('Parts')));
   readonly #list = h('div.biggest', { hidden: true });
   #open: string | undefined;
   #shape = '';
@@ -40,7 +42,7 @@ export class Gauge {
     this.element.hidden = usage === undefined;
     if (!usage) return;
     const near = usage.source === 'reported' ? '' : '~';
-    setText(this.#share, usage.size === null ? '' : `${near}${percent(usage.used, usage.size)}%`);
+    setText(this.#share, usage.size === null ? '' : `${near}${inPercent(usage.used, usage.size)}`);
     setText(this.#words, gaugeWords(usage));
     this.#words.title = evidence(usage);
     setText(this.#level, levelWord(usage));
@@ -51,10 +53,10 @@ export class Gauge {
   }
 
   #drawSource(usage: Usage): void {
-    const { words, at } = sourceParts(usage);
-    replace(this.#source, words, at !== null && ' ', at !== null && age(at));
+    const { words, at, aged } = sourceParts(usage);
+    replace(this.#source, at === null ? words : age(at, aged));
     this.#source.title = words;
-    if (usage.size === null) this.#source.append(' · ', button('.link', {}, () => this.#actions.setWindow(), 'Set the model’s window'));
+    if (usage.size === null) this.#source.append(' · ', button('.link', {}, () => this.#actions.setWindow(), l10n.t('Set the model’s window')));
   }
 
   #toggleParts(): void {
@@ -66,14 +68,14 @@ export class Gauge {
     const size = usage.size ?? usage.used;
     setAttribute(this.#bar, 'aria-valuenow', usage.used);
     setAttribute(this.#bar, 'aria-valuemax', size);
-    setAttribute(this.#bar, 'aria-valuetext', `${percent(usage.used, size)} per cent, ${gaugeWords(usage)}`);
+    setAttribute(this.#bar, 'aria-valuetext', l10n.t('{0} per cent, {1}', percent(usage.used, size), gaugeWords(usage)));
     const parts = partsOf(usage);
     this.#reshape(parts);
     parts.forEach(([, tokens], i) => setProperty(this.#bar.children[i] as HTMLElement, '--share', share(tokens, size)));
     this.#mark.hidden = usage.compactAt === null;
     if (usage.compactAt === null) return;
     setProperty(this.#mark, '--at', share(usage.compactAt, size));
-    this.#mark.title = `Compacts at ${full(usage.compactAt)} tokens`;
+    this.#mark.title = l10n.t('Compacts at {0} tokens', full(usage.compactAt));
   }
 
   /** Makes segments and buttons again only when the set of parts changes, not at each figure. */
@@ -94,7 +96,7 @@ export class Gauge {
     partsOf(usage).forEach(([part, tokens], i) => {
       const element = this.#parts.children[i] as HTMLElement;
       setText(element.lastElementChild as HTMLElement, short(tokens));
-      element.title = `${partWord(part)}: ${full(tokens)} tokens, ${percent(tokens, usage.used)}% of what is used`;
+      element.title = l10n.t('{0}: {1} tokens, {2} of what is used', partWord(part), full(tokens), inPercent(tokens, usage.used));
       setAttribute(element, 'aria-expanded', String(part === this.#open));
     });
   }
@@ -108,7 +110,7 @@ export class Gauge {
 
   #drawBiggest(part: string): void {
     const items = this.#actions.biggest(part);
-    const head = h('div.biggest-head', {}, items.length > 0 ? `Biggest in ${partWord(part)}` : explain(part));
+    const head = h('div.biggest-head', {}, items.length > 0 ? l10n.t('Biggest in {0}', partWord(part)) : explain(part));
     const lines = items.map((item) =>
       h(
         'li',

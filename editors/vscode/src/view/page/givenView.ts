@@ -10,11 +10,11 @@ import type { RowContext } from './rowView';
 export function drawGiven(row: MarkerRow, context: RowContext): Child[] {
   const { editId } = row.marker;
   const given = editId === null ? undefined : context.lost.get(editId)?.given;
-  return (given ?? []).map((one, at) => drawOne(`${row.key} given ${at}`, one, context));
+  return (given ?? []).map((one, at) => drawOne(`${row.key}:given:${at}`, one, context));
 }
 
 function drawOne(key: string, given: Given, context: RowContext): HTMLElement {
-  const when = h('span.note', {}, `${givenWhen(given.why)}, `, age(given.at));
+  const when = h('span.note', {}, givenWhen(given.why), ' · ', age(given.at));
   const summary = h('summary', {}, givenWords(given), ' ', when);
   const text = h('pre.given-text', { dir: 'auto', tabindex: '0' }, given.text);
   const element = h('details.given.ledger', { open: context.expanded.has(key) }, summary, text);

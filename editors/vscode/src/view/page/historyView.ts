@@ -1,5 +1,7 @@
 /** The history of edits, newest first: the effect of each, and undo for those in force. */
-import { short } from '../../figures';
+import * as l10n from '@vscode/l10n';
+
+import { short, triggerWord } from '../../figures';
 import type { EditLine } from '../messages';
 import { age } from './ages';
 import { button, h, replace } from './dom';
@@ -13,7 +15,7 @@ export interface HistoryActions {
 }
 
 export class HistoryView {
-  readonly element = h('section.panel.history', { hidden: true, 'aria-label': 'History of compactions' });
+  readonly element = h('section.panel.history', { hidden: true, 'aria-label': l10n.t('History of compactions') });
   readonly #actions: HistoryActions;
   #edits: readonly EditLine[] = [];
   /** The edit whose undo waits for the user's confirmation. */
@@ -31,26 +33,26 @@ export class HistoryView {
 
   #draw(): void {
     const lines = this.#edits.toReversed().map((edit) => this.#line(edit));
-    const body = lines.length > 0 ? h('ul', {}, ...lines) : h('p.empty-words', {}, 'Nothing was compacted or cleared yet.');
-    replace(this.element, h('h2', {}, 'History'), body);
+    const body = lines.length > 0 ? h('ul', {}, ...lines) : h('p.empty-words', {}, l10n.t('Nothing was compacted or cleared yet.'));
+    replace(this.element, h('h2', {}, l10n.t('History')), body);
   }
 
   #line(edit: EditLine): HTMLElement {
-    const saved = edit.tokensSaved > 0 ? ` · saved ${short(edit.tokensSaved)}` : '';
+    const saved = edit.tokensSaved > 0 ? ` · ${l10n.t('saved {0}', short(edit.tokensSaved))}` : '';
     return h(
       `li.edit${edit.reverted ? '.reverted' : ''}`,
       {},
-      h('div.edit-words', {}, h('span.edit-kind', {}, editWord(edit)), h('span.note', {}, age(edit.timestamp), ` · ${edit.trigger}${saved}`)),
-      ...(edit.reverted ? [h('span.badge', {}, 'undone')] : this.#buttons(edit)),
+      h('div.edit-words', {}, h('span.edit-kind', {}, editWord(edit)), h('span.note', {}, age(edit.timestamp), ` · ${triggerWord(edit.trigger)}${saved}`)),
+      ...(edit.reverted ? [h('span.badge', {}, l10n.t('undone'))] : this.#buttons(edit)),
     );
   }
 
   #buttons(edit: EditLine): HTMLElement[] {
     if (edit.kind === 'compaction') {
-      return [button('.action', {}, () => this.#actions.reveal(`${edit.id}-marker`), icon('marker'), 'Show')];
+      return [button('.action', {}, () => this.#actions.reveal(`${edit.id}-marker`), icon('marker'), l10n.t('Show'))];
     }
-    if (this.#asking !== edit.id) return [button('.action', {}, () => this.#ask(edit.id), icon('undo'), 'Undo…')];
-    const words = `Bring ${short(Math.max(0, edit.tokensSaved))} back`;
+    if (this.#asking !== edit.id) return [button('.action', {}, () => this.#ask(edit.id), icon('undo'), l10n.t('Undo…'))];
+    const words = l10n.t('Bring {0} back', short(Math.max(0, edit.tokensSaved)));
     return [button('.action.primary.confirm-undo', {}, () => this.#actions.undo(edit.id), icon('undo'), words)];
   }
 

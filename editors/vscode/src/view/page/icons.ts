@@ -23,6 +23,7 @@ const SVG = 'http://www.w3.org/2000/svg';
 export function icon(name: IconName): SVGElement {
   const svg = document.createElementNS(SVG, 'svg');
   const path = document.createElementNS(SVG, 'path');
+  // eslint-disable-next-line texts/untranslated -- names of classes
   for (const [key, value] of [['viewBox', '0 0 16 16'], ['class', `icon icon-${name}`], ['aria-hidden', 'true']] as const) svg.setAttribute(key, value);
   path.setAttribute('d', PATHS[name]);
   svg.append(path);

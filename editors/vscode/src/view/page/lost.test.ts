@@ -122,8 +122,8 @@ const receipt = { at: 1_000, why: 'compact', counts: { constraint: 3, path: 11 }
 test('what a hook gave back is a line at the marker with its cost, and unfolds to the text', () => {
   open({ ...known, given: [receipt, { ...receipt, why: 'resume', counts: { path: 1 }, tokens: 40 }] });
   const [first, second] = words('.given > summary');
-  expect(first).toMatch(/^Given back: 3 constraints, 11 files, 1,204 tokens right after the compaction, /);
-  expect(second).toMatch(/^Given back: 1 file, 40 tokens when the session was resumed, /);
+  expect(first).toMatch(/^Given back: 3 constraints, 11 files, 1,204 tokens right after the compaction · /);
+  expect(second).toMatch(/^Given back: 1 file, 40 tokens when the session was resumed · /);
   expect(words('.given-text')[0]).toBe(receipt.text);
   expect(root.querySelector('.given b')).toBeNull();
 });

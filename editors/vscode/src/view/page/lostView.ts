@@ -1,4 +1,6 @@
 /** What a compaction left out: one line at its marker, which unfolds to the things by kind. */
+import * as l10n from '@vscode/l10n';
+
 import { full } from '../../figures';
 import type { Lost } from '../messages';
 import { button, type Child, h } from './dom';
@@ -15,9 +17,9 @@ export function drawLost(row: MarkerRow, context: RowContext): Child {
   const { editId } = row.marker;
   if (editId === null || !asksFor(context)) return undefined;
   const lost = context.lost.get(editId);
-  if (!lost) return h('div.lost.figures', {}, 'Looking for what was left out…');
+  if (!lost) return h('div.lost.figures', {}, l10n.t('Looking for what was left out…'));
   if (lost.entries.length === 0) return h('div.lost.figures', {}, lostWords(lost));
-  const key = `${row.key} lost`;
+  const key = `${row.key}:lost`;
   const kinds = Object.keys(lost.counts).map((kind) => drawKind(key, kind, lost, context));
   const summary = h('summary', {}, lostWords(lost));
   const element = h('details.lost.ledger', { open: context.expanded.has(key) }, summary, ...kinds, drawActions(editId, lost, context));
@@ -36,7 +38,7 @@ function drawKind(key: string, kind: string, { counts, entries }: Lost, context:
   const count = counts[kind] ?? listed.length;
   const isFolded = count > MANY;
   const own = `${key} ${kind}`;
-  const rest = count > listed.length && h('li.note', {}, `${full(count - listed.length)} more`);
+  const rest = count > listed.length && h('li.note', {}, l10n.t('{0} more', full(count - listed.length)));
   const summary = h('summary', {}, kindTitle(kind), ' ', h('span.count', {}, full(count)));
   const element = h('details.lost-kind', { open: context.expanded.has(own) === isFolded }, summary, h('ul', {}, ...listed.map((entry) => drawEntry(entry, context)), rest));
   element.addEventListener('toggle', () => { context.actions.keepOpen(own, element.open === isFolded); });
@@ -48,13 +50,13 @@ const CODE: ReadonlySet<string> = new Set(['command', 'path']);
 
 function drawEntry({ kind, text, detail, index }: Lost['entries'][number], { actions }: RowContext): HTMLElement {
   const number = index + 1;
-  const reference = button('.link.number-link', { title: `Show message #${number}` }, () => { actions.showNumber(number); }, `#${number}`);
+  const reference = button('.link.number-link', { title: l10n.t('Show message #{0}', number) }, () => { actions.showNumber(number); }, `#${number}`);
   return h('li', { dir: CODE.has(kind) ? 'ltr' : 'auto' }, CODE.has(kind) ? h('code', {}, text) : text, detail !== '' && h('span.note', {}, detail), ' ', reference);
 }
 
 function drawActions(editId: string, { brief, terminal }: Lost, { actions }: RowContext): Child {
   if (brief === '') return undefined;
-  const copy = button('.action.copy-lost', { title: 'Copy what is needed most of it, quoted, to give it back to the agent' }, () => { actions.copy(brief); }, icon('copy'), 'Copy');
-  const send = terminal !== null && button('.action.send-lost', { title: `Put it into the terminal “${terminal}”, in which the agent runs. Enter is not pressed.` }, () => { actions.giveBack(editId); }, icon('send'), 'Send to the Terminal');
+  const copy = button('.action.copy-lost', { title: l10n.t('Copy what is needed most of it, quoted, to give it back to the agent') }, () => { actions.copy(brief); }, icon('copy'), l10n.t('Copy'));
+  const send = terminal !== null && button('.action.send-lost', { title: l10n.t('Put it into the terminal “{0}”, in which the agent runs. Enter is not pressed.', terminal) }, () => { actions.giveBack(editId); }, icon('send'), l10n.t('Send to the Terminal'));
   return h('div.actions', {}, copy, send);
 }

@@ -1,4 +1,6 @@
 /** The page's entry point: connects the page with VS Code's webview. */
+import './displayLanguage';
+
 import { isHostMessage, type PageMessage } from '../messages';
 import { isKept } from './kept';
 import { Page } from './page';

@@ -2,6 +2,7 @@
  * Markdown as DOM. markdown-it reads it, with HTML off; its tokens become elements and text nodes, so no HTML is ever
  * parsed and any text in a message stays text. Pictures are named and not loaded.
  */
+import * as l10n from '@vscode/l10n';
 import MarkdownIt from 'markdown-it';
 import type Token from 'markdown-it/lib/token.mjs';
 
@@ -136,7 +137,7 @@ function drawPlain({ tag, hidden, attrs, nesting }: Token): Node | undefined {
   const element = document.createElement(tag);
   if (tag === 'ol' && attrs) for (const [name, value] of attrs) if (name === 'start') element.setAttribute('start', value);
   if (DIRECTED.has(tag)) element.dir = 'auto';
-  return tag === 'table' ? h('div.md-table', { tabindex: 0, role: 'region', 'aria-label': 'Table' }, element) : element;
+  return tag === 'table' ? h('div.md-table', { tabindex: 0, role: 'region', 'aria-label': l10n.t('Table') }, element) : element;
 }
 
 /** Returns a text in which the numbers of messages bring those into view. */
@@ -144,7 +145,7 @@ function drawNumbers(text: string, show: ShowNumber): DocumentFragment {
   const fragment = document.createDocumentFragment();
   for (const part of text.split(/(?<![\w#])(#\d+)\b/)) {
     const number = Number(/^#(\d+)$/.exec(part)?.[1]);
-    fragment.append(number > 0 ? button('.link.number-link', { title: `Show message ${part}` }, () => show(number), part) : part);
+    fragment.append(number > 0 ? button('.link.number-link', { title: l10n.t('Show message {0}', part) }, () => show(number), part) : part);
   }
   return fragment;
 }
@@ -155,7 +156,7 @@ function drawLink(href: string): HTMLElement {
 }
 
 function drawCode(text: string, language: string): HTMLElement {
-  const name = language === '' ? 'Copy the code' : `Copy the ${language} code`;
+  const name = language === '' ? l10n.t('Copy the code') : l10n.t('Copy the {0} code', language);
   return h('div.md-code', {}, h('pre.contents', { tabindex: 0 }, h('code', {}, text)), button('.quiet.copy-code', { title: name, 'aria-label': name }, () => copy(text), icon('copy')));
 }
 

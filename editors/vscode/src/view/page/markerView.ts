@@ -1,4 +1,6 @@
 /** A compaction marker: one line that opens to summary, ledger, figures, undo and copy. */
+import * as l10n from '@vscode/l10n';
+
 import { full, messages } from '../../figures';
 import type { Marker } from '../messages';
 import { age } from './ages';
@@ -30,7 +32,7 @@ export function drawMarker(row: MarkerRow, context: RowContext): HTMLElement {
 /** Breaks the line so that no line begins with a dot. */
 function drawLine(marker: Marker): HTMLElement {
   const words = [age(marker.timestamp), ...markerWords(marker)];
-  const title = h('span.marker-title', {}, `Compacted #${marker.number}`, h('span.marker-word', {}, ' ·'));
+  const title = h('span.marker-title', {}, l10n.t('Compacted #{0}', marker.number), h('span.marker-word', {}, ' ·'));
   return h('div.marker-line', {}, title, ...words.map((word, at) => h('span.marker-word', {}, word, at < words.length - 1 && ' ·')));
 }
 
@@ -49,26 +51,38 @@ function drawBody(row: MarkerRow, context: RowContext): HTMLElement {
 }
 
 function figures(marker: Marker): string {
-  const saved = marker.after > 0 && marker.before > marker.after ? `, ${full(marker.before - marker.after)} tokens saved` : '';
-  const writer = marker.summarizer === 'offline' ? 'summary written offline' : marker.summarizer === 'edited' ? 'summary edited by hand' : `summary by ${marker.summarizer}`;
-  return `${messages(marker.messagesArchived)} archived${saved}; ${writer}`;
+  const archived = l10n.t('{0} archived', messages(marker.messagesArchived));
+  const saved = marker.after > 0 && marker.before > marker.after ? [l10n.t('{0} tokens saved', full(marker.before - marker.after))] : [];
+  return [archived, ...saved, writerWords(marker)].join(' · ');
+}
+
+function writerWords({ summarizer }: Marker): string {
+  if (summarizer === 'offline') return l10n.t('summary written offline');
+  return summarizer === 'edited' ? l10n.t('summary edited by hand') : l10n.t('summary by {0}', summarizer);
 }
 
 function drawLedger({ key, marker: { ledger } }: MarkerRow, context: RowContext): Child[] {
-  const drawList = <T>(title: string, entries: readonly T[], line: (entry: T) => Child[]): Child =>
-    entries.length > 0 && drawDetails(`${key} ${title}`, title, entries.map((entry) => h('li', {}, ...line(entry))), context);
+  const drawList = <T>(name: string, title: string, entries: readonly T[], line: (entry: T) => Child[]): Child =>
+    entries.length > 0 && drawDetails(`${key}:${name}`, title, entries.map((entry) => h('li', {}, ...line(entry))), context);
   return [
-    drawList('Files', ledger.files, (file) => [h('code', {}, file.path), note(file.action, file.times)]),
-    drawList('Commands', ledger.commands, (run) => [
-      h(`span.outcome-${run.outcome}`, { title: run.outcome, role: 'img', 'aria-label': run.outcome }, OUTCOMES[run.outcome] ?? '·'),
+    drawList('files', l10n.t('Files'), ledger.files, (file) => [h('code', {}, file.path), note(ACTIONS[file.action] ?? file.action, file.times)]),
+    drawList('commands', l10n.t('Commands'), ledger.commands, (run) => [
+      drawOutcome(run.outcome),
       h('code', {}, run.command),
       note(run.detail, run.times),
     ]),
-    drawList('Identifiers', ledger.identifiers, (name) => [h('code', {}, name.name), note(name.context, name.times)]),
+    drawList('identifiers', l10n.t('Identifiers'), ledger.identifiers, (name) => [h('code', {}, name.name), note(name.context, name.times)]),
   ];
 }
 
-const OUTCOMES: Readonly<Record<string, string>> = { passed: '✓', failed: '✗', unknown: '·' };
+const ACTIONS: Readonly<Record<string, string>> = { created: l10n.t('created'), modified: l10n.t('modified'), deleted: l10n.t('deleted'), read: l10n.t('read') };
+const SIGNS: Readonly<Record<string, string>> = { passed: '✓', failed: '✗', unknown: '·' };
+const OUTCOMES: Readonly<Record<string, string>> = { passed: l10n.t('passed'), failed: l10n.t('failed'), unknown: l10n.t('unknown') };
+
+function drawOutcome(outcome: string): HTMLElement {
+  const words = OUTCOMES[outcome] ?? outcome;
+  return h(`span.outcome-${outcome}`, { title: words, role: 'img', 'aria-label': words }, SIGNS[outcome] ?? '·');
+}
 
 function drawDetails(key: string, title: string, lines: readonly HTMLElement[], context: RowContext): HTMLElement {
   const summary = h('summary', {}, title, ' ', h('span.count', {}, String(lines.length)));
@@ -83,8 +97,8 @@ function note(text: string, times: number): HTMLElement {
 
 function drawActions(row: MarkerRow, context: RowContext): HTMLElement {
   const { marker } = row;
-  const undo = marker.editId !== null && button('.action.ask-undo', {}, () => context.actions.askUndo(row.key), icon('undo'), 'Undo…');
-  return h('div.actions', {}, undo, button('.action', {}, () => context.actions.copy(marker.summary), icon('copy'), 'Copy summary'));
+  const undo = marker.editId !== null && button('.action.ask-undo', {}, () => context.actions.askUndo(row.key), icon('undo'), l10n.t('Undo…'));
+  return h('div.actions', {}, undo, button('.action', {}, () => context.actions.copy(marker.summary), icon('copy'), l10n.t('Copy summary')));
 }
 
 /** Asks for confirmation of an undo, and says what it brings back. */
@@ -92,13 +106,13 @@ function drawQuestion(row: MarkerRow, context: RowContext): HTMLElement {
   const { editId } = row.marker;
   return h(
     'div.question',
-    { role: 'group', 'aria-label': 'Undo this compaction?' },
+    { role: 'group', 'aria-label': l10n.t('Undo this compaction?') },
     h('p', {}, undoWords(row.marker, context.usage)),
     h(
       'div.actions',
       {},
-      button('.action.primary.confirm-undo', {}, () => editId !== null && context.actions.undo(editId), icon('undo'), 'Undo'),
-      button('.action', {}, () => context.actions.keepCompacted(row.key), 'Keep compacted'),
+      button('.action.primary.confirm-undo', {}, () => editId !== null && context.actions.undo(editId), icon('undo'), l10n.t('Undo')),
+      button('.action', {}, () => context.actions.keepCompacted(row.key), l10n.t('Keep compacted')),
     ),
   );
 }

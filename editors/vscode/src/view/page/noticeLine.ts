@@ -1,4 +1,6 @@
 /** The line for the user at the top of the view, with a button that dismisses it. */
+import * as l10n from '@vscode/l10n';
+
 import type { EditLine, HostMessageOf } from '../messages';
 import { button, h } from './dom';
 import { icon } from './icons';
@@ -13,7 +15,7 @@ export class NoticeLine {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   show({ severity, text, editId }: HostMessageOf<'notice'>): void {
-    const close = button('.quiet', { title: 'Dismiss', 'aria-label': 'Dismiss' }, () => this.hide(), icon('close'));
+    const close = button('.quiet', { title: l10n.t('Dismiss'), 'aria-label': l10n.t('Dismiss') }, () => this.hide(), icon('close'));
     this.element.replaceChildren(h('span', {}, text), close);
     this.element.dataset['severity'] = severity;
     this.element.hidden = false;

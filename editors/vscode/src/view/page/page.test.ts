@@ -206,7 +206,7 @@ test('a search says who speaks and how many were found', () => {
   const hits = [{ messageId: 'm2', index: 2, role: 'user', snippet: 'a **b** c' }];
   page.receive({ type: 'hits', query: '', error: '', note: '', full: false, hits });
   expect(find('.hit .place').textContent).toBe('#3 you');
-  expect(find('.hits .empty-words').textContent).toBe('1 found');
+  expect(find('.hits .empty-words').textContent).toBe('1 found.');
   page.receive({ type: 'hits', query: '', error: '', note: '', full: true, hits });
   expect(find('.hits .empty-words').textContent).toBe('The best 1 are listed.');
 });

@@ -1,4 +1,6 @@
 /** The page as a whole: header, gauge, panels, conversation, prompt box. Each message of the extension goes to its part. */
+import * as l10n from '@vscode/l10n';
+
 import { speaker } from '../../speaker';
 import { readOnlyWords } from './words';
 import type { CommandName, Hit, HostMessage, HostMessageOf, PageMessage } from '../messages';
@@ -194,14 +196,14 @@ export class Page {
     switch (message.type) {
       case 'compacting':
         this.#writing.begin(message);
-        setText(this.#polite, 'Compacting the context');
+        setText(this.#polite, l10n.t('Compacting the context'));
         return;
       case 'chunk':
         this.#writing.add(message.text);
         return;
       case 'compacted':
         this.#writing.end();
-        if (message.status === 'cancelled') setText(this.#polite, 'Compaction cancelled');
+        if (message.status === 'cancelled') setText(this.#polite, l10n.t('Compaction cancelled'));
         return;
       case 'notice':
         this.#showNotice(message);
@@ -233,7 +235,7 @@ export class Page {
     if (message.running === this.#running) return;
     this.#running = message.running;
     const words = this.#conversation.answer;
-    setText(this.#polite, message.running ? 'The model answers' : words === '' ? 'The answer has ended' : `The model said: ${words.slice(0, SPOKEN)}`);
+    setText(this.#polite, message.running ? l10n.t('The model answers') : words === '' ? l10n.t('The answer has ended') : l10n.t('The model said: {0}', words.slice(0, SPOKEN)));
   }
 
   #showSession(message: HostMessageOf<'session'>): void {
@@ -241,7 +243,7 @@ export class Page {
     this.#sessionId = message.sessionId;
     this.#welcome.element.hidden = message.sessionId !== null;
     this.#session.hidden = message.sessionId === null;
-    setText(this.#title, message.title || 'Untitled session');
+    setText(this.#title, message.title || l10n.t('Untitled session'));
     this.#title.title = message.title;
     if (!same && document.hasFocus() && document.activeElement === document.body) queueMicrotask(() => this.focus());
     if (same) {
@@ -284,7 +286,7 @@ export class Page {
   /** A message that holds results of tools has the user's role, but the user does not speak in it. */
   #speaker({ messageId, role }: Hit): string {
     const found = this.#conversation.transcript.items.find(({ id }) => id === messageId);
-    return found && partOf(found) === 'tool_results' ? 'tool result' : speaker(role);
+    return found && partOf(found) === 'tool_results' ? l10n.t('tool result') : speaker(role);
   }
 
   #keepSoon(): void {

@@ -1,4 +1,6 @@
 /** The parts of a message as DOM: text, tool calls with their results, thinking, images. */
+import * as l10n from '@vscode/l10n';
+
 import { short } from '../../figures';
 import { plainText } from '../../plainText';
 import type { Call, Item, Part } from '../messages';
@@ -47,7 +49,7 @@ function withState(tool: HTMLElement, call: Call | undefined): HTMLElement {
 
 /** Makes the thinking, which is folded until the user opens it. */
 function drawThinking(text: string, { item, live }: MessageRow, voice: Voice): HTMLElement {
-  const element = h('details.thought', { open: voice.thinks(item.id) }, h('summary', {}, live === 'written' && item.parts.length === 1 ? 'Thinking…' : 'Thinking'), h('div.thinking', {}, text));
+  const element = h('details.thought', { open: voice.thinks(item.id) }, h('summary', {}, live === 'written' && item.parts.length === 1 ? l10n.t('Thinking…') : l10n.t('Thinking')), h('div.thinking', {}, text));
   element.addEventListener('toggle', () => voice.keepThinking(item.id, element.open));
   return element;
 }
@@ -73,7 +75,7 @@ function drawToolUse(part: Extract<Part, { kind: 'tool_use' }>, result: Result |
 }
 
 function drawToolResult(result: Result, open: boolean): HTMLElement {
-  const line = h('div.tool-line', {}, icon('tool'), h('span.tool-name', {}, 'result'));
+  const line = h('div.tool-line', {}, icon('tool'), h('span.tool-name', {}, l10n.t('result')));
   if (!open) line.append(' ', h('span.tool-argument', {}, outcomeLine(plainText(result.part.text), result.part.failed)));
   const tool = h('div.tool', {}, line);
   addResult(tool, line, result, open);
@@ -82,13 +84,13 @@ function drawToolResult(result: Result, open: boolean): HTMLElement {
 
 function addResult(tool: HTMLElement, line: HTMLElement, result: Result, open: boolean): void {
   const { part, item } = result;
-  if (item.replaced !== null) line.append(h('span.badge', { title: `In the context stands: ${item.replaced}` }, clearedWord(item.replaced)));
+  if (item.replaced !== null) line.append(h('span.badge', { title: l10n.t('In the context stands: {0}', item.replaced) }, clearedWord(item.replaced)));
   if (part.failed && !open) tool.append(h('div.outcome', {}, `✗ ${outcomeLine(plainText(part.text), true)}`));
   if (open && part.text !== '') tool.append(h(`pre.contents${part.failed ? '.failed' : ''}`, { tabindex: 0 }, part.text), ...more(part));
 }
 
 function clearedWord(replacement: string): string {
-  return /later/i.test(replacement) ? 'cleared, shown again later' : 'cleared';
+  return /later/i.test(replacement) ? l10n.t('cleared, shown again later') : l10n.t('cleared');
 }
 
 function drawPart(part: Exclude<Part, { kind: 'tool_use' | 'tool_result' }>, item: Item, open: boolean): HTMLElement {
@@ -96,7 +98,7 @@ function drawPart(part: Exclude<Part, { kind: 'tool_use' | 'tool_result' }>, ite
     case 'text':
       return drawText(part, item, open);
     case 'thinking':
-      return h(`div.thinking${open ? '' : '.clamp'}`, {}, h('span.badge', {}, 'thinking'), ' ', open ? part.text : plainText(part.text), ...more(part, open));
+      return h(`div.thinking${open ? '' : '.clamp'}`, {}, h('span.badge', {}, l10n.t('thinking')), ' ', open ? part.text : plainText(part.text), ...more(part, open));
     case 'image':
       return h('div.attachment', {}, part.label);
     case 'resource':
@@ -112,5 +114,5 @@ function drawText(part: Extract<Part, { kind: 'text' }>, item: Item, open: boole
 
 /** Says that even the open row does not show the whole content. */
 function more(part: { readonly more: boolean }, open = true): HTMLElement[] {
-  return part.more && open ? [h('div.more', {}, 'The rest is too long to show here; export the session to read it.')] : [];
+  return part.more && open ? [h('div.more', {}, l10n.t('The rest is too long to show here; export the session to read it.'))] : [];
 }

@@ -2,6 +2,8 @@
  * The prompt box: the typed prompt, the waiting prompts, and Stop while an answer is written. Without a model it says
  * what to do about it. The arrow keys bring back earlier prompts when the cursor would leave the text.
  */
+import * as l10n from '@vscode/l10n';
+
 import type { HostMessageOf } from '../messages';
 import { button, h, replace, setAttribute, setText } from './dom';
 import { icon } from './icons';
@@ -26,14 +28,14 @@ const HISTORY = 50;
 export class PromptBox {
   readonly element: HTMLElement;
   readonly #actions: PromptActions;
-  readonly #input = h('textarea.prompt-input', { rows: 1, placeholder: 'Ask…', 'aria-label': 'Ask the model', 'aria-describedby': 'no-model prompt-keys' });
+  readonly #input = h('textarea.prompt-input', { rows: 1, placeholder: l10n.t('Ask…'), 'aria-label': l10n.t('Ask the model'), 'aria-describedby': 'no-model prompt-keys' });
   readonly #send: HTMLButtonElement;
   readonly #stop: HTMLButtonElement;
   readonly #words = h('span.no-model-words', { id: 'no-model' });
   readonly #noModel: HTMLElement;
   readonly #line: HTMLElement;
-  readonly #waiting = h('ul.waiting', { hidden: true, 'aria-label': 'Prompts that wait' });
-  readonly #answering = h('p.answering', { hidden: true }, h('span.spinner'), 'answering…');
+  readonly #waiting = h('ul.waiting', { hidden: true, 'aria-label': l10n.t('Prompts that wait') });
+  readonly #answering = h('p.answering', { hidden: true }, h('span.spinner'), l10n.t('answering…'));
   #history: string[] = [];
   /** How far back in the history the text comes from; 0 is the typed text. */
   #back = 0;
@@ -44,13 +46,13 @@ export class PromptBox {
 
   constructor(actions: PromptActions) {
     this.#actions = actions;
-    this.#send = button('.send', { title: 'Send (Enter)', 'aria-label': 'Send' }, () => this.#submit(), icon('send'));
-    this.#stop = button('.stop', { title: 'Stop the answer (Escape)', 'aria-label': 'Stop the answer', hidden: true }, () => this.#end(), icon('stop'));
-    const keys = h('span.announcer', { id: 'prompt-keys' }, 'Enter sends, Shift and Enter begin a line, the arrows bring earlier prompts back.');
-    const setKey = button('.link', {}, () => this.#actions.setKey(), 'Set a key…');
-    const choose = button('.link', {}, () => this.#actions.chooseModel(), 'Choose one…');
-    const how = h('details.how', {}, h('summary', {}, 'Other ways'), this.#words);
-    this.#noModel = h('div.no-model', { hidden: true }, 'Asking needs a model. ', choose, ' ', setKey, ' ', how);
+    this.#send = button('.send', { title: l10n.t('Send (Enter)'), 'aria-label': l10n.t('Send') }, () => this.#submit(), icon('send'));
+    this.#stop = button('.stop', { title: l10n.t('Stop the answer (Escape)'), 'aria-label': l10n.t('Stop the answer'), hidden: true }, () => this.#end(), icon('stop'));
+    const keys = h('span.announcer', { id: 'prompt-keys' }, l10n.t('Enter sends, Shift and Enter begin a line, the arrows bring earlier prompts back.'));
+    const setKey = button('.link', {}, () => this.#actions.setKey(), l10n.t('Set a key…'));
+    const choose = button('.link', {}, () => this.#actions.chooseModel(), l10n.t('Choose one…'));
+    const how = h('details.how', {}, h('summary', {}, l10n.t('Other ways')), this.#words);
+    this.#noModel = h('div.no-model', { hidden: true }, l10n.t('Asking needs a model.'), ' ', choose, ' ', setKey, ' ', how);
     this.#line = h('div.prompt-line', {}, this.#input, this.#stop, this.#send);
     this.element = h('footer.prompt', {}, this.#answering, this.#waiting, this.#noModel, this.#line, keys);
     this.#input.addEventListener('keydown', (event) => this.#keydown(event));
@@ -94,7 +96,7 @@ export class PromptBox {
   #able(): void {
     this.#input.disabled = this.#remedy !== null || !this.#connected;
     this.#send.disabled = this.#input.disabled;
-    setAttribute(this.#input, 'placeholder', this.#connected ? 'Ask…' : 'The server does not run');
+    setAttribute(this.#input, 'placeholder', this.#connected ? l10n.t('Ask…') : l10n.t('The server does not run'));
   }
 
   show({ running, queued }: HostMessageOf<'turn'>): void {
@@ -103,9 +105,9 @@ export class PromptBox {
     if (!running && document.activeElement === this.#stop) this.#input.focus();
     this.#stop.hidden = !running;
     this.#answering.hidden = !running;
-    const words = running ? 'Send when this answer has ended (Enter)' : 'Send (Enter)';
+    const words = running ? l10n.t('Send when this answer has ended (Enter)') : l10n.t('Send (Enter)');
     setAttribute(this.#send, 'title', words);
-    setAttribute(this.#send, 'aria-label', running ? 'Send when this answer has ended' : 'Send');
+    setAttribute(this.#send, 'aria-label', running ? l10n.t('Send when this answer has ended') : l10n.t('Send'));
     this.#waiting.hidden = queued.length === 0;
     replace(this.#waiting, ...queued.map(({ id, text }) => this.#drawWaiting(id, text)));
   }
@@ -121,8 +123,8 @@ export class PromptBox {
   }
 
   #drawWaiting(id: number, text: string): HTMLElement {
-    const label = `Take back: ${text.slice(0, 80)}`;
-    return h('li', {}, h('span.badge', {}, 'waits'), h('span.waiting-text', { title: text }, text), button('.quiet', { title: 'Take back', 'aria-label': label }, () => this.#actions.withdraw(id), icon('close')));
+    const label = l10n.t('Take back: {0}', text.slice(0, 80));
+    return h('li', {}, h('span.badge', {}, l10n.t('waits')), h('span.waiting-text', { title: text }, text), button('.quiet', { title: l10n.t('Take back'), 'aria-label': label }, () => this.#actions.withdraw(id), icon('close')));
   }
 
   #keydown(event: KeyboardEvent): void {

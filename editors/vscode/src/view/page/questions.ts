@@ -2,6 +2,8 @@
  * The questions before tool calls, as a card over the prompt box. The focus stays in the box: while it is empty the keys
  * 1, 2 and 3 answer. Nothing is permitted by closing the view or by doing nothing.
  */
+import * as l10n from '@vscode/l10n';
+
 import type { Question } from '../messages';
 import { button, h, replace } from './dom';
 
@@ -14,7 +16,7 @@ export interface QuestionActions {
 }
 
 export class Questions {
-  readonly element = h('section.questions', { hidden: true, 'aria-label': 'The model asks' });
+  readonly element = h('section.questions', { hidden: true, 'aria-label': l10n.t('The model asks') });
   readonly #actions: QuestionActions;
   #question: Question | undefined;
   #shownAt = 0;
@@ -36,10 +38,10 @@ export class Questions {
     }
     if (question.id !== this.#question?.id) {
       this.#shownAt = performance.now();
-      this.#actions.announce(`The model asks: ${question.title}? ${question.options.map(({ name }, at) => `${at + 1}: ${name}`).join(', ')}`);
+      this.#actions.announce(l10n.t('The model asks: {0}? {1}', question.title, question.options.map(({ name }, at) => `${at + 1}: ${name}`).join(', ')));
     }
     this.#question = question;
-    const more = questions.length > 1 ? ` (${questions.length - 1} more)` : '';
+    const more = questions.length > 1 ? ` (${l10n.t('{0} more', questions.length - 1)})` : '';
     replace(
       this.element,
       h('p.question-title', {}, h('strong', {}, `${question.title}?`), more),

@@ -1,4 +1,6 @@
 /** Any kind of row as DOM. Buttons in it call `RowActions`. */
+import * as l10n from '@vscode/l10n';
+
 import { full, numberOf, short } from '../../figures';
 import { speaker } from '../../speaker';
 import type { Lost, Usage } from '../messages';
@@ -85,14 +87,14 @@ function drawKind(row: Row, context: RowContext): HTMLElement {
 }
 
 function drawEarlier({ count }: EarlierRow, { unread, actions }: RowContext): HTMLElement {
-  const words = `${full(count)} earlier ${count === 1 ? 'message' : 'messages'}`;
+  const words = count === 1 ? l10n.t('1 earlier message') : l10n.t('{0} earlier messages', full(count));
   if (unread === undefined) return h('div.earlier', {}, h('span.spinner'), words);
-  const why = h('span.earlier-words', {}, `${words} could not be read. ${unread}`);
-  return h('div.earlier.unread', {}, why, button('.action', {}, () => actions.retry(), 'Try again'));
+  const why = h('span.earlier-words', {}, `${count === 1 ? l10n.t('1 earlier message could not be read.') : l10n.t('{0} earlier messages could not be read.', full(count))} ${unread}`);
+  return h('div.earlier.unread', {}, why, button('.action', {}, () => actions.retry(), l10n.t('Try again')));
 }
 
 function drawGroup(row: GroupRow): HTMLElement {
-  const words = `${full(row.count)} archived ${row.count === 1 ? 'message' : 'messages'}`;
+  const words = row.count === 1 ? l10n.t('1 archived message') : l10n.t('{0} archived messages', full(row.count));
   return h('div.group', { 'aria-expanded': String(row.open) }, icon('chevron'), h('span.group-words', {}, words));
 }
 
@@ -121,10 +123,10 @@ function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
 
 /** Makes the figure, with a text for what is otherwise shown by icons only. */
 function drawTokens({ item, tokens, pinned, live }: MessageRow): HTMLElement {
-  if (live === 'broken') return h('div.tokens', {}, item.role === 'assistant' && h('span.badge', { title: 'The server ended before the answer was complete' }, 'broken off'));
-  if (live) return h('div.tokens', {}, h('span.announcer', {}, item.role === 'assistant' ? ' being written' : ''));
-  const title = `${numberOf(item.index)}: ${item.archived ? 'not in the context' : `${full(tokens)} tokens`}`;
-  const spoken = [item.archived ? 'archived' : ' tokens', pinned ? ', pinned' : ''].join('');
+  if (live === 'broken') return h('div.tokens', {}, item.role === 'assistant' && h('span.badge', { title: l10n.t('The server ended before the answer was complete') }, l10n.t('broken off')));
+  if (live) return h('div.tokens', {}, h('span.announcer', {}, item.role === 'assistant' ? ` ${l10n.t('being written')}` : ''));
+  const title = item.archived ? l10n.t('{0}: not in the context', numberOf(item.index)) : l10n.t('{0}: {1} tokens', numberOf(item.index), full(tokens));
+  const spoken = [item.archived ? l10n.t('archived') : ` ${l10n.t('tokens')}`, ...(pinned ? [l10n.t('pinned')] : [])].join(', ');
   return h('div.tokens', { title }, item.archived ? '' : short(tokens), h('span.announcer', {}, spoken));
 }
 
@@ -134,8 +136,8 @@ function loaded(row: MessageRow, details: Details): Details | undefined {
 }
 
 function pinButton(row: MessageRow, context: RowContext): HTMLButtonElement {
-  const title = row.pinned ? 'Unpin (p)' : 'Pin: keep verbatim through every compaction (p)';
-  return button('.pin.quiet', { title, 'aria-label': 'Pin', 'aria-pressed': String(row.pinned), tabindex: -1 }, () => context.actions.pin(row), icon('pin'));
+  const title = row.pinned ? l10n.t('Unpin (p)') : l10n.t('Pin: keep verbatim through every compaction (p)');
+  return button('.pin.quiet', { title, 'aria-label': l10n.t('Pin'), 'aria-pressed': String(row.pinned), tabindex: -1 }, () => context.actions.pin(row), icon('pin'));
 }
 
 /** Whether a click means something else than opening the row: a control in it, or selecting text. */

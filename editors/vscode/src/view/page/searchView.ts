@@ -1,4 +1,6 @@
 /** Search in the whole transcript, archived or not. The server searches; this shows its hits. */
+import * as l10n from '@vscode/l10n';
+
 import { numberOf } from '../../figures';
 import type { Hit, HostMessageOf } from '../messages';
 import { button, h, replace } from './dom';
@@ -17,13 +19,13 @@ export interface SearchActions {
 export class SearchView {
   readonly element: HTMLElement;
   readonly #actions: SearchActions;
-  readonly #input = h('input.search-input', { type: 'search', placeholder: 'Search this session, archived messages too', 'aria-label': 'Search this session', spellcheck: 'false' });
+  readonly #input = h('input.search-input', { type: 'search', placeholder: l10n.t('Search this session, archived messages too'), 'aria-label': l10n.t('Search this session'), spellcheck: 'false' });
   readonly #hits = h('div.hits');
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(actions: SearchActions) {
     this.#actions = actions;
-    this.element = h('section.panel.search', { hidden: true, 'aria-label': 'Search' }, this.#input, this.#hits);
+    this.element = h('section.panel.search', { hidden: true, 'aria-label': l10n.t('Search') }, this.#input, this.#hits);
     this.#input.addEventListener('input', () => this.#typed());
   }
 
@@ -59,9 +61,9 @@ export class SearchView {
 
 /** Returns how many messages were found, and what the server notes of them. More may match than are listed. */
 function countWords({ hits, full, note }: HostMessageOf<'hits'>): string {
-  const found = full ? `The best ${hits.length} are listed.` : `${hits.length} found`;
-  if (hits.length === 0) return `Nothing found. ${note}`.trim();
-  return note ? `${found.replace(/\.$/u, '')}. ${note}` : found;
+  if (hits.length === 0) return `${l10n.t('Nothing found.')} ${note}`.trim();
+  const found = full ? l10n.t('The best {0} are listed.', hits.length) : l10n.t('{0} found.', hits.length);
+  return `${found} ${note}`.trim();
 }
 
 /** Marks the matches, which the server puts in `**`. */

@@ -12,7 +12,7 @@ export function drawSummary({ key, marker }: MarkerRow, context: RowContext): re
   const show = marker.summarizer === 'offline' ? (number: number): void => { context.actions.showNumber(number); } : undefined;
   const sections = readSections(marker.summary, show);
   const isFoldable = sections.length > 1;
-  return sections.map((section, at) => (section.title === '' ? section.body : drawSection(`${key} section ${at}`, section, isFoldable && section.size >= LONG, context)));
+  return sections.map((section, at) => (section.title === '' ? section.body : drawSection(`${key}:section:${at}`, section, isFoldable && section.size >= LONG, context)));
 }
 
 /** What the user has unfolded or folded is kept as a difference from how the section is at first. */

@@ -1,4 +1,6 @@
 /** The toolbar: buttons that run commands, and buttons that open panels, one at a time. */
+import * as l10n from '@vscode/l10n';
+
 import { compactWord } from '../../copies';
 import type { CommandName, Usage } from '../messages';
 import { button, h, setAttribute } from './dom';
@@ -11,15 +13,15 @@ export interface Panel {
 }
 
 export class Toolbar {
-  readonly element = h('div.tools', { role: 'toolbar', 'aria-label': 'Context' });
+  readonly element = h('div.tools', { role: 'toolbar', 'aria-label': l10n.t('Context') });
   readonly #compact: HTMLElement;
   readonly #preview: HTMLElement;
   readonly #toggles = new Map<Panel, HTMLElement>();
 
   constructor(run: (command: CommandName) => void, history: Panel, search: Panel) {
-    this.#compact = iconButton('compact', 'Compact now', () => run('compact'));
-    this.#preview = iconButton('preview', 'Preview compaction', () => run('preview'));
-    this.element.append(this.#compact, this.#preview, this.#toggle(history, 'history', 'History'), this.#toggle(search, 'search', 'Search (/)'));
+    this.#compact = iconButton('compact', l10n.t('Compact now'), () => run('compact'));
+    this.#preview = iconButton('preview', l10n.t('Preview compaction'), () => run('preview'));
+    this.element.append(this.#compact, this.#preview, this.#toggle(history, 'history', l10n.t('History')), this.#toggle(search, 'search', l10n.t('Search (/)')));
   }
 
   show(usage: Usage): void {

@@ -1,4 +1,6 @@
 /** The view without a session: conversations that were found, and other ways to a session. */
+import * as l10n from '@vscode/l10n';
+
 import type { CommandName, Found } from '../messages';
 import { age } from './ages';
 import { commandButton } from './commands';
@@ -19,8 +21,8 @@ export class Welcome {
     this.#actions = actions;
     const command = (spec: `.${string}`, name: CommandName): HTMLElement => commandButton(spec, name, (run) => actions.run(run));
     this.#ways = h('div.ways', {}, command('.wide', 'import'), command('.wide.second', 'sample'), command('.wide.second', 'new'), command('.wide.second', 'switch'));
-    const words = h('p', {}, 'See how full a model’s context is, compact it, and take it back if you don’t like it.');
-    this.element = h('section.welcome', { hidden: true, 'aria-label': 'Begin' }, words, this.#found, this.#ways);
+    const words = h('p', {}, l10n.t('See how full a model’s context is, compact it, and take it back if you don’t like it.'));
+    this.element = h('section.welcome', { hidden: true, 'aria-label': l10n.t('Begin') }, words, this.#found, this.#ways);
   }
 
   focus(): void {
@@ -36,12 +38,12 @@ export class Welcome {
     const disabled = this.#ways.querySelector('button')?.disabled ?? false;
     this.#found.hidden = found.length === 0;
     const lines = found.map((one) => h('li', {}, this.#drawFound(one)));
-    replace(this.#found, h('h2', {}, 'Conversations on this machine'), h('ul', {}, ...lines));
+    replace(this.#found, h('h2', {}, l10n.t('Conversations on this machine')), h('ul', {}, ...lines));
     this.connect(!disabled);
   }
 
   #drawFound({ path, run, title, program, folder, changedAt, here }: Found): HTMLElement {
     const facts = h('span.found-facts', {}, [program, folder].filter((word) => word !== '').join(' · '), ' · ', age(changedAt));
-    return button(`.found-item${here ? '.here' : ''}`, { title: 'Import a copy' }, () => this.#actions.open(path, run), h('span.found-title', { dir: 'auto' }, title), facts);
+    return button(`.found-item${here ? '.here' : ''}`, { title: l10n.t('Import a copy') }, () => this.#actions.open(path, run), h('span.found-title', { dir: 'auto' }, title), facts);
   }
 }

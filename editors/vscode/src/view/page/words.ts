@@ -1,29 +1,31 @@
 /** The view's texts that depend on figures. Pure. */
+import * as l10n from '@vscode/l10n';
+
 import { isCopy, original } from '../../copies';
-import { ago, full, messages, percent, short, shrinking } from '../../figures';
+import { ago, full, inPercent, messages, short, shrinking, triggerWord } from '../../figures';
 import { plainText } from '../../plainText';
 import { speaker } from '../../speaker';
 import type { Call, EditLine, Item, Marker, Usage } from '../messages';
 import type { MarkerRow, MessageRow } from './rows';
 
 const PARTS: Readonly<Record<string, string>> = {
-  system_prompt: 'system',
-  tools: 'tools',
-  memory: 'memory',
-  messages: 'messages',
-  tool_results: 'tool results',
-  summary: 'summary',
-  overhead: 'hidden',
+  system_prompt: l10n.t('system'),
+  tools: l10n.t('tools'),
+  memory: l10n.t('memory'),
+  messages: l10n.t('messages'),
+  tool_results: l10n.t('tool results'),
+  summary: l10n.t('summary'),
+  overhead: l10n.t('hidden'),
 };
 
 const EDITS: Readonly<Record<string, string>> = {
-  compaction: 'Compacted',
-  clear_tool_uses: 'Cleared old tool results',
-  clear_thinking: 'Cleared older thinking',
-  duplicate_reads: 'Replaced repeated file reads',
-  shorten: 'Shortened long contents',
-  drop: 'Left out the oldest messages',
-  rewind: 'Went back to an earlier message',
+  compaction: l10n.t('Compacted'),
+  clear_tool_uses: l10n.t('Cleared old tool results'),
+  clear_thinking: l10n.t('Cleared older thinking'),
+  duplicate_reads: l10n.t('Replaced repeated file reads'),
+  shorten: l10n.t('Shortened long contents'),
+  drop: l10n.t('Left out the oldest messages'),
+  rewind: l10n.t('Went back to an earlier message'),
 };
 
 /** Returns the name of a part of the breakdown: `tool_results` → `tool results`. */
@@ -37,31 +39,32 @@ export function editWord(edit: EditLine): string {
 
 /** Returns `124K of 200K, compacts at 81%`. Both shares are of the window. */
 export function gaugeWords(usage: Usage): string {
-  if (usage.size === null) return `${short(usage.used)} tokens, limit unknown`;
-  const mark = usage.compactAt === null ? '' : `, compacts at ${percent(usage.compactAt, usage.size)}%`;
-  return `${short(usage.used)} of ${short(usage.size)}${mark}`;
-}
-
-/** Returns whose conversation the session is a copy of, or an empty string. What an agent has is named below the list. */
-function copyWords(usage: Usage): string {
-  if (usage.followed) return '';
-  return isCopy(usage) ? `a copy of ${original(usage)}, ` : '';
+  const { used, size, compactAt } = usage;
+  if (size === null) return l10n.t('{0} tokens, limit unknown', short(used));
+  if (compactAt === null) return l10n.t('{0} of {1}', short(used), short(size));
+  return l10n.t('{0} of {1}, compacts at {2}', short(used), short(size), inPercent(compactAt, size));
 }
 
 /** Says what Ullage will not do with a conversation that an agent has, and what is possible instead. */
 export function readOnlyWords({ agent }: Usage): string {
-  const name = agent || 'Another program';
-  return `${name} has this conversation. Ullage only reads it: nothing is asked, pinned, edited or undone here. Compact it in ${agent || 'that program'}, or fork it.`;
+  return agent
+    ? l10n.t('{0} has this conversation. Ullage only reads it: nothing is asked, pinned, edited or undone here. Compact it in {0}, or fork it.', agent)
+    : l10n.t('Another program has this conversation. Ullage only reads it: nothing is asked, pinned, edited or undone here. Compact it in that program, or fork it.');
 }
 
-/** Returns how the figure is known, and the moment of which it speaks, if that is known. */
-export function sourceParts(usage: Usage): { readonly words: string; readonly at: number | null } {
-  const copy = copyWords(usage);
-  const asOf = usage.asOf === null ? '' : ', as of';
-  if (usage.source === 'reported') return { words: `${copy}reported`, at: usage.reportedAt };
-  if (usage.source === 'stale') return { words: `${copy}reported, and ${messages(usage.pendingMessages)} counted since${asOf}`, at: usage.asOf };
-  const band = usage.errorShare === null ? '' : `, ±${Math.max(1, Math.round(usage.errorShare * 100))} %`;
-  return { words: `${copy}estimated${band}${asOf}`, at: usage.asOf };
+/** Returns how the figure is known, and the moment of which it speaks, if that is known, with a text for its age. */
+export function sourceParts(usage: Usage): { readonly words: string; readonly at: number | null; readonly aged: (age: string) => string } {
+  const words = sourceWords(usage);
+  // What an agent has is named below the list.
+  const whose = !usage.followed && isCopy(usage) ? l10n.t('a copy of {0}, {1}', original(usage), words) : words;
+  if (usage.source === 'reported') return { words: whose, at: usage.reportedAt, aged: (age) => l10n.t({ message: '{0} {1}', args: [whose, age], comment: ['Where a figure comes from, and its age: reported 2 hours ago.'] }) };
+  return { words: whose, at: usage.asOf, aged: (age) => l10n.t({ message: '{0}, as of {1}', args: [whose, age], comment: ['Where a figure comes from, and the moment of which it speaks.'] }) };
+}
+
+function sourceWords({ source, pendingMessages, errorShare }: Usage): string {
+  if (source === 'reported') return l10n.t('reported');
+  if (source === 'stale') return l10n.t('reported, and {0} counted since', messages(pendingMessages));
+  return errorShare === null ? l10n.t('estimated') : l10n.t('estimated, ±{0}', inPercent(Math.max(0.01, errorShare), 1));
 }
 
 /** Returns what is known of the window and of the place of compaction, one line each. */
@@ -71,41 +74,42 @@ export function evidence({ basis }: Usage): string {
 
 /** Returns a word for a level other than normal, since colour alone is not enough. */
 export function levelWord(usage: Usage): string {
-  if (usage.size !== null && usage.used > usage.size) return 'Over the window';
-  if (usage.level === 'warning') return 'Nearly full';
-  return usage.level === 'critical' ? 'Due for compaction' : '';
+  if (usage.size !== null && usage.used > usage.size) return l10n.t('Over the window');
+  if (usage.level === 'warning') return l10n.t('Nearly full');
+  return usage.level === 'critical' ? l10n.t('Due for compaction') : '';
 }
 
 /** Returns the parts of `Compacted #1 · 2 hours ago · 150K → 28K · automatic` after the age. */
 export function markerWords(marker: Marker): readonly string[] {
-  return [sizes(marker), marker.trigger].filter((word) => word !== '');
+  return [sizes(marker), triggerWord(marker.trigger)].filter((word) => word !== '');
 }
 
 /** Returns the sizes that are known. A transcript of another program says at most the size before. */
 function sizes({ before, after }: Marker): string {
   if (before === 0) return '';
-  return after === 0 ? `from ${short(before)}` : shrinking(before, after);
+  return after === 0 ? l10n.t('from {0}', short(before)) : shrinking(before, after);
 }
 
-/** Returns `Brings back 44 messages, 122K tokens; the context will be at 98 %.` */
+/** Returns `Brings back 44 messages, 122K tokens; the context will be at 98%.` */
 export function undoWords(marker: Marker, usage: Usage | undefined): string {
   const tokens = Math.max(0, marker.before - marker.after);
-  const back = `Brings back ${messages(marker.messagesArchived)}, ${short(tokens)} tokens`;
-  if (!usage || usage.size === null) return `${back}.`;
+  const back = l10n.t('{0}, {1} tokens', messages(marker.messagesArchived), short(tokens));
+  if (!usage || usage.size === null) return l10n.t('Brings back {0}.', back);
   const then = usage.used + tokens;
-  const again = usage.managedBy === 'ullage' && usage.compactAt !== null && then >= usage.compactAt ? ' That is beyond the mark: the next message compacts it again.' : '';
-  return `${back}; the context will be at ${percent(then, usage.size)} %.${again}`;
+  const words = l10n.t('Brings back {0}; the context will be at {1}.', back, inPercent(then, usage.size));
+  const isAgain = usage.managedBy === 'ullage' && usage.compactAt !== null && then >= usage.compactAt;
+  return isAgain ? `${words} ${l10n.t('That is beyond the mark: the next message compacts it again.')}` : words;
 }
 
 /** Returns the state of a tool call. It is empty after success, which the result shows. */
 export function callWord({ status }: Call): string {
   switch (status) {
     case 'pending':
-      return 'waits';
+      return l10n.t('waits');
     case 'in_progress':
-      return 'runs…';
+      return l10n.t('runs…');
     case 'failed':
-      return '✗ failed';
+      return `✗ ${l10n.t('failed')}`;
     case 'completed':
       return '';
   }
@@ -113,9 +117,9 @@ export function callWord({ status }: Call): string {
 
 /** Returns the label of an open row for screen readers. */
 export function openLabel(row: MessageRow | MarkerRow, now: number): string {
-  if (row.kind === 'marker') return [`Compaction ${row.marker.number}`, ago(row.marker.timestamp, now), ...markerWords(row.marker)].join(', ');
-  const tokens = row.live === 'broken' ? 'broken off' : row.live ? 'being written' : row.item.archived ? 'archived' : `${full(row.tokens)} tokens`;
-  const parts = [`${speaker(row.item.role)}: ${itemText(row.item).slice(0, 200)}`, tokens, row.pinned ? 'pinned' : ''];
+  if (row.kind === 'marker') return [l10n.t('Compaction {0}', row.marker.number), ago(row.marker.timestamp, now), ...markerWords(row.marker)].join(', ');
+  const tokens = row.live === 'broken' ? l10n.t('broken off') : row.live ? l10n.t('being written') : row.item.archived ? l10n.t('archived') : l10n.t('{0} tokens', full(row.tokens));
+  const parts = [`${speaker(row.item.role)}: ${itemText(row.item).slice(0, 200)}`, tokens, row.pinned ? l10n.t('pinned') : ''];
   return parts.filter((word) => word !== '').join(', ');
 }
 

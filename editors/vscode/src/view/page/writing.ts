@@ -1,4 +1,6 @@
 /** The marker that is being written: the summary so far, with Cancel. It is placed over the list, so it is always in view. */
+import * as l10n from '@vscode/l10n';
+
 import { full, messages, short } from '../../figures';
 import type { HostMessageOf } from '../messages';
 import { button, h, replace, setText } from './dom';
@@ -9,12 +11,12 @@ export class Writing {
   readonly element: HTMLElement;
   readonly #title = h('span.marker-title');
   readonly #written = h('span.figures');
-  readonly #text = h('div.prose.writing-text', { tabindex: 0, role: 'region', 'aria-label': 'The summary so far' });
+  readonly #text = h('div.prose.writing-text', { tabindex: 0, role: 'region', 'aria-label': l10n.t('The summary so far') });
   #summary = '';
   #frame = 0;
 
   constructor(cancel: () => void) {
-    const head = h('div.marker-head', {}, h('span.spinner'), h('div.marker-line', {}, this.#title, this.#written), button('.action.cancel', {}, cancel, icon('close'), 'Cancel'));
+    const head = h('div.marker-head', {}, h('span.spinner'), h('div.marker-line', {}, this.#title, this.#written), button('.action.cancel', {}, cancel, icon('close'), l10n.t('Cancel')));
     this.element = h('div.writing', { hidden: true }, head, this.#text);
   }
 
@@ -25,7 +27,7 @@ export class Writing {
   begin(run: HostMessageOf<'compacting'>): void {
     this.element.hidden = false;
     this.#summary = run.summary;
-    setText(this.#title, `Compacting ${messages(run.messages)} (${short(run.before)})…`);
+    setText(this.#title, l10n.t('Compacting {0} ({1})…', messages(run.messages), short(run.before)));
     this.#draw();
   }
 
@@ -44,7 +46,7 @@ export class Writing {
 
   #draw(): void {
     this.#frame = 0;
-    setText(this.#written, this.#summary === '' ? '' : `${full(this.#summary.length)} characters written`);
+    setText(this.#written, this.#summary === '' ? '' : l10n.t('{0} characters written', full(this.#summary.length)));
     replace(this.#text, renderMarkdown(this.#summary));
     this.#text.scrollTop = this.#text.scrollHeight;
   }

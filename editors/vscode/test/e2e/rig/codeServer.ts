@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { START_PATIENCE, until } from './patience.ts';
+import { packLanguage } from './languagePack.ts';
 import { extensions, given } from './places.ts';
 
 const QUIET = {
@@ -32,6 +33,8 @@ export interface Setup {
   readonly folder?: string;
   /** Files of the open folder, by name; empty by default. */
   readonly files?: Readonly<Record<string, string>>;
+  /** VS Code's display language; English by default. */
+  readonly language?: string;
   /** Whether VS Code asks which folders are trusted, so that the open folder is not trusted. */
   readonly restricted?: boolean;
 }
@@ -108,7 +111,8 @@ function folders(home: string, workspace: string, setup: Setup): readonly string
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, text);
   }
-  return ['--user-data-dir', user, '--extensions-dir', setup.installed ? extensions : path.join(home, 'extensions')];
+  const language = setup.language === undefined ? [] : packLanguage(user, setup.language);
+  return [...language, '--user-data-dir', user, '--extensions-dir', setup.installed ? extensions : path.join(home, 'extensions')];
 }
 
 function environment(home: string, setup: Setup): NodeJS.ProcessEnv {

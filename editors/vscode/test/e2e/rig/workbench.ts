@@ -59,6 +59,7 @@ export class Workbench {
       ...(setup.folder ? { folder: setup.folder } : {}),
       ...(setup.files ? { files: setup.files } : {}),
       restricted: setup.restricted ?? false,
+      ...(setup.language ? { language: setup.language } : {}),
     });
     const browser = await chromium.launchPersistentContext(path.join(server.home, 'browser'), {
       executablePath: given('ULLAGE_CHROMIUM'),

@@ -63,7 +63,9 @@ test('only edits in force count', () => {
 });
 
 test('the page’s policy lets in our own script and style alone', () => {
-  const html = pageHtml({ script: 'https://x/a.js', style: 'https://x/a.css', source: 'https://x', nonce: 'n0nce', language: 'en' });
+  const html = pageHtml({ script: 'https://x/a.js', style: 'https://x/a.css', source: 'https://x', nonce: 'n0nce', language: 'de', texts: { Context: 'Kontext</script><b>' } });
   expect(html).toContain(`default-src 'none'; style-src https://x; script-src 'nonce-n0nce'; base-uri 'none'; form-action 'none'`);
   expect(html).not.toContain('unsafe');
+  // A translation is text, whatever is in it.
+  expect(html).not.toContain('<b>');
 });

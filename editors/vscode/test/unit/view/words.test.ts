@@ -39,10 +39,12 @@ test('the gauge says what is used, of how much, and where compaction comes', () 
 });
 
 test('a figure says how it is known', () => {
-  expect(sourceParts(usage)).toEqual({ words: 'reported', at: 0 });
-  expect(sourceParts({ ...usage, reportedAt: null })).toEqual({ words: 'reported', at: null });
-  expect(sourceParts({ ...usage, source: 'stale' }).words).toBe('reported, and 3 messages counted since, as of');
-  expect(sourceParts({ ...usage, source: 'estimated' }).words).toBe('estimated, ±4 %, as of');
+  expect(sourceParts(usage)).toMatchObject({ words: 'reported', at: 0 });
+  expect(sourceParts(usage).aged('2 hours ago')).toBe('reported 2 hours ago');
+  expect(sourceParts({ ...usage, reportedAt: null })).toMatchObject({ words: 'reported', at: null });
+  expect(sourceParts({ ...usage, source: 'stale' }).words).toBe('reported, and 3 messages counted since');
+  expect(sourceParts({ ...usage, source: 'estimated' }).words).toBe('estimated, ±4%');
+  expect(sourceParts({ ...usage, source: 'estimated' }).aged('just now')).toBe('estimated, ±4%, as of just now');
 });
 
 test('a level has a word in addition to its colour', () => {
@@ -50,10 +52,10 @@ test('a level has a word in addition to its colour', () => {
 });
 
 test('undo says first what it brings back', () => {
-  expect(undoWords(marker, usage)).toBe('Brings back 44 messages, 122K tokens; the context will be at 82 %.');
-  expect(undoWords(marker, { ...usage, used: 172_000 })).toMatch(/at 98 %\. That is beyond the mark/);
+  expect(undoWords(marker, usage)).toBe('Brings back 44 messages, 122K tokens; the context will be at 82%.');
+  expect(undoWords(marker, { ...usage, used: 172_000 })).toMatch(/at 98%\. That is beyond the mark/);
   // A copy is never compacted by itself.
-  expect(undoWords(marker, { ...usage, used: 172_000, managedBy: 'agent' })).toMatch(/at 98 %\.$/);
+  expect(undoWords(marker, { ...usage, used: 172_000, managedBy: 'agent' })).toMatch(/at 98%\.$/);
   expect(undoWords(marker, undefined)).toBe('Brings back 44 messages, 122K tokens.');
 });
 

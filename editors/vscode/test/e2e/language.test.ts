@@ -1,0 +1,102 @@
+/** Ullage in another display language: commands, the status bar, settings, pickers and the Context view, and what stays in English. */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+
+import { given } from './rig/places.ts';
+import { continues } from './rig/story.ts';
+import { Workbench } from './rig/workbench.ts';
+
+interface Words {
+  readonly language: string;
+  readonly importSample: string;
+  readonly tokens: RegExp;
+  readonly tooltip: string;
+  readonly view: string;
+  readonly gauge: string;
+  readonly part: string;
+  readonly compact: string;
+  readonly compacted: RegExp;
+  readonly undo: string;
+  readonly brings: RegExp;
+  readonly searchArchive: string;
+  readonly search: string;
+  readonly setting: string;
+}
+
+const GERMAN: Words = {
+  language: 'de',
+  importSample: 'Beispielunterhaltung importieren',
+  tokens: /Kontext zu 19 Prozent voll, 38\.\d{3} von 200\.000 Token des Fensters/,
+  tooltip: 'des Fensters',
+  view: 'Kontext',
+  gauge: '38K von 200K, kompaktiert bei',
+  part: 'Tool-Ergebnisse',
+  compact: 'Jetzt kompaktieren',
+  compacted: /Kompaktiert #1/,
+  undo: 'Rückgängig…',
+  brings: /^Holt \d+ Nachrichten, [\d,]+K Token zurück; der Kontext ist dann bei \d+\u00a0%\.$/,
+  searchArchive: 'Archiv durchsuchen…',
+  search: 'Alles je in dieser Sitzung Gesagte durchsuchen',
+  setting: 'Anteil des nutzbaren Fensters, bei dem einmal gewarnt wird.',
+};
+const CHINESE: Words = {
+  language: 'zh-cn',
+  importSample: '导入示例对话',
+  tokens: /上下文已用百分之 19，窗口 200,000 个 token 中的 38,\d{3} 个/,
+  tooltip: '窗口的',
+  view: '上下文',
+  gauge: '38K/200K，达到',
+  part: '工具结果',
+  compact: '立即压缩',
+  compacted: /已压缩 #1/,
+  undo: '撤消…',
+  brings: /^将恢复 \d+ 条消息，[\d.]+K 个 token；届时上下文为 \d+%。$/,
+  searchArchive: '搜索存档…',
+  search: '搜索此会话中的全部内容',
+  setting: '达到可用窗口的此比例时警告一次。',
+};
+
+for (const words of [GERMAN, CHINESE]) {
+  describe(words.language, () => {
+    let vscode: Workbench;
+
+    before(async () => {
+      vscode = await Workbench.open(`language-${words.language}`, { environment: { ULLAGE_SERVER: given('ULLAGE_PROGRAM') }, language: words.language });
+    });
+    continues(() => vscode);
+
+    test('commands have their titles, and the status bar its figure', async () => {
+      await vscode.run(words.importSample);
+      await vscode.reads(/38K\/200K/);
+      assert.match(await vscode.statusLabel(), words.tokens);
+      await vscode.status.hover();
+      await vscode.page.locator('.monaco-hover', { hasText: words.tooltip }).first().waitFor();
+      await vscode.shot('hover');
+    });
+
+    test('the view speaks the language', async () => {
+      await vscode.status.click();
+      await vscode.context.getByText(words.gauge).first().waitFor();
+      await vscode.context.getByText(words.part, { exact: true }).first().waitFor();
+      await vscode.page.locator('.sidebar .composite.title', { hasText: words.view }).waitFor();
+      await vscode.shot('view');
+      await vscode.context.getByRole('button', { name: words.compact }).click();
+      await vscode.context.getByText(words.compacted).first().waitFor();
+      await vscode.context.getByText(words.compacted).first().click();
+      await vscode.context.getByRole('button', { name: words.undo }).click();
+      await vscode.context.getByText(words.brings).waitFor();
+      await vscode.shot('compacted');
+    });
+
+    test('pickers and settings speak the language', async () => {
+      await vscode.run(words.searchArchive);
+      await vscode.quickInput.getByText(words.search).waitFor();
+      await vscode.page.keyboard.press('Escape');
+      await vscode.page.keyboard.press('Control+,');
+      await vscode.page.locator('.settings-editor .suggest-input-container').click();
+      await vscode.page.keyboard.insertText('ullage.context.warnAt');
+      await vscode.page.locator('.settings-editor').getByText(words.setting).waitFor();
+      await vscode.shot('settings');
+    });
+  });
+}
