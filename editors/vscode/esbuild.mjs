@@ -1,18 +1,14 @@
-/** Bundles the extension and the Context view's page. `--watch` builds again at each change. */
-import { existsSync } from 'node:fs';
+/** Bundles the extension and the Context view's page into `dist`. `--watch` builds again at each change. */
+import { rmSync } from 'node:fs';
 
 import * as esbuild from 'esbuild';
 
-const common = { bundle: true, minify: true, sourcemap: true, logLevel: 'info' };
-const page = 'src/view/page/main.ts';
-const builds = [
-  { entryPoints: ['src/main.ts'], outfile: 'dist/main.js', platform: 'node', format: 'cjs', target: 'node20', external: ['vscode'] },
-  ...(existsSync(page)
-    ? [{ entryPoints: [page], outfile: 'dist/contextView.js', platform: 'browser', format: 'iife', target: 'es2022' }]
-    : []),
-];
+import { main, page } from './scripts/bundles.mjs';
 
-for (const build of builds) {
-  if (process.argv.includes('--watch')) await (await esbuild.context({ ...common, ...build })).watch();
-  else await esbuild.build({ ...common, ...build });
+// Files of earlier builds have other names, and would be packaged.
+rmSync(new URL('dist', import.meta.url), { recursive: true, force: true });
+for (const build of [main, page]) {
+  const options = { ...build, logLevel: 'info' };
+  if (process.argv.includes('--watch')) await (await esbuild.context(options)).watch();
+  else await esbuild.build(options);
 }

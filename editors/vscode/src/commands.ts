@@ -1,74 +1,70 @@
-/** The table of commands, one line each. */
+/** The table of commands, one line each. Their code is loaded when one is run. */
 import * as vscode from 'vscode';
 
-import * as agents from './commands/agents';
-import * as archive from './commands/archive';
-import * as chat from './commands/chat';
-import * as compaction from './commands/compaction';
-import * as continuing from './commands/continuing';
-import { guarded, type Command } from './commands/guard';
-import * as messages from './commands/messages';
-import * as models from './commands/models';
-import * as server from './commands/server';
-import * as sessions from './commands/sessions';
-import * as transfer from './commands/transfer';
-import * as wiring from './commands/wiring';
+import type { Command } from './commands/guard';
 import { writableAgents } from './protocol.gen';
 import type { Ullage } from './ullage';
 
-const COMMANDS: Readonly<Record<string, Command>> = {
-  'ullage.compactContext': compaction.compact,
-  'ullage.compactWithFocus': compaction.compactWithFocus,
-  'ullage.compactUpTo': compaction.compactUpTo,
-  'ullage.compactFrom': compaction.compactFrom,
-  'ullage.cancelCompaction': compaction.cancel,
-  'ullage.previewCompaction': compaction.preview,
-  'ullage.acceptPreview': compaction.acceptPreview,
-  'ullage.discardPreview': compaction.discardPreview,
-  'ullage.undoCompaction': archive.undo,
-  'ullage.restoreCheckpoint': archive.restore,
-  'ullage.searchArchive': archive.search,
-  'ullage.showAgents': agents.showAll,
-  'ullage.openFollowSetting': agents.openSetting,
-  'ullage.continueSession': continuing.continueSession,
-  'ullage.wire': wiring.wire,
-  'ullage.unwire': wiring.unwire,
-  'ullage.showContext': sessions.showContext,
-  'ullage.ask': chat.ask,
-  'ullage.stopAnswer': chat.stop,
-  'ullage.newSession': sessions.create,
-  'ullage.switchSession': sessions.switchTo,
-  'ullage.forkSession': sessions.fork,
-  'ullage.setWindow': sessions.setWindow,
-  'ullage.importTranscript': transfer.importTranscript,
-  'ullage.importSample': transfer.importSample,
-  'ullage.exportSession': transfer.exportSession,
-  'ullage.pinMessage': messages.pin,
-  'ullage.unpinMessage': messages.unpin,
-  'ullage.restartServer': server.restart,
-  'ullage.setUpServer': server.setUp,
-  'ullage.showProblem': server.showProblem,
-  'ullage.openServerSetting': server.openSetting,
-  'ullage.openPythonSetting': server.openPythonSetting,
-  'ullage.chooseModel': models.choose,
-  'ullage.openModelSetting': models.openSetting,
-  'ullage.setKey': server.setKey,
-  'ullage.showLogs': server.showLogs,
-  'ullage.copyDiagnostics': server.copyDiagnostics,
+type All = typeof import('./commands/all');
+/** Chooses a command among all. */
+type Choice = (all: All) => Command;
+
+const COMMANDS: Readonly<Record<string, Choice>> = {
+  'ullage.compactContext': ({ compaction }) => compaction.compact,
+  'ullage.compactWithFocus': ({ compaction }) => compaction.compactWithFocus,
+  'ullage.compactUpTo': ({ compaction }) => compaction.compactUpTo,
+  'ullage.compactFrom': ({ compaction }) => compaction.compactFrom,
+  'ullage.cancelCompaction': ({ compaction }) => compaction.cancel,
+  'ullage.previewCompaction': ({ compaction }) => compaction.preview,
+  'ullage.acceptPreview': ({ compaction }) => compaction.acceptPreview,
+  'ullage.discardPreview': ({ compaction }) => compaction.discardPreview,
+  'ullage.undoCompaction': ({ archive }) => archive.undo,
+  'ullage.restoreCheckpoint': ({ archive }) => archive.restore,
+  'ullage.searchArchive': ({ archive }) => archive.search,
+  'ullage.showAgents': ({ agents }) => agents.showAll,
+  'ullage.openFollowSetting': ({ agents }) => agents.openSetting,
+  'ullage.continueSession': ({ continuing }) => continuing.continueSession,
+  'ullage.wire': ({ wiring }) => wiring.wire,
+  'ullage.unwire': ({ wiring }) => wiring.unwire,
+  'ullage.showContext': ({ sessions }) => sessions.showContext,
+  'ullage.ask': ({ chat }) => chat.ask,
+  'ullage.stopAnswer': ({ chat }) => chat.stop,
+  'ullage.newSession': ({ sessions }) => sessions.create,
+  'ullage.switchSession': ({ sessions }) => sessions.switchTo,
+  'ullage.forkSession': ({ sessions }) => sessions.fork,
+  'ullage.setWindow': ({ sessions }) => sessions.setWindow,
+  'ullage.importTranscript': ({ transfer }) => transfer.importTranscript,
+  'ullage.importSample': ({ transfer }) => transfer.importSample,
+  'ullage.exportSession': ({ transfer }) => transfer.exportSession,
+  'ullage.pinMessage': ({ messages }) => messages.pin,
+  'ullage.unpinMessage': ({ messages }) => messages.unpin,
+  'ullage.restartServer': ({ server }) => server.restart,
+  'ullage.setUpServer': ({ server }) => server.setUp,
+  'ullage.showProblem': ({ server }) => server.showProblem,
+  'ullage.openServerSetting': ({ server }) => server.openSetting,
+  'ullage.openPythonSetting': ({ server }) => server.openPythonSetting,
+  'ullage.chooseModel': ({ models }) => models.choose,
+  'ullage.openModelSetting': ({ models }) => models.openSetting,
+  'ullage.setKey': ({ server }) => server.setKey,
+  'ullage.showLogs': ({ server }) => server.showLogs,
+  'ullage.copyDiagnostics': ({ server }) => server.copyDiagnostics,
 };
 
 /** Returns the commands that name an agent, which are generated into the manifest. */
-function agentCommands(): readonly (readonly [string, Command])[] {
-  return writableAgents.flatMap(({ word }): readonly (readonly [string, Command])[] => [
-    [`ullage.agent.compacted.${word}`, continuing.compactInto],
-    [`ullage.agent.before.${word}`, continuing.undoOwn],
-    [`ullage.agent.other.${word}`, continuing.continueIn(word)],
+function agentCommands(): readonly (readonly [string, Choice])[] {
+  return writableAgents.flatMap(({ word }): readonly (readonly [string, Choice])[] => [
+    [`ullage.agent.compacted.${word}`, ({ continuing }) => continuing.compactInto],
+    [`ullage.agent.before.${word}`, ({ continuing }) => continuing.undoOwn],
+    [`ullage.agent.other.${word}`, ({ continuing }) => continuing.continueIn(word)],
   ]);
 }
 
 export function registerCommands(ullage: Ullage): vscode.Disposable {
   const entries = [...Object.entries(COMMANDS), ...agentCommands()];
   return vscode.Disposable.from(
-    ...entries.map(([id, command]) => vscode.commands.registerCommand(id, guarded(ullage, command))),
+    ...entries.map(([id, choose]) => vscode.commands.registerCommand(id, async (...args: readonly unknown[]) => {
+      const all = await import('./commands/all');
+      await all.guarded(ullage, choose(all))(...args);
+    })),
   );
 }

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import type { MessageConnection } from 'vscode-jsonrpc/node';
 
 import type { ModelPackages } from './chat';
-import { UllageClient } from './client';
+import type { UllageClient } from './client';
 import type { EditorModels } from './editorModels';
 import { errorText, isCancelled, NotConnected } from './errors';
 import { misfit, type ServerIntroduction } from './handshake';
@@ -206,6 +206,8 @@ export class Connection implements vscode.Disposable {
       return isLast;
     }
     this.#place = place;
+    // Most windows need no server, and so not what speaks to it.
+    const { UllageClient } = await import('./client');
     const client = new UllageClient(place, await keys.environment(), log, (connection) => { this.#answer(connection); }, (dead) => { this.#onDeath(dead); });
     let introduced: ServerIntroduction;
     try {

@@ -3,6 +3,7 @@ import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { ago, messages } from '../figures';
+import { folder } from '../folder';
 import { asLabel } from '../labels';
 import { SessionFork, SessionList, SessionLoad, SessionNew, type ListedSession } from '../protocol.gen';
 import type { Ullage } from '../ullage';
@@ -66,11 +67,6 @@ async function askModel(): Promise<void> {
   });
   if (!model) return;
   await vscode.workspace.getConfiguration('ullage').update('model', model.trim(), vscode.ConfigurationTarget.Global);
-}
-
-/** Returns the open folder, or an empty string without one. */
-export function folder(): string {
-  return vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
 }
 
 /** The most pages of the list that are read. Users with more sessions find them by search. */

@@ -6,11 +6,11 @@ import * as vscode from 'vscode';
 
 import { ago, messages, short } from '../figures';
 import { SessionExport, SessionImport, type ExportParams, type FoundTranscript, type ImportParams, type ImportResult } from '../protocol.gen';
+import { folder } from '../folder';
 import { asLabel } from '../labels';
 import { findTranscripts } from '../transcripts';
 import type { Ullage } from '../ullage';
 import { activeSession, withProgress, type Command } from './guard';
-import { folder } from './sessions';
 
 /** The conversations that the picker offers. Users narrow the list by typing. */
 const OFFERED = 200;

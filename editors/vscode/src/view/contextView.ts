@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 
 import { language } from '../language';
 import { pageHtml } from './html';
-import { ViewHost, type ViewParts } from './viewHost';
+import type { ViewHost, ViewParts } from './viewHost';
 
 export const VIEW_ID = 'ullage.context';
 
@@ -25,10 +25,15 @@ export class ContextView implements vscode.WebviewViewProvider, vscode.Disposabl
     this.#registered = vscode.window.registerWebviewViewProvider(VIEW_ID, this, { webviewOptions: { retainContextWhenHidden: false } });
   }
 
-  resolveWebviewView(view: vscode.WebviewView): void {
+  async resolveWebviewView(view: vscode.WebviewView): Promise<void> {
     const { webview } = view;
     const [dist, media] = [vscode.Uri.joinPath(this.#root, 'dist'), vscode.Uri.joinPath(this.#root, 'media')];
     webview.options = { enableScripts: true, localResourceRoots: [dist, media] };
+    const gone = new AbortController();
+    view.onDidDispose(() => { gone.abort(); });
+    const { ViewHost } = await import('./viewHost');
+    // The user may have closed it meanwhile.
+    if (gone.signal.aborted) return;
     const host = new ViewHost(webview, this.#parts);
     this.#host = host;
     view.onDidDispose(() => {

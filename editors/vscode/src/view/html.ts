@@ -32,7 +32,7 @@ export function pageHtml({ script, style, source, nonce, language, texts }: Page
 </head>
 <body>
 <script type="application/json" id="${TEXTS}">${texts ? JSON.stringify(texts).replaceAll('<', '\\u003c') : ''}</script>
-<script nonce="${nonce}" src="${escapeAttribute(script)}"></script>
+<script type="module" nonce="${nonce}" src="${escapeAttribute(script)}"></script>
 </body>
 </html>
 `;

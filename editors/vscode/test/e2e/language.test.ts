@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 
+import { until } from './rig/patience.ts';
 import { given } from './rig/places.ts';
 import { continues } from './rig/story.ts';
 import { Workbench } from './rig/workbench.ts';
@@ -13,6 +14,7 @@ interface Words {
   readonly tooltip: string;
   readonly view: string;
   readonly gauge: string;
+  readonly parts: string;
   readonly part: string;
   readonly compact: string;
   readonly compacted: RegExp;
@@ -30,6 +32,7 @@ const GERMAN: Words = {
   tooltip: 'des Fensters',
   view: 'Kontext',
   gauge: '38K von 200K, kompaktiert bei',
+  parts: 'Teile',
   part: 'Tool-Ergebnisse',
   compact: 'Jetzt kompaktieren',
   compacted: /Kompaktiert #1/,
@@ -46,6 +49,7 @@ const CHINESE: Words = {
   tooltip: '窗口的',
   view: '上下文',
   gauge: '38K/200K，达到',
+  parts: '组成部分',
   part: '工具结果',
   compact: '立即压缩',
   compacted: /已压缩 #1/,
@@ -77,13 +81,21 @@ for (const words of [GERMAN, CHINESE]) {
     test('the view speaks the language', async () => {
       await vscode.status.click();
       await vscode.context.getByText(words.gauge).first().waitFor();
+      await vscode.context.getByRole('button', { name: words.parts, exact: true }).click();
       await vscode.context.getByText(words.part, { exact: true }).first().waitFor();
       await vscode.page.locator('.sidebar .composite.title', { hasText: words.view }).waitFor();
       await vscode.shot('view');
-      await vscode.context.getByRole('button', { name: words.compact }).click();
+      await vscode.context.getByRole('button', { name: words.compact, exact: true }).click();
       await vscode.context.getByText(words.compacted).first().waitFor();
-      await vscode.context.getByText(words.compacted).first().click();
-      await vscode.context.getByRole('button', { name: words.undo }).click();
+      const undo = vscode.context.getByRole('button', { name: words.undo, exact: true });
+      // A view at the end of the conversation opens the marker itself.
+      await until('the marker to be open', async () => {
+        if (await undo.isVisible()) return true;
+        const head = vscode.context.locator('.marker[aria-expanded=false] .marker-head');
+        if (await head.isVisible()) await head.click();
+        return false;
+      });
+      await undo.click();
       await vscode.context.getByText(words.brings).waitFor();
       await vscode.shot('compacted');
     });

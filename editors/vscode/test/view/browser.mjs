@@ -1,11 +1,13 @@
 /** The page alone in Chromium, as VS Code would load it: same HTML, same policy, theme colours as custom properties. */
 import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
+import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import * as esbuild from 'esbuild';
 import { chromium } from 'playwright-core';
 
+import { page as bundledPage } from '../../scripts/bundles.mjs';
 import { installStub } from './stub.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -71,13 +73,13 @@ function turnTo([from, to]) {
 async function bundle() {
   const build = (entry, options) => esbuild.build({ entryPoints: [`${ROOT}${entry}`], bundle: true, write: false, logLevel: 'silent', ...options });
   const [page, html] = await Promise.all([
-    build('src/view/page/main.ts', { format: 'iife', target: 'es2022', minify: true }),
-    build('src/view/html.ts', { format: 'esm', platform: 'node' }),
+    esbuild.build({ ...bundledPage, sourcemap: false, write: false, logLevel: 'silent' }),
+    build('src/view/html.ts', { format: 'esm', platform: 'browser' }),
   ]);
   const { pageHtml } = await import(`data:text/javascript;base64,${Buffer.from(html.outputFiles[0].contents).toString('base64')}`);
   return {
     '/': ['text/html', pageHtml({ script: '/contextView.js', style: '/contextView.css', source: "'self'", nonce: 'measure', language: 'en', texts: undefined })],
-    '/contextView.js': ['text/javascript', page.outputFiles[0].text],
+    ...Object.fromEntries(page.outputFiles.map(({ path: file, text }) => [`/${path.basename(file)}`, ['text/javascript', text]])),
     '/contextView.css': ['text/css', readFileSync(`${ROOT}media/contextView.css`, 'utf8')],
     '/favicon.ico': ['text/plain', ''],
   };

@@ -3,10 +3,11 @@
  *
  * @vitest-environment happy-dom
  */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 
 import type { HostMessage, Item, PageMessage, Piece } from '../messages';
 import type { Kept } from './kept';
+import { loadMarkdown } from './markdown';
 import { Page } from './page';
 import { PATIENCE } from '../../../test/unit/patience';
 import { call, item, marker, result } from '../../../test/unit/view/items';
@@ -17,6 +18,7 @@ let kept: Kept | undefined;
 let page: Page;
 let there: Item[];
 
+beforeAll(loadMarkdown);
 beforeEach(() => {
   vi.stubGlobal('ResizeObserver', class { observe(): void { /* nothing has a size here */ } unobserve(): void { /* as above */ } });
   document.body.replaceChildren((root = document.createElement('div')));

@@ -172,6 +172,11 @@ export class Conversation {
     this.#pursue();
   }
 
+  /** Draws the rows again, because texts can be drawn as Markdown now. */
+  redraw(): void {
+    this.#list.redrawAll();
+  }
+
   focus(): void {
     this.#list.activate(this.#list.activeRow(), true);
   }

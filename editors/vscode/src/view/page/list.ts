@@ -97,6 +97,11 @@ export class VirtualList<R extends ListRow> {
     if (focused) this.#drawn.get(key)?.element.focus({ preventScroll: true });
   }
 
+  /** Draws every row again that is in the document. */
+  redrawAll(): void {
+    for (const key of [...this.#drawn.keys()]) this.redraw(key);
+  }
+
   element(key: string): HTMLElement | undefined {
     return this.#drawn.get(key)?.element;
   }

@@ -3,11 +3,12 @@
  *
  * @vitest-environment happy-dom
  */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 
 import type { LostResult } from '../../protocol.gen';
 import type { Lost, PageMessage } from '../messages';
 import { toUsage } from '../usage';
+import { loadMarkdown } from './markdown';
 import { Page } from './page';
 import { example, usage } from '../../../test/unit/samples';
 import { item, marker } from '../../../test/unit/view/items';
@@ -19,6 +20,7 @@ let root: HTMLElement;
 let sent: PageMessage[];
 let page: Page;
 
+beforeAll(loadMarkdown);
 beforeEach(() => {
   vi.stubGlobal('ResizeObserver', class { observe(): void { /* nothing has a size here */ } unobserve(): void { /* as above */ } });
   document.body.replaceChildren((root = document.createElement('div')));

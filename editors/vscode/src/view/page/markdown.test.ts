@@ -1,7 +1,8 @@
 /** @vitest-environment happy-dom */
 import { expect, test, vi } from 'vitest';
 
-import { onCopy, renderMarkdown } from './markdownView';
+import { onCopy } from './markdown';
+import { renderMarkdown } from './markdownView';
 
 function draw(text: string): HTMLElement {
   const root = document.createElement('div');

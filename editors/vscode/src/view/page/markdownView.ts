@@ -2,27 +2,25 @@
  * Markdown as DOM. markdown-it reads it, with HTML off; its tokens become elements and text nodes, so no HTML is ever
  * parsed and any text in a message stays text. Pictures are named and not loaded.
  */
+// First, so that it is in the part that this one and the page share, which runs before the page makes its texts.
+import './displayLanguage';
+
 import * as l10n from '@vscode/l10n';
 import MarkdownIt from 'markdown-it';
 import type Token from 'markdown-it/lib/token.mjs';
 
 import { button, h } from './dom';
 import { icon } from './icons';
+import { copyCode } from './markdown';
 
 const reader = new MarkdownIt({ html: false, linkify: false, breaks: true });
 /** Addresses that a link may open, in the browser or the mail program. */
 const OPENED = /^(?:https?|mailto):/i;
-/** What a code block's copy button calls. The page sets it, because a message may be drawn anywhere in it. */
-let copy: (text: string) => void = () => undefined;
 
 /** Elements by markdown-it's names of tags. Others are drawn as their contents. */
 const TAGS = new Set(['p', 'ul', 'ol', 'li', 'blockquote', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'strong', 'em', 's', 'hr']);
 /** Elements that take the direction of their own text, so that a right-to-left paragraph reads right. */
 const DIRECTED = new Set(['p', 'li', 'blockquote', 'th', 'td']);
-
-export function onCopy(act: (text: string) => void): void {
-  copy = act;
-}
 
 /**
  * Returns the elements of a text. With `show`, numbers of messages are links. An unfinished construct is what it looks like so far, so a text may be drawn
@@ -157,7 +155,7 @@ function drawLink(href: string): HTMLElement {
 
 function drawCode(text: string, language: string): HTMLElement {
   const name = language === '' ? l10n.t('Copy the code') : l10n.t('Copy the {0} code', language);
-  return h('div.md-code', {}, h('pre.contents', { tabindex: 0 }, h('code', {}, text)), button('.quiet.copy-code', { title: name, 'aria-label': name }, () => copy(text), icon('copy')));
+  return h('div.md-code', {}, h('pre.contents', { tabindex: 0 }, h('code', {}, text)), button('.quiet.copy-code', { title: name, 'aria-label': name }, () => { copyCode(text); }, icon('copy')));
 }
 
 /** Returns the level of each kind of heading in a text: without gaps, one under the view's own heading. */

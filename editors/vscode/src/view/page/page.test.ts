@@ -4,11 +4,12 @@
  *
  * @vitest-environment happy-dom
  */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 
 import type { HostMessage, Item, PageMessage } from '../messages';
 import type { Kept } from './kept';
 import { toUsage } from '../usage';
+import { loadMarkdown } from './markdown';
 import { Page } from './page';
 import { PATIENCE } from '../../../test/unit/patience';
 import { usage } from '../../../test/unit/samples';
@@ -19,6 +20,7 @@ let sent: PageMessage[];
 let kept: Kept | undefined;
 let page: Page;
 
+beforeAll(loadMarkdown);
 beforeEach(() => {
   vi.stubGlobal('ResizeObserver', class { observe(): void { /* nothing has a size here */ } unobserve(): void { /* as above */ } });
   document.body.replaceChildren((root = document.createElement('div')));

@@ -12,7 +12,7 @@ import { FailureCard } from './failure';
 import { Gauge } from './gauge';
 import { HistoryView } from './historyView';
 import type { Kept } from './kept';
-import { onCopy } from './markdownView';
+import { onCopy, onMarkdown } from './markdown';
 import { NoticeLine } from './noticeLine';
 import { PromptBox } from './promptBox';
 import { Questions } from './questions';
@@ -57,6 +57,7 @@ export class Page {
   readonly #welcome: Welcome;
   readonly #toolbar: Toolbar;
   readonly #ages: ReturnType<typeof setInterval>;
+  readonly #unlisten: () => void;
   #sessionId: string | null = null;
   #running = false;
   /** The prompt that failed. */
@@ -94,6 +95,10 @@ export class Page {
     this.#server = new ServerBanner(run);
     this.#welcome = new Welcome({ run, open: (path, run) => send({ type: 'open', path, run }) });
     this.#session = this.#drawSession();
+    this.#unlisten = onMarkdown(() => {
+      this.#conversation.redraw();
+      this.#writing.redraw();
+    });
     onCopy((text) => send({ type: 'copy', text }));
     root.replaceChildren(this.#server.element, this.#welcome.element, this.#session, this.#polite, this.#urgent);
     this.#ages = setInterval(() => tickAges(Date.now()), TICK);
@@ -102,6 +107,7 @@ export class Page {
   /** Ends what the page does by itself. A webview that is closed ends it, too. */
   dispose(): void {
     clearInterval(this.#ages);
+    this.#unlisten();
   }
 
   /** Focuses what the user most likely wants: the prompt box, the conversation, or the first button. */

@@ -7,7 +7,7 @@ import type { Call, Item, Part } from '../messages';
 import { h } from './dom';
 import { icon } from './icons';
 import { wholeTexts } from '../speech';
-import { renderMarkdown } from './markdownView';
+import { markdown } from './markdown';
 import type { MessageRow } from './rows';
 import { callWord, outcomeLine } from './words';
 
@@ -109,7 +109,8 @@ function drawPart(part: Exclude<Part, { kind: 'tool_use' | 'tool_result' }>, ite
 function drawText(part: Extract<Part, { kind: 'text' }>, item: Item, open: boolean): HTMLElement {
   if (!open) return h('div.text.clamp', { dir: 'auto' }, plainText(part.text) || part.text);
   if (item.role !== 'assistant') return h('div.text', { dir: 'auto' }, part.text, ...more(part));
-  return h('div.text.prose', {}, renderMarkdown(part.text), ...more(part));
+  const view = markdown();
+  return view ? h('div.text.prose', {}, view.renderMarkdown(part.text), ...more(part)) : h('div.text', { dir: 'auto' }, part.text, ...more(part));
 }
 
 /** Says that even the open row does not show the whole content. */

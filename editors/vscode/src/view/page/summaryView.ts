@@ -1,6 +1,7 @@
 /** A compaction's summary, to be read: its sections fold under their headings, and a long one is folded at first. */
 import { h } from './dom';
-import { readSections, type Section } from './markdownView';
+import { markdown } from './markdown';
+import type { Section } from './markdownView';
 import type { MarkerRow } from './rows';
 import type { RowContext } from './rowView';
 
@@ -8,9 +9,11 @@ import type { RowContext } from './rowView';
 const LONG = 320;
 
 export function drawSummary({ key, marker }: MarkerRow, context: RowContext): readonly Node[] {
+  const view = markdown();
+  if (!view) return [h('div.text', { dir: 'auto' }, marker.summary)];
   // Only offline code writes numbers of this conversation's messages.
   const show = marker.summarizer === 'offline' ? (number: number): void => { context.actions.showNumber(number); } : undefined;
-  const sections = readSections(marker.summary, show);
+  const sections = view.readSections(marker.summary, show);
   const isFoldable = sections.length > 1;
   return sections.map((section, at) => (section.title === '' ? section.body : drawSection(`${key}:section:${at}`, section, isFoldable && section.size >= LONG, context)));
 }

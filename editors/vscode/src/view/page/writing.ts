@@ -5,7 +5,7 @@ import { full, messages, short } from '../../figures';
 import type { HostMessageOf } from '../messages';
 import { button, h, replace, setText } from './dom';
 import { icon } from './icons';
-import { renderMarkdown } from './markdownView';
+import { markdown } from './markdown';
 
 export class Writing {
   readonly element: HTMLElement;
@@ -44,10 +44,15 @@ export class Writing {
     replace(this.#text);
   }
 
+  /** Draws the summary again, because it can be drawn as Markdown now. */
+  redraw(): void {
+    if (this.running) this.#draw();
+  }
+
   #draw(): void {
     this.#frame = 0;
     setText(this.#written, this.#summary === '' ? '' : l10n.t('{0} characters written', full(this.#summary.length)));
-    replace(this.#text, renderMarkdown(this.#summary));
+    replace(this.#text, markdown()?.renderMarkdown(this.#summary) ?? this.#summary);
     this.#text.scrollTop = this.#text.scrollHeight;
   }
 }
