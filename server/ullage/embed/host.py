@@ -83,7 +83,17 @@ class LoopThread:
     def _serve(self) -> None:
         with self._entered:
             self._loop.run_forever()
+            self._loop.run_until_complete(_end_tasks())
         self._loop.close()
+
+
+async def _end_tasks() -> None:
+    """Cancels what still runs in the loop and its threads, such as reading ahead, and waits until it has ended."""
+    running = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_default_executor()
 
 
 class Host:

@@ -38,6 +38,7 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import transcript_page
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.summaries.read_ahead import read_ahead
 from ullage.transcript.fold import EditInfo
 
 T = TypeVar("T")
@@ -150,6 +151,7 @@ class ManagedContext:
         with self._host.using(self.session_id) as conversation:
             ids = await sessions.append(conversation, messages, usage)
             warn_if_due(conversation)
+            read_ahead(conversation)
             measured(conversation, usage)
             return ids
 

@@ -284,3 +284,13 @@ def test_a_forgotten_manager_leaves_no_thread_behind() -> None:
     del context
     gc.collect()
     assert not loop.is_alive()
+
+
+def test_a_manager_that_is_closed_while_it_reads_ahead_ends_what_it_began(caplog: pytest.LogCaptureFixture) -> None:
+    before = set(threading.enumerate())
+    with ContextManager("gpt-4o", "anthropic", window=WINDOW) as context:
+        while context.token_usage < USABLE * 3 // 4:
+            context.add_message(user(context.token_usage), answer(context.token_usage))
+    gc.collect()
+    assert not caplog.records
+    assert set(threading.enumerate()) <= before

@@ -49,6 +49,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.plan.plan import automatic_limits, plan_within
 from ullage.service.ports.ports import Ports
 from ullage.service.summaries.prepared import tail_for, write_ahead
+from ullage.service.summaries.read_ahead import read_ahead
 
 _log = logging.getLogger(__name__)
 _CLEARING = (Action.CLEAR, Action.CLEAR_TOOL_USES)
@@ -87,9 +88,9 @@ def _asks_for_nothing(event: Event) -> bool:
 
 
 def _look_after(conversation: Conversation, *, answered: bool = False, by_settings: bool = False) -> None:
-    """Publishes a warning, and starts a run that makes room or a preparation, if they are due. After a change of
-    settings (`by_settings`) no run is started; a notice says that a compaction is due. `answered` says that the model
-    has just answered. Returns at once; `Conversation.settled` waits for the run."""
+    """Publishes a warning, and starts a run that makes room, a preparation or reading ahead, if they are due. After a
+    change of settings (`by_settings`) no run is started; a notice says that a compaction is due. `answered` says that
+    the model has just answered. Returns at once; `Conversation.settled` waits for the run."""
     budget, guards, used = conversation.budget, conversation.guards, conversation.used
     if budget is None or not conversation.is_managed or not conversation.is_open:
         return
@@ -98,14 +99,17 @@ def _look_after(conversation: Conversation, *, answered: bool = False, by_settin
     guards.warned_unfit = guards.warned_unfit and budget.overflow(used) > 0
     if used < budget.compact_at:
         guards.vetoed_at = 0
-    due = _due(conversation, budget) if _is_ours(conversation) else Action.NONE
+    ours = _is_ours(conversation)
+    due = _due(conversation, budget) if ours else Action.NONE
     if by_settings and due is Action.COMPACT:
         conversation.emit(due_by_settings(used, budget.compact_at))
     warn_or_wait(conversation, budget, due)
     if due is not Action.NONE and not by_settings:
         _start(conversation)
-    elif due is Action.NONE and _is_ours(conversation):
+    elif due is Action.NONE and ours:
         write_ahead(conversation)
+    if ours and due is not Action.COMPACT:
+        read_ahead(conversation)
 
 
 def _is_ours(conversation: Conversation) -> bool:

@@ -50,7 +50,8 @@ class Guards:
     nothing could be cleared the last time. `warned_unfit`: the user has been shown that the context cannot fit the
     window. `warned_due`: the user has been shown that a compaction waits for approval. `previews`: previews that can be
     committed, by id. `replays`: a recording answers the prompts. `provider_clears`: the provider clears old tool
-    results by itself. `permitted`: keys of the questions that the user always allows.
+    results by itself. `permitted`: keys of the questions that the user always allows. `read_to`: the index of the first
+    message that was not read ahead.
     """
 
     def __init__(self) -> None:
@@ -63,6 +64,7 @@ class Guards:
         self.replays = False
         self.provider_clears = False
         self.permitted: set[str] = set()
+        self.read_to = 0
 
 
 class Conversation:

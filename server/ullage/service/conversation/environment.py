@@ -1,6 +1,6 @@
 """What all conversations of a workspace share: ports, settings, the bus, token counters and limits of models."""
 
-from asyncio import Future
+from asyncio import Future, Lock
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
 from typing import Any
@@ -65,7 +65,7 @@ class Environment:
     conversations; `followed` says by id which sessions it follows. `wiring`, `continuing` and `looks_up` are None
     in a process whose door does not offer them. `receipts` returns what hooks gave back to an agent's session, and
     `remove_traces` removes that and all else that is kept of it outside the store. `embedding` is the last work of an
-    embeddings server, which may still run.
+    embeddings server, which may still run. Who holds `reading` reads messages ahead.
     """
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
@@ -75,6 +75,7 @@ class Environment:
         self.indexing_listeners: list[IndexingListener] = []
         self.search_wait = SearchWait()
         self.embedding: Future[Any] | None = None
+        self.reading = Lock()
         self.permissions: Permissions | None = None
         self.editor_files: EditorFiles | None = None
         self.editor_models: EditorModels | None = None

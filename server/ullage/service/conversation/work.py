@@ -129,11 +129,13 @@ class _Appending:
 
 class Work:
     """The jobs that run in one conversation, and what may run at the same time. `preparation` stays after its task is
-    done, until a compaction uses it or it is dropped."""
+    done, until a compaction uses it or it is dropped. `reading` reads messages ahead; it is no job, because nothing
+    waits for it."""
 
     def __init__(self, session_id: str) -> None:
         self.preparation: Preparation | None = None
         self.background: set[asyncio.Task[None]] = set()
+        self.reading: asyncio.Task[None] | None = None
         self._session_id = session_id
         self._running: dict[Job, asyncio.Task[Any] | None] = {}
         self._prompts, self._appends = asyncio.Lock(), asyncio.Lock()
@@ -229,6 +231,7 @@ class Work:
         self._again.clear()
         self.cancel()
         self.drop_preparation()
+        self.stop_reading()
         turn = self._running.get(Job.TURN)
         if turn is not None:
             await asyncio.wait([turn])
@@ -238,6 +241,12 @@ class Work:
         preparation, self.preparation = self.preparation, None
         if preparation is not None:
             preparation.task.cancel()
+
+    def stop_reading(self) -> None:
+        """Cancels reading ahead. What was read stays known."""
+        reading, self.reading = self.reading, None
+        if reading is not None:
+            reading.cancel()
 
     def _jobs(self, ask: Ask, rule: Rule) -> Iterator[Job]:
         """Yields the running jobs for which the work table has this rule in the request's column."""

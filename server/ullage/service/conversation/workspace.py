@@ -103,6 +103,7 @@ class Workspace(Environment):
             conversation.is_open = False
             conversation.work.cancel()
             conversation.work.drop_preparation()
+            conversation.work.stop_reading()
 
     def configure(self, settings: Settings) -> None:
         """Replaces the workspace's settings. Every open conversation adapts to them."""

@@ -60,8 +60,7 @@ def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -
     are left out, and of those that begin with the same words, in whatever order, all but the newest."""
     known: set[tuple[str, ...]] = set()
     for excerpt in _last_of_each(digest, {Source.AGENT, Source.THINKING}, check):
-        text, worth = _judged(excerpt.text)
-        words = tuple(sorted(_WORD.findall(text.lower())[:_SAME_WORDS]))
+        text, worth, words = judged(excerpt.text)
         if len(words) == _SAME_WORDS and words in known:
             continue
         known.add(words)
@@ -151,15 +150,16 @@ class _Causes:
 
 
 @lru_cache(maxsize=16_384)
-def _judged(text: str) -> tuple[str, _Worth]:
-    """Returns the sentences of a text that say something to keep, empty if there are none, and what they are worth.
-    Remembered, because a conversation is often summarized again."""
+def judged(text: str) -> tuple[str, _Worth, tuple[str, ...]]:
+    """Returns the sentences of a text that say something to keep, empty if there are none, what they are worth, and
+    their first longer words in alphabetical order. Remembered, because a conversation is often summarized again."""
     kept = telling(text)
     if not kept or _CODE.search(kept):
-        return "", _Worth.NAMES
+        return "", _Worth.NAMES, ()
+    words = tuple(sorted(_WORD.findall(kept.lower())[:_SAME_WORDS]))
     if _CONCLUDES.search(kept):
-        return kept, _Worth.DECIDES
-    return kept, _Worth.MEASURES if _NUMBER.search(kept) else _Worth.NAMES
+        return kept, _Worth.DECIDES, words
+    return kept, _Worth.MEASURES if _NUMBER.search(kept) else _Worth.NAMES, words
 
 
 def _shortened(excerpt: Excerpt, text: str) -> Excerpt:

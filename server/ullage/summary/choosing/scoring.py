@@ -24,7 +24,7 @@ class Judge:
         self._check = check
         self._messages = messages
         said = (messages[place] for place in tail if messages[place].role is Role.ASSISTANT)
-        self._used = frozenset(name for message in said for name in _names(reader, message))
+        self._used = frozenset(name for message in said for name in names_in(reader, message))
 
     def worth(self, group: range) -> float:
         """Returns a score of the messages at the indices `group`, from 0 (a summary says as much) to below 2. A user's
@@ -32,7 +32,7 @@ class Judge:
         n / (n + 1) for n anchors: a half for the first, never quite 1."""
         self._check()
         prompts = any(_is_prompt(self._messages, place) for place in group)
-        names = (name for place in group for name in _names(self._reader, self._messages[place]))
+        names = (name for place in group for name in names_in(self._reader, self._messages[place]))
         shared = len(self._used.intersection(names))
         return prompts + shared / (shared + 1)
 
@@ -43,7 +43,8 @@ class Judge:
         return not any(_holds_secret(self._reader, self._messages[place]) for place in group)
 
 
-def _names(reader: Reader, message: Message) -> tuple[str, ...]:
+def names_in(reader: Reader, message: Message) -> tuple[str, ...]:
+    """Returns the anchors in the texts, inputs and results of a message."""
     return reader.names(head_and_tail("\n".join(_texts(message)), _READ_AT_MOST))
 
 
