@@ -163,9 +163,10 @@ def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: in
     messages = view.messages
     ranked: list[tuple[float, range, int]] = []
     for group in groups(messages):
-        tokens = sum(view.tokens[i] for i in group)
-        free = group.stop <= cut and not any(messages[i].id in stays or _leans(messages[i]) for i in group)
-        if free and tokens <= room and (value := judge.worth(group)) > 0:
+        tokens = sum(view.tokens[group.start : group.stop])
+        if group.stop > cut or tokens > room or any(messages[i].id in stays or _leans(messages[i]) for i in group):
+            continue
+        if (value := judge.worth(group)) > 0:
             ranked.append((value / max(tokens, 1), group, tokens))
     for _, group, tokens in sorted(ranked, key=lambda entry: (entry[0], entry[1].start), reverse=True):
         if tokens <= room and judge.may_stay(group):

@@ -3,7 +3,9 @@
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
 from itertools import zip_longest
+from operator import attrgetter
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -31,6 +33,7 @@ from ullage.tokens.counter import TokenCounter
 # No budget has room for more than these. The limits bound the merging and the ranking.
 MAX_FILES, MAX_COMMANDS, MAX_IDENTIFIERS = 400, 200, 200
 _CONTEXT_LIMIT = 150
+_NAME = attrgetter("name")
 Artifact = FileArtifact | CommandArtifact | IdentifierArtifact
 _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 
@@ -194,8 +197,8 @@ def _commands(digest: Digest) -> Iterator[CommandArtifact]:
 def _identifiers(
     digest: Digest, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check
 ) -> list[IdentifierArtifact]:
-    spoken = (name for name, mention in mentions.items() if mention.written and not is_path(name))
-    best = sorted(spoken, key=lambda name: (-weights[name], name))[:MAX_IDENTIFIERS]
+    spoken = [name for name, mention in mentions.items() if (mention.said or mention.called) and not is_path(name)]
+    best = nsmallest(MAX_IDENTIFIERS, spoken, key=lambda name: (-weights[name], name))
     contexts = _contexts(digest, frozenset(best), check)
     return [
         IdentifierArtifact(
@@ -215,12 +218,15 @@ def _contexts(digest: Digest, names: frozenset[str], check: Check) -> dict[str, 
     missing = set(names)
     order = sorted(digest.contents, key=lambda one: (one.source is not Source.AGENT, -one.index))
     for one in checked(order, check, MANY):
-        if isinstance(one, Seen) and missing.isdisjoint([each.name for each in one.counts.names]):
+        if isinstance(one, Seen) and missing.isdisjoint(map(_NAME, one.counts.names)):
             continue
         for piece in [one] if isinstance(one, Excerpt) else one.pieces:
-            for name in missing.intersection(piece.anchors):
-                contexts[name] = _around(piece.text, name)
-            missing.difference_update(piece.anchors)
+            if not missing.isdisjoint(piece.anchors):
+                for name in missing.intersection(piece.anchors):
+                    contexts[name] = _around(piece.text, name)
+                missing.difference_update(piece.anchors)
+        if not missing:
+            break
     return contexts
 
 

@@ -16,6 +16,8 @@ _PATIENCE = 60
 _FRAME = 12
 _ENTRY = _FRAME // CHARACTERS_PER_TOKEN
 NO_LEDGER = ArtifactLedger()
+# A member of an enumeration is looked up more slowly.
+_DETAILS = Section.DETAILS
 
 
 class Page:
@@ -39,7 +41,9 @@ class Page:
         self.used = 0
         self._counter = counter
         self._check = check
-        self._weights = weights
+        # What each anchor is still worth: nothing once it is covered.
+        self._worth = _Worth(weights, unknown=tuning.carried_weight)
+        self._worth_of = self._worth.__getitem__
         self._items: list[Item] = []
         # The texts of sections that have not changed since they were last written.
         self._written: dict[Section, str] = {}
@@ -48,7 +52,6 @@ class Page:
         self._sections: set[Section] = set()
         self._lines: dict[tuple[str, int], set[int]] = {}
         self._covered: set[str] = set()
-        self._tuning = tuning
 
     @property
     def items(self) -> Sequence[Item]:
@@ -62,7 +65,9 @@ class Page:
 
     def cover(self, names: Iterable[str]) -> None:
         """Adds anchors that the context shows anyway, so that items have no worth because of them."""
-        self._covered.update(names)
+        covered = set(names)
+        self._covered |= covered
+        self._worth.update(dict.fromkeys(covered, 0.0))
 
     def place(self, items: Iterable[Item], share: int) -> None:
         """Adds items in the given order, which may take `share` more tokens. Stops at the first item that does not
@@ -80,14 +85,16 @@ class Page:
         if limit - self.used <= _ENTRY:
             return
         known = [*items, *(more for item in self._items for more in (beside(item) if beside else ()))]
-        heap = [(-self._density(item), position) for position, item in enumerate(checked(known, self._check, MANY))]
+        density = self._density
+        ranked = ((-density(item), position) for position, item in enumerate(checked(known, self._check, MANY)))
+        heap = [entry for entry in ranked if entry[0] < 0]
         heapq.heapify(heap)
         misses = 0
         while heap and misses < _PATIENCE and limit - self.used > _ENTRY:
             self._check()
             stale, position = heapq.heappop(heap)
             item = known[position]
-            now = -self._density(item)
+            now = -density(item)
             if heap and now > stale + 1e-9 and now > heap[0][0]:
                 heapq.heappush(heap, (now, position))
             elif now < 0 and not self._add(item, limit):
@@ -95,7 +102,7 @@ class Page:
             elif now < 0:
                 misses = 0
                 for more in beside(item) if beside else ():
-                    heapq.heappush(heap, (-self._density(more), len(known)))
+                    heapq.heappush(heap, (-density(more), len(known)))
                     known.append(more)
 
     def cost_of(self, item: Item) -> int:
@@ -131,14 +138,17 @@ class Page:
 
     def _density(self, item: Item) -> float:
         """Returns an item's worth per character. Anchors that are already covered count nothing."""
-        if self._is_shown(item):
+        # Most of a page's time is spent here, so that what is looked up is looked up once.
+        section, text, group = item.section, item.text, item.group
+        if (section, text) in self._texts:
             return 0.0
-        weights, covered, unknown = self._weights, self._covered, self._tuning.carried_weight
-        worth = item.value + sum([weights.get(name, unknown) for name in item.anchors if name not in covered])
-        size = len(item.text) + _FRAME
-        if item.group and (item.group, item.index) not in self._groups:
-            size += len(item.group) + _FRAME
-        return worth / size
+        size = len(text) + _FRAME
+        if group and (group, item.index) not in self._groups:
+            size += len(group) + _FRAME
+        elif section is _DETAILS and self._is_shown(item):
+            return 0.0
+        anchors = item.anchors
+        return (item.value + sum(map(self._worth_of, anchors)) if anchors else item.value) / size
 
     def _add(self, item: Item, limit: int) -> bool:
         if self._is_shown(item):
@@ -153,10 +163,10 @@ class Page:
         self._written.pop(item.section, None)
         self._texts.add((item.section, item.text))
         self._sections.add(item.section)
-        self._covered.update(item.anchors)
+        self.cover(item.anchors)
         if item.group:
             self._groups.add((item.group, item.index))
-        if item.section is Section.DETAILS:
+        if item.section is _DETAILS:
             self._lines.setdefault((item.group, item.index), set()).update(_lines_of(item))
         return True
 
@@ -164,8 +174,21 @@ class Page:
         """Returns whether an item's text, or a line of a detail, is on the page already."""
         if (item.section, item.text) in self._texts:
             return True
-        shown = self._lines.get((item.group, item.index)) if item.section is Section.DETAILS else None
+        if item.section is not _DETAILS:
+            return False
+        shown = self._lines.get((item.group, item.index))
         return shown is not None and not shown.isdisjoint(_lines_of(item))
+
+
+class _Worth(dict[str, float]):
+    """What each anchor is worth by its weight, and `unknown` for anchors without one."""
+
+    def __init__(self, weights: Mapping[str, float], unknown: float) -> None:
+        super().__init__(weights)
+        self._unknown = unknown
+
+    def __missing__(self, _: str) -> float:
+        return self._unknown
 
 
 def _lines_of(item: Item) -> range:

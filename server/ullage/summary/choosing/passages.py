@@ -7,7 +7,7 @@ heaviest names are chosen, so that few lines come with a name that nothing needs
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import repeat
 
 from ullage.agents.tools import OLD_TEXT_KEYS, text_of
 from ullage.model.artifacts import FileAction
@@ -24,6 +24,9 @@ _MOSTLY = 0.5
 _WENT_WRONG = re.compile(r"error|fail|panic|assert|exception|traceback|warning|expected|denied|conflict|<<<<<<<", re.I)
 # Characters. Shorter lines, such as a closing bracket, occur everywhere in a file.
 _TELLING = 12
+# A member of an enumeration is looked up more slowly.
+_DETAILS = Section.DETAILS
+_NOTHING = repeat(0.0)
 
 
 def passages_of(
@@ -43,8 +46,8 @@ def passages_of(
         gone = _gone_after(removed.get(seen.group, ()), seen.index)
         if gone is None:
             continue
-        for start, stop in _passages(seen, weights):
-            item = _item(seen, start, stop, tuning)
+        for passage in _passages(seen, weights):
+            item = _item(seen, passage, tuning)
             if item.text not in known and (not gone or gone.isdisjoint(map(str.strip, item.text.splitlines()))):
                 known.add(item.text)
                 yield item
@@ -59,12 +62,20 @@ class Neighbours:
         self._seen: dict[tuple[str, int], list[Seen]] = {}
         for seen in digest.seen:
             self._seen.setdefault((seen.group, seen.index), []).append(seen)
+        self._known: dict[tuple[str, int, int, str], tuple[Item, ...]] = {}
 
-    def __call__(self, item: Item) -> Iterator[Item]:
-        """Yields, as items, the piece before and the piece after a passage, each with the blank lines between. Yields
+    def __call__(self, item: Item) -> Sequence[Item]:
+        """Returns, as items, the piece before and the piece after a passage, each with the blank lines between. Returns
         none for other items, and no lines that a later edit removed."""
         if item.section is not Section.DETAILS:
-            return
+            return ()
+        # A page asks again for the passages that it has each time that it is filled.
+        key = (item.group, item.index, item.order, item.text)
+        if key not in self._known:
+            self._known[key] = tuple(self._find(item))
+        return self._known[key]
+
+    def _find(self, item: Item) -> Iterator[Item]:
         gone = _gone_after(self._removed.get(item.group, ()), item.index)
         if gone is None:
             return
@@ -72,25 +83,30 @@ class Neighbours:
             start = item.order - seen.order
             if not 0 <= start < len(seen.lines.listing.lines):
                 continue
-            for first, last in _beside(seen.lines.listing, start, start + item.text.count("\n") + 1):
-                if not seen.lines.rows.places.isdisjoint(range(first, last)):
+            for beside in _beside(seen.lines.listing, start, start + item.text.count("\n") + 1):
+                if not seen.lines.rows.places.isdisjoint(range(beside[0], beside[1])):
                     continue
-                more = _item(seen, first, last, self._tuning)
+                more = _item(seen, beside, self._tuning)
                 if not gone or gone.isdisjoint(map(str.strip, more.text.splitlines())):
                     yield more
 
 
-def _beside(listing: Listing, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yields the first line of the piece before these lines and of the one after them, each with the line after its
-    last one."""
+# The first line of some pieces and the line after their last one, and the number of the first piece and that of the
+# piece after the last one.
+_Span = tuple[int, int, int, int]
+
+
+def _beside(listing: Listing, start: int, stop: int) -> Iterator[_Span]:
+    """Yields the piece before these lines, up to them, and the piece after them, from them on."""
     spans = listing.spans
     before, after = bisect_left(spans, (start, 0)) - 1, bisect_left(spans, (stop, 0))
     if before >= 0 and listing.is_unbroken(spans[before][0], stop):
-        yield spans[before][0], start
+        yield spans[before][0], start, before, before + 1
     if after < len(spans) and listing.is_unbroken(start, spans[after][1]):
-        yield stop, spans[after][1]
+        yield stop, spans[after][1], after, after + 1
 
 
+_NO_LINES = frozenset[str]()
 # The lines that an edit removed from a file, None if it may have removed any, and the index of its message.
 _Removal = tuple[int, frozenset[str] | None]
 
@@ -109,49 +125,52 @@ def _removed_lines(digest: Digest) -> dict[str, list[_Removal]]:
 
 def _gone_after(removals: Sequence[_Removal], index: int) -> frozenset[str] | None:
     """Returns the lines that edits after the message at `index` removed, None if any line may be gone."""
+    if not removals:
+        return _NO_LINES
     later = [lines for place, lines in removals if place > index]
     return None if None in later else frozenset(line for lines in later if lines for line in lines)
 
 
-def _passages(seen: Seen, weights: Mapping[str, float]) -> list[tuple[int, int]]:
-    """Returns the first line of each passage and the line after its last one: those with the most weight per character
-    that do not overlap, heaviest first."""
+def _passages(seen: Seen, weights: Mapping[str, float]) -> list[_Span]:
+    """Returns the passages with the most weight per character that do not overlap, heaviest first."""
     listing, rows = seen.lines.listing, seen.lines.rows.places
     if not seen.lines.counts.names:
         return []
-    worth = [
-        sum([weights.get(name, 0.0) for name in piece.anchors]) if piece.anchors else 0.0 for piece in seen.lines.pieces
-    ]
-    if len(listing.lines) <= _WHOLE and not rows and listing.is_unbroken(0, len(listing.lines)):
+    get = weights.get
+    worth = [sum(map(get, piece.anchors, _NOTHING)) if piece.anchors else 0.0 for piece in seen.lines.pieces]
+    if not any(worth):
+        return []
+    lines = listing.lines
+    if len(lines) <= _WHOLE and not rows and listing.is_unbroken(0, len(lines)):
         told = sum(stop - start for start, stop in listing.spans)
-        return [(0, len(listing.lines))] if told >= FEWEST_LINES and any(worth) else []
-    taken = bytearray(len(listing.lines))
+        return [(0, len(lines), 0, len(listing.spans))] if told >= FEWEST_LINES else []
+    taken = bytearray(len(lines))
     for place in rows:
         taken[place] = 1
-    found: list[tuple[int, int]] = []
-    is_log = len(rows) >= _MOSTLY * len(listing.lines)
+    found: list[_Span] = []
+    is_log = len(rows) >= _MOSTLY * len(lines)
     candidates = [
-        (total / window.size, window.start, window.stop)
+        (total / window.size, window.start, window.stop, window.first, window.last)
         for window in listing.windows
         if (total := sum(worth[window.first : window.last]))
     ]
-    for _, start, stop in sorted(candidates, reverse=True):
-        if not any(taken[start:stop]) and not (is_log and not any(map(_WENT_WRONG.search, listing.lines[start:stop]))):
+    for _, start, stop, first, last in sorted(candidates, reverse=True):
+        if not any(taken[start:stop]) and not (is_log and not any(map(_WENT_WRONG.search, lines[start:stop]))):
             taken[start:stop] = b"\1" * (stop - start)
-            found.append((start, stop))
+            found.append((start, stop, first, last))
     return found
 
 
-def _item(seen: Seen, start: int, stop: int, tuning: Tuning) -> Item:
-    spans = seen.lines.listing.spans
-    pieces = seen.lines.pieces[bisect_left(spans, (start, 0)) : bisect_left(spans, (stop, 0))]
+def _item(seen: Seen, span: _Span, tuning: Tuning) -> Item:
+    start, stop, first, last = span
+    lines = seen.lines
     return Item(
-        section=Section.DETAILS,
-        text="\n".join(seen.lines.listing.lines[start:stop]).replace("```", "'''"),
+        section=_DETAILS,
+        text="\n".join(lines.listing.lines[start:stop]).replace("```", "'''"),
         index=seen.index,
         order=seen.order + start,
-        anchors=tuple(dict.fromkeys(chain.from_iterable([piece.anchors for piece in pieces]))),
+        anchors=tuple(dict.fromkeys([name for piece in lines.pieces[first:last] for name in piece.anchors])),
         group=seen.group,
         value=tuning.shown_value,
-        first_line=seen.lines.listing.numbers[start],
+        first_line=lines.listing.numbers[start],
     )

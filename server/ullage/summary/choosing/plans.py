@@ -13,7 +13,7 @@ from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.redaction.clean import clean
 from ullage.summary.choosing.steps import Kind, changed, kind_of, ran
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.digest import Digest, Excerpt, Source
+from ullage.summary.reading.digest import Digest, Excerpt, Seen, Source
 from ullage.summary.reading.excerpts import cut_at_space
 
 
@@ -173,7 +173,7 @@ def _checklist(digest: Digest) -> tuple[int, list[tuple[Status, str]]]:
     text. Returns -1 and an empty list if there is none."""
     index, found = -1, list[tuple[Status, str]]()
     for one in reversed(digest.contents):
-        if one.source is Source.RESULT:
+        if one.source is Source.RESULT or (isinstance(one, Seen) and not one.lines.has_boxes):
             continue
         if one.index != index:
             if len(found) >= _FEWEST_ENTRIES:

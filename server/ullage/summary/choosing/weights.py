@@ -37,18 +37,21 @@ def count_mentions(
     """Returns the counts of every anchor in the `contents` of messages. The contents `after` them, such as those of the
     tail, only add to the distance since an anchor's last occurrence."""
     mentions: dict[str, Mention] = {}
+    known = mentions.get
     characters = sum(one.counts.size for one in after)
     for one in checked(reversed(contents), check, MANY):
         said, called = one.source in _SPOKEN, one.source is _CALLED
-        counts = one.counts
+        counts, index = one.counts, one.index
         for each in counts.names:
-            times = each.times
-            mention = mentions.get(each.name)
+            name, times = each.name, each.times
+            mention = known(name)
             if mention is None:
                 since = (characters + each.from_end) / CHARACTERS_PER_TOKEN / 1000
-                mention = mentions[each.name] = Mention(last_index=one.index, since=since)
-            mention.said += times * said
-            mention.called += times * called
+                mention = mentions[name] = Mention(last_index=index, since=since)
+            if said:
+                mention.said += times
+            elif called:
+                mention.called += times
             mention.times += times
         characters += counts.size
     return mentions

@@ -35,18 +35,16 @@ from ullage.summary.reading.text_reader import (
     NameCounts,
     Piece,
     Reader,
-    count_names,
 )
 
 _REQUEST_LIMIT = 24_000
-# Characters. Shorter inputs are switches and single words.
-_SHORTEST = 16
 # Inputs that describe how a tool runs. Paths are left out because they are the name of the group.
 _HOW_KEYS = ("description", "restart", "session_id")
 # Text that an edit removes from a file is no longer in the file.
 _NOT_QUOTED = (*PATH_KEYS, *COMMAND_KEYS, *PLAN_KEYS, *OLD_TEXT_KEYS, *_HOW_KEYS)
 # Added to `order` between two texts of one message, so that their pieces don't count as neighbours.
 _APART = 10
+_NOTHING = NameCounts()
 
 
 class Source(StrEnum):
@@ -268,19 +266,18 @@ def _seen(call: ToolCall, number: int, first: int, reader: Reader, check: Check)
     group = reader.clean(group_of(call, reader))
     order = number * CALL_LIMIT
     for text in checked(_written(call), check):
-        lines = reader.called(text)
-        pieces = [piece for piece in lines.pieces if len(piece.text) >= _SHORTEST and piece.text not in group]
-        pieces = pieces if call.index >= first else []
+        written = reader.written(text, group)
+        is_read = call.index >= first
         yield Seen(
-            lines=lines,
+            lines=written.lines,
             index=call.index,
             order=order,
             source=Source.CALL,
             group=group,
-            pieces=pieces,
-            counts=lines.counts if len(pieces) == len(lines.pieces) else count_names(pieces),
+            pieces=written.pieces if is_read else (),
+            counts=written.counts if is_read else _NOTHING,
         )
-        order += len(lines.listing.lines) + _APART
+        order += len(written.lines.listing.lines) + _APART
     check()
     if call.result:
         lines = reader.shown(call.result)

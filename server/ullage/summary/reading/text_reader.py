@@ -6,9 +6,9 @@ outdated.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -25,6 +25,7 @@ from ullage.summary.reading.plan_lists import read_plan
 from ullage.summary.reading.rows import NO_ROWS, Rows, find_rows
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 # Characters of text: the largest windows hold a million tokens.
 ROOM = 4_000_000
@@ -34,6 +35,8 @@ _ENTRY = 200
 _LARGEST = 0.125
 # Characters. An agent writes less into a call than it is shown in a result.
 CALL_LIMIT = 12_000
+# Shorter inputs are switches and single words.
+_SHORTEST = 16
 _SHOWN_LIMIT, _FIRST_LIMIT, _DETAIL_LIMIT = 140, 200, 180
 # A commit's message is often a here-document. Its first line says what was done.
 _COMMIT_MESSAGE = re.compile(r"\bgit commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\n\s*([^\n]{3,200})")
@@ -41,38 +44,41 @@ _LOOKED_AT = 4000
 # Commands whose arguments may be files of tests, although they run none.
 _MOVES = re.compile(r"(?:git|rm|cp|mv|touch|chmod|mkdir|cat|tee) ")
 _SPACES = re.compile(r"\s+")
+_BOXES = ("[ ] ", "[x] ", "[X] ")
 
 
-class Remembered(Generic[T]):
-    """Calls `read` once per text and remembers the result.
+class Remembered(Generic[K, T]):
+    """Calls `read` once per key, which is a text or holds one, and remembers the result. `size` returns the characters
+    of a key.
 
     There are two generations of at most `room` characters each. A full young generation replaces the old one. An entry
     used from the old generation is copied to the young one. Threads may share an instance without a lock: entries are
     never removed from a generation, so at worst a text is read twice.
     """
 
-    def __init__(self, read: Callable[[str], T], room: int = ROOM) -> None:
+    def __init__(self, read: Callable[[K], T], room: int = ROOM, size: Callable[[Any], int] = len) -> None:
         self._read = read
         self._room = room
+        self._size = size
         self._used = 0
-        self._young: dict[str, T] = {}
-        self._old: dict[str, T] = {}
+        self._young: dict[K, T] = {}
+        self._old: dict[K, T] = {}
 
-    def __call__(self, text: str) -> T:
-        """Returns the result of `read` for the text."""
+    def __call__(self, key: K) -> T:
+        """Returns the result of `read` for the key."""
         young, old = self._young, self._old
-        if text in young:
-            return young[text]
-        known = old[text] if text in old else self._read(text)
-        if len(text) <= self._room * _LARGEST:
-            self._keep(text, known)
+        if key in young:
+            return young[key]
+        known = old[key] if key in old else self._read(key)
+        size = self._size(key)
+        if size <= self._room * _LARGEST:
+            self._keep(key, known, size + _ENTRY)
         return known
 
-    def _keep(self, text: str, known: T) -> None:
-        size = len(text) + _ENTRY
+    def _keep(self, key: K, known: T, size: int) -> None:
         if self._used + size > self._room:
             self._young, self._old, self._used = {}, self._young, 0
-        self._young[text] = known
+        self._young[key] = known
         self._used += size
 
 
@@ -100,13 +106,23 @@ class NameCounts(Struct, frozen=True, gc=False):
 
 
 class Lines(Struct, frozen=True, kw_only=True, gc=False):
-    """A listing without secrets, its pieces, one for each of its spans, the anchors of all pieces, and the rows among
-    the lines that a tool printed."""
+    """A listing without secrets, its pieces, one for each of its spans, the anchors of all pieces, the rows among the
+    lines that a tool printed, and whether a piece may have an entry of a checklist in Markdown (`[x] `)."""
 
     listing: Listing
     pieces: tuple[Piece, ...]
     counts: NameCounts
     rows: Rows = NO_ROWS
+    has_boxes: bool = False
+
+
+class Written(Struct, frozen=True, kw_only=True, gc=False):
+    """Lines that an agent wrote into a call: the pieces that add something to the name of the call's group, and their
+    anchors."""
+
+    lines: Lines
+    pieces: tuple[Piece, ...]
+    counts: NameCounts
 
 
 class Command(Struct, frozen=True, kw_only=True, gc=False):
@@ -137,6 +153,7 @@ class Reader:
         self.plan = Remembered(read_plan, room)
         # A command is cleaned for what it is called by, too. A result is read once.
         self._called = Remembered(partial(self._read_lines, self.clean, CALL_LIMIT), room)
+        self._written = Remembered(self._read_written, room, size=_size_of_written)
         self._shown = Remembered(partial(self._read_lines, clean, RESULT_LIMIT), room)
         self._ends = {failed: Remembered(partial(_read_end, failed), room) for failed in (None, False, True)}
 
@@ -144,6 +161,10 @@ class Reader:
         """Returns the redacted lines of a text that an agent wrote as a call's input. Of a text of more than
         `CALL_LIMIT` characters only the beginning and the end are read."""
         return self._called(head_and_tail(text, CALL_LIMIT))
+
+    def written(self, text: str, group: str) -> Written:
+        """Returns what `called` does, for a call in a group: without the pieces that the group's name says as well."""
+        return self._written((head_and_tail(text, CALL_LIMIT), group))
 
     def shown(self, text: str) -> Lines:
         """Returns the redacted lines of a text that a tool returned. Of a text of more than `RESULT_LIMIT` characters
@@ -165,7 +186,15 @@ class Reader:
         # What an agent writes, and the lines of a file, which tools number, are no lists of a tool.
         is_output = limit == RESULT_LIMIT and not any(listing.numbers[:1])
         rows = find_rows(listing.lines) if is_output else NO_ROWS
-        return Lines(listing=listing, pieces=pieces, counts=count_names(pieces), rows=rows)
+        has_boxes = any("] " in piece.text and any(box in piece.text for box in _BOXES) for piece in pieces)
+        return Lines(listing=listing, pieces=pieces, counts=count_names(pieces), rows=rows, has_boxes=has_boxes)
+
+    def _read_written(self, key: tuple[str, str]) -> Written:
+        text, group = key
+        lines = self._called(text)
+        pieces = tuple([piece for piece in lines.pieces if len(piece.text) >= _SHORTEST and piece.text not in group])
+        counts = lines.counts if len(pieces) == len(lines.pieces) else count_names(pieces)
+        return Written(lines=lines, pieces=pieces, counts=counts)
 
     def _pieces(self, texts: list[str]) -> tuple[Piece, ...]:
         return tuple(Piece(text=text, anchors=self.names(text)) for text in texts)
@@ -202,6 +231,10 @@ def count_names(pieces: Sequence[Piece]) -> NameCounts:
             last.setdefault(name, size)
             times[name] = times.get(name, 0) + 1
     return NameCounts(names=tuple(NameCount(name, times[name], from_end) for name, from_end in last.items()), size=size)
+
+
+def _size_of_written(key: tuple[str, str]) -> int:
+    return len(key[0])
 
 
 def _read_end(failed: bool | None, output: str) -> tuple[Outcome, str]:
