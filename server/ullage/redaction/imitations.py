@@ -38,12 +38,17 @@ _ROLES = ("human", "assistant", "user", "system", "developer")
 _ROLE = re.compile(
     rf"(?m)^(?P<lead>[ \t>*_#-]{{0,12}})(?P<role>(?:{'|'.join(_ROLES)})\s?:)(?=\s|[*_]|$)", re.IGNORECASE
 )
-_HEADING = re.compile(
-    r"(?m)^(?P<lead>[ \t>*-]{0,12})(?P<heading>#{1,6}[ \t]*(?:task|constraints|user requests|decisions and findings"
-    r"|errors and fixes|state of work|details|standing instructions|open|plan"
-    r"|last modified files|next step|where to look|files|commands|identifiers)[ \t]*#{0,6}[ \t]*)$",
-    re.IGNORECASE,
+# A role where it is found, in lower case.
+_COLON = re.compile(rf"(?:{'|'.join(_ROLES)})\s?:")
+_TITLES = (
+    "(?:task|constraints|user requests|decisions and findings|errors and fixes|state of work|details"
+    "|standing instructions|open|plan|last modified files|next step|where to look|files|commands|identifiers)"
 )
+_HEADING = re.compile(
+    rf"(?m)^(?P<lead>[ \t>*-]{{0,12}})(?P<heading>#{{1,6}}[ \t]*{_TITLES}[ \t]*#{{0,6}}[ \t]*)$", re.IGNORECASE
+)
+# What every heading has. It begins with literal text, for which the search is many times faster than at every line.
+_HEADING_HINT = re.compile(rf"#[ \t]*{_TITLES}", re.IGNORECASE)
 _FORGETTING = ("ignore", "disregard", "forget", "override", "bypass")
 _EARLIER = ("previous", "prior", "above", "earlier", "preceding", "foregoing", "system", "other", "existing")
 # Orders: the words that they begin with, and groups of words. A text without a word of every group can't match. In the
@@ -104,10 +109,10 @@ def neutralise(text: str) -> str:
     if "<" in text:
         text = _TOKEN.sub(lambda match: f"({match['inside'] or match['double']})", text)
         text = _TAG.sub(r"(\g<inside>)", text)
-    if "#" in text:
+    if "#" in text and _HEADING_HINT.search(text):
         text = _HEADING.sub(r"\g<lead>“\g<heading>”", text)
     low = lowered(text)
-    if ":" in text and _holds(low, _ROLES):
+    if ":" in text and any(_COLON.match(low, at) for at in places_of(low, _ROLES)):
         text = _ROLE.sub(r"\g<lead>(\g<role>)", text)
     if _holds(low, _ORDER_HINTS):
         text = _quote_orders(text)
@@ -116,7 +121,8 @@ def neutralise(text: str) -> str:
 
 def _quote_orders(text: str) -> str:
     low = lowered(text)
-    orders = [order for order in _ORDERS if _holds(low, order[0]) and all(_holds(low, words) for words in order[1])]
+    # The words that an order begins with are the most common ones.
+    orders = [order for order in _ORDERS if all(_holds(low, words) for words in order[1]) and _holds(low, order[0])]
     if not orders:
         return text
     pattern = _any_of(tuple(order for _, _, order in orders))

@@ -32,7 +32,7 @@ _INLINE = r"[^\n|;]{0,300}?\s-p"
 _LOGIN = r"\s+login\b[^\n|;]{0,200}?\s-p[ =][\"']?"
 # Characters between a program's name and the password that a pattern looks through at most.
 _LONGEST_ARGUMENTS = 300
-# Programs that take a password as an argument, each with the text between the program's name and the password.
+# Programs that take a password after an option, each with the text between the program's name and the password.
 _PROGRAMS = {
     "curl": _USER,
     "wget": _USER,
@@ -49,6 +49,11 @@ _PROGRAMS = {
     "az ": _LOGIN,
     "redis-cli": r"[^\n|;]{0,200}?\s-a\s+",
     "zip": r"[^\n|;]{0,80}?\s-P\s*",
+}
+# Those options. The literal text comes first, because the search for it is fast.
+_OPTION = re.compile(r"-(?<=\s-)(?:[upaP]|-user|-proxy-user|-auth)")
+# Programs that take a password without one of those.
+_OTHERS = {
     "openssl": r"[^\n|;]{0,300}?\spass:",
     "htpasswd": r"\s+-\w*b\w*\s+\S+\s+\S+\s+",
     "login ": r"\S+\s+password\s+",  # .netrc
@@ -56,7 +61,7 @@ _PROGRAMS = {
 }
 _ARGUMENTS = {
     program: re.compile(re.escape(program) + between + r"[\"']?(?P<inside>[^\s\"'@|]{4,300})")
-    for program, between in _PROGRAMS.items()
+    for program, between in (*_PROGRAMS.items(), *_OTHERS.items())
 }
 _PIPED = re.compile(
     r"(?:echo|printf)\s+(?:-n\s+)?[\"']?(?:[\w.-]{1,40}:)?(?P<inside>[^\s\"':|]{4,300}?)"
@@ -83,7 +88,8 @@ def redact_places(text: str) -> str:
     found = [match for word in schemes for match in matches_at(_SCHEME, text, places_of(low, (word,)))]
     spans = [match.span("inside") for match in found if any(map(str.isdigit, match["inside"]))]
     found = [*matches_at(_AUTHORIZATION, text, places_of(low, ("authorization",)))]
-    for program in [program for program in _PROGRAMS if program in text]:
+    programs = _ARGUMENTS if _OPTION.search(text) else _OTHERS
+    for program in [program for program in programs if program in text]:
         found += matches_at(_ARGUMENTS[program], text, places_of(text, (program,)), _LONGEST_ARGUMENTS)
     if "|" in text:
         found += [match for word in ("echo", "printf") for match in matches_at(_PIPED, text, places_of(text, (word,)))]

@@ -44,6 +44,8 @@ _WRAPPED = re.compile(r"\\?\r?\n[ \t]{0,12}(?=[\w+/=-]{0,40}\d)[\w+/=-]{8,200}(?
 _WEB_TOKEN = re.compile(r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{4,1000}")
 # Text that ends inside a word, so that no token begins after it. The letter of an escape (`\n`) doesn't count.
 _INSIDE = re.compile(r"(?:^|[^\\])[A-Za-z0-9_]\Z|[A-Z0-9_]\Z")
+# Signs before which, and after which, a part of a word begins.
+_PARTED = str.maketrans({sign: " " for sign in map(chr, range(128)) if not sign.isalnum() and sign != "_"})
 _BOT = re.compile(r"\b\d{8,10}:AA[\w-]{30,40}")  # Telegram
 _PEM = re.compile(
     rf"-----BEGIN {_LABEL}-----(?:.{{0,8000}}?-----END {_LABEL}-----|.{{0,8000}})",
@@ -121,26 +123,35 @@ def _by_first() -> dict[str, tuple[_Shape, ...]]:
 
 
 @cache
-def _by_sign() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Returns the prefixes to search for in groups, each group with a character that all its prefixes contain, so that
-    a text without the character need not be searched. The last group has an empty character: its prefixes contain none
-    of the characters."""
-    firsts = set(_by_first())
-    groups: list[tuple[str, tuple[str, ...]]] = []
-    for sign in ("-", "_", ".", "4", "1", ""):
-        group = {first for first in firsts if sign in first}
-        groups.append((sign, tuple(sorted(group))))
-        firsts -= group
-    return tuple(groups)
+def _by_start() -> dict[str, tuple[str, ...]]:
+    """Returns the prefixes to search for by their first two characters."""
+    firsts = sorted(_by_first())
+    return {start: tuple(one for one in firsts if one.startswith(start)) for start in {first[:2] for first in firsts}}
+
+
+@cache
+def _divided() -> frozenset[str]:
+    """Returns the first two characters of prefixes that a sign divides there, so that no part of a word has them."""
+    return frozenset(start for start in _by_start() if not start.replace("_", "").isalnum())
+
+
+def _prefixes_in(words: str) -> Iterator[str]:
+    """Yields the prefixes that are in a text's long words. A token begins where a word or a part of one begins, or
+    after the letter of an escape such as that of a line break, so that few prefixes need a search."""
+    by_start = _by_start()
+    # Letters that are not ASCII part a word as well, as for `_is_inside`.
+    parts = words.encode("ascii", "replace").decode().translate(_PARTED).split()
+    for start in by_start.keys() & ({part[:2] for part in parts} | {part[1:3] for part in parts} | _divided()):
+        for first in by_start[start]:
+            if first in words:
+                yield first
 
 
 def _prefixed(text: str) -> Iterator[tuple[int, int]]:
     words = long_words(text)
     if not words:
         return
-    # Most texts contain few of these characters, so most prefixes need no search.
-    found = [first for sign, firsts in _by_sign() if sign in words for first in firsts if first in words]
-    for first in found:
+    for first in _prefixes_in(words):
         shapes, few = _by_first()[first], FewWithin()
         for at in places_of(text, (first,)):
             if not _is_inside(text, at) and few.tries(at):

@@ -23,6 +23,8 @@ _TICKET = re.compile(r"[A-Za-z]{2,}-[A-Za-z]*\d\w*")
 # Punctuation at the end of a name that belongs to the sentence.
 _CLINGING = ".,:;-/"
 _SHORTEST = 4
+# Signs around a word that cannot belong to an anchor. A dash begins a flag, and a slash, a dot or a tilde a path.
+_SIGNS = "\"'`()[]{}<>,;:=*!?|&#$%^\\"
 
 
 def find_anchors(text: str) -> tuple[str, ...]:
@@ -34,7 +36,11 @@ def find_anchors(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=16_384)
 def _anchors_in(word: str) -> tuple[str, ...]:
     """Returns the anchors of a text without spaces. Remembered, because texts repeat their words."""
-    if len(word) < _SHORTEST or (word.isalpha() and word.islower()):
+    if len(word) < _SHORTEST:
+        return ()
+    # Most words are plain, with at most some signs around them.
+    bare = word.strip(_SIGNS)
+    if len(bare) < _SHORTEST or (bare.isalpha() and (bare.islower() or bare.istitle() or bare.isupper())):
         return ()
     candidates = [candidate.rstrip(_CLINGING) for candidate in _CANDIDATE.findall(word)]
     return tuple([name for name in candidates if is_anchor(name)])

@@ -13,7 +13,9 @@ PIECE_LIMIT = 260
 _LONGEST_LINE = 2000
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\"'(\[*0-9-])")
 _MARKUP = re.compile(r"^(?:[-*•>#]+|\d{1,3}[.)])\s+")
-# A tool's number before a line of a file, with what parts it from the line.
+# A tool's number before a line of a file, with what parts it from the line. Its first digit is among the first seven
+# characters.
+_INDENTED = 7
 LINE_NUMBER = re.compile(r"^\s{0,6}(\d{1,6})(?:→|\t|:(?!\d)\s?|\s*\|\s?)")
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _SPACES = re.compile(r"[ \t]{2,}")
@@ -132,17 +134,15 @@ def lines(text: str, limit: int = RESULT_LIMIT) -> list[str]:
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yields the lines of code or output, each with the number that the tool wrote before it, 0 if none. They keep
     their indentation, but have no terminal codes; long lines lose their middle."""
+    # Nearly every text is printable except for its tabs, and few lines have numbers. Testing costs less than matching.
+    is_plain = text.replace("\n", "").replace("\t", "").isprintable()
     for raw in text.splitlines():
-        line = clip(raw, _LONGEST_LINE)
-        # Nearly every line is printable except for its tabs, and few lines have numbers. Testing costs less than
-        # matching.
-        if not line.isprintable():
+        line = raw if len(raw) <= _LONGEST_LINE else clip(raw, _LONGEST_LINE)
+        if not is_plain and not line.isprintable():
             line = _TERMINAL.sub("", line)
-        number = LINE_NUMBER.match(line) if line.lstrip()[:1].isdigit() else None
-        if number:
-            yield int(number[1]), clip(line[number.end() :].rstrip(), LINE_LIMIT)
-        else:
-            yield 0, clip(line.rstrip(), LINE_LIMIT)
+        number = LINE_NUMBER.match(line) if line[:_INDENTED].lstrip()[:1].isdigit() else None
+        line = line[number.end() :].rstrip() if number else line.rstrip()
+        yield int(number[1]) if number else 0, line if len(line) <= LINE_LIMIT else clip(line, LINE_LIMIT)
 
 
 def single_spaced(line: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,7 +40,10 @@ class Listing(Struct, frozen=True, kw_only=True, gc=False):
 
     def text_of(self, span: tuple[int, int]) -> str:
         """Returns the text of a piece without indentation."""
-        return "\n".join([single_spaced(line.strip()) for line in self.lines[span[0] : span[1]]])
+        start, stop = span
+        if stop - start == 1:
+            return single_spaced(self.lines[start].strip())
+        return "\n".join([single_spaced(line.strip()) for line in self.lines[start:stop]])
 
     def is_unbroken(self, start: int, stop: int) -> bool:
         """Returns whether these lines have consecutive numbers, or none."""
@@ -72,7 +76,9 @@ def _spans(lines: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _windows(listing: Listing) -> Iterator[Window]:
-    spans, lines = listing.spans, listing.lines
+    spans = listing.spans
+    # The characters before each line, so that those of a passage are one subtraction.
+    before = list(accumulate(map(len, listing.lines), initial=0))
     last = told = 0
     for first, (start, after) in enumerate(spans):
         while told < FEWEST_LINES and last < len(spans):
@@ -83,4 +89,4 @@ def _windows(listing: Listing) -> Iterator[Window]:
         stop = spans[last - 1][1]
         told -= after - start
         if listing.is_unbroken(start, stop):
-            yield Window(first, last, start, stop, sum(map(len, lines[start:stop])) or 1)
+            yield Window(first, last, start, stop, before[stop] - before[start] or 1)

@@ -55,8 +55,9 @@ class Rows(Struct, frozen=True, kw_only=True):
 NO_ROWS = Rows(places=frozenset(), groups=())
 _FILE = r"[\w@.+-]{1,80}\.[A-Za-z]\w{0,7}"
 _PATH = r"[~\w@.+()\[\]-]{0,80}(?:/[\w@.+()\[\]-]{1,80}){0,16}/?"
+# The indentation is possessive: given back space by space, all that follows would be tried again for each.
 _PATTERN = re.compile(
-    r"\s{0,16}(?:"
+    r"\s{0,16}+(?:"
     # cargo, pytest, go, unittest and the check marks of JavaScript's runners.
     r"test (?P<t1>\S+)(?: - should panic)? \.\.\. (?:ok|ignored)\b"
     r"|PASSED (?P<t3>\S+)$|(?:---|===) (?:PASS:?|RUN|PAUSE|CONT) +(?P<t4>\S+)"
