@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import sys
 import time
 from collections.abc import Generator, Mapping
 from contextlib import AsyncExitStack, contextmanager
@@ -26,10 +27,10 @@ from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Summarizer
 from ullage.service.ports.ports import Ports
-from ullage.service.ports.store import SessionStore
+from ullage.service.ports.store import SessionStore, TakesNews, no_news
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.store.memories.project_memory import project_memory
-from ullage.store.store_place import StorePlace, local_path, open_store_at, open_to_read_at
+from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at
 from ullage.system.agent_settings import LocalAgentSettings
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
@@ -72,7 +73,8 @@ def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings:
     """
     # A server is not to pause for this import at its first message.
     import_module("ullage.service.compact.automatic")
-    workspace = workspace_on(closing.enter_context(open_store_at(place)), settings, local_path(place))
+    store = closing.enter_context(open_sessions_at(place, keeps_files=True))
+    workspace = workspace_on(store, settings, local_path(place), news=news_of(store))
     workspace.remove_traces = SessionTraces(local_path(place))
     closing.push_async_callback(workspace.ports.providers.close)
     closing.push_async_callback(workspace.end_all)
@@ -87,24 +89,38 @@ def open_workspace(
     offline.
 
     `to_read` is for a caller that changes nothing. A missing store is then read as an empty one and is not created. A
-    store file that the user may not write is copied, and changes are made in the copy and lost. Raises `StoreError` if
-    the store can't be opened.
+    store file that the user may not write is copied, and changes are made in the copy and lost. What happened to a
+    store on a server is printed to standard error. Raises `StoreError` if the store can't be opened.
     """
     settings = settings or Settings(summary=SummarySettings(writer="offline"))
-    with open_to_read_at(place) if to_read else open_store_at(place) as store:
+    with open_sessions_at(place, to_read=to_read) as store, _printed(news_of(store)):
         workspace = workspace_on(store, settings, local_path(place))
         if not to_read:
             workspace.remove_traces = SessionTraces(local_path(place))
         yield workspace
 
 
+@contextmanager
+def _printed(take_news: TakesNews) -> Generator[None]:
+    """Prints what happened to the store before and in the block."""
+    try:
+        yield
+    finally:
+        for news in take_news():
+            sys.stderr.write(f"ullage: {news.text}\n")
+
+
 def workspace_on(
-    store: SessionStore, settings: Settings | None, path: Path | None = None, summarizer: Summarizer | None = None
+    store: SessionStore,
+    settings: Settings | None,
+    path: Path | None = None,
+    summarizer: Summarizer | None = None,
+    news: TakesNews = no_news,
 ) -> Workspace:
     """Returns a workspace on an open store.
 
     `path` is that of the files next to the store, or None for the one in the user's data folder. `summarizer` replaces
-    the `OfflineSummarizer`, which writes the offline summaries.
+    the `OfflineSummarizer`, which writes the offline summaries. `news` says what happened to the store.
     """
 
     async def look_up(session_id: str, arguments: Any) -> RecallResult:
@@ -140,6 +156,7 @@ def workspace_on(
         prices=price_of,
         embed=embed,
         prompts=read_summary_prompts,
+        store_news=news,
     )
     workspace = Workspace(ports, settings, _manage)
     workspace.linked_files = LocalLinkedFiles(open_text, opened)

@@ -12,8 +12,10 @@ from ullage.store.sqlite.database import connect
 from ullage.store.sqlite.journal import has_log
 from ullage.store.sqlite.migrations import VERSION
 from ullage.store.sqlite.sqlite_errors import reporting
-from ullage.store.store_place import StorePlace, local_path
+from ullage.store.store_place import StorePlace, local_path, offline_path
 
+# More sessions than any store has.
+_ALL = 1 << 40
 _NO_LOG = "its file system has no shared memory for a write-ahead log, so what is read waits for what is written"
 
 
@@ -38,10 +40,17 @@ def _file(path: Path) -> Check:
 
 def _server(address: str) -> Check:
     try:
-        from ullage.store.postgres.server_facts import read_facts  # noqa: PLC0415  (few have its package)
+        from ullage.store.postgres.server_errors import is_away  # noqa: PLC0415  (few have its package)
+        from ullage.store.postgres.server_facts import read_facts  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise StoreUnavailable(package_missing("a store in PostgreSQL", "psycopg", "postgres")) from error
-    facts = read_facts(address)
+    copy = _copied(offline_path(address))
+    try:
+        facts = read_facts(address)
+    except StoreUnavailable as error:
+        if not is_away(error) or not copy:
+            raise
+        return Check(what="store", found=f"{error}; {copy}", remedy="what is added is sent when the server is back")
     held = "no tables yet, made when first needed"
     if facts.tables:
         held = f"{_held(facts.sessions, facts.size)}, schema version {facts.tables} of {facts.known}"
@@ -52,9 +61,24 @@ def _server(address: str) -> Check:
         remedy = f"turn {' and '.join(facts.loses)} on, or the server may lose messages when it ends at once"
     return Check(
         what="store",
-        found=f"{facts.server}: reached, version {facts.version}, {facts.security}; {held}",
+        found="; ".join(
+            filter(None, (f"{facts.server}: reached, version {facts.version}, {facts.security}", held, copy))
+        ),
         remedy=remedy,
     )
+
+
+def _copied(path: Path) -> str:
+    """Returns what the copy on this machine has of a store on a server, empty if there is none."""
+    if not path.exists():
+        return ""
+    # Imported on use: few have one.
+    from ullage.store.offline.local_copy import open_copy  # noqa: PLC0415
+
+    with open_copy(path) as local:
+        sessions, unsent = len(local.find_ids("", _ALL)), len(local.unsent())
+    waiting = f", {unsent:,} with something to send" if unsent else ""
+    return f"the copy on this machine: {_held(sessions, path.stat().st_size)}{waiting}"
 
 
 def _held(sessions: int, size: int) -> str:

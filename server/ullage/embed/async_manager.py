@@ -51,6 +51,7 @@ class AsyncContextManager(ManagedContext):
         store: Path | str | None = None,
         search: SearchSettings = NO_EMBEDDINGS,
         session_id: str = "",
+        offline: bool = False,
         on_update: OnUpdate | None = None,
     ) -> None:
         shared = ManagedHost(
@@ -65,6 +66,7 @@ class AsyncContextManager(ManagedContext):
             store=store,
             search=search,
             on_update=on_update,
+            offline=offline,
         )
         self._attach(shared, session_id or begin(shared, "", system, tools), owns_host=True)
 

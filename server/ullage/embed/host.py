@@ -25,7 +25,7 @@ from ullage.model.updates import Update
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Summarizer
-from ullage.store.store_place import open_store_at
+from ullage.store.store_place import news_of, open_sessions_at, open_store_at
 from ullage.transcript.fold import EditInfo
 
 T = TypeVar("T")
@@ -104,15 +104,18 @@ class Host:
     summaries; without one they are written offline. `on_update` is called in the thread with the session id and each
     update. At most `open_at_most` conversations are held in memory besides those in use: the ones used longest ago are
     dropped, and loaded from the store when they are used again.
+    With `offline`, a store on a server that can't be reached is continued in a copy on this machine.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (each option is a word of its own)
         self,
         settings: Settings,
         summarizer: Summarizer | None = None,
         store: Path | str | None = None,
         on_update: OnUpdate | None = None,
         open_at_most: int = 1,
+        *,
+        offline: bool = False,
     ) -> None:
         thread = LoopThread()
         # A host that is dropped without being closed must end its thread.
@@ -126,9 +129,8 @@ class Host:
         # The embedding program has a model of its own. Its function writes the summaries, else they are composed
         # offline.
         settings = replace(settings, summary=SummarySettings(writer="offline"))
-        self.workspace = workspace_on(
-            traced(thread.enter(lambda: open_store_at(store))), settings, summarizer=summarizer
-        )
+        opened = thread.enter(lambda: open_sessions_at(store) if offline else open_store_at(store))
+        self.workspace = workspace_on(traced(opened), settings, summarizer=summarizer, news=news_of(opened))
         self.workspace.always_falls_back = True
         if on_update is not None:
             self.workspace.bus.listen(_Listener(on_update))

@@ -66,6 +66,7 @@ class ManagedHost:
         search: SearchSettings,
         on_update: OnUpdate | None,
         open_at_most: int = 1,
+        offline: bool = False,
     ) -> None:
         if mode in tuple(Provider) and provider is None:
             mode, provider = None, Provider(mode)
@@ -84,7 +85,7 @@ class ManagedHost:
             search=search,
         )
         summarizer = OwnSummarizer(self.llm, self.provider) if self.llm is not None else None
-        self.host = Host(settings, summarizer, store, on_update, open_at_most)
+        self.host = Host(settings, summarizer, store, on_update, open_at_most, offline=offline)
         if strategy is not None:
             check_strategy(strategy)
             own = to_engine(strategy, self.host.workspace.counter(model), partial(write_messages, self.provider))

@@ -330,6 +330,37 @@ def edited(edit: Edit) -> str:
     return done
 
 
+def store_offline(server: str, sessions: int) -> str:
+    """Returns the notice that the server of the store is away, and that the copy here has so many sessions."""
+    return (
+        f"{server} can't be reached. Ullage goes on with the copy on this machine, which has "
+        f"{_count(sessions, 'session')}. What is added is sent when the server is back."
+    )
+
+
+def store_away(server: str) -> str:
+    """Returns the end of a sentence about something that is not in the copy of a store here."""
+    return f"{server} can't be reached, and the copy on this machine doesn't have it"
+
+
+def store_caught_up(server: str, records: int, sessions: int, continued: Sequence[str]) -> str:
+    """Returns the notice that the server of the store is back. `continued` are sessions that were deleted here and
+    continued by another machine."""
+    sent = f"{_count(records, 'record')} of {_count(sessions, 'session')} sent" if records else "Nothing had to be sent"
+    text = f"{server} is back. {sent}."
+    if continued:
+        text += f" Deleted here but continued on another machine, and so still there: {', '.join(continued)}."
+    return text
+
+
+def store_forked(session_id: str, fork_id: str) -> str:
+    """Returns the notice that another machine has continued, or deleted, a session that was continued here, too."""
+    return (
+        f"Another machine has changed session {session_id} meanwhile. What was added here is in session {fork_id}; "
+        "nothing is lost."
+    )
+
+
 def _messages(count: int) -> str:
     return _count(count, "message")
 

@@ -4,7 +4,7 @@ A copy that was interrupted continues where it ended, and one that is made again
 has is never changed: a session that was continued differently in both stays as it is there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 from msgspec import Struct
@@ -107,14 +107,13 @@ class _Copying:
         digest, after, count, before = sha256(), -1, 0, self.written
         while rows := self._source.copied_records(row.session_id, after, _BATCH):
             there = self._target.copied_records(row.session_id, after, len(rows))
-            if not _same(rows[: len(there)], there):
+            if not same_records(rows[: len(there)], there):
                 return None
             if len(there) < len(rows):
                 end = there[-1][0] if there else after
-                self._target.receive(row, end, rows[len(there) :])
+                write_checked(self._target, row, end, rows[len(there) :])
                 self.written += len(rows) - len(there)
-                there = self._target.copied_records(row.session_id, after, len(rows))
-                self._require(_same(rows, there), row)
+                there = rows
                 self._tell(self._done, self.total, self.written)
             for position, at, *_, payload in there:
                 digest.update(f"{position} {at} {len(payload)}\n".encode() + payload)
@@ -131,15 +130,19 @@ class _Copying:
         if saved is not None and saved[0] <= last:
             self._target.save_snapshot(row.session_id, *saved)
 
-    def _require(self, is_same: bool, row: SessionRow) -> None:
-        if not is_same:
-            raise StoreUnavailable(
-                f"session {row.session_id} was not copied as it is: the target gives back other records than were "
-                "written to it; check its disk, and copy again"
-            )
+
+def write_checked(target: TableStore, row: SessionRow, after: int, records: Sequence[RecordRow]) -> None:
+    """Writes records of a session after the position of its own last one, reads them back, and compares them. Raises
+    `ConcurrentAppend` if the session ends elsewhere, and `StoreUnavailable` if other records come back."""
+    target.receive(row, after, records)
+    if not same_records(records, target.copied_records(row.session_id, after, len(records))):
+        raise StoreUnavailable(
+            f"session {row.session_id} was not copied as it is: the target gives back other records than were "
+            "written to it; check its disk, and copy again"
+        )
 
 
-def _same(rows: tuple[RecordRow, ...], others: tuple[RecordRow, ...]) -> bool:
+def same_records(rows: Sequence[RecordRow], others: Sequence[RecordRow]) -> bool:
     """Returns whether records are the same. Their message's ids are not compared: each database escapes what it can't
     hold in one, and the payload has it as it is."""
     return [(at, time, load) for at, time, *_, load in rows] == [(at, time, load) for at, time, *_, load in others]

@@ -1,12 +1,14 @@
 """Where a session store is: in a file, or in a PostgreSQL database."""
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 from ullage.model.errors import StoreUnavailable
 from ullage.model.store_address import is_address, local_name
 from ullage.model.words import package_missing
+from ullage.service.ports.store import SessionStore, TakesNews, no_news
 from ullage.store.sqlite.database import default_path
 from ullage.store.sqlite.reading import open_to_read
 from ullage.store.sqlite.sqlite_store import open_store
@@ -25,12 +27,48 @@ def open_store_at(place: StorePlace | None = None) -> TableStore:
     """
     if not isinstance(place, str) or not is_address(place):
         return open_store(place if place is None else Path(place))
-    try:
+    with _needing_package():
         # Imported on use: it takes 100 ms, and few have it.
         from ullage.store.postgres.postgres_store import open_postgres  # noqa: PLC0415
+    return open_postgres(place)
+
+
+def open_sessions_at(
+    place: StorePlace | None = None, *, to_read: bool = False, keeps_files: bool = False
+) -> AbstractContextManager[SessionStore]:
+    """Opens the store at a place for work on its sessions: as `open_store_at` does, or with `to_read` as
+    `open_to_read_at`, but at an address in PostgreSQL with a copy on this machine for times without the server
+    (`offline/`). `news_of` says what happened to it.
+
+    `keeps_files` is for a process that follows agents; see `open_offline_store`. Raises what `open_store_at` does.
+    """
+    if not isinstance(place, str) or not is_address(place):
+        return open_to_read_at(place) if to_read else open_store_at(place)
+    with _needing_package():
+        from ullage.store.offline.offline_store import Server, open_offline_store  # noqa: PLC0415
+        from ullage.store.postgres.address import name_server  # noqa: PLC0415
+        from ullage.store.postgres.server_errors import is_away  # noqa: PLC0415
+    server = Server(name_server(place), partial(open_store_at, place), is_away)
+    return open_offline_store(server, offline_path(place), keeps_files=keeps_files)
+
+
+def offline_path(place: str) -> Path:
+    """Returns the file with this machine's copy of the store at an address in PostgreSQL."""
+    path = local_path(place)
+    return path.with_name(f"{path.name}.offline.db")
+
+
+def news_of(store: SessionStore) -> TakesNews:
+    """Returns what tells of times without the server, for a store that `open_sessions_at` opened."""
+    return getattr(store, "take_news", no_news)
+
+
+@contextmanager
+def _needing_package() -> Generator[None]:
+    try:
+        yield
     except ModuleNotFoundError as error:
         raise StoreUnavailable(package_missing("a store in PostgreSQL", "psycopg", "postgres")) from error
-    return open_postgres(place)
 
 
 @contextmanager

@@ -183,6 +183,14 @@ class Conversation:
         self.figures = self._rules = None
         self.projection = self.workspace.project(StoredSession(records=tuple(records)), self.model)
 
+    def read_again(self) -> None:
+        """Reads the whole log again, of which records that were folded have become another session's. Publishes
+        `Changed`. Raises `SessionNotFound` if the session was deleted."""
+        self.figures = self._rules = None
+        self.projection = self.workspace.load(self.id)
+        self.edits_seen += 1
+        self._changed(Changed(conversation=self, events=(), is_ours=False))
+
     def _read_on(self) -> None:
         records = self.workspace.ports.store.read(self.id, self.transcript.position + 1)
         if records:

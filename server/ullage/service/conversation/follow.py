@@ -33,6 +33,7 @@ class Follower:
         """Folds and publishes what other processes have appended to open sessions since the last check. A session that
         was deleted is closed. Raises `StoreError`."""
         version = self._workspace.ports.store.version()
+        self._workspace.take_news()
         if version == self._version:
             return
         self._version = version

@@ -23,6 +23,7 @@ from ullage.model.errors import (
     UllageError,
 )
 from ullage.model.updates import Meta, Notice, NoticeMeta, Severity, Update
+from ullage.service.ports.store import StoreNews
 from ullage.service.ports.world import Listener
 
 E = TypeVar("E", bound=ContextEvent)
@@ -178,6 +179,12 @@ def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> Notice:
 def waiting_for_provider(provider: str, reason: str, seconds: float) -> Notice:
     """Returns the notice that the provider is busy and is tried again in `seconds`."""
     return _notice("waiting_for_provider", Severity.INFO, words.waiting_for_provider(provider, reason, seconds))
+
+
+def store_notice(news: StoreNews) -> Notice:
+    """Returns the notice about a store on a server that is away, that is back, or in which another machine has
+    continued a session, too."""
+    return _notice(f"store_{news.kind}", Severity.INFO if news.kind == "caught_up" else Severity.WARNING, news.text)
 
 
 def _notice(kind: str, severity: Severity, title: str, edit_id: str | None = None) -> Notice:

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Sequence
 
+from ullage.model.errors import SessionNotFound
 from ullage.model.events import Event, SessionCreated
 from ullage.model.settings import Settings
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Environment
+from ullage.service.conversation.publish import store_notice
 from ullage.service.conversation.usage import publish_change
 from ullage.service.ports.ports import Ports
-from ullage.service.ports.store import StoredSession
+from ullage.service.ports.store import StoredSession, StoreNews
 
 
 class Workspace(Environment):
@@ -25,6 +27,7 @@ class Workspace(Environment):
         super().__init__(ports, settings)
         self._manage = manage
         self._open: dict[str, Conversation] = {}
+        self._untold: list[StoreNews] = []
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:
@@ -34,6 +37,7 @@ class Workspace(Environment):
     def open(self, session_id: str) -> Conversation:
         """Returns the conversation of a session, loaded if it is not open, and up to date with the store. Raises
         `SessionNotFound`."""
+        self.take_news()
         conversation = self._open.get(session_id)
         if conversation is None:
             return self._load(session_id)
@@ -71,6 +75,28 @@ class Workspace(Environment):
         `SessionForked`, which names the parent. Nothing is published until `record` is called."""
         self.ports.store.create(session_id, self.records(position + 1, [event]))
         return self._load(session_id)
+
+    def take_news(self) -> None:
+        """Publishes a notice in each open conversation about what happened to the store, such as that its server is
+        away; later, if none is open. A conversation that the server has otherwise than it is here is read again."""
+        news = self.ports.store_news()
+        for session_id in {session_id for one in news for session_id in one.moved}:
+            self._read_again(session_id)
+        self._untold += news
+        if self._untold and self._open:
+            told, self._untold = self._untold, []
+            for conversation in self.conversations:
+                for one in told:
+                    conversation.emit(store_notice(one))
+
+    def _read_again(self, session_id: str) -> None:
+        conversation = self._open.get(session_id)
+        if conversation is None:
+            return
+        try:
+            conversation.read_again()
+        except SessionNotFound:
+            self.forget(session_id)
 
     def is_open(self, session_id: str) -> bool:
         """Returns whether the session is open in this process."""

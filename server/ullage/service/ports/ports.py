@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from ullage.service.ports.embeddings import Embeds
 from ullage.service.ports.models import Catalog, Prices, Providers, Summarizer, SummaryPrompts, Toolbox
-from ullage.service.ports.store import SessionStore
+from ullage.service.ports.store import SessionStore, TakesNews, no_news
 from ullage.service.ports.world import (
     AgentSettings,
     Chance,
@@ -36,3 +36,4 @@ class Ports(Struct, frozen=True, kw_only=True):
     transcripts: TranscriptFinder
     embed: Embeds | None = None
     agent_settings: AgentSettings = NoAgentSettings()
+    store_news: TakesNews = no_news

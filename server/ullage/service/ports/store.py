@@ -1,7 +1,7 @@
 """Ports to storage: the logs of sessions, and the files of memories."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -91,6 +91,27 @@ class Passage(Struct, frozen=True, kw_only=True):
     def id(self) -> ChunkId:
         """What the passage is known by in the store."""
         return self.record_id, self.chunk
+
+
+class StoreNews(Struct, frozen=True, kw_only=True):
+    """What a user should know of the store: that its server can't be reached (`offline`), that all was sent to it
+    (`caught_up`), or that another machine has continued a session, too (`forked`).
+
+    `moved` has the sessions that are other ones since, with the session that has what this machine has written.
+    """
+
+    kind: Literal["offline", "caught_up", "forked"]
+    text: str
+    moved: Mapping[str, str] = {}
+
+
+# Returns what has happened since the last call. May be called from the store's thread only.
+TakesNews = Callable[[], Sequence[StoreNews]]
+
+
+def no_news() -> Sequence[StoreNews]:
+    """Returns nothing: for a store that is never away."""
+    return ()
 
 
 class SessionStore(Protocol):

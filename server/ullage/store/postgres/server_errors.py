@@ -56,6 +56,10 @@ _REMEDIES: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]
 # Classes of SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html): the connection's own errors, and
 # the server's end.
 _LOST = ("08", "57")
+# An error at connecting has no SQLSTATE. A server's own one says this, in most languages; these are of a server that
+# starts, stops or has no room, and come with the others from PostgreSQL's sources.
+_REFUSED = "FATAL:"
+_SOON = ("the database system is", "too many clients", "connection slots")
 
 
 def _our_error(server: str, error: BaseException) -> StoreUnavailable | InvalidRequest | None:
@@ -72,3 +76,12 @@ def _our_error(server: str, error: BaseException) -> StoreUnavailable | InvalidR
 
 def _line(error: BaseException) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def is_away(error: StoreUnavailable) -> bool:
+    """Returns whether the error says that the server can't be reached for now, such as when it or the network is down.
+    A server that answers and refuses is reached."""
+    cause = error.__cause__
+    if isinstance(cause, (PoolTimeout, PoolClosed)):
+        return True
+    return was_lost(error) and not (_REFUSED in (text := str(cause)) and not any(one in text for one in _SOON))

@@ -50,6 +50,13 @@ def own_records(connection: Connection, session_id: str, after: int, limit: int)
     return tuple((position, at, event, count, name, bytes(load)) for position, at, event, count, name, load in rows)
 
 
+def own_end(connection: Connection, session_id: str) -> int:
+    """Returns the position of the last of the session's own records, -1 if it has none."""
+    return connection.execute(
+        "SELECT coalesce(max(position), -1) FROM records WHERE session_id = ?", (session_id,)
+    ).fetchone()[0]
+
+
 def find_snapshot(connection: Connection, session_id: str) -> tuple[int, bytes] | None:
     """Returns the position and the bytes of a session's snapshot, or None."""
     row = connection.execute("SELECT position, snapshot FROM snapshots WHERE session_id = ?", (session_id,)).fetchone()
@@ -71,10 +78,7 @@ def put_session(connection: Connection, row: SessionRow) -> None:
 def put_records(connection: Connection, session_id: str, after: int, rows: Sequence[RecordRow]) -> None:
     """Writes records to the end of a session. Raises `ConcurrentAppend` if the end is not at the position `after`, -1
     for a session without records of its own."""
-    found = connection.execute(
-        "SELECT coalesce(max(position), -1) FROM records WHERE session_id = ?", (session_id,)
-    ).fetchone()
-    if found != (after,):
+    if own_end(connection, session_id) != after:
         raise ConcurrentAppend(f"session {session_id} was continued while it was copied: copy again")
     connection.executemany(
         "INSERT INTO records (session_id, position, timestamp, event, messages, message_id, payload) "

@@ -267,14 +267,14 @@ def delete_session(connection: Connection, session_id: str, unindex: Unindex) ->
         ).fetchone()
         if not deleted:
             return
-        _drop_records(connection, current, -1 if needed is None else needed, unindex)
+        drop_records(connection, current, -1 if needed is None else needed, unindex)
         if needed is not None:
             return
         connection.execute("DELETE FROM sessions WHERE session_id = ?", (current,))
         current = parent_id
 
 
-def _drop_records(connection: Connection, session_id: str, needed: int, unindex: Unindex) -> None:
+def drop_records(connection: Connection, session_id: str, needed: int, unindex: Unindex) -> None:
     """Deletes the session's records after position `needed`, and their text in the index."""
     span = (session_id, needed)
     rows = connection.execute("SELECT record_id FROM records WHERE session_id = ? AND position > ?", span)

@@ -1,0 +1,210 @@
+"""The copy that a machine keeps of sessions on a server, in a SQLite file, with what the server doesn't have yet."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+
+from ullage.model.errors import StoreUnavailable
+from ullage.model.events import Record
+from ullage.store.search.search_rows import drop_rows
+from ullage.store.search.word_index import WordIndex
+from ullage.store.sqlite.database import connect
+from ullage.store.sqlite.sqlite_errors import reporting
+from ullage.store.sqlite.sqlite_store import SqliteStore
+from ullage.store.tables import copied_rows, session_table
+from ullage.store.tables.connection import Connection
+from ullage.store.tables.copied_rows import RecordRow, SessionRow
+from ullage.store.tables.log import NO_END, find_tail, lineage
+
+# `unsent.after` is the last position of the session that the server is known to have. A session is in `unsent` before
+# the first record that the server lacks, in the same transaction, so that no such record is ever taken for a sent one.
+# `moved` has the sessions whose continuation on this machine is now in another session.
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS unsent "
+    "(session_id TEXT PRIMARY KEY, after INTEGER NOT NULL, deleted INTEGER NOT NULL DEFAULT 0)",
+    "CREATE TABLE IF NOT EXISTS moved "
+    "(number INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, fork_id TEXT NOT NULL)",
+)
+
+
+class Unsent(Struct, frozen=True, kw_only=True):
+    """A session with something that the server doesn't have: records after `after`, or its deletion. `row` is None if
+    nothing is left of it. `last` is the position of its last own record, -1 if it has none."""
+
+    session_id: str
+    after: int
+    deleted: bool
+    row: SessionRow | None
+    last: int
+
+
+class Settled(Struct, frozen=True, kw_only=True):
+    """A session that the server has now as far as `sent`, for the copy to take note of.
+
+    `moved_to` is the session that has this machine's continuation, if another machine has continued the session, too.
+    The copy then keeps the records up to `cut`, or nothing if that is None.
+    """
+
+    sent: Unsent
+    moved_to: str = ""
+    cut: int | None = None
+
+
+def open_copy(path: Path) -> "LocalCopy":
+    """Opens the copy in a file, which is made if it is missing. Raises `StoreUnavailable` and `StoreTooNew`."""
+    with reporting(path):
+        return LocalCopy(path)
+
+
+class LocalCopy(SqliteStore):
+    """Sessions as far as they were copied. Its threads and processes may be as many as those of `SqliteStore`."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, connect(path))
+        with self._writing("") as connection:
+            for table in _TABLES:
+                connection.execute(table)
+
+    def create_unsent(self, session_id: str, records: Sequence[Record]) -> None:
+        """Creates a session that the server doesn't have. Raises what `SessionStore.create` does."""
+        with self._writing(session_id) as connection:
+            _mark(connection, session_id, records[0].position - 1)
+            session_table.insert_session(connection, session_id, records)
+
+    def append_unsent(self, session_id: str, records: Sequence[Record]) -> None:
+        """Appends records that the server may not have. Raises what `SessionStore.append` does, and `StoreUnavailable`
+        if the copy lacks records before them."""
+        with self._writing(session_id) as connection:
+            session_table.require_session(connection, session_id)
+            if records and find_tail(connection, session_id).position < records[0].position - 1:
+                raise StoreUnavailable(
+                    f"session {session_id} is not whole on this machine, and its server can't be reached: go on when "
+                    "the server is back, or begin another session"
+                )
+            if records:
+                _mark(connection, session_id, records[0].position - 1)
+            session_table.append_records(connection, session_id, records)
+
+    def delete_unsent(self, session_id: str) -> None:
+        """Deletes a session here, and from the server when it is reached. Raises `SessionNotFound`."""
+        with self._writing_alone() as connection:
+            session_table.require_session(connection, session_id)
+            _mark(connection, session_id, find_tail(connection, session_id).position)
+            connection.execute("UPDATE unsent SET deleted = 1 WHERE session_id = ?", (session_id,))
+            session_table.delete_session(connection, session_id, partial(drop_rows, connection))
+
+    def keep(self, session_id: str, records: Sequence[Record], *, is_new: bool = False) -> None:
+        """Keeps records that the server has. Does nothing for a session with unsent records. Raises what
+        `SessionStore.create` or `append` does."""
+        with self._writing(session_id) as connection:
+            if _is_unsent(connection, session_id):
+                return
+            if is_new:
+                session_table.insert_session(connection, session_id, records)
+            else:
+                session_table.append_records(connection, session_id, records)
+
+    def forget(self, session_id: str) -> None:
+        """Deletes the copy of a session that the server doesn't have any more. Does nothing if there is none, or one
+        with unsent records."""
+        with self._writing_alone() as connection:
+            row = copied_rows.find_row(connection, session_id)
+            if row is not None and not row.deleted and not _is_unsent(connection, session_id):
+                session_table.delete_session(connection, session_id, partial(drop_rows, connection))
+
+    def cut(self, session_id: str, last: int) -> None:
+        """Deletes the session's own records after the position `last`. Does nothing if it has unsent records."""
+        with self._writing_alone() as connection:
+            if not _is_unsent(connection, session_id):
+                _cut(connection, session_id, last)
+
+    def last_own(self, session_id: str) -> RecordRow | None:
+        """Returns the last of the session's own records, or None if it has none."""
+        with self._reading() as connection:
+            found = copied_rows.own_end(connection, session_id)
+            return next(iter(copied_rows.own_records(connection, session_id, found - 1, 1)), None)
+
+    def is_unsent(self, session_id: str) -> bool:
+        """Returns whether the server may lack something of a session."""
+        with self._reading() as connection:
+            return _is_unsent(connection, session_id)
+
+    def unsent(self) -> tuple[Unsent, ...]:
+        """Returns the sessions of which the server may lack something, a fork after its parent."""
+        with self._reading() as connection:
+            rows = connection.execute(
+                "SELECT u.session_id, u.after, u.deleted FROM unsent u LEFT JOIN sessions s USING (session_id) "
+                "ORDER BY s.rowid, u.session_id"
+            ).fetchall()
+            return tuple(_unsent(connection, *row) for row in rows)
+
+    def whole_log(self, session_id: str) -> tuple[RecordRow, ...]:
+        """Returns all records of a session, inherited ones included, for a copy."""
+        with self._reading() as connection:
+            spans = tuple(lineage(connection, session_id))
+            return tuple(
+                row
+                for span in reversed(spans)
+                for row in copied_rows.own_records(connection, span.session_id, span.start - 1, NO_END)
+                if row[0] < span.stop
+            )
+
+    def settle(self, done: Sequence[Settled]) -> bool:
+        """Takes note of all that the server has now, in one transaction. Returns False, and changes nothing, if one of
+        the sessions was changed meanwhile."""
+        with self._writing_alone() as connection:
+            for one in done:
+                sent = one.sent
+                now = connection.execute(
+                    "SELECT session_id, after, deleted FROM unsent WHERE session_id = ?", (sent.session_id,)
+                ).fetchone()
+                if now is None or _unsent(connection, *now) != sent:
+                    return False
+            # Forks before their parents, so that nothing needs what is deleted.
+            for one in reversed(done):
+                _settle(connection, one)
+        return True
+
+    def moved(self, after: int = 0) -> tuple[tuple[int, str, str], ...]:
+        """Returns the sessions whose continuation on this machine is in another session: a number that grows, the
+        session and the other one; those after a number."""
+        with self._reading() as connection:
+            found = connection.execute(
+                "SELECT number, session_id, fork_id FROM moved WHERE number > ? ORDER BY number", (after,)
+            )
+            return tuple((number, session_id, fork_id) for number, session_id, fork_id in found)
+
+
+def _mark(connection: Connection, session_id: str, after: int) -> None:
+    connection.execute(
+        "INSERT INTO unsent (session_id, after) VALUES (?, ?) ON CONFLICT (session_id) DO NOTHING", (session_id, after)
+    )
+
+
+def _is_unsent(connection: Connection, session_id: str) -> bool:
+    return connection.execute("SELECT 1 FROM unsent WHERE session_id = ?", (session_id,)).fetchone() is not None
+
+
+def _unsent(connection: Connection, session_id: str, after: int, deleted: int) -> Unsent:
+    last = copied_rows.own_end(connection, session_id)
+    row = copied_rows.find_row(connection, session_id)
+    return Unsent(session_id=session_id, after=after, deleted=bool(deleted), row=row, last=last)
+
+
+def _settle(connection: WordIndex, one: Settled) -> None:
+    session_id = one.sent.session_id
+    connection.execute("DELETE FROM unsent WHERE session_id = ?", (session_id,))
+    if not one.moved_to:
+        return
+    connection.execute("INSERT INTO moved (session_id, fork_id) VALUES (?, ?)", (session_id, one.moved_to))
+    if one.cut is None:
+        session_table.delete_session(connection, session_id, partial(drop_rows, connection))
+    else:
+        _cut(connection, session_id, one.cut)
+
+
+def _cut(connection: WordIndex, session_id: str, last: int) -> None:
+    session_table.drop_records(connection, session_id, last, partial(drop_rows, connection))
+    connection.execute("DELETE FROM snapshots WHERE session_id = ? AND position > ?", (session_id, last))

@@ -1,0 +1,125 @@
+"""The thread that copies sessions of a server to this machine, and waits for a server that is away."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from threading import Condition, Thread
+
+from ullage.model.errors import UllageError
+from ullage.store.offline.copying_here import copy_here
+from ullage.store.offline.local_copy import LocalCopy, open_copy
+from ullage.store.table_store import TableStore
+
+log = logging.getLogger(__name__)
+# Seconds until a server that is away is reached for, first and at most: it may be back soon, or not for hours.
+_FIRST, _MOST = 1.0, 15.0
+
+
+class Upkeep:
+    """Copies sessions, or reaches for the server, in a thread that begins when there is something to do.
+
+    `try_again` is called in the thread with a copy of its own. It calls `use` and returns True if the server is back.
+    With `keeps_files`, the imported conversations whose files are on this machine are copied, too.
+    """
+
+    def __init__(self, path: Path, try_again: Callable[[LocalCopy], bool], *, keeps_files: bool = False) -> None:
+        self._path, self._try_again, self._keeps_files = path, try_again, keeps_files
+        self._todo = Condition()
+        self._sessions: dict[str, None] = {}
+        self._remote: TableStore | None = None
+        # Closed by the thread, because it takes seconds.
+        self._lost: list[TableStore] = []
+        self._stopped = False
+        self._thread: Thread | None = None
+
+    def use(self, remote: TableStore | None) -> None:
+        """Says which store sessions are copied from. None: the server is away, and is reached for."""
+        with self._todo:
+            if self._remote is not None:
+                self._lost.append(self._remote)
+            self._remote = remote
+            if remote is None or self._keeps_files:
+                self._begin()
+
+    def copy(self, session_id: str) -> None:
+        """Copies what is missing here of a session, later. Does nothing while the server is away."""
+        with self._todo:
+            if self._remote is not None and session_id:
+                self._sessions[session_id] = None
+                self._begin()
+
+    def stop(self) -> None:
+        """Ends the thread, after the batch that it is copying."""
+        with self._todo:
+            self._stopped = True
+            self._todo.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+        self._close_lost()
+
+    def _begin(self) -> None:
+        if self._thread is None and not self._stopped:
+            self._thread = Thread(target=self._serve, name="ullage-offline", daemon=True)
+            self._thread.start()
+        self._todo.notify_all()
+
+    def _serve(self) -> None:
+        try:
+            with open_copy(self._path) as local:
+                if self._keeps_files:
+                    self._ask_for_files()
+                while self._next(local):
+                    pass
+        except UllageError as error:
+            log.warning("Copies nothing to this machine: %s", error)
+
+    def _next(self, local: LocalCopy) -> bool:
+        """Does one thing. Returns False when stopped."""
+        with self._todo:
+            self._todo.wait_for(lambda: self._stopped or self._remote is None or self._sessions)
+            remote = self._remote
+            session_id = next(iter(self._sessions), "")
+            self._sessions.pop(session_id, None)
+        if self._stopped:
+            return False
+        if remote is None:
+            return self._wait_for_server(local)
+        try:
+            copy_here(remote, local, session_id)
+        except UllageError as error:
+            # The next use of the store notices a server that is away.
+            log.info("Could not copy session %s to this machine: %s", session_id, error)
+        return True
+
+    def _wait_for_server(self, local: LocalCopy) -> bool:
+        pause = _FIRST
+        self._close_lost()
+        while True:
+            with self._todo:
+                if self._todo.wait_for(lambda: self._stopped, pause):
+                    return False
+            if self._try_again(local):
+                return True
+            pause = min(2 * pause, _MOST)
+
+    def _close_lost(self) -> None:
+        while self._lost:
+            try:
+                self._lost.pop().close()
+            except UllageError as error:
+                log.info("Could not close a lost connection: %s", error)
+
+    def _ask_for_files(self) -> None:
+        """Has the conversations copied that agents write on this machine: without the server they would be imported as
+        new ones."""
+        remote = self._remote
+        if remote is None:
+            return
+        try:
+            imported = remote.imported()
+        except UllageError as error:
+            log.info("Could not ask for conversations: %s", error)
+            return
+        here = {one.session_id: None for one in imported if one.path and Path(one.path).exists()}
+        with self._todo:
+            self._sessions |= here

@@ -1,0 +1,313 @@
+"""A store whose server is away: the copy on this machine goes on, and is sent when the server is back."""
+
+import sqlite3
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from shutil import copytree, rmtree
+from typing import Any
+
+import pytest
+
+from support.logs import conversation, fork, message, records
+from support.machines import Machine
+from ullage.model.errors import StoreUnavailable
+from ullage.model.events import MessageAppended, SessionRenamed
+from ullage.store import SqliteStore, open_store
+from ullage.store.offline.catching_up import catch_up
+from ullage.store.offline.local_copy import open_copy
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[SqliteStore]:
+    with open_store(tmp_path / "server.db") as store:
+        yield store
+
+
+@pytest.fixture
+def here(tmp_path: Path, server: SqliteStore) -> Iterator[Machine]:
+    yield from machine(tmp_path / "here", server)
+
+
+@pytest.fixture
+def there(tmp_path: Path, server: SqliteStore) -> Iterator[Machine]:
+    yield from machine(tmp_path / "there", server)
+
+
+def machine(folder: Path, server: SqliteStore) -> Iterator[Machine]:
+    folder.mkdir()
+    made = Machine(folder, server.path)
+    yield made
+    made.close()
+
+
+def texts(store: Any, session_id: str) -> list[str]:
+    """Returns the ids of a session's messages."""
+    return [r.event.message.id for r in store.read(session_id) if isinstance(r.event, MessageAppended)]
+
+
+def told(of: Machine) -> list[str]:
+    return [news.kind for news in of.store.take_news()]
+
+
+def test_a_session_goes_on_without_its_server_and_is_there_when_the_server_is_back(
+    server: SqliteStore, here: Machine
+) -> None:
+    here.store.create("s", conversation("one"))
+    here.line.is_cut = True
+    here.add("s", message("two"))
+    here.store.create("new", conversation("other"))
+    here.store.save_snapshot("s", 2, b"folded")
+    assert texts(here.store, "s") == ["m0", "two"]
+    assert [hit.message_id for hit in here.store.search("other", "new")] == ["m0"]
+    assert told(here) == ["offline"]
+    assert texts(server, "s") == ["m0"]
+    here.mend()
+    assert texts(server, "s") == ["m0", "two"]
+    assert server.open("s").snapshot == b"folded"
+    assert server.info("new").messages == 1
+    assert told(here) == ["caught_up"]
+    here.add("s", message("three"))
+    assert texts(server, "s") == ["m0", "two", "three"]
+
+
+def test_what_was_not_sent_is_sent_by_the_next_program(server: SqliteStore, here: Machine) -> None:
+    here.store.create("s", conversation("one"))
+    here.line.is_cut = True
+    here.add("s", message("two"))
+    here.restart()
+    assert texts(here.store, "s") == ["m0", "two"]
+    here.add("s", message("three"))
+    here.line.is_cut = False
+    here.restart()
+    assert texts(server, "s") == ["m0", "two", "three"]
+    assert told(here) == ["caught_up"]
+    here.restart()
+    assert told(here) == []
+
+
+def test_a_write_whose_answer_was_lost_is_not_made_twice(server: SqliteStore, here: Machine) -> None:
+    here.line.loses_answer = True
+    here.store.create("s", conversation("one"))
+    here.mend()
+    assert texts(server, "s") == ["m0"]
+    here.line.loses_answer = True
+    here.store.append("s", records(message("two"), start=2))
+    here.add("s", message("three"))
+    here.mend()
+    assert texts(server, "s") == ["m0", "two", "three"]
+    assert server.find_ids("") == ("s",)
+
+
+def test_a_session_that_another_machine_continued_too_becomes_a_fork(
+    server: SqliteStore, here: Machine, there: Machine
+) -> None:
+    here.store.create("s", conversation("one", title="Walnut"))
+    there.store.open("s")
+    here.line.is_cut = True
+    here.add("s", message("mine"))
+    here.add("s", message("mine too"))
+    here.store.create("f", fork("s", 3, message("forked")))
+    here.store.create("g", fork("f", 3, message("forked again")))
+    there.add("s", message("theirs"))
+    here.mend()
+    assert texts(server, "s") == ["m0", "theirs"]
+    (mine,) = set(server.find_ids("")) - {"s", "f", "g"}
+    assert texts(server, mine) == ["m0", "mine", "mine too"]
+    assert (server.info(mine).parent_id, server.info(mine).title) == ("s", "Walnut (offline)")
+    assert texts(server, "f") == ["m0", "mine", "mine too", "forked"]
+    assert texts(server, "g") == ["m0", "mine", "mine too", "forked again"]
+    caught_up, *forked = list(here.store.take_news())[-2:]
+    assert caught_up.moved == {"s": mine, "f": "f", "g": "g"}
+    assert [mine in news.text for news in forked] == [True]
+    # Both go on, here and there.
+    for name in (mine, "s", "f", "g"):
+        here.add(name, message(f"more of {name}"))
+    here.line.is_cut = True
+    assert texts(here.store, "s") == ["m0", "theirs", "more of s"]
+    assert texts(here.store, "g")[-1] == "more of g"
+
+
+def test_a_session_that_was_deleted_meanwhile_becomes_one_of_its_own(
+    server: SqliteStore, here: Machine, there: Machine
+) -> None:
+    here.store.create("s", conversation("one"))
+    here.store.create("f", fork("s", 1, message("forked")))
+    here.line.is_cut = True
+    here.add("s", message("mine"))
+    here.add("f", message("mine too"))
+    there.store.delete("f")
+    there.store.delete("s")
+    here.mend()
+    kept = sorted(texts(server, name) for name in server.find_ids(""))
+    assert kept == [["m0", "forked", "mine too"], ["m0", "mine"]]
+
+
+def test_a_fork_goes_on_whose_parent_was_deleted_meanwhile(server: SqliteStore, here: Machine, there: Machine) -> None:
+    here.store.create("s", conversation("one"))
+    here.store.create("f", fork("s", 1, message("forked")))
+    here.line.is_cut = True
+    here.add("s", message("mine"))
+    here.add("f", message("mine too"))
+    here.store.create("g", fork("s", 2, message("new")))
+    there.store.delete("s")
+    here.mend()
+    kept = sorted(texts(server, name) for name in server.find_ids(""))
+    assert kept == [["m0", "forked", "mine too"], ["m0", "mine"], ["m0", "mine", "new"]]
+    assert texts(server, "f") == ["m0", "forked", "mine too"]
+
+
+def test_a_session_deleted_without_the_server_is_deleted_unless_it_was_continued(
+    server: SqliteStore, here: Machine, there: Machine
+) -> None:
+    for name in ("s", "t", "new"):
+        if name == "new":
+            here.line.is_cut = True
+        here.store.create(name, conversation("one"))
+    for name in ("s", "t", "new"):
+        here.store.delete(name)
+    there.add("t", message("theirs"))
+    here.mend()
+    assert server.find_ids("") == ("t",)
+    assert "still there: t" in here.store.take_news()[-1].text
+
+
+def test_a_server_that_was_restored_from_a_backup_gets_what_it_lacks(
+    server: SqliteStore, here: Machine, tmp_path: Path
+) -> None:
+    here.store.create("s", conversation("one"))
+    here.add("s", message("two"))
+    here.add("s", message("three"))
+    here.line.is_cut = True
+    here.add("s", message("four"))
+    here.close()
+    with open_store(tmp_path / "backup.db") as backup, open_copy(here.file) as local:
+        backup.create("s", conversation("one"))
+        catch_up(local, backup)
+        assert texts(backup, "s") == ["m0", "two", "three", "four"]
+    here.restart()
+
+
+def test_a_session_that_is_not_here_is_not_continued_at_a_wrong_place(server: SqliteStore, here: Machine) -> None:
+    here.store.create("s", conversation("one"))
+    server.create("other", conversation("one"))
+    server.append("s", records(message("two"), start=2))
+    here.line.is_cut = True
+    for call in (
+        lambda: here.store.open("other"),
+        lambda: here.store.append("other", records(message("x"), start=2)),
+        lambda: here.store.append("s", records(message("x"), start=3)),
+    ):
+        with pytest.raises(StoreUnavailable, match="server can't be reached"):
+            call()
+    here.mend()
+    assert texts(server, "s") == ["m0", "two"]
+
+
+class Killed(BaseException):
+    """The program is killed."""
+
+
+class Mortal(sqlite3.Connection):
+    """A connection of a program that is killed before the statement after `left` further ones. What is open then is
+    rolled back, as after SIGKILL."""
+
+    left = -1
+
+    def execute(self, *args: Any) -> sqlite3.Cursor:
+        self._live()
+        return super().execute(*args)
+
+    def executemany(self, *args: Any) -> sqlite3.Cursor:
+        self._live()
+        return super().executemany(*args)
+
+    def _live(self) -> None:
+        if Mortal.left == 0:
+            raise Killed
+        Mortal.left -= 1
+
+
+@pytest.fixture
+def mortal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes all connections mortal."""
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Mortal))
+    monkeypatch.setattr(Mortal, "left", -1)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("mortal")
+def test_a_program_killed_before_any_statement_of_catching_up_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    diverged(tmp_path)
+    killed, is_killed = 0, True
+    while is_killed:
+        folder = tmp_path / f"{killed}"
+        copytree(tmp_path / "first", folder)
+        is_killed = send(folder, killed)
+        send(folder)
+        require_everything(folder)
+        rmtree(folder)
+        killed += is_killed
+    # The statements of both stores.
+    assert killed > 100
+
+
+@pytest.mark.usefixtures("mortal")
+@pytest.mark.parametrize("statements", [1, 10])
+def test_a_program_that_is_killed_again_and_again_gets_through(tmp_path: Path, statements: int) -> None:
+    diverged(tmp_path)
+    killed = 0
+    while send(tmp_path / "first", statements * killed):
+        killed += 1
+    assert killed > 10
+    require_everything(tmp_path / "first")
+
+
+def diverged(folder: Path) -> None:
+    """Makes a server, and a machine that has continued sessions, made and forked some, without it."""
+    first = folder / "first"
+    (first / "here").mkdir(parents=True)
+    with open_store(first / "server.db") as server:
+        here = Machine(first / "here", server.path)
+        for name in ("grown", "parted", "gone"):
+            here.store.create(name, conversation("one"))
+        here.line.is_cut = True
+        here.add("grown", *(message(f"g{number}") for number in range(250)))
+        here.add("parted", message("p1"), SessionRenamed(title="Mine"), message("p2"))
+        here.add("gone", message("x1"))
+        here.store.create("forked", fork("parted", 4, message("f1")))
+        here.store.create("new", conversation("n1"))
+        here.store.delete("new")
+        here.store.create("newer", conversation("n2"))
+        server.append("parted", records(message("theirs"), start=2))
+        server.delete("gone")
+        here.close()
+
+
+def send(folder: Path, statements: int = -1) -> bool:
+    """Catches up. Returns whether the program was killed after so many statements."""
+    with open_store(folder / "server.db") as server, open_copy(folder / "here" / "copy.db") as local:
+        Mortal.left = statements
+        try:
+            catch_up(local, server)
+        except Killed:
+            return True
+        finally:
+            Mortal.left = -1
+    return False
+
+
+def require_everything(folder: Path) -> None:
+    with open_store(folder / "server.db") as server, open_copy(folder / "here" / "copy.db") as local:
+        logs = sorted(texts(server, name) for name in server.find_ids(""))
+        assert logs == sorted(
+            [
+                ["m0", *(f"g{number}" for number in range(250))],
+                ["m0", "theirs"],
+                ["m0", "p1", "p2"],
+                ["m0", "p1", "p2", "f1"],
+                ["m0", "x1"],
+                ["m0"],
+            ]
+        )
+        assert local.unsent() == ()
