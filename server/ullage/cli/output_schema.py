@@ -26,6 +26,7 @@ from ullage.cli.reports import (
     WatchReport,
 )
 from ullage.cli.surviving.report import SurviveReport
+from ullage.cli.team_reports import TeamReport, TeamSearchReport
 
 REPORTS: dict[str, tuple[type[Struct], ...]] = {
     "here": (HereReport,),
@@ -38,13 +39,14 @@ REPORTS: dict[str, tuple[type[Struct], ...]] = {
     "history": (HistoryReport,),
     "import": (ImportReport,),
     "sessions": (SessionsReport,),
-    "search": (SearchReport, MessageReport),
+    "search": (SearchReport, MessageReport, TeamSearchReport),
     "delete": (DeleteReport,),
     "lost": (LostReport,),
     "brief": (BriefReport,),
     "survive": (SurviveReport,),
     "archive": (ArchiveReport, PruneReport),
     "store": (StoreCopyReport,),
+    "team": (TeamReport,),
     "doctor": (DoctorReport,),
 }
 

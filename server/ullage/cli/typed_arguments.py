@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -139,6 +139,8 @@ class SearchOptions(StoreOptions, frozen=True, kw_only=True):
     session: str | None
     limit: int
     show: str | None
+    team: bool = False
+    archive: str | None = None
     embeddings: tuple[str, str] | None = None
 
 
@@ -178,6 +180,16 @@ class StoreCopyOptions(Struct, frozen=True, kw_only=True):
     source: str
     target: str
     json: bool
+
+
+class TeamOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage team`."""
+
+    action: Literal["share", "unshare", "send"] | None = None
+    folder: str | None = None
+    archive: str | None = None
+    members: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
 
 
 class UnwireOptions(Struct, frozen=True, kw_only=True):

@@ -75,6 +75,10 @@ def _search(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--show", metavar="MESSAGE", help="print this message of the session whole (number or id), instead of searching"
     )
+    parser.add_argument(
+        "--team", action="store_true", help="search the team's archive: what others share with you, and what you share"
+    )
+    parser.add_argument("--archive", metavar="ADDRESS", help="with --team: the archive, as of `ullage team`")
     add_embeddings(parser)
     add_drawing(parser)
 
@@ -124,6 +128,38 @@ def _store(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
+def _team(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=["share", "unshare", "send"],
+        help="share: send redacted copies of a folder's sessions, now and at each `send`. unshare: remove them again. "
+        "send: send what is new of all shared folders. Without it: list these",
+    )
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="with share, unshare: the folder; this one")
+    parser.add_argument(
+        "--archive",
+        metavar="ADDRESS",
+        help="the team's archive, postgresql://HOST/DATABASE; by default that of ULLAGE_TEAM, or as before",
+    )
+    parser.add_argument(
+        "--with",
+        dest="members",
+        action="append",
+        default=[],
+        metavar="ROLE",
+        help="with share: who may read it, a role of the database or a group of roles; may be repeated",
+    )
+    parser.add_argument(
+        "--private",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="with share: a regular expression of text that is left out, as secrets are; may be repeated",
+    )
+    add_json(parser)
+
+
 def _delete(parser: ArgumentParser) -> None:
     parser.add_argument("sessions", nargs="+", metavar="SESSION", help="ids, or beginnings of ids")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
@@ -164,6 +200,7 @@ SESSION_COMMANDS = (
     Command("export", "write a stored session out", _export),
     Command("archive", "show or prune what is kept of agents' own files", _archive),
     Command("store", "copy sessions from one store to another", _store, "store_copy"),
+    Command("team", "choose which folders' sessions a team can search, redacted", _team),
     Command("delete", "delete stored sessions", _delete),
     Command("inspect", "print the events of a stored session's log, one a line", _inspect),
     Command("survive", "measure what compactions leave an agent able to do", _survive),

@@ -12,6 +12,7 @@ from ullage.cli.draw.text import clean, fit_most
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import HitRow, MessageReport, SearchReport
 from ullage.cli.short_ids import ShortIds
+from ullage.cli.team_search import search_team
 from ullage.cli.typed_arguments import SearchOptions, read_options
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import number_of
@@ -44,9 +45,12 @@ class IndexingShown:
 
 
 def run(args: Namespace) -> int:
-    """Prints the messages that match, or with `--show` one whole message. Returns 1 if nothing is found, otherwise
+    """Prints the messages that match, or with `--show` one whole message; with `--team` those in the team's archive.
+    Returns 1 if nothing is found, otherwise
     0."""
     options, screen = read_options(args, SearchOptions), Screen.of(args)
+    if options.team:
+        return search_team(options, screen, _hit)
     url, model = options.embeddings or ("", "")
     # Without settings of an editor, summaries are written offline.
     settings = Settings(

@@ -50,8 +50,8 @@ function _shtab_ullage_using
   test "$_shtab_ullage_cmdpath" = "$argv"
 end
 
-set -g _shtab_ullage_commands here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store delete inspect survive lsp acp mcp demo doctor schema completion man help
-set -g _shtab_ullage_opts_with_value --as --at --base-url --budget --chars --color --cwd --embeddings --file --focus --format --from --in --key-env --kind --limit --log-file --mark --model --older-than --output --pid --provider --run --session --settings --show --since --size --store --svg --to --trace --unless-wired-in --up-to --version --wait-for-debugger --width --window -o
+set -g _shtab_ullage_commands here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect survive lsp acp mcp demo doctor schema completion man help
+set -g _shtab_ullage_opts_with_value --archive --as --at --base-url --budget --chars --color --cwd --embeddings --file --focus --format --from --in --key-env --kind --limit --log-file --mark --model --older-than --output --pid --private --provider --run --session --settings --show --since --size --store --svg --to --trace --unless-wired-in --up-to --version --wait-for-debugger --width --window --with -o
 
 complete -c ullage -e
 complete -c ullage -f
@@ -256,6 +256,8 @@ complete -c ullage -n '_shtab_ullage_using search' -s h -l help -d 'show this he
 complete -c ullage -n '_shtab_ullage_using search' -l session -xka "(ullage sessions --ids --limit 100 2>/dev/null)" -d 'only in this session'
 complete -c ullage -n '_shtab_ullage_using search' -l limit -x -d 'how many, the best first'
 complete -c ullage -n '_shtab_ullage_using search' -l show -x -d 'print this message of the session whole (number or id), instead of searching'
+complete -c ullage -n '_shtab_ullage_using search' -l team -d 'search the team'"'"'s archive: what others share with you, and what you share'
+complete -c ullage -n '_shtab_ullage_using search' -l archive -x -d 'with --team: the archive, as of `ullage team`'
 complete -c ullage -n '_shtab_ullage_using search' -l embeddings -x -d 'order what is found by its meaning, too, with the embeddings of this server, such as http://127.0.0.1:11434/v1; without secrets, the query and what it finds are sent to it'
 complete -c ullage -n '_shtab_ullage_using search' -l json -d 'print one JSON object for programs (see `ullage schema output`)'
 complete -c ullage -n '_shtab_ullage_using search' -l ascii -d 'draw with plain ASCII'
@@ -289,6 +291,17 @@ complete -c ullage -n '_shtab_ullage_using store' -l store -xka "(__fish_complet
 complete -c ullage -n '_shtab_ullage_using store' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using store' -l no-pager -d 'print long output at once'
 complete -c ullage -n '_shtab_ullage_using store; and test $_shtab_ullage_npos -eq 0' -ka "copy" -d 'copy: add what is new, compare the rest, change nothing else'
+complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a team -d 'Choose which folders'"'"' sessions a team can search, redacted.'
+complete -c ullage -n '_shtab_ullage_using team' -s h -l help -d 'show this help message and exit'
+complete -c ullage -n '_shtab_ullage_using team' -l archive -x -d 'the team'"'"'s archive, postgresql://HOST/DATABASE; by default that of ULLAGE_TEAM, or as before'
+complete -c ullage -n '_shtab_ullage_using team' -l with -x -d 'with share: who may read it, a role of the database or a group of roles; may be repeated'
+complete -c ullage -n '_shtab_ullage_using team' -l private -x -d 'with share: a regular expression of text that is left out, as secrets are; may be repeated'
+complete -c ullage -n '_shtab_ullage_using team' -l json -d 'print one JSON object for programs (see `ullage schema output`)'
+complete -c ullage -n '_shtab_ullage_using team' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
+complete -c ullage -n '_shtab_ullage_using team' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
+complete -c ullage -n '_shtab_ullage_using team' -l no-pager -d 'print long output at once'
+complete -c ullage -n '_shtab_ullage_using team; and test $_shtab_ullage_npos -eq 0' -ka "share unshare send" -d 'share: send redacted copies of a folder'"'"'s sessions, now and at each `send`. unshare: remove them again. send: send what is new of all shared folders. Without it: list these'
+complete -c ullage -n '_shtab_ullage_using team; and test $_shtab_ullage_npos -eq 1' -ka "(__fish_complete_directories)" -d 'with share, unshare: the folder; this one'
 complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a delete -d 'Delete stored sessions.'
 complete -c ullage -n '_shtab_ullage_using delete' -s h -l help -d 'show this help message and exit'
 complete -c ullage -n '_shtab_ullage_using delete' -s y -l yes -d 'do not ask'
@@ -391,4 +404,4 @@ complete -c ullage -n '_shtab_ullage_using help' -s h -l help -d 'show this help
 complete -c ullage -n '_shtab_ullage_using help' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using help' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using help' -l no-pager -d 'print long output at once'
-complete -c ullage -n '_shtab_ullage_using help; and test $_shtab_ullage_npos -eq 0' -ka "here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store delete inspect survive lsp acp mcp demo doctor schema completion man help" -d 'the command; without it, all'
+complete -c ullage -n '_shtab_ullage_using help; and test $_shtab_ullage_npos -eq 0' -ka "here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect survive lsp acp mcp demo doctor schema completion man help" -d 'the command; without it, all'

@@ -38,6 +38,7 @@ _shtab_ullage_commands() {
     statusline:'Print one line for an agent'"'"'s status line, tmux or a prompt.'
     store:'Copy sessions from one store to another.'
     survive:'Measure what compactions leave an agent able to do.'
+    team:'Choose which folders'"'"' sessions a team can search, redacted.'
     undo:'Undo an edit of a stored session, such as a compaction.'
     unwire:'Take what `wire` added out of agents'"'"' settings again.'
     watch:'Show the conversations that go on on this machine, live.'
@@ -255,7 +256,7 @@ _shtab_ullage_help_options=(
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":the command\; without it, all:(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store delete inspect survive lsp acp mcp demo doctor schema completion man help)"
+  ":the command\; without it, all:(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect survive lsp acp mcp demo doctor schema completion man help)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -425,6 +426,8 @@ _shtab_ullage_search_options=(
   "--session[only in this session]:SESSION:($(ullage sessions --ids --limit 100 2>/dev/null))"
   "--limit[how many, the best first]:N:"
   "--show[print this message of the session whole (number or id), instead of searching]:MESSAGE:"
+  "--team[search the team\'s archive\: what others share with you, and what you share]"
+  "--archive[with --team\: the archive, as of \`ullage team\`]:ADDRESS:"
   "--embeddings[order what is found by its meaning, too, with the embeddings of this server, such as http\:\/\/127.0.0.1\:11434\/v1\; without secrets, the query and what it finds are sent to it]:('URL', 'MODEL'):"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
@@ -501,6 +504,22 @@ _shtab_ullage_survive_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_ullage_survive_defaults_added=0
+
+_shtab_ullage_team_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--archive[the team\'s archive, postgresql\:\/\/HOST\/DATABASE\; by default that of ULLAGE_TEAM, or as before]:ADDRESS:"
+  "*--with[with share\: who may read it, a role of the database or a group of roles\; may be repeated]:ROLE:"
+  "*--private[with share\: a regular expression of text that is left out, as secrets are\; may be repeated]:PATTERN:"
+  "--json[print one JSON object for programs (see \`ullage schema output\`)]"
+  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--color[colours\; auto\: on a terminal]:color:(auto always never)"
+  "--no-pager[print long output at once]"
+  ":share\: send redacted copies of a folder\'s sessions, now and at each \`send\`. unshare\: remove them again. send\: send what is new of all shared folders. Without it\: list these:(share unshare send)"
+  ":with share, unshare\: the folder\; this one:_files -/"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_ullage_team_defaults_added=0
 
 _shtab_ullage_undo_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
@@ -604,6 +623,7 @@ _shtab_ullage() {
         statusline) _arguments -C -s $_shtab_ullage_statusline_options ;;
         store) _arguments -C -s $_shtab_ullage_store_options ;;
         survive) _arguments -C -s $_shtab_ullage_survive_options ;;
+        team) _arguments -C -s $_shtab_ullage_team_options ;;
         undo) _arguments -C -s $_shtab_ullage_undo_options ;;
         unwire) _arguments -C -s $_shtab_ullage_unwire_options ;;
         watch) _arguments -C -s $_shtab_ullage_watch_options ;;

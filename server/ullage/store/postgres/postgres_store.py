@@ -120,6 +120,16 @@ class PostgresStore(TableStore):
         with self._reading() as connection:
             return sharing.find_members(connection)
 
+    def shared_in(self, workspace: str) -> tuple[str, ...]:
+        """Returns the ids of the own sessions in a workspace."""
+        with self._reading() as connection:
+            return sharing.find_own(connection, workspace)
+
+    def forget_words(self) -> None:
+        """Deletes words from the vocabulary of the search that only deleted sessions had."""
+        with self._transactions.writing() as connection:
+            sharing.forget_words(connection)
+
     def owner(self, session_id: str) -> tuple[str, str | None]:
         """Returns the role whose a session is, and the session's workspace."""
         with self._reading() as connection:

@@ -53,6 +53,25 @@ def find_members(connection: Connection) -> Mapping[str, tuple[str, ...]]:
     return {workspace: tuple(members) for workspace, members in rows}
 
 
+def find_own(connection: Connection, workspace: str) -> tuple[str, ...]:
+    """Returns the ids of the role's own sessions in a workspace. A superuser sees those of others, too, with the same
+    workspace."""
+    rows = connection.execute(
+        "SELECT session_id FROM sessions WHERE owner = current_user AND workspace = ? AND NOT deleted", (workspace,)
+    )
+    return tuple(session_id for (session_id,) in rows)
+
+
+def forget_words(connection: Connection) -> None:
+    """Deletes those of the role's words from the vocabulary of the search that are in no session of the role's now."""
+    connection.execute("DELETE FROM message_vocabulary WHERE owner = current_user")
+    connection.execute(
+        "INSERT INTO message_vocabulary (word) SELECT DISTINCT word FROM message_words w, "
+        "unnest(tsvector_to_array(w.tokens)) AS word WHERE w.owner = current_user AND word ~ '^[A-Za-z]+$' "
+        "ON CONFLICT DO NOTHING"
+    )
+
+
 def find_owner(connection: Connection, session_id: str) -> tuple[str, str | None]:
     """Returns whose a session is, and the workspace in which it is. Raises `SessionNotFound`."""
     require_session(connection, session_id)

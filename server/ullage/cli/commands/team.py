@@ -1,0 +1,169 @@
+"""`ullage team`: chooses which folders' sessions a team can search, and sends redacted copies of them."""
+
+import os
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import ValidationError
+from msgspec.structs import replace
+
+from ullage.agents.discovery import is_in
+from ullage.app.compose import open_workspace
+from ullage.cli.draw.text import plural
+from ullage.cli.output import Screen, print_json, working
+from ullage.cli.team_reports import TeamFolderRow, TeamReport
+from ullage.cli.typed_arguments import TeamOptions, read_options
+from ullage.model.errors import InputError, StoreUnavailable
+from ullage.model.settings import ContextSettings
+from ullage.model.store_address import is_address
+from ullage.model.words import package_missing
+from ullage.service.ports.store import SessionStore
+from ullage.store.store_place import local_path
+from ullage.system.team_choices import SharedFolder, TeamChoices, read_choices, write_choices
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ullage.store.postgres.postgres_store import PostgresStore
+
+_VARIABLE = "ULLAGE_TEAM"
+
+
+def run(args: Namespace) -> int:
+    """Shares or unshares a folder, or sends what is new of all shared folders, and prints what was done; without an
+    action prints which are shared. Returns 0.
+
+    Raises `InputError` if the arguments don't say which archive, which folder or whom to share with, `InvalidRequest`
+    if an address can't be used, and `StoreUnavailable` if the archive can't be.
+    """
+    options, screen = read_options(args, TeamOptions), Screen.of(args)
+    choices = read_choices(choices_path())
+    match options.action:
+        case "share":
+            report = _share(options, choices)
+        case "unshare":
+            report = _unshare(options, choices)
+        case "send":
+            report = _send(options, choices, tuple(choices.folders))
+        case None:
+            report = TeamReport(archive=choices.archive, folders=tuple(_row(choices, name) for name in choices.folders))
+    if options.json:
+        print_json(report)
+    else:
+        screen.print(line for text in _words(report, options) for line in screen.prose(text))
+    return 0
+
+
+def choices_path() -> Path:
+    """Returns the file with what the user of this machine shares, whatever the store."""
+    return local_path(None).with_name("team.json")
+
+
+def archive_of(given: str | None, choices: TeamChoices) -> str:
+    """Returns the address of the team's archive: the given one, else that of the environment, else the one that was
+    chosen before. Raises `InputError` if there is none."""
+    archive = given or os.environ.get(_VARIABLE) or choices.archive
+    if not is_address(archive):
+        raise InputError("which archive? Name it: --archive postgresql://HOST/DATABASE, or set ULLAGE_TEAM")
+    return archive
+
+
+def open_archive(archive: str, *, is_team: bool = False) -> "PostgresStore":
+    """Opens the team's archive, with `is_team` to read what others share. Raises what `open_postgres` does."""
+    try:
+        from ullage.store.postgres.postgres_store import open_postgres  # noqa: PLC0415  (few have its package)
+    except ModuleNotFoundError as error:
+        raise StoreUnavailable(package_missing("a team's archive", "psycopg", "postgres")) from error
+    return open_postgres(archive, is_team=is_team)
+
+
+def _share(options: TeamOptions, choices: TeamChoices) -> TeamReport:
+    archive, folder = archive_of(options.archive, choices), _folder(options)
+    if choices.folders and archive != choices.archive:
+        raise InputError(f"folders are shared in {choices.archive}: unshare them before another archive is used")
+    if archive == options.store:
+        raise InputError("the archive is the store itself: name another database, which gets redacted copies")
+    others = [name for name in choices.folders if name != folder and (is_in(name, folder) or is_in(folder, name))]
+    if others:
+        raise InputError(f"{others[0]} is shared, and one of the two is in the other: unshare that one before")
+    before = choices.folders.get(folder)
+    members = options.members or (before.members if before else ())
+    if not members:
+        raise InputError("share it with whom? Name a role of the database, or a group of roles: --with ROLE")
+    private = options.private or (before.private if before else ())
+    _check(private)
+    chosen = SharedFolder(members=members, private=private)
+    # Before the first session leaves, so that it can be unshared whatever happens.
+    new = replace(choices, archive=archive, folders={**choices.folders, folder: chosen})
+    with open_archive(archive):
+        write_choices(choices_path(), new)
+    return _send(options, new, (folder,))
+
+
+def _send(options: TeamOptions, choices: TeamChoices, folders: Sequence[str]) -> TeamReport:
+    if not folders:
+        raise InputError("no folder is shared: share one by `ullage team share`")
+    rows: list[TeamFolderRow] = []
+    with working("Sending") as tell, open_workspace(options.store, to_read=True) as workspace:
+        store = workspace.ports.store
+        own = _own_patterns(store)
+        with open_archive(choices.archive) as team:
+            from ullage.store.team.team_archive import Sharing, send_folder  # noqa: PLC0415  (needs a package that few have)
+
+            for folder in folders:
+                chosen = choices.folders[folder]
+                sharing = Sharing(folder=folder, members=chosen.members, patterns=(*chosen.private, *own))
+                sent = send_folder(store, team, sharing, lambda done, of: tell(f"Sending: {done:,} of {of:,} sessions"))
+                row = _row(choices, folder)
+                rows.append(replace(row, sessions=sent.sessions, sent=sent.sent, removed=sent.removed))
+    return TeamReport(archive=choices.archive, folders=tuple(rows))
+
+
+def _unshare(options: TeamOptions, choices: TeamChoices) -> TeamReport:
+    folder = _folder(options)
+    if folder not in choices.folders:
+        raise InputError(f"{folder} is not shared: `ullage team` lists what is")
+    with open_archive(choices.archive) as team:
+        from ullage.store.team.team_archive import remove_folder  # noqa: PLC0415
+
+        removed = remove_folder(team, folder)
+    rest = {name: chosen for name, chosen in choices.folders.items() if name != folder}
+    write_choices(choices_path(), replace(choices, folders=rest))
+    row = replace(_row(choices, folder), sessions=0, removed=removed)
+    return TeamReport(archive=choices.archive, folders=(row,))
+
+
+def _folder(options: TeamOptions) -> str:
+    # Sessions have their folder as it was given to the agent: links are not followed.
+    return os.path.abspath(options.folder or Path.cwd())  # noqa: PTH100
+
+
+def _own_patterns(store: SessionStore) -> tuple[str, ...]:
+    """Returns the private patterns that sessions have of their own. One too many hides no more than a word."""
+    return tuple(pattern for own in store.own_settings() for pattern in own.get("privatePatterns", ()))
+
+
+def _check(private: Sequence[str]) -> None:
+    try:
+        ContextSettings(private_patterns=tuple(private))
+    except (ValueError, ValidationError) as error:
+        raise InputError(str(error).replace("privatePatterns", "--private")) from error
+
+
+def _row(choices: TeamChoices, folder: str) -> TeamFolderRow:
+    chosen = choices.folders[folder]
+    return TeamFolderRow(folder=folder, members=chosen.members, private=chosen.private)
+
+
+def _words(report: TeamReport, options: TeamOptions) -> Iterator[str]:
+    if not report.folders:
+        yield "Nothing is shared. `ullage team share` shares this folder's sessions."
+    for row in report.folders:
+        if options.action == "unshare":
+            yield f"{row.folder}: {plural(row.removed or 0, 'session')} removed from {report.archive}."
+            continue
+        private = f", without {' '.join(row.private)}" if row.private else ""
+        yield f"{row.folder}: shared with {', '.join(row.members)} in {report.archive}{private}."
+        if row.sessions is not None:
+            gone = f", {row.removed:,} removed" if row.removed else ""
+            yield f"  {plural(row.sessions, 'session')} there, without secrets: {row.sent or 0:,} sent now{gone}."

@@ -1,0 +1,46 @@
+"""What `ullage team` and `ullage search --team` print for programs."""
+
+from msgspec import Struct
+
+from ullage.cli.reported_figures import Report
+
+
+class TeamFolderRow(Struct, frozen=True, kw_only=True):
+    """A shared folder: the roles of the database that may read it, the patterns of private text, and, after something
+    was sent or removed, the numbers of its sessions in the archive, of those that were sent and of those removed."""
+
+    folder: str
+    members: tuple[str, ...]
+    private: tuple[str, ...]
+    sessions: int | None = None
+    sent: int | None = None
+    removed: int | None = None
+
+
+class TeamReport(Report, frozen=True, kw_only=True):
+    """What `ullage team --json` prints: the address of the team's archive, "" if none was chosen, and the folders that
+    are shared, or that the action was about."""
+
+    archive: str
+    folders: tuple[TeamFolderRow, ...]
+
+
+class TeamHitRow(Struct, frozen=True, kw_only=True):
+    """A message in the team's archive that matches: as `HitRow`, with the role of the database whose it is, and the
+    folder and the title of its session."""
+
+    owner: str
+    folder: str
+    title: str
+    session_id: str
+    number: int
+    role: str
+    score: float
+    snippet: str
+    fits: bool
+
+
+class TeamSearchReport(Report, frozen=True, kw_only=True):
+    """What `ullage search --team --json` prints: the hits, the best first."""
+
+    hits: tuple[TeamHitRow, ...]

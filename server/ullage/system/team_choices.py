@@ -1,0 +1,45 @@
+"""Which folders the user of this machine shares with a team, in a file that only the user may read."""
+
+import os
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from ullage.model.errors import InputError
+
+
+class SharedFolder(Struct, frozen=True, kw_only=True):
+    """A folder that is shared: with which roles of the archive's database, and which text is private in it, as regular
+    expressions."""
+
+    members: tuple[str, ...]
+    private: tuple[str, ...] = ()
+
+
+class TeamChoices(Struct, frozen=True, kw_only=True):
+    """What the user has chosen: the address of the team's archive, and the folders by their paths. Nothing is shared
+    until it is chosen."""
+
+    archive: str = ""
+    folders: dict[str, SharedFolder] = {}
+
+
+def read_choices(path: Path) -> TeamChoices:
+    """Returns the choices in a file, none if there is no file. Raises `InputError` if it can't be read."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=TeamChoices)
+    except FileNotFoundError:
+        return TeamChoices()
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{path} can't be read ({error}): mend it, or delete it and share again") from error
+
+
+def write_choices(path: Path, choices: TeamChoices) -> None:
+    """Replaces the choices in a file."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(choices)))
+    new.replace(path)

@@ -1,0 +1,163 @@
+"""A team's archive with two roles of a real server: what one shares by the command line, the other finds, redacted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+from support.command_line import ullage
+from support.corpus import cases
+from support.leaks import leaks, line_of
+from support.postgres_server import PostgresServer, needs_postgres
+from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.events import MessageAppended, Record, SessionCreated
+from ullage.model.message import Message, Role
+from ullage.store import open_store
+from ullage.store.postgres.postgres_store import open_postgres
+
+pytestmark = needs_postgres
+GRANTS = (
+    "GRANT USAGE ON SCHEMA {schema} TO {role}",
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
+    "GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role}",
+)
+
+
+class Member(Struct, frozen=True, kw_only=True):
+    """A user with a home, a role of the database and the address by which the role reaches the team's archive."""
+
+    role: str
+    archive: str
+    env: dict[str, str]
+    store: Path
+
+    def keep(self, session_id: str, cwd: str, *messages: Message, title: str = "") -> None:
+        """Puts a session into the user's own store."""
+        events = (SessionCreated(cwd=cwd, title=title), *(MessageAppended(message=message) for message in messages))
+        with open_store(self.store) as store:
+            store.create(session_id, [Record(position=at, timestamp=at, event=one) for at, one in enumerate(events)])
+
+
+class Team(Struct, frozen=True, kw_only=True):
+    """Two users of one server, and the schema with their archive."""
+
+    server: PostgresServer
+    schema: str
+    anna: Member
+    boris: Member
+
+    def everything(self) -> str:
+        """Returns all rows of all tables of the archive, as text."""
+        import psycopg  # noqa: PLC0415
+
+        with psycopg.connect(self.server.address(self.schema), autocommit=True) as connection:
+            tables = connection.execute(
+                "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+            ).fetchall()
+            # `encode` shows the bytes of payloads as they are.
+            rows = [connection.execute(f"SELECT t::text FROM {name} t".encode()).fetchall() for (name,) in tables]
+            loads = connection.execute("SELECT encode(payload, 'escape') FROM records").fetchall()
+        return "\n".join(str(row) for found in (*rows, loads) for row in found)
+
+
+@pytest.fixture
+def team(postgres_server: PostgresServer, tmp_path: Path) -> Iterator[Team]:
+    maker = postgres_server.new_schema()
+    schema = maker.rpartition("%3D")[2]
+    open_postgres(maker).close()
+    roles = {name: f"{name}_{schema}" for name in ("anna", "boris")}
+    postgres_server.execute(
+        *(f"CREATE ROLE {role} LOGIN" for role in roles.values()),
+        *(grant.format(schema=schema, role=role) for role in roles.values() for grant in GRANTS),
+    )
+
+    def member(name: str) -> Member:
+        home = tmp_path / name
+        home.mkdir()
+        env = {"HOME": str(home), "XDG_DATA_HOME": str(home / "data"), "ULLAGE_STORE": "", "ULLAGE_TEAM": ""}
+        archive = postgres_server.address(schema, roles[name])
+        return Member(role=roles[name], archive=archive, env=env, store=home / "data" / "ullage" / "sessions.db")
+
+    yield Team(server=postgres_server, schema=schema, anna=member("anna"), boris=member("boris"))
+
+
+def said(message_id: str, text: str, role: Role = Role.USER) -> Message:
+    return Message(id=message_id, role=role, content=(TextBlock(text=text),))
+
+
+def test_what_one_shares_of_a_folder_the_other_finds_with_whose_it_is_until_it_is_unshared(team: Team) -> None:
+    anna, boris = team.anna, team.boris
+    anna.keep("one", "/orchard", said("m1", "Where do we plant the walnut?"), title="Trees")
+    anna.keep("two", "/orchard/deep", said("m1", "The walnut needs water."))
+    anna.keep("three", "/orchard-private", said("m1", "The walnut is a secret."))
+    search = ("search", "walnut", "--team", "--archive", boris.archive, "--json")
+    assert ullage("team", env=anna.env).out.startswith("Nothing is shared.")
+    assert ullage(*search, env=boris.env).json["hits"] == []
+    share = ("team", "share", "/orchard", "--archive", anna.archive, "--json")
+    assert "--with ROLE" in ullage(*share, env=anna.env).err
+    (shared,) = ullage(*share, "--with", boris.role, env=anna.env).json["folders"]
+    assert (shared["sessions"], shared["sent"]) == (2, 2)
+    hits = ullage(*search, env=boris.env).json["hits"]
+    assert sorted((hit["owner"], hit["folder"], hit["title"]) for hit in hits) == [
+        (anna.role, "/orchard", "Trees"),
+        (anna.role, "/orchard/deep", ""),
+    ]
+    drawn = ullage("search", "walnut", "--team", env=boris.env | {"ULLAGE_TEAM": boris.archive}).out
+    assert f"{anna.role}  /orchard  Trees" in drawn
+    # Only what is new is sent, and what is gone is removed.
+    with open_store(anna.store) as store:
+        store.append(
+            "one", [Record(position=2, timestamp=2, event=MessageAppended(message=said("m2", "By the well.")))]
+        )
+        store.delete("two")
+    (sent,) = ullage("team", "send", "--json", env=anna.env).json["folders"]
+    assert (sent["sessions"], sent["sent"], sent["removed"]) == (1, 1, 1)
+    (again,) = ullage("team", "send", "--json", env=anna.env).json["folders"]
+    assert (again["sent"], again["removed"]) == (0, 0)
+    # The other one's own store has nothing of it, and the other one can't take it away.
+    assert ullage("search", "walnut", "--json", env=boris.env).json["hits"] == []
+    with open_postgres(boris.archive) as own:
+        assert own.list() == ()
+    assert f"/orchard: shared with {boris.role}" in ullage("team", env=anna.env).out
+    (removed,) = ullage("team", "unshare", "/orchard", "--json", env=anna.env).json["folders"]
+    assert removed["removed"] == 1
+    assert ullage(*search, env=boris.env).json["hits"] == []
+    assert "walnut" not in team.everything()
+    assert ullage("team", env=anna.env).out.startswith("Nothing is shared.")
+
+
+def test_no_secret_and_no_private_text_reaches_the_archive_and_the_own_store_keeps_them(team: Team) -> None:
+    anna = team.anna
+    planted = cases("secrets.json")
+    lines = [line_of(case) for case in planted]
+    messages = [
+        said("system", "\n".join(lines), Role.SYSTEM),
+        *(said(f"m{at}", f"orchard\n{line}") for at, line in enumerate(lines)),
+        *(
+            Message(
+                id=f"t{at}",
+                role=Role.ASSISTANT,
+                content=(ToolUseBlock(id=f"u{at}", name="Bash", input={"data": line, "in": [{"id": line}]}),),
+            )
+            for at, line in enumerate(lines)
+        ),
+        *(
+            Message(
+                id=f"r{at}",
+                role=Role.USER,
+                content=(ToolResultBlock(tool_use_id=f"u{at}", content=(TextBlock(text=f"{line}\nProject Quince"),)),),
+            )
+            for at, line in enumerate(lines)
+        ),
+    ]
+    anna.keep("one", "/orchard", *messages, title=f"Project Quince {lines[0]}")
+    share = ("team", "share", "/orchard", "--archive", anna.archive, "--with", team.boris.role)
+    assert ullage(*share, "--private", "(?i)project quince", env=anna.env).status == 0
+    reached = team.everything()
+    assert "orchard" in reached
+    assert [case["kind"] for case in planted if leaks(case, reached)] == []
+    assert "uince" not in reached
+    with open_store(anna.store) as store:
+        assert store.read_messages("one", 1, 2)[0].event == MessageAppended(message=messages[1])
+    assert ullage("search", "quince", "--json", env=anna.env).json["hits"] != []
