@@ -1,4 +1,4 @@
-"""Doors whose store is in PostgreSQL go on without its server, a real one, and send everything when it is back."""
+"""Doors whose store is in PostgreSQL continue without its server, a real one, and send everything when it is back."""
 
 import sys
 from collections.abc import Generator

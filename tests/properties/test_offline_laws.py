@@ -102,7 +102,7 @@ def own_messages(store: SqliteStore) -> list[str]:
 
 @given(_STEPS)
 @settings(max_examples=25, deadline=None)
-def test_whatever_fails_between_machines_no_acknowledged_message_is_lost_doubled_or_torn_from_the_one_before(
+def test_whatever_fails_between_machines_every_acknowledged_message_is_kept_once_and_in_its_place(
     steps: list[tuple[int, str, int, int]],
 ) -> None:
     with TemporaryDirectory() as folder:

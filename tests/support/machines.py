@@ -50,7 +50,7 @@ class FarStore(SqliteStore):
 
 
 class UpkeepNow(Upkeep):
-    """Copies at once, and reaches for the server when it is told to."""
+    """Copies at once, and reaches for the server when `reach` is called."""
 
     def __init__(self, path: Path, try_again: Callable[[LocalCopy], bool], /, *, keeps_files: bool) -> None:
         super().__init__(path, try_again, keeps_files=keeps_files)

@@ -23,6 +23,8 @@ ORDERS = {
         "sqlite",
         "originals",
         "postgres",
+        "offline",
+        "team",
         "store_place",
     ),
 }

@@ -117,10 +117,9 @@ def workspace_on(
     summarizer: Summarizer | None = None,
     news: TakesNews = no_news,
 ) -> Workspace:
-    """Returns a workspace on an open store.
+    """Returns a workspace on an open store. `news` says what happened to the store.
 
-    `path` is that of the files next to the store, or None for the one in the user's data folder. `summarizer` replaces
-    the `OfflineSummarizer`, which writes the offline summaries. `news` says what happened to the store.
+    `path` is that of the files next to it, None for the user's own. `summarizer` replaces the `OfflineSummarizer`.
     """
 
     async def look_up(session_id: str, arguments: Any) -> RecallResult:

@@ -52,8 +52,8 @@ class ContextManager(ManagedContext):
     - `context` contains the thresholds.
     - `store` is the file in which the conversation is stored, or the address of a PostgreSQL database
       (`postgresql://…`, with the extra `postgres`), or None for a temporary file. `session_id` continues a conversation
-      in that store. With `offline`, a database that can't be reached is no error: the conversation goes on in a copy
-      in the user's data folder and is sent when the database is back, in this process or in the next one.
+      in that store. With `offline`, a database that can't be reached is no error: the conversation is continued in
+      a copy in the user's data folder and sent when the database is back, in this process or in the next one.
     - `search` names an embeddings server that orders what `search()` finds by its meaning, too.
     - `on_update` is called in another thread with the session id and each update, warnings included. It must not call
       the manager.

@@ -59,7 +59,7 @@ def offline_path(place: str) -> Path:
 
 
 def news_of(store: SessionStore) -> TakesNews:
-    """Returns what tells of times without the server, for a store that `open_sessions_at` opened."""
+    """Returns what says of times without the server what happened, for a store that `open_sessions_at` opened."""
     return getattr(store, "take_news", no_news)
 
 

@@ -1,4 +1,4 @@
-"""A store whose server is away: the copy on this machine goes on, and is sent when the server is back."""
+"""A store whose server is away: the copy on this machine is continued, and is sent when the server is back."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -120,7 +120,7 @@ def test_a_session_that_another_machine_continued_too_becomes_a_fork(
     caught_up, *forked = list(here.store.take_news())[-2:]
     assert caught_up.moved == {"s": mine, "f": "f", "g": "g"}
     assert [mine in news.text for news in forked] == [True]
-    # Both go on, here and there.
+    # Both are continued, here and there.
     for name in (mine, "s", "f", "g"):
         here.add(name, message(f"more of {name}"))
     here.line.is_cut = True

@@ -44,7 +44,7 @@ async def search(workspace: Environment, session_id: str | None, query: str, lim
     reorders = is_wanted(workspace)
     most = max(limit, MOST_PASSAGES) if reorders else limit
     passages: Sequence[Passage] = await asyncio.to_thread(store.find_passages, query, session_id, most)
-    notes = [words.not_indexed(unread)] if unread else []
+    notes = [note for note in (workspace.store_away, words.not_indexed(unread) if unread else "") if note]
     if reorders:
         passages, failed = await reorder(workspace, query, passages)
         notes += [failed] if failed else []

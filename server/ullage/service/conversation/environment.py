@@ -65,7 +65,8 @@ class Environment:
     conversations; `followed` says by id which sessions it follows. `wiring`, `continuing` and `looks_up` are None
     in a process whose door does not offer them. `receipts` returns what hooks gave back to an agent's session, and
     `remove_traces` removes that and all else that is kept of it outside the store. `embedding` is the last work of an
-    embeddings server, which may still run. Who holds `reading` reads messages ahead.
+    embeddings server, which may still run. Who holds `reading` reads messages ahead. `store_away` says that the server
+    of the store can't be reached, "" if it can.
     """
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
@@ -74,6 +75,7 @@ class Environment:
         self.bus = Bus()
         self.indexing_listeners: list[IndexingListener] = []
         self.search_wait = SearchWait()
+        self.store_away = ""
         self.embedding: Future[Any] | None = None
         self.reading = Lock()
         self.permissions: Permissions | None = None

@@ -82,6 +82,8 @@ class Workspace(Environment):
         news = self.ports.store_news()
         for session_id in {session_id for one in news for session_id in one.moved}:
             self._read_again(session_id)
+        for one in news:
+            self.store_away = one.text if one.kind == "offline" else ""
         self._untold += news
         if self._untold and self._open:
             told, self._untold = self._untold, []

@@ -329,7 +329,7 @@ class OfflineStore:
             raise StoreUnavailable(f"{error}; {words.store_away(self._server.name)}") from None
 
     def _require_away(self, error: StoreUnavailable) -> None:
-        """Goes on without the server if the error means that. Raises it otherwise."""
+        """Continues without the server if the error means that. Raises it otherwise."""
         if not self._server.is_away(error):
             raise error
         self._lost()
@@ -373,7 +373,7 @@ class OfflineStore:
         moved = {session_id: fork_id for _, session_id, fork_id in self._local.moved(self._moved)}
         self._moved = self._last_moved()
         text = words.store_caught_up(self._server.name, sent.records, sent.sessions, sent.continued)
-        # A session that only has other positions now is told of by its parent's.
+        # A fork that only has other positions now needs no notice of its own.
         self._news.append(StoreNews(kind="caught_up", text=text, moved=moved))
         self._news.extend(
             StoreNews(kind="forked", text=words.store_forked(session_id, fork_id))

@@ -29,7 +29,7 @@ class Upkeep:
         self._remote: TableStore | None = None
         # Closed by the thread, because it takes seconds.
         self._lost: list[TableStore] = []
-        self._stopped = False
+        self._stopped = self._asks_for_files = False
         self._thread: Thread | None = None
 
     def use(self, remote: TableStore | None) -> None:
@@ -38,7 +38,8 @@ class Upkeep:
             if self._remote is not None:
                 self._lost.append(self._remote)
             self._remote = remote
-            if remote is None or self._keeps_files:
+            self._asks_for_files = self._keeps_files and remote is not None
+            if remote is None or self._asks_for_files:
                 self._begin()
 
     def copy(self, session_id: str) -> None:
@@ -66,8 +67,6 @@ class Upkeep:
     def _serve(self) -> None:
         try:
             with open_copy(self._path) as local:
-                if self._keeps_files:
-                    self._ask_for_files()
                 while self._next(local):
                     pass
         except UllageError as error:
@@ -76,14 +75,17 @@ class Upkeep:
     def _next(self, local: LocalCopy) -> bool:
         """Does one thing. Returns False when stopped."""
         with self._todo:
-            self._todo.wait_for(lambda: self._stopped or self._remote is None or self._sessions)
-            remote = self._remote
-            session_id = next(iter(self._sessions), "")
+            self._todo.wait_for(lambda: self._stopped or self._remote is None or self._asks_for_files or self._sessions)
+            remote, asks, self._asks_for_files = self._remote, self._asks_for_files, False
+            session_id = "" if asks else next(iter(self._sessions), "")
             self._sessions.pop(session_id, None)
         if self._stopped:
             return False
         if remote is None:
             return self._wait_for_server(local)
+        if asks:
+            self._ask_for_files(remote)
+            return True
         try:
             copy_here(remote, local, session_id)
         except UllageError as error:
@@ -109,12 +111,9 @@ class Upkeep:
             except UllageError as error:
                 log.info("Could not close a lost connection: %s", error)
 
-    def _ask_for_files(self) -> None:
+    def _ask_for_files(self, remote: TableStore) -> None:
         """Has the conversations copied that agents write on this machine: without the server they would be imported as
         new ones."""
-        remote = self._remote
-        if remote is None:
-            return
         try:
             imported = remote.imported()
         except UllageError as error:

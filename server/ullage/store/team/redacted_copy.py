@@ -1,4 +1,4 @@
-"""What of a session leaves this machine for a team's archive: its messages as text, without what is secret or private."""
+"""What of a session leaves this machine for a team's archive: its messages as text, without secret or private text."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -62,7 +62,7 @@ def _block_text(block: Block, patterns: Sequence[str]) -> str:
         case TextBlock():
             return block.text
         case ToolUseBlock():
-            # Alone a value has its line ends, and beside its name it is known for what it is.
+            # Alone a value has its line ends, and next to its name it is known for what it is.
             inner = _with_leaves(block.input, lambda text: _redacted(text, patterns))
             return f"{block.name}\n{json.dumps(inner, ensure_ascii=False, indent=1)}"
         case ToolResultBlock():
