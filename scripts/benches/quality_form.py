@@ -10,11 +10,11 @@ from typing import Any
 from msgspec import Struct
 
 from benches.quality_actions import Action
-from benches.quality_page import read_page
+from benches.quality_page import Passage, is_gap, read_page
 from benches.quality_prose import Decisions, measure_decisions
 from benches.quality_source import Source, in_context
 from benches.quality_state import Claim, Verdict, judge_page
-from benches.quality_words import Words, measure_words
+from benches.quality_words import Words, measure_words, typed_texts
 from benches.report import Aim, at_least, at_most
 from ullage.model.message import Message
 from ullage.tokens.counter import TokenCounter
@@ -53,18 +53,28 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 def measure_form(head: Head, shown: Shown, counter: TokenCounter) -> Form:
-    """Measures one text."""
+    """Measures one text. What the user typed is the user's word and not code, unless it is quoted in a fence under a
+    heading that does not name the user."""
     page = read_page(shown.page)
-    code = [passage.lines for passage in page.passages if not passage.shell]
+    typed = frozenset(line.strip() for text in typed_texts(head.messages) for line in text.splitlines())
+    code = [
+        tuple(line for line in passage.lines if line not in typed or not _may_be_typed(passage))
+        for passage in page.passages
+        if not passage.shell
+    ]
     return Form(
         contender=shown.contender,
         budget=shown.budget,
         words=measure_words(head.messages, shown.context, shown.room, counter),
         verdicts=tuple(judge_page(page, head.messages, head.actions)),
         decisions=measure_decisions(page, head.source),
-        lines=sum(map(len, code)),
+        lines=sum(not is_gap(line) for lines in code for line in lines),
         loose=sum(len(in_context(head.source, lines)[1]) for lines in code),
     )
+
+
+def _may_be_typed(passage: Passage) -> bool:
+    return not passage.fenced or "user" in passage.heading.lower()
 
 
 def form_rows(forms: Sequence[Form]) -> list[dict[str, Any]]:

@@ -5,8 +5,8 @@ summary, and shares no code with the engine that it measures.
 
 - A *heading* is a `#` line, a numbered title (`3. Files and Code:`), or a line in bold.
 - An *entry* is a list item or a line of prose, with its message's number if it begins with `#N`.
-- A *passage* is a run of code lines: lines in a fence that no mark of a gap (`…`) parts. A line outside a fence that
-  can only be code is a passage of one line.
+- A *passage* is the code in a fence, with the marks of gaps (`…`) in it. A line outside a fence that can only be code
+  is a passage of one line.
 """
 
 import re
@@ -46,11 +46,12 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Passage(Struct, frozen=True, kw_only=True):
-    """Lines of code that follow one another on the page. `shell` is true in a fence for shell commands, which a
-    summary gives to be run."""
+    """The lines of code in a fence, or one line outside. `shell` is true in a fence for shell commands, which a summary
+    gives to be run."""
 
     heading: str
     lines: tuple[str, ...]
+    fenced: bool = False
     shell: bool = False
 
 
@@ -93,13 +94,15 @@ def _parts(text: str) -> Iterator[Entry | Passage]:
 
 
 def _passages(heading: str, code: list[str], fence: str | None) -> Iterator[Passage]:
-    run: list[str] = []
-    for line in [*code, "…"]:
-        if not _GAP.match(line):
-            run += [line] if line else []
-        elif run:
-            yield Passage(heading=heading, lines=tuple(run), shell=fence in _SHELL)
-            run = []
+    lines = tuple(line for line in code if line)
+    if lines:
+        yield Passage(heading=heading, lines=lines, fenced=True, shell=fence in _SHELL)
+
+
+def is_gap(line: str) -> bool:
+    """Returns whether a line marks a gap between lines of code, as far as the line itself shows it: code that an agent
+    wrote may have such a line, too."""
+    return _GAP.match(line.strip()) is not None
 
 
 def _entry(heading: str, raw: str) -> Entry | Passage:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from benches.quality_page import is_gap
 from benches.quality_probe import text_of
 from ullage.model.message import Message
 
@@ -34,18 +35,23 @@ class Source:
 
     def runs(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yields the lines in runs that follow one another here, blank lines left out. Lines that are nowhere here
-        (a model wrote them) follow any."""
+        (a model wrote them) follow any. A mark of a gap parts the lines before and after it, unless they follow one
+        another here: then the mark is a line of the text itself, such as `# ...`."""
         run: list[str] = []
         last = ""
+        gap = False
         for line in lines:
             key = _key(line)
+            if is_gap(line) and (last, key) not in self._pairs:
+                gap = True
+                continue
             if not key:
                 continue
-            if run and not self._follows(last, key):
+            if run and ((gap and (last, key) not in self._pairs) or not self._follows(last, key)):
                 yield run
                 run = []
             run.append(line)
-            last = key
+            last, gap = key, False
         if run:
             yield run
 

@@ -2,10 +2,12 @@
 
 import pytest
 
+from benches.quality_form import Head, Shown, measure_form
 from benches.quality_page import Entry, read_page
 from benches.quality_prose import measure_decisions, narrates
 from benches.quality_source import Source, in_context
-from support.conversations import agent, call
+from support.conversations import agent, call, user
+from ullage.tokens.counter_choice import get_counter
 
 FILE = (
     "def load_rows(path):\n    rows = []\n    for line in open(path):\n        rows.append(line)\n\n    return rows\n"
@@ -71,6 +73,37 @@ def test_five_lines_from_different_places_are_out_of_context_with_and_without_a_
     a, b, c, *_, d = FILE.splitlines()
     assert len(loose("```\n" + "\n".join([a, b, "…", d, "…", a, b, c]) + "\n```")) == 6
     assert len(loose("```\n" + "\n".join([d, c, b, a, d, c]) + "\n```")) == 6
+
+
+def test_a_line_of_the_text_itself_that_looks_like_a_mark_of_a_gap_parts_nothing() -> None:
+    lines = [
+        "rows = read_rows()",
+        "# ...",
+        "total = sum(rows)",
+        "mean = total / len(rows)",
+        "print(total)",
+        "print(mean)",
+    ]
+    source = Source(call("Write", {"file_path": "a.py", "content": "\n".join(lines)}, "done"))
+    (passage,) = read_page("```\n" + "\n".join(lines) + "\n```").passages
+    assert in_context(source, passage.lines) == ([[line for line in lines if line != "# ..."]], [])
+    others = [*lines[:2], *lines[3:]]
+    assert in_context(source, others)[1] == [line for line in others if line != "# ..."]
+
+
+def test_code_that_the_user_typed_is_the_users_word_and_in_the_details_it_is_code() -> None:
+    typed = "Keep this:\n<requirements>\n```\nsetUp()\n```"
+    head = Head(messages=(user(typed),), source=Source((user(typed),)), actions=())
+
+    def measured(page: str) -> tuple[int, int]:
+        found = measure_form(
+            head, Shown(contender="a", budget=1, page=page, context=page, room=100), get_counter("gpt-4o")
+        )
+        return found.lines, found.loose
+
+    assert measured(f"## User requests\n- #1 {typed}") == (0, 0)
+    assert measured("## Details\n- a.py\n```\nsetUp()\n```") == (1, 1)
+    assert measured("## Decisions\n- #1 tearDown()") == (1, 1)
 
 
 def test_a_sentence_that_decides_is_not_noise() -> None:
