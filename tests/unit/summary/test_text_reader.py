@@ -1,5 +1,6 @@
 """A reader's cache does not change the composed summary."""
 
+import pytest
 from msgspec.structs import replace
 
 from support.conversations import agent, bash, places, user
@@ -49,3 +50,24 @@ def test_no_secret_is_in_what_was_said_called_or_shown() -> None:
     assert len(read) == 3
     assert all(secret not in line for lines in (called, shown) for line in lines.listing.lines)
     assert all(secret not in piece.text and "src/auth.py" in piece.anchors for piece in read)
+
+
+@pytest.mark.parametrize(
+    ("said", "pieces"),
+    [
+        (
+            "It is in the repo root.But os.Getwd differs: string.Looking at it shows that",
+            ("It is in the repo root. But os.Getwd differs: string. Looking at it shows that",),
+        ),
+        ("It is 33406b6b748dWait for it", ("It is 33406b6b748d Wait for it",)),
+        ("It found uncommittedSo the hook ran", ("It found uncommitted So the hook ran",)),
+        ("The tools are:- Write- Edit- mcp__acp__Edit", ("The tools are:", "Write", "Edit", "mcp__acp__Edit")),
+        (
+            "The order is: 1. `a.py` reads2. `b.py` writes f8b5a0142eee3. It ends",
+            ("The order is: 1. `a.py` reads", "`b.py` writes f8b5a0142eee", "It ends"),
+        ),
+        ("1. pre- and post-build, version 2. It has App.But()", ("pre- and post-build, version 2. It has App.But()",)),
+    ],
+)
+def test_sentences_and_entries_that_were_run_together_are_parted(said: str, pieces: tuple[str, ...]) -> None:
+    assert tuple(piece.text for piece in Reader().said(said)) == pieces

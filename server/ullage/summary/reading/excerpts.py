@@ -27,6 +27,20 @@ CHATTER = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z]{2}")
+# Sentences and entries of lists that lost the space or the line break between them, as some recorded thinking did:
+# `the repo root.But it`, `detectedLet me`, `are:- Write- Edit`.
+_OPENERS = (
+    "The|This|That|These|Those|There|They|But|So|Let|Now|However|If|We|It|Since|When|Then|First|Looking|Checking|Actually"
+    "|Wait|Also|And|Or|Both|Maybe|Perhaps|No|Yes|Not|In|On|For|After|Before|I|I'll|I'm|You|My|Next|Hmm|Ok|OK|Okay"
+)
+_GLUED = re.compile(rf"[.:?!](?<=[a-z0-9`)\]\"'].)(?=(?:{_OPENERS})[ ,'’])")
+# After a hash or a word, which a capital can only follow within a name.
+_CAPITAL = re.compile(r"[A-Z](?:(?<=[0-9a-f]{7}.)|(?<=[a-z]{3}.))")
+_AFTER_HASH, _AFTER_WORD = (
+    re.compile(rf"(?:{_OPENERS})\b"),
+    re.compile(r"(?:Let me|Let['’]s|So|But|However,|Actually,|Wait,) "),
+)
+_GLUED_ENTRY = re.compile(r"(?<=[^\s-])- (?=\S)")
 _SENTENCE = re.compile(r".+?(?:(?<=[.!?])(?=\s)[ \t]*\n?|\n|$)", re.DOTALL)
 _SPACE = re.compile(r"\s+")
 _LAST_SPACE = re.compile(r"\s+(?=\S*$)")
@@ -114,13 +128,33 @@ def cut_at_space(text: str, limit: int) -> str:
 
 def prose(text: str) -> list[str]:
     """Returns a text as pieces of one or a few sentences, each from a single line. Marks of Markdown lists and headings
-    are removed, and lines without a word are left out."""
+    are removed, and lines without a word are left out. What was run together is parted."""
     pieces: list[str] = []
-    for raw in head_and_tail(text, PROSE_LIMIT).splitlines():
+    for raw in _parted(head_and_tail(text, PROSE_LIMIT)).splitlines():
         line = single_spaced(_MARKUP.sub("", raw.strip()).replace("**", ""))
         if _WORD.search(line):
             pieces.extend(_pack(SENTENCE_END.split(line[: _end_before(line, 4000)]), PIECE_LIMIT, " "))
     return pieces
+
+
+def _parted(text: str) -> str:
+    """Returns a text with spaces between sentences and line breaks between entries of lists that were run together."""
+    text = _CAPITAL.sub(_parted_word, _GLUED.sub(r"\g<0> ", text))
+    if ":- " in text:
+        text = "\n".join(_GLUED_ENTRY.sub("\n- ", line) if ":- " in line else line for line in text.split("\n"))
+    number, at = 2, text.find("1. ")
+    while at >= 0 and (at := text.find(f"{number}. ", at + 3)) > 0:
+        # Only in order, and only where no space parts them: `in `a.py`2. Then`.
+        if not text[at - 1].isspace():
+            text = f"{text[:at]}\n{text[at:]}"
+        number += 1
+    return text
+
+
+def _parted_word(capital: re.Match[str]) -> str:
+    text, at = capital.string, capital.start()
+    opens = _AFTER_WORD if text[at - 3 : at].isalpha() else _AFTER_HASH
+    return f" {capital[0]}" if opens.match(text, at) else capital[0]
 
 
 def lines(text: str, limit: int = RESULT_LIMIT) -> list[str]:
