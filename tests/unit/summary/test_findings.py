@@ -152,6 +152,7 @@ def test_a_command_that_the_user_refused_has_not_failed() -> None:
     [
         "Each checkpoint on the branch contains:",
         "Now let me check the benchmark file of the project.",
+        "But more importantly, let me check if the root of `spool` is another one.",
         "All 15 tests pass.",
         "The tests are passing now.",
         "Sets `EndedAt` timestamp",
@@ -164,6 +165,8 @@ def test_a_command_that_the_user_refused_has_not_failed() -> None:
         "So they must be read before the cache is made.",
         "Or the parser should read the file twice instead.",
         "from spool.reader import read_all, read_none",
+        "return (2, num_blocks, block_size, head_size) and more of it",
+        "exhaust { enable_start, speed_percent, off_at_end, pin }",
         "raise ValueError('The spool must not be empty.')",
     ],
 )
@@ -204,3 +207,13 @@ def test_of_findings_that_say_the_same_only_the_newest_stays() -> None:
         agent(said[0]), agent("The other patch caches nothing because every device differs."), agent(said[1])
     )
     assert [item.text for item in findings_of(found) if "alibi" in item.text] == said[1:]
+
+
+def test_a_finding_with_the_names_and_most_of_the_words_of_a_newer_one_is_left_out() -> None:
+    older = "The issue is that `get_trace_id` always returns an error according to dialyzer."
+    newer = (
+        "The dialyzer issue is that `get_trace_id` always returns an error because of the rescue clause in `otel.ex`."
+    )
+    other = "The issue is that `get_span_id` always returns an error according to dialyzer."
+    found = digest(agent(older), agent(other), agent(newer))
+    assert [item.text for item in findings_of(found)] == [newer, other]

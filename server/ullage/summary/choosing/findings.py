@@ -27,11 +27,14 @@ _CONCLUDES = re.compile(
 # Code pasted into prose: a patch, or an assignment or call that fills its line.
 _CODE = re.compile(
     r"^(?:diff --git|index [0-9a-f]{7}|@@ |[-+] |[-+]{3} |from [\w.]+ import |import [\w.{]|raise \w|assert \w"
-    r"|return \w|# |(?:async )?def \w|class \w+[(:])|^[\w.\[\]]+(?:: [\w.\[\]]+)? = |^\w+=\S|[,({;]$|^[\w.]+\(.*\)$"
+    r"|return [\w(\[{\"']|# |(?:async )?def \w|class \w+[(:])|^[\w.\[\]]+(?:: [\w.\[\]]+)? = |^\w+=\S"
+    r"|[,({};]$|^[\w.]+\(.*\)$"
 )
 
 # Longer words than articles and the like, and how many of them make two sentences the same.
 _WORD, _SAME_WORDS = re.compile(r"\w{4,}"), 6
+# The share of a finding's words that a newer one with the same names has if it says the same.
+_SAME_SHARE, _MOST_COMPARED = 0.7, 8
 _NUMBER = re.compile(r"\d")
 _CAUSE = re.compile(
     r"\b(?:because|the (?:issue|problem|error|cause|reason|bug|failure) (?:is|was|seems|comes)|caused? by|root cause"
@@ -59,14 +62,35 @@ def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -
     value than others. Announcements, questions, fragments, pasted code, and what concludes nothing and names nothing
     are left out, and of those that begin with the same words, in whatever order, all but the newest."""
     known: set[tuple[str, ...]] = set()
+    newer = _Newer()
     for excerpt in _last_of_each(digest, {Source.AGENT, Source.THINKING}, check):
         text, worth, words = judged(excerpt.text)
         if len(words) == _SAME_WORDS and words in known:
             continue
         known.add(words)
         kept = excerpt if text == excerpt.text else _shortened(excerpt, text)
-        if text and (worth is not _Worth.NAMES or kept.anchors):
+        if text and (worth is not _Worth.NAMES or kept.anchors) and not newer.repeats(kept):
             yield _item(kept, Section.FINDINGS, tuning.said_value if worth is _Worth.DECIDES else tuning.shown_value)
+
+
+class _Newer:
+    """The findings so far, which are newer than those to come, by the names in them."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}
+
+    def repeats(self, excerpt: Excerpt) -> bool:
+        """Returns whether a newer finding has all names of this one and most of its words. If not, remembers it."""
+        if not excerpt.anchors:
+            return False
+        names, words = frozenset(excerpt.anchors), frozenset(_WORD.findall(excerpt.text.lower()))
+        told = min((self._by_name.get(name, ()) for name in names), key=len)
+        for newer_names, newer in told[-_MOST_COMPARED:]:
+            if names <= newer_names and len(words & newer) >= _SAME_SHARE * len(words):
+                return True
+        for name in names:
+            self._by_name.setdefault(name, []).append((names, words))
+        return False
 
 
 def _last_of_each(digest: Digest, sources: Set[Source], check: Check) -> Iterator[Excerpt]:

@@ -40,7 +40,8 @@ _PLAIN = re.compile(
 # What the agent is doing or about to do, and what it sees at this moment.
 _NARRATES = re.compile(
     rf"{_FILLERS}(?:"
-    r"let me\b|let['’]s\b|i['’]?ll\b|i will\b|i(?:['’]m| am) (?:now |going )|i(?:['’]m| am) (?:\w+ly )?\w+ing\b"
+    r"(?:[\w'’]+,? ){0,3}let me\b|let['’]s\b|i['’]?ll\b|i will\b"
+    r"|i(?:['’]m| am) (?:now |going )|i(?:['’]m| am) (?:\w+ly )?\w+ing\b"
     r"|i need to\b|i should\b|i want to\b|i can (?:now )?see\b|i see\b|i notice\b|i have (?:a |the )|i intend\b"
     r"|i(?:['’]ve| have) (?:just |now |already )?(?:finished|got|been|started|pinpointed|begun|now)\b|i realize\b"
     r"|i think i\b|apologies\b|my (?:next|current|immediate|focus|plan|apologies|attention|goal|aim)\b"
