@@ -56,6 +56,8 @@ _SCRIPT = 40
 # Characters. What follows in a longer command line is a script's text.
 _LONGEST = 2_000
 _SPACES = re.compile(r"\s+")
+# How a line ends that goes on in the next one.
+_GOES_ON = re.compile(r"(?:\b(?:do|then|else|in)|[{(|;&\\])$")
 
 
 class Purpose(Struct, frozen=True, kw_only=True):
@@ -89,7 +91,10 @@ def purpose_of(command: str) -> Purpose:
     loops = any(part.words[0] in _KEYWORDS for part in parts)
     whole = _spaced(without_cd(command[:_LONGEST])[0])
     keys = (whole,) if loops or not real else tuple(dict.fromkeys(_key(part) + mark for part in real))
-    shown = _shown(real) if real and not loops and not body else _spaced(first_line(command))
+    if loops and not body:
+        shown = _on_one_line(command)
+    else:
+        shown = _shown(real) if real and not body else _spaced(first_line(command))
     if body and len(real) > 1:
         # What is run with the text that the command line begins by writing.
         shown = _shown(real[-1:])
@@ -177,6 +182,16 @@ def _key(part: Part) -> str:
     if words[:3] == ["gh", "pr", "create"]:
         return "gh pr create"
     return _spaced(" ".join(word for word in words if not _LOUDNESS.match(word)))
+
+
+def _on_one_line(command: str) -> str:
+    """Returns a loop or a condition on one line, since its first line alone (`for file in *.py; do`) says nothing."""
+    shown = ""
+    for line in without_cd(command[:_LONGEST])[0].split("\n"):
+        said = line.strip()
+        if said and not said.startswith("#"):
+            shown += (" " if not shown or _GOES_ON.search(shown) else "; ") + said.removesuffix("\\").rstrip()
+    return _spaced(shown)
 
 
 def _shown(real: Sequence[Part]) -> str:

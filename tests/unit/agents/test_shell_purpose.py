@@ -30,6 +30,12 @@ def test_two_commits_are_one_command_whatever_their_messages() -> None:
     assert purpose_of("git commit -m one").keys == purpose_of(heredoc).keys == ("git commit",)
 
 
+def test_a_loop_is_shown_with_what_it_runs() -> None:
+    loop = "cd app\n# each file\nfor file in *.py; do\n  black $file &&\n    pytest $file\ndone"
+    assert purpose_of(loop).shown == "for file in *.py; do black $file && pytest $file; done"
+    assert purpose_of("if test -f a.py\nthen\n  make a\nfi").shown == "if test -f a.py; then make a; fi"
+
+
 def test_scripts_in_the_command_line_differ_by_their_text() -> None:
     one, two = (f"python - <<'EOF'\nprint({number})\nEOF" for number in (1, 2))
     assert purpose_of(one).keys != purpose_of(two).keys
