@@ -68,6 +68,14 @@ def test_task_requests_and_prohibitions_are_verbatim() -> None:
     assert "Also accept YAML, but only behind --allow-yaml." in section(summary, "## User requests")
 
 
+def test_a_task_that_is_whole_among_the_requests_is_told_in_a_sentence() -> None:
+    asked = "Port the spool to Rust. " + "Each file has a test of its own that must pass before the next one. " * 5
+    summary = summary_of((user(asked), *SESSION[1:2]))
+    assert asked.strip() in section(summary, "## User requests")
+    assert section(summary, "## Task").startswith("- #1 Port the spool to Rust.")
+    assert len(section(summary, "## Task")) < 200
+
+
 def test_an_error_is_listed_with_what_solved_it() -> None:
     errors = section(summary_of(SESSION), "## Errors and fixes")
     assert "`pytest tests/test_config.py` failed: 2 failed, 1 passed in 0.2s" in errors

@@ -146,3 +146,11 @@ def test_a_refusal_without_words_is_no_request() -> None:
 def test_an_output_that_quotes_a_refusal_is_no_request() -> None:
     output = "log: The user doesn't want to proceed. the user said:\nno"
     assert texts(requests_of(digest(user("Add a flag."), *bash("cat log", output)))) == ["Add a flag."]
+
+
+def test_a_newest_request_that_must_be_cut_makes_room_for_the_others_whole() -> None:
+    long, short = "Rename every operator as listed here. " * 100, "Count the undefined references in the paper. " * 20
+    room = size(requests_of(digest(user(short)))[0]) * 2
+    first, last = fitted(room, user(short), agent("Done."), user(long))
+    assert first == short.strip()
+    assert room // 3 * 4 <= len(last) + 40 < len(long)

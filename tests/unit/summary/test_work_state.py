@@ -70,6 +70,19 @@ def test_files_changed_last_come_first_each_once_with_the_lines_written_last() -
     assert texts(list(recent_of(found))) == ["a.py: `third = 3`", "b.py: `second = 2`"]
 
 
+def test_a_file_that_is_listed_elsewhere_is_named_from_the_folder_of_all_changed_files() -> None:
+    paths = ("/home/u/spool/src/a.py", "/home/u/spool/tests/b.py")
+    written = [
+        message
+        for path in paths
+        for message in call("Write", {"file_path": path, "content": "total = 1"}, call_id=path)
+    ]
+    assert texts(list(recent_of(digest(*written), frozenset(paths[:1])))) == [
+        "/home/u/spool/tests/b.py: `total = 1`",
+        "src/a.py: `total = 1`",
+    ]
+
+
 def test_many_lines_written_last_are_a_block_of_code_after_the_imports() -> None:
     text = "import os\n\ndef run() -> None:\n    " + "\n    ".join(f"step({number})" for number in range(9))
     found = digest(*call("Write", {"file_path": "a.py", "content": text}))

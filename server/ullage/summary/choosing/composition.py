@@ -40,6 +40,8 @@ _MOST_NAMES = 120
 _NAMES_PER_HINT = 6
 # Paths and whole identifiers. Options of commands and attributes (`self.path`) are found too often to be searched for.
 _NAME = re.compile(r"(?!self\.|this\.|\d+[A-Za-z]+$|/[\w-]+$)[\w~./@][\w./@:-]*\w")
+# Characters of the task if the whole of it is among the requests: a sentence or two.
+_TASK_AGAIN = 160
 NOTHING_FITS = "The details are in the archive."
 
 
@@ -93,6 +95,8 @@ def compose(
     ledger = fit(sources.ledger, int(room * tuning.ledger_share), counter)
     page = Page(room, sources.weights, counter, check, tuning, ledger=ledger)
     page.cover(sources.verbatim)
+    listed = frozenset(file.path for file in ledger.files)
+    sources = replace(sources, current=[*sources.current, *recent_of(sources.digest, listed)])
     _write(page, sources, focus, check, tuning)
     return _fitted(page, ledger, request, counter)
 
@@ -119,7 +123,7 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
         weights=weights,
         task=task_of(digest, tail.requests),
         plan=plan,
-        current=[*plan_of(plan), *state_of(digest), *recent_of(digest)],
+        current=[*plan_of(plan), *state_of(digest)],
         instructions=list(instructions_of(request.messages, request.indices, frozenset(request.kept), digest.calls)),
         carried=carried,
         ledger=ledger,
@@ -172,9 +176,12 @@ def _write_requests(page: Page, sources: _Sources, tuning: Tuning) -> None:
     told = of[Section.REQUESTS] or (of[Section.TASK] if sources.task else [])
     requests = [*(replace(item, section=Section.REQUESTS) for item in told), *requests_of(sources.digest)]
     room = int(page.room * tuning.requests_share) - page.cost(Section.REQUESTS)
-    page.place(fit_requests(requests, page.cost_of, room)[::-1], int(page.room * tuning.requests_share))
+    fitted = fit_requests(requests, page.cost_of, room)
+    page.place(fitted[::-1], int(page.room * tuning.requests_share))
     share = int(page.room * tuning.section_share)
-    page.place(_opening(sources.task or of[Section.TASK], share), share)
+    typed = {request.index: request.text for request in sources.digest.requests}
+    whole = frozenset(item.index for item in fitted if item.text.startswith(typed.get(item.index, "\0")))
+    page.place(_opening(sources.task or of[Section.TASK], share, whole), share)
 
 
 def _write_state(page: Page, sources: _Sources, check: Check, tuning: Tuning) -> None:
@@ -188,11 +195,15 @@ def _write_state(page: Page, sources: _Sources, check: Check, tuning: Tuning) ->
     page.fill([*sources.instructions, *of[Section.INSTRUCTIONS]], share)
 
 
-def _opening(task: Sequence[Item], share: int) -> list[Item]:
-    """Returns the items of the task, each shortened so that it surely fits into `share` tokens."""
+def _opening(task: Sequence[Item], share: int, whole: Set[int]) -> list[Item]:
+    """Returns the items of the task, each shortened so that it surely fits into `share` tokens. Those of the messages
+    `whole`, which are among the requests word for word, only say which request stands."""
     # A quarter less than the usual number of characters, so that the task surely fits.
-    limit = share * CHARACTERS_PER_TOKEN * 3 // 4
-    return [replace(item, text=shorten(item.text, max(limit, 40))) for item in task]
+    limit = max(share * CHARACTERS_PER_TOKEN * 3 // 4, 40)
+    return [
+        replace(item, text=shorten(item.text, min(limit, _TASK_AGAIN) if item.index in whole else limit))
+        for item in task
+    ]
 
 
 def _fitted(page: Page, ledger: ArtifactLedger, request: SummaryRequest, counter: TokenCounter) -> Composition:

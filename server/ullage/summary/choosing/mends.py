@@ -138,7 +138,11 @@ class Changes:
         return self._named(self._changes[bisect_right(self._indices, index) :])
 
     def _named(self, chosen: Sequence[tuple[int, str]]) -> list[str]:
-        return list(dict.fromkeys(path.removeprefix(self._root).removeprefix("./") for _, path in chosen))
+        return list(dict.fromkeys(self.name(path) for _, path in chosen))
+
+    def name(self, path: str) -> str:
+        """Returns a file's path from the folder that holds all changed files."""
+        return path.removeprefix(self._root).removeprefix("./")
 
 
 def runs_between(runs: Sequence[Run], first: int, last: int, without: Run) -> Iterator[str]:

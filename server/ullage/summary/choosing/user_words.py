@@ -32,6 +32,8 @@ _TASK = 600
 # Characters to which requests are shortened, the oldest first, in as many passes as are needed: a paragraph, a few
 # sentences, one sentence. After that the oldest are left out, those that forbid or correct something last.
 _FLOORS = (600, 240, 120)
+# Characters per token of text with many symbols, such as formulas.
+_FEWEST_CHARACTERS = 3
 _FENCES = re.compile(r"^[ \t]*```.*\n?", re.MULTILINE)
 _ANSWERED = "\n→ #"
 _MARKED = " (the message stays in the context)"
@@ -84,12 +86,12 @@ def requests_of(digest: Digest) -> list[Item]:
 def fit_requests(items: Sequence[Item], cost: Callable[[Item], int], room: int) -> list[Item]:
     """Returns the requests, in order, that take at most `room` tokens by `cost`, each verbatim if all fit. Otherwise
     answers go first, then the oldest requests are shortened at the ends of sentences, and at last left out. The newest
-    is always there, shortened to half of the room at first and to less if need be."""
+    is always there: one longer than half of the room is shortened at first to what the others leave it, a third of the
+    room or more, or else to half; and to less if need be."""
     fitted = [(item, cost(item)) for item in items]
     over = sum(tokens for _, tokens in fitted) - room
     if fitted and over > 0 and fitted[-1][1] > room // 2:
-        last = _shortened(fitted[-1][0], _FLOORS[0], fitted[-1][1] - room // 2)
-        fitted[-1] = (last, cost(last))
+        fitted[-1] = _newest(fitted, cost, room)
         over = sum(tokens for _, tokens in fitted) - room
     for floor in (None, *_FLOORS):
         for place, (item, tokens) in enumerate(fitted[:-1]):
@@ -107,6 +109,19 @@ def fit_requests(items: Sequence[Item], cost: Callable[[Item], int], room: int) 
     if over > 0 and fitted:
         fitted[-1] = (_shortened(_without_answer(fitted[-1][0]), _FLOORS[-1], over), 0)
     return [item for item, _ in fitted]
+
+
+def _newest(fitted: Sequence[tuple[Item, int]], cost: Callable[[Item], int], room: int) -> tuple[Item, int]:
+    """Returns the newest request, which is longer than half of the room, shortened, with its tokens. It is cut anyway,
+    so it gives up a few more words before another one is cut."""
+    left = room - sum(tokens for _, tokens in fitted[:-1])
+    most = left if left >= room // 3 else room // 2
+    item, tokens = fitted[-1]
+    # Twice: how many characters a token has is only a rule of thumb.
+    for _ in range(2):
+        item = _shortened(item, max(most * _FEWEST_CHARACTERS, _FLOORS[-1]), tokens - most)
+        tokens = cost(item)
+    return item, tokens
 
 
 def _without_answer(item: Item) -> Item:

@@ -1,7 +1,7 @@
 """The state of the work: the newest plan, the last test run and commit, the files changed last, the next step."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from textwrap import dedent
 
 from msgspec.structs import replace
@@ -155,17 +155,19 @@ def _names(paths: Sequence[str]) -> str:
     return ", ".join(paths[-_MOST_NAMES:]) + more
 
 
-def recent_of(digest: Digest) -> Iterator[Item]:
+def recent_of(digest: Digest, listed: Set[str] = frozenset()) -> Iterator[Item]:
     """Yields an item for each of the five files that were changed last, newest first, with the lines last written into
-    it."""
+    it. Files whose whole paths are `listed` elsewhere are named from the folder that holds all changed files."""
     seen: set[str] = set()
+    changes = Changes(digest)
     for call, touches in zip(reversed(digest.calls), reversed(digest.touches), strict=True):
         for path, action in touches:
             if action in (FileAction.CREATED, FileAction.MODIFIED) and path not in seen:
                 if len(seen) == RECENT_FILES:
                     return
                 seen.add(path)
-                yield _item(Section.RECENT, _touched(path, call), call.index)
+                name = changes.name(path) if path.removeprefix("./") in listed else path
+                yield _item(Section.RECENT, name + _touched(path, call), call.index)
 
 
 def next_of(digest: Digest, plan: Sequence[Entry]) -> Iterator[Item]:
@@ -218,20 +220,20 @@ def _untested(digest: Digest) -> Iterator[Item]:
 
 
 def _touched(path: str, call: ToolCall) -> str:
-    """Returns a file's path with the first lines that were last written into it: a line of a short text, a block of
-    code of a long one, which begins after its imports."""
+    """Returns the first lines that were last written into a file, after a colon: a line of a short text, a block of
+    code of a long one, which begins after its imports. Empty if there are none to show."""
     written = head_and_tail(text_put_into(call, path), _TOUCHED_READ)
     shown = [line for _, line in numbered_lines(clean(written)) if _WORD.search(line)]
     if len(shown) < _TOUCHED_LINES:
         first = next((single_spaced(line.strip()) for line in shown if not _PREAMBLE.match(line)), "")
         quoted = clip(first, _TOUCHED_LIMIT).replace("`", "'")
-        return f"{path}: `{quoted}`" if quoted else path
+        return f": `{quoted}`" if quoted else ""
     start = next((place for place, line in enumerate(shown) if not _PREAMBLE.match(line)), len(shown))
     if start == len(shown):
-        return path
+        return ""
     start = min(start, len(shown) - _TOUCHED_LINES)
     code = dedent("\n".join(shown[start : start + _TOUCHED_LINES])).replace("```", "'''")
-    return f"{path}:\n```\n{code}\n```"
+    return f":\n```\n{code}\n```"
 
 
 def _item(section: Section, text: str, index: int) -> Item:
