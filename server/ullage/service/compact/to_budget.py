@@ -21,9 +21,7 @@ from ullage.transcript.cut_points import groups
 
 # A result that uses this share of the budget is good enough. Message groups cannot be divided to use the rest.
 _FULL = 0.95
-_TRIES = 5
-# If less than this share is used after these tries, the messages before the tail are too long for what is left.
-_EMPTY = 0.92
+_TRIES, _MORE_TRIES = 5, 3
 # Tokens. A block that is cut to less says too little to be worth its message.
 _LEAST_BLOCK = 200
 # Tokens of a message's frame and of a cut's notice.
@@ -90,26 +88,34 @@ async def _best(conversation: Conversation, budget: int, focus: str) -> _Candida
         if budget * _FULL <= found.after <= budget or following == attempt:
             break
         attempt = following
-    if best is None or best.after >= budget * _EMPTY:
+    if best is None or best.after >= budget * _FULL:
         return best
-    # Where the best try keeps old messages, the last may have none before its tail.
+    # The messages before the tail are too long for what is left. Where the best try keeps old messages, the last may
+    # have none before its tail.
     for one in (best, tried[-1]):
         if shorter := _before_tail(one, budget - one.after):
             # The summary stays as long as it is.
             said = one.after - one.planned.plan.used_without_marker
             limits = replace(attempt.limits, summary=said + _FRAME, keep_old=0)
-            more = await _try_twice(conversation, replace(attempt, limits=limits, shorter=shorter), budget, focus)
+            more = await _try_again(conversation, replace(attempt, limits=limits, shorter=shorter), budget, focus)
             return more if more is not None and _rank(more, budget) > _rank(best, budget) else best
     return best
 
 
-async def _try_twice(conversation: Conversation, attempt: _Attempt, budget: int, focus: str) -> _Candidate | None:
-    """Returns a try, or another one with a lower target if the first is too large. Returns None if nothing can be
-    compacted."""
-    found = await _try(conversation, attempt, focus)
-    if found is not None and found.after > budget:
-        found = await _try(conversation, _next(attempt, found, budget, tail_grew=True), focus)
-    return found
+async def _try_again(conversation: Conversation, attempt: _Attempt, budget: int, focus: str) -> _Candidate | None:
+    """Returns a try, or one of the next two if that is better: with a lower target if the last was too large, with more
+    old messages if much of the budget is left. Returns None if nothing can be compacted."""
+    best: _Candidate | None = None
+    for _ in range(_MORE_TRIES):
+        found = await _try(conversation, attempt, focus)
+        if found is None:
+            break
+        if best is None or _rank(found, budget) > _rank(best, budget):
+            best = found
+        if budget * _FULL <= found.after <= budget:
+            break
+        attempt = _next(attempt, found, budget, tail_grew=False)
+    return best
 
 
 async def _try(conversation: Conversation, attempt: _Attempt, focus: str) -> _Candidate | None:
@@ -165,4 +171,5 @@ def _next(attempt: _Attempt, found: _Candidate, budget: int, *, tail_grew: bool)
     return _Attempt(
         limits=replace(limits, summary=said + _SLACK, keep_old=old, whole_turns=_WHOLE_TURNS),
         block_share=attempt.block_share + more,
+        shorter=attempt.shorter,
     )
