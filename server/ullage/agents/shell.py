@@ -7,6 +7,7 @@ ends outside quotes. Bodies of here-documents are data and are left out.
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import dropwhile
 
 from msgspec import Struct
 
@@ -37,7 +38,14 @@ _LOOKS_ONLY = {
     "ls", "cat", "head", "tail", "less", "grep", "rg", "find", "fd", "pwd", "cd", "echo", "wc", "which", "tree", "nl",
     "stat", "file", "type", "env", "printenv", "date", "sort", "uniq", "awk", "cut", "true", "diff", "sleep", "printf",
 }  # fmt: skip
-_GIT_LOOKS = {"status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "grep", "remote", "config"}
+_GIT_LOOKS = {
+    "status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "grep", "remote", "config", "ls-tree",
+    "ls-remote", "cat-file", "describe", "shortlog", "merge-base", "rev-list", "for-each-ref", "show-ref",
+}  # fmt: skip
+# Words of loops and conditions before a command, and those that are a part of their own.
+_BEFORE_COMMAND = {"do", "then", "else", "elif", "if", "while", "until", "!", "{"}
+_AROUND_COMMANDS = {"for", "read", "done", "fi", "}"}
+_ASSIGNS = re.compile(r"[A-Za-z_]\w*=")
 _READERS = {"cat", "head", "tail", "less", "nl", "bat", "wc"}
 # For each program the options with which it prints lines of one file unchanged. A group is the number of the first
 # line.
@@ -200,15 +208,18 @@ def _read(part: Part, folder: str, *, filtered: bool) -> ShellRead | None:
 
 
 def part_looks(part: Part) -> bool:
-    """Returns whether a simple command only prints something and changes nothing."""
-    name = part.words[0]
+    """Returns whether a simple command only prints something and changes nothing. So does the frame of a loop or of a
+    condition, and what only sets variables."""
     if part.writes:
         return False
-    if name == "git":
-        return len(part.words) > 1 and part.words[1] in _GIT_LOOKS
-    if name == "sed":
-        return "-i" not in part.words
-    return name in _LOOKS_ONLY
+    words = list(dropwhile(lambda word: word in _BEFORE_COMMAND or _ASSIGNS.match(word), part.words))
+    if not words or words[0] in _AROUND_COMMANDS:
+        return True
+    if words[0] == "git":
+        return len(words) > 1 and words[1] in _GIT_LOOKS
+    if words[0] == "sed":
+        return "-i" not in words
+    return words[0] in _LOOKS_ONLY
 
 
 def _touches(part: Part) -> Iterator[Touch]:

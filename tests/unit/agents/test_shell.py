@@ -57,6 +57,15 @@ def test_a_command_looks_only_if_all_its_parts_do() -> None:
     assert only_looks('git log --format="%h %s" | grep -E "a|b; c"')
     assert only_looks("ls 2>/dev/null && cat a.py")
     assert not only_looks("ls > a.txt")
+
+
+def test_a_loop_or_a_condition_looks_if_all_that_it_runs_does() -> None:
+    assert only_looks('for name in $(git ls-tree main); do\n  size=$(wc -c "$name")\n  echo "$size"\ndone')
+    assert only_looks("git log | while read line; do echo $line; done")
+    assert only_looks("if grep -q x a.py; then cat a.py; fi")
+    assert not only_looks("for name in *.py; do pytest $name; done")
+    assert not only_looks("for name in $(rm a.py); do echo $name; done")
+    assert not only_looks("CI=1 make")
     assert not only_looks("ls; make")
     assert not only_looks("git commit -m 'ls'")
 
