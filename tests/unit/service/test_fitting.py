@@ -100,5 +100,5 @@ async def test_what_the_summary_leaves_free_goes_to_the_large_message_before_the
     await fit_budget(client.workspace.open(session_id), 3_000)
     conversation = client.workspace.open(session_id)
     shown = "".join(str(message.content) for message in conversation.transcript.view)
-    assert 2_850 <= conversation.used <= 3_000
+    assert 2_700 <= conversation.used <= 3_000
     assert "all is well all is well" in shown

@@ -166,8 +166,10 @@ def recent_of(digest: Digest, listed: Set[str] = frozenset()) -> Iterator[Item]:
                 if len(seen) == RECENT_FILES:
                     return
                 seen.add(path)
-                name = changes.name(path) if path.removeprefix("./") in listed else path
-                yield _item(Section.RECENT, name + _touched(path, call), call.index)
+                item = _item(Section.RECENT, path + _touched(path, call), call.index)
+                # A short name alone says too little to count as told, so the item keeps the names of the whole path.
+                short = path.removeprefix("./") in listed
+                yield replace(item, text=changes.name(path) + item.text.removeprefix(path)) if short else item
 
 
 def next_of(digest: Digest, plan: Sequence[Entry]) -> Iterator[Item]:
