@@ -56,7 +56,7 @@ _SCRIPT = 40
 # Characters. What follows in a longer command line is a script's text.
 _LONGEST = 2_000
 _SPACES = re.compile(r"\s+")
-# How a line ends that goes on in the next one.
+# How a line ends that continues in the next one.
 _GOES_ON = re.compile(r"(?:\b(?:do|then|else|in)|[{(|;&\\])$")
 
 

@@ -197,7 +197,7 @@ def _write_state(page: Page, sources: _Sources, check: Check, tuning: Tuning) ->
 
 def _opening(task: Sequence[Item], share: int, whole: Set[int]) -> list[Item]:
     """Returns the items of the task, each shortened so that it surely fits into `share` tokens. Those of the messages
-    `whole`, which are among the requests word for word, only say which request stands."""
+    `whole`, which are among the requests word for word, only say which request is meant."""
     # A quarter less than the usual number of characters, so that the task surely fits.
     limit = max(share * CHARACTERS_PER_TOKEN * 3 // 4, 40)
     return [

@@ -167,7 +167,7 @@ def recent_of(digest: Digest, listed: Set[str] = frozenset()) -> Iterator[Item]:
                     return
                 seen.add(path)
                 item = _item(Section.RECENT, path + _touched(path, call), call.index)
-                # A short name alone says too little to count as told, so the item keeps the names of the whole path.
+                # A short name alone shows too little, so the item keeps the anchors of the whole path.
                 short = path.removeprefix("./") in listed
                 yield replace(item, text=changes.name(path) + item.text.removeprefix(path)) if short else item
 
