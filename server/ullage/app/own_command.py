@@ -19,6 +19,8 @@ from ullage.wire.entries import Added, HookEntry, McpServer
 # The name of the MCP server in agents' settings.
 _SERVER = "ullage"
 _FILL_NOTES = "--fill-notes"
+# How Python runs Ullage's module. `-P`: the folder in which an agent works may have a module of any name.
+MODULE = ("-P", "-m", "ullage")
 # The line of a plugin that names the command.
 _COMMAND = "const COMMAND = {};\n"
 _PLUGINS = Path(wiring.__file__).parent
@@ -30,7 +32,7 @@ def own_words() -> tuple[str, ...]:
     found = program if program.is_file() else Path(shutil.which(sys.argv[0]) or "")
     if found.is_file() and found.stem == "ullage" and os.access(found, os.X_OK):
         return (str(found.absolute()).replace("\\", "/"),)
-    return (sys.executable.replace("\\", "/"), "-m", "ullage")
+    return (sys.executable.replace("\\", "/"), *MODULE)
 
 
 class OwnCommand(Struct, frozen=True, kw_only=True):

@@ -137,6 +137,8 @@ async def start_server(store: Path, settings: Any, told: Told) -> AsyncGenerator
     """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
+        # The folder in which the user is may have a module of any name.
+        "-P",
         "-m",
         "ullage",
         "lsp",

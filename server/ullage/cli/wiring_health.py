@@ -14,7 +14,7 @@ from ullage.app.wired_agents import all_known, path_here
 from ullage.cli.draw.text import ago
 from ullage.cli.hooks.arrivals import arrivals_path
 from ullage.cli.provider_health import Check
-from ullage.cli.wired_programs import gone_programs, wire_command
+from ullage.cli.wired_programs import gone_programs, unsafe_programs, wire_command
 from ullage.model.errors import InputError
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.wired_files import Receipt, plan_removing, read_receipt, read_settings
@@ -89,11 +89,18 @@ def _check(name: str, wiring: Wiring, receipt: Receipt, arrivals: list[Arrival],
         found = f"{name}: {' and '.join(missing)} no longer has what was added"
         return Check(what="hooks", found=found, remedy=again)
     added = f"{name}: added to {' and '.join(file.path for file in receipt.files)}"
-    if programs := [*gone_programs(receipt)]:
-        return Check(what="hooks", found=f"{added}; {' and '.join(programs)}, so nothing is given back", remedy=again)
+    if trouble := _trouble_of_programs(receipt):
+        return Check(what="hooks", found=f"{added}; {trouble}", remedy=again)
     if wiring.approval is not None and not approved:
         return Check(what="hooks", found=f"{added}; the hooks are not allowed yet", remedy=wiring.approval.remedy)
     return Check(what="hooks", found=f"{added}; {last_arrival(arrivals)}")
+
+
+def _trouble_of_programs(receipt: Receipt) -> str:
+    """Returns what is wrong with the programs that were added, empty if nothing is."""
+    if gone := [*gone_programs(receipt)]:
+        return f"{' and '.join(gone)}, so nothing is given back"
+    return " and ".join(unsafe_programs(receipt))
 
 
 def _is_approved(wiring: Wiring, receipt: Receipt) -> bool:

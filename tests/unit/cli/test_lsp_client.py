@@ -19,6 +19,15 @@ async def test_error_of_the_server_names_the_method(tmp_path: Path) -> None:
             await client.call("session/close", SessionParams(session_id="nobody"), Nothing)
 
 
+async def test_no_module_of_the_folder_is_run_in_place_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ullage.py").write_text("raise SystemExit('a module of the folder')\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    async with start_server(tmp_path / "sessions.db", None, ignore) as client:
+        assert await client.request("ullage/session/list", {})
+
+
 async def test_request_to_a_server_that_ended_fails_at_once(tmp_path: Path) -> None:
     async with start_server(tmp_path / "sessions.db", None, ignore) as client:
         await client.request("shutdown", None)
