@@ -78,6 +78,18 @@ T['a list fits on the screen, and its last element shows the rest'] = function()
   eq(select(2, choose(50, { 0 })), 'nothing')
 end
 
+T['a line break in a notice begins no command'] = function()
+  child.lua([[
+    local id = 'e1\nlua vim.g.ran = true'
+    local notice = { kind = 'compaction_complete', severity = 'info', text = 'Compacted.', edit_id = id }
+    require('ullage.notices').setup()
+    require('ullage.events').emit('notice', notice)
+    vim.wait(60000, function() return require('ullage.notices').offer ~= nil end)
+    require('ullage.notices').offer.choices[2].run()
+  ]])
+  eq(child.lua_get('vim.g.ran'), vim.NIL)
+end
+
 T['a picker plugin gets the whole list'] = function()
   child.lua([[
     vim.ui.select = function(list, options)

@@ -117,6 +117,14 @@ T['lines are filled with what is shown'] = function()
   eq(texts(lines), { ('x'):rep(16), ('x'):rep(16) })
 end
 
+T['an address of anything but a page or a mailbox is no link, and can be read'] = function()
+  for _, address in ipairs({ 'file:///tmp/run.desktop', 'javascript:x', 'vscode://x', '/tmp/run.desktop' }) do
+    local text = ('[the notes](%s)'):format(address)
+    eq(markdown(text), { { text = text, spans = {} } })
+  end
+  eq(markdown('[a](file:///b) [c](mailto:d@e)')[1].spans[1].url, 'mailto:d@e')
+end
+
 T['a link knows its address'] = function()
   eq(markdown('[them](http://x/y)')[1].spans[1].url, 'http://x/y')
 end

@@ -219,4 +219,39 @@ T['highlights']['in a statusline have the background of the bar'] = function()
   eq(vim.api.nvim_get_hl(0, { name = 'UllageWarnBarNC' }).bg, 0x303030)
 end
 
+T['a path that a user types'] = MiniTest.new_set()
+
+---Returns the names in a folder of its own after `run`, with a file there that has a command in its name.
+local function names_after(run)
+  local folder, before = vim.fn.tempname(), vim.uv.cwd()
+  vim.fn.mkdir(folder)
+  vim.uv.chdir(folder)
+  vim.fn.writefile({}, '`touch pwned`')
+  local ok, fault = pcall(run)
+  local names = vim.fn.readdir(folder)
+  vim.uv.chdir(before)
+  assert(ok, fault)
+  return names
+end
+
+T['a path that a user types']['runs no command of a file’s name'] = function()
+  local paths = require('ullage.paths')
+  local names = names_after(function()
+    eq(vim.fs.basename(paths.full('`touch pwned`')), '`touch pwned`')
+    eq(paths.complete(''), { '`touch pwned`' })
+    eq(paths.complete('`touch pwned`'), {})
+  end)
+  eq(names, { '`touch pwned`' })
+end
+
+T['a path that a user types']['has its home folder and its variables, and no patterns'] = function()
+  local paths = require('ullage.paths')
+  vim.env.ULLAGE_PLACE = '/tmp/place'
+  eq(paths.full('$ULLAGE_PLACE/a[1].jsonl'), '/tmp/place/a[1].jsonl')
+  eq(paths.full('~/a.jsonl'), vim.fs.normalize('~') .. '/a.jsonl')
+  vim.api.nvim_buf_set_name(0, '/tmp/place/notes.md')
+  eq({ paths.full('%'), paths.full('%:r') }, { '/tmp/place/notes.md', '/tmp/place/notes' })
+  vim.env.ULLAGE_PLACE = nil
+end
+
 return T

@@ -81,7 +81,8 @@ end
 
 local function command(line)
   return function()
-    vim.cmd('Ullage ' .. line)
+    -- As values: a line break in foreign text must not begin a command.
+    vim.cmd.Ullage({ args = { line } })
   end
 end
 

@@ -1,4 +1,5 @@
 local notices = require('ullage.notices')
+local paths = require('ullage.paths')
 
 local FORMATS = { 'ullage', 'anthropic', 'openai' }
 
@@ -11,7 +12,7 @@ local function show(text, format)
 end
 
 local function write(text, path)
-  local full = vim.fn.fnamemodify(vim.fn.expand(path), ':p')
+  local full = paths.full(path)
   local file, fault = io.open(full, 'w')
   if not file then
     notices.error(('Cannot write %s.'):format(fault))
@@ -42,6 +43,6 @@ return {
   end,
   complete = function(lead, words)
     local first = not words:find('%s')
-    return vim.list_extend(first and vim.deepcopy(FORMATS) or {}, vim.fn.getcompletion(lead, 'file'))
+    return vim.list_extend(first and vim.deepcopy(FORMATS) or {}, paths.complete(lead))
   end,
 }

@@ -1,4 +1,5 @@
 local notices = require('ullage.notices')
+local paths = require('ullage.paths')
 local words = require('ullage.words')
 
 -- Cells of a title in the list.
@@ -53,12 +54,12 @@ return {
   summary = 'Bring in another program’s conversation',
   run = function(path)
     if path ~= '' then
-      import({ path = vim.fn.fnamemodify(vim.fn.expand(path), ':p') })
+      import({ path = paths.full(path) })
     else
       choose()
     end
   end,
   complete = function(_, path)
-    return vim.fn.getcompletion(path, 'file')
+    return paths.complete(path)
   end,
 }

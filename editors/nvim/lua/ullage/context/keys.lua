@@ -136,7 +136,8 @@ end
 local function focus()
   vim.ui.input({ prompt = 'Compact, and keep above all: ' }, function(words)
     if words and vim.trim(words) ~= '' then
-      vim.cmd('Ullage compact ' .. words)
+      -- As values: a line break in what was pasted must not begin a command.
+      vim.cmd.Ullage({ args = { 'compact', words } })
     end
   end)
 end

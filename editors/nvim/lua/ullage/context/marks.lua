@@ -68,11 +68,20 @@ local function code(line)
   end
 end
 
+---Whether an address is that of a page or a mailbox. Others could have the system run a file of a foreign folder.
+---@param url string
+local function is_harmless(url)
+  return url:find('^https?://') ~= nil or url:find('^mailto:') ~= nil
+end
+
 ---@type ullage.FindMarks
 local function link(line)
   local marks = line:gmatch('()%[()[^%[%]]+()%]%(([^%s()]+)%)()')
   return function()
-    local opening, first, after, url, stop = marks()
+    local opening, first, after, url, stop
+    repeat
+      opening, first, after, url, stop = marks()
+    until not opening or is_harmless(url)
     return opening and { opening = opening, first = first, last = after - 1, closing = stop - 1, url = url } or nil
   end
 end
