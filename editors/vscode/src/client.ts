@@ -16,6 +16,7 @@ import {
 import { EditorModels } from './editorModels';
 import { NotConnected } from './errors';
 import type { ServerIntroduction } from './handshake';
+import { asMessage } from './labels';
 import type { Launch } from './privateEnvironment';
 import { drawProgress } from './progressBars';
 import { settingNames, type ClientAbilities, type Method, type NotificationMethod } from './protocol.gen';
@@ -180,7 +181,8 @@ function loggerOf(log: vscode.LogOutputChannel): Logger {
   };
 }
 
-function show({ type, message }: ShownMessage): void {
+function show({ type, message: said }: ShownMessage): void {
+  const message = asMessage(said);
   if (type === ERROR) void vscode.window.showErrorMessage(message);
   else if (type === WARNING) void vscode.window.showWarningMessage(message);
   else void vscode.window.showInformationMessage(message);

@@ -6,6 +6,7 @@ import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { isCopy } from './copies';
+import { asMessage } from './labels';
 import type { Notice, SessionNotification } from './protocol.gen';
 import type { Sessions } from './sessions';
 
@@ -130,7 +131,7 @@ export class Notices implements vscode.Disposable {
   }
 
   async #show(sessionId: string, news: string, notice: Notice | undefined): Promise<void> {
-    const text = [news, notice?.title, notice?.description].filter(Boolean).join(' ');
+    const text = asMessage([news, notice?.title, notice?.description].filter(Boolean).join(' '));
     const actions = notice ? this.#actionsOf(kindOf(notice)) : [SHOW];
     const chosen = await toast(notice?.severity ?? 'info', text, actions.map((action) => action.title));
     const action = actions.find(({ title }) => title === chosen);

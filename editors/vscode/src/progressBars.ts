@@ -2,6 +2,8 @@
 import * as vscode from 'vscode';
 import type { MessageConnection } from 'vscode-jsonrpc/node';
 
+import { asMessage } from './labels';
+
 type Token = string | number;
 
 /** A step of a bar, as LSP's `$/progress` has it. */
@@ -47,7 +49,7 @@ function begin(first: Step, cancelled: () => void): Bar {
   let end = (): void => undefined;
   let reached = 0;
   const over = new Promise<void>((resolve) => { end = resolve; });
-  const options = { location: vscode.ProgressLocation.Notification, title: first.title ?? 'Ullage', cancellable: true };
+  const options = { location: vscode.ProgressLocation.Notification, title: asMessage(first.title ?? 'Ullage'), cancellable: true };
   void vscode.window.withProgress(options, async (progress, token) => {
     shown = progress;
     token.onCancellationRequested(cancelled);
@@ -55,7 +57,7 @@ function begin(first: Step, cancelled: () => void): Bar {
   });
   const report = ({ message, percentage }: Step): void => {
     const done = percentage ?? reached;
-    shown?.report({ ...(message ? { message } : {}), increment: done - reached });
+    shown?.report({ ...(message ? { message: asMessage(message) } : {}), increment: done - reached });
     reached = done;
   };
   return { report, end };

@@ -15,6 +15,7 @@ import { Warnings } from './following/warnings';
 import { HealthItem } from './healthItem';
 import { GET_PYTHON, isTrouble, NOT_SET_UP, type Health } from './health';
 import { Keys } from './keys';
+import { asMessage } from './labels';
 import { MessageDocuments } from './messageDocuments';
 import { Notices } from './notices';
 import { Permissions, type Question } from './permissions';
@@ -149,7 +150,7 @@ export class Ullage implements vscode.Disposable {
   /** Shows the view with the question for a tool call; the focus stays where the user types. Another session's waits. */
   async #showQuestion({ params: { sessionId, toolCall } }: Question): Promise<void> {
     if (sessionId !== this.sessions.activeSessionId) {
-      const chosen = await vscode.window.showInformationMessage(l10n.t('Another session asks: {0}?', toolCall.title), SHOW);
+      const chosen = await vscode.window.showInformationMessage(asMessage(l10n.t('Another session asks: {0}?', toolCall.title)), SHOW);
       if (chosen !== SHOW) return;
       await this.sessions.activate(await this.sessions.request(SessionLoad, { sessionId }));
     }
@@ -178,7 +179,7 @@ export class Ullage implements vscode.Disposable {
 
   /** Offers the server of this extension in place of one that does not fit. */
   async #offerOwn(misfit: string): Promise<void> {
-    const chosen = await vscode.window.showWarningMessage(misfit, l10n.t("Use the extension's own"), SHOW_LOG);
+    const chosen = await vscode.window.showWarningMessage(asMessage(misfit), l10n.t("Use the extension's own"), SHOW_LOG);
     if (chosen) await vscode.commands.executeCommand(chosen === SHOW_LOG ? 'ullage.showLogs' : 'ullage.setUpServer');
   }
 

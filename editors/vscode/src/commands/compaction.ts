@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 
 import { isCopy, original } from '../copies';
 import { full } from '../figures';
+import { asMessage } from '../labels';
 import { ContextCommit, ContextCompact, type CompactParams, type CompactResult, type FollowedConversation } from '../protocol.gen';
 import type { Ullage } from '../ullage';
 import { offerCompaction } from './agents';
@@ -80,7 +81,7 @@ async function run(ullage: Ullage, title: string, params: CompactParams): Promis
   await ullage.sessions.refreshEdits(params.sessionId);
   const copied = params.dryRun !== true && copyOf(ullage) ? l10n.t('Only the copy was compacted; {0} stays as it is.', copyOf(ullage)) : '';
   const words = [result.note, copied].filter(Boolean).join(' ');
-  if (words) void vscode.window.showInformationMessage(words);
+  if (words) void vscode.window.showInformationMessage(asMessage(words));
   return result;
 }
 

@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 
 import { errorKind, errorText, isCancelled, isLost } from '../errors';
 import { GET_PYTHON, type Health } from '../health';
+import { asMessage } from '../labels';
 import { NoPython } from '../privateEnvironment';
 import type { Ullage } from '../ullage';
 
@@ -27,7 +28,7 @@ export function withProgress<T>(
 ): Thenable<T> {
   const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
   return vscode.window.withProgress(options, (progress, token) =>
-    work((message) => { progress.report({ message }); }, token),
+    work((message) => { progress.report({ message: asMessage(message) }); }, token),
   );
 }
 
@@ -44,7 +45,7 @@ export function guarded(ullage: Ullage, command: Command): (...args: readonly un
 
 async function tell(ullage: Ullage, error: unknown): Promise<void> {
   if (isCancelled(error)) return;
-  const text = errorText(error);
+  const text = asMessage(errorText(error));
   if (error instanceof NoSession) return offerSession(text);
   if (error instanceof NoPython) return offer(text, [[GET_PYTHON, 'ullage.setUpServer'], [l10n.t('Say where Python is'), 'ullage.openPythonSetting'], SHOW_LOG]);
   if (isLost(error)) return offer(text, [wayBack(ullage.connection.health), SHOW_LOG]);

@@ -7,7 +7,7 @@ import * as vscode from 'vscode';
 import { ago, messages, short } from '../figures';
 import { SessionExport, SessionImport, type ExportParams, type FoundTranscript, type ImportParams, type ImportResult } from '../protocol.gen';
 import { folder } from '../folder';
-import { asLabel } from '../labels';
+import { asLabel, asMessage } from '../labels';
 import { findTranscripts } from '../transcripts';
 import type { Ullage } from '../ullage';
 import { activeSession, withProgress, type Command } from './guard';
@@ -48,7 +48,7 @@ export const exportSession: Command = async (ullage) => {
   if (!target) return;
   const { text } = await withProgress(l10n.t('Exporting'), (_, token) => ullage.sessions.request(SessionExport, { sessionId, format }, token));
   await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
-  if (await vscode.window.showInformationMessage(l10n.t('Exported to {0}.', target.fsPath), l10n.t('Open'))) await vscode.window.showTextDocument(target);
+  if (await vscode.window.showInformationMessage(asMessage(l10n.t('Exported to {0}.', target.fsPath)), l10n.t('Open'))) await vscode.window.showTextDocument(target);
 };
 
 function givenPath(given: unknown): string | undefined {

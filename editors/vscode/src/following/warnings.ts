@@ -5,6 +5,7 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
+import { asMessage } from '../labels';
 import type { FollowedConversation } from '../protocol.gen';
 import type { Following } from './following';
 import { warningOf } from './rows';
@@ -51,7 +52,7 @@ export class Warnings implements vscode.Disposable {
   }
 
   async #show(row: FollowedConversation, text: string, show: (text: string, ...actions: string[]) => Thenable<string | undefined>): Promise<void> {
-    const chosen = await show(text, SHOW, COMPACT);
+    const chosen = await show(asMessage(text), SHOW, COMPACT);
     if (chosen === SHOW) await vscode.commands.executeCommand('ullage.showAgents');
     if (chosen === COMPACT) await vscode.commands.executeCommand('ullage.compactContext', row.sessionId);
   }

@@ -1,12 +1,14 @@
 /** The status bar and the notices, driven by updates in the order of the wire. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
+import { guarded } from '../../src/commands/guard';
 import type { Health } from '../../src/health';
 import { Notices } from '../../src/notices';
 import type { FollowedConversation, SessionNotification } from '../../src/protocol.gen';
 import { Sessions } from '../../src/sessions';
 import { StatusBar } from '../../src/statusBar';
 import { LINKED_COMMANDS } from '../../src/tooltip';
+import type { Ullage } from '../../src/ullage';
 import { memory } from './memory';
 import { PATIENCE } from './patience';
 import { example, running } from './samples';
@@ -95,6 +97,27 @@ test('the hover draws no icon that a title names, and runs no command but its ow
   vi.advanceTimersByTime(100);
   expect(item.tooltip).toMatchObject({ supportThemeIcons: false, isTrusted: { enabledCommands: LINKED_COMMANDS } });
   bar.dispose();
+});
+
+/** What VS Code takes for a link in a message; a click runs its command (`linkedText.ts` in VS Code). */
+const LINK = /\[([^\]]+)\]\(((?:https?:\/\/|command:|file:)[^)\s]+)(?: (["'])(.+?)(\3))?\)/i;
+const HOSTILE = '[Fix it](command:workbench.action.terminal.sendSequence?%7B%22text%22%3A%22id%22%7D) [a](https://example.org "b") [c](file:///d)';
+
+test('no message has a link that runs a command, whoever wrote the text', async () => {
+  vi.useFakeTimers();
+  const notices = new Notices(sessions, memory());
+  expect(HOSTILE).toMatch(LINK);
+  notices.announce('s_1', HOSTILE);
+  await vi.runAllTimersAsync();
+  const failing = guarded({ log: { error: vi.fn() } } as unknown as Ullage, () => Promise.reject(new Error(HOSTILE)));
+  await failing();
+  const said = [...window.showInformationMessage.mock.calls, ...window.showErrorMessage.mock.calls].map(([text]) => String(text));
+  expect(said).toHaveLength(2);
+  for (const text of said) {
+    expect(text).not.toMatch(LINK);
+    expect(text.replaceAll('\u2060', '')).toBe(HOSTILE);
+  }
+  notices.dispose();
 });
 
 const WARNING = 'Context 61% full (5K of 8.2K). Compacts by itself at 67% (5.5K).';
