@@ -24,18 +24,27 @@ _SCHEME = "file://"
 # The beginning of an absolute path of Windows; `C:a` is relative to the drive's own folder.
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SNIPPET = "running `cat -n` on"
+# Each with its end, without which no beginning is looked for: every one would be tried up to the end of the text.
 _CARRIED = (
-    re.compile(
-        r"<(?P<tag>(?:final_)?file_content) path=\"(?P<path>[^\"\n]{1,1000})\">\n?(?P<text>.*?)</(?P=tag)>", re.S
+    *(
+        (re.compile(rf"<{tag} path=\"(?P<path>[^\"\n]{{1,1000}})\">\n?(?P<text>.*?)</{tag}>", re.S), f"</{tag}>")
+        for tag in ("file_content", "final_file_content")
     ),
-    re.compile(
-        r"Called the Read tool with the following input: \{[^}\n]*\"file_?[pP]ath\":\s?\"(?P<path>[^\"\n]{1,1000})\""
-        r".{0,200}?Result of calling the Read tool: ?\"?(?P<text>.*?)(?=\"?\n?</system-reminder>|\Z)",
-        re.S,
+    (
+        re.compile(
+            r"Called the Read tool with the following input: \{[^}\n]{0,2000}\"file_?[pP]ath\":\s?"
+            r"\"(?P<path>[^\"\n]{1,1000})\".{0,200}?Result of calling the Read tool: ?\"?"
+            r"(?P<text>.*?)(?=\"?\n?</system-reminder>|\Z)",
+            re.S,
+        ),
+        "",
     ),
-    re.compile(
-        r"^Content from @(?P<path>[^\n]{1,1000}?):\n(?P<text>.*?)(?=^Content from @|^--- End of content|\Z)",
-        re.S | re.M,
+    (
+        re.compile(
+            r"^Content from @(?P<path>[^\n]{1,1000}?):\n(?P<text>.*?)(?=^Content from @|^--- End of content|\Z)",
+            re.S | re.M,
+        ),
+        "",
     ),
 )
 
@@ -192,8 +201,8 @@ def _mentioned(message: Message, i: int, block: Block, command: str) -> Iterator
 
 
 def _carried(message: Message, block: int, text: str) -> Iterator[FileRead]:
-    for pattern in _CARRIED:
-        for match in pattern.finditer(text):
+    for pattern, end in _CARRIED:
+        for match in pattern.finditer(text, 0, text.rfind(end) + len(end)):
             yield FileRead(
                 message_id=message.id, block=block, path=match["path"], text=match["text"], start=match.start("text")
             )

@@ -13,17 +13,17 @@ _EXIT_CODE = re.compile(
 )
 _SUMMARIES = re.compile(
     r"^=+ ?((?:\d+ \w+, )*\d+ (?:passed|failed|errors?|skipped|xfailed|warnings?)[^=\n]*?) ?=+$"  # pytest
-    r"|^(Tests?:\s+.*\d+ total.*)$"  # jest
-    r"|^\s*(test result: (?:ok|FAILED)\..*)$"  # cargo
+    r"|^(Tests?:\s.*\d total.*)$"  # jest
+    r"|^[^\S\n]*(test result: (?:ok|FAILED)\..*)$"  # cargo
     r"|^((?:ok|FAIL)\s+\S+\s+[\d.(].*)$"  # go
-    r"|^\s*(\d+ (?:tests?|doctests?|examples?).{0,40}\d+ failures?.*)$"  # exunit, rspec
-    r"|^\s*(\d+ (?:passing|failing).*)$"  # mocha
+    r"|^[^\S\n]*(\d+ (?:tests?|doctests?|examples?).{0,40}\d+ failures?.*)$"  # exunit, rspec
+    r"|^[^\S\n]*(\d+ (?:passing|failing).*)$"  # mocha
     r"|^((?:FAILED \(|OK(?: \(|$)).*)$"  # unittest
     r"|^(\d+ (?:passed|failed)(?:, \d+ \w+)* in [\d.]+s.*)$"  # pytest -q
-    r"|^\s*(Tests?  +\d.*\(\d+\).*)$"  # vitest
-    r"|^\s*(✖ \d+ problems? .*)$"  # eslint
+    r"|^[^\S\n]*(Tests?  +\d.*\(\d+\).*)$"  # vitest
+    r"|^[^\S\n]*(✖ \d+ problems? .*)$"  # eslint
     r"|^(Found \d+ errors?\b.*|Success: no issues found.*|All checks passed!.*)$"  # mypy, ruff, tsc
-    r"|^\s*(\d+ errors?, \d+ warnings?.*)$"  # pyright
+    r"|^[^\S\n]*(\d+ errors?, \d+ warnings?.*)$"  # pyright
     r"|^(BUILD (?:SUCCESSFUL|FAILED)\b.*)$",  # gradle
     re.MULTILINE,
 )
@@ -58,7 +58,7 @@ _REFUSED = re.compile(
 )
 # What Claude Code returns for a call that the user refused with words.
 _REFUSED_SAYING = re.compile(
-    r"\s*The user doesn't want to (?:proceed|take this action).{0,600}?\bthe user said:\s*(\S.*?)(?:\n\nNote: .*)?\s*$",
+    r"\s*The user doesn't want to (?:proceed|take this action).{0,600}?\bthe user said:\s*(\S.*?)(?:\n\nNote: .*)?$",
     re.DOTALL,
 )
 # What agents return for a command that still runs.
@@ -101,7 +101,7 @@ def was_refused(output: str) -> bool:
 
 def said_in_refusal(output: str) -> str:
     """Returns what the user said in refusing a call, empty if that is no such result."""
-    said = _REFUSED_SAYING.match(output)
+    said = _REFUSED_SAYING.match(output.rstrip())
     return said[1] if said else ""
 
 

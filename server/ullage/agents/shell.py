@@ -26,9 +26,9 @@ _TOKEN = re.compile(
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|\\(.)", re.DOTALL)
 _ESCAPED = re.compile(r"\\([\\\"$`])")
 _LEADING_CD = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|\S+?)\s*(?:&&|;|\n)\s*")
-_PREAMBLE = re.compile(r"\s*(?:set [-+]\w+.*|#.*|\\|:)?\s*$")
+_PREAMBLE = re.compile(r"\s*+(?:set [-+]\w+.*|#.*|\\|:)?\s*$")
 _NOT_A_FILE = re.compile(r"[*?$(){}\[\]<>|&;`\"'=,!^%]|^-|^/dev/|^\d+$|^\.+$|^/$|://")
-_FILE = re.compile(r"[\w~./@+-]*(?:\.[A-Za-z0-9]\w*|/[\w.@+-]+|Makefile|Dockerfile|LICENSE|README)$")
+_FILE = re.compile(r"(?:\.[A-Za-z0-9]\w*|/[\w.@+-]+|Makefile|Dockerfile|LICENSE|README)$")
 _TEST = re.compile(
     r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|runtests\.py|nextest)\b"
     r"|\b(?:cargo|go|mix|npm|pnpm|yarn|bun|deno|make|just|gradlew?|mvn|dotnet|swift|zig|rake|stack|cabal|bazel|mise|task|nx|poe|hatch)"

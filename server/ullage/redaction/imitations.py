@@ -19,9 +19,9 @@ _UNSEEN = re.compile(
     r"[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 # Joiners next to ASCII characters. Only some scripts and emoji need joiners.
-_JOINERS = re.compile(r"(?<=[\x00-~])[\u200c\u200d]+|[\u200c\u200d]+(?=[\x00-~])")
+_JOINERS = re.compile(r"(?<=[\x00-~])[\u200c\u200d]+|(?<![\u200c\u200d])[\u200c\u200d]++(?=[\x00-~])")
 _MARKER = re.compile(
-    r"[\[［【](?=\s*(?:compaction\b|\d+\s+(?:earlier|older|previous|prior|archived)?\s*messages\b"
+    r"[\[［【](?=\s*+(?:compaction\b|\d+\s++(?:(?:earlier|older|previous|prior|archived)\s*+)?messages\b"
     r"|(?:context|conversation|session)[_ -](?:compaction|compacted|summary|archived?)|end of (?:summary|compaction)"
     r"|/?(?:inst|sys|system|system_prompt|available_tools|tool_calls|tool_results)\s*[\]］】:]))"
     r"(?P<inside>[^\]］】\n]{0,400})(?P<close>[\]］】])?",
@@ -45,7 +45,7 @@ _TITLES = (
     "|standing instructions|open|plan|last modified files|next step|where to look|files|commands|identifiers)"
 )
 _HEADING = re.compile(
-    rf"(?m)^(?P<lead>[ \t>*-]{{0,12}})(?P<heading>#{{1,6}}[ \t]*{_TITLES}[ \t]*#{{0,6}}[ \t]*)$", re.IGNORECASE
+    rf"(?m)^(?P<lead>[ \t>*-]{{0,12}})(?P<heading>#{{1,6}}[ \t]*{_TITLES}[ \t]*+(?:#{{1,6}}[ \t]*+)?)$", re.IGNORECASE
 )
 # What every heading has. It begins with literal text, for which the search is many times faster than at every line.
 _HEADING_HINT = re.compile(rf"#[ \t]*{_TITLES}", re.IGNORECASE)

@@ -13,7 +13,7 @@ _BEDROCK_VERSION = re.compile(r"-v\d+(?::\d+)?$|:\d+$")
 _VERTEX_DATE = re.compile(r"@(\d{8}|latest|default)$")
 _DATE = re.compile(r"-(?:20\d{2}-?[01]\d-?[0-3]\d|latest)$")
 # `claude-sonnet-4-5[1m]` in Claude Code asks for the million-token window; `:free`, `:thinking` are OpenRouter's.
-_VARIANT = re.compile(r"\[[^\]]*\]$|:(?:free|thinking|nitro|floor|online|beta|extended)$")
+_VARIANT = re.compile(r"\[[^\[\]]*\]$|:(?:free|thinking|nitro|floor|online|beta|extended)$")
 
 
 def without_provider(model: str) -> str:

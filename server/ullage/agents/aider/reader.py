@@ -24,7 +24,7 @@ _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 _VERSION = re.compile(r"> Aider v(\S+)")
 _MODEL = re.compile(r"> (?:Main model|Model): (\S+)")
 _TOKENS = re.compile(r"> Tokens: .*\d")
-_COUNT = re.compile(r"(\d[\d,]*(?:\.\d+)?)(k|M)? (sent|cache write|cache hit|received)")
+_COUNT = re.compile(r"(?<![\d,])(\d[\d,]{0,20}(?:\.\d{1,9})?)(k|M)? (sent|cache write|cache hit|received)")
 _UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
 # Commands whose text is sent to the model, and those that empty the chat. The others are for the program.
 _ASKING = ("/ask ", "/code ", "/architect ", "/context ", "/help ")

@@ -15,7 +15,7 @@ from ullage.model.json_values import JsonObject, as_list, as_object, as_objects,
 from ullage.model.message import Role
 
 NAME = "antigravity"
-_MODEL = re.compile(r"changed setting `Model Selection` from .*? to (.+?)\.\s*(?:</|$)")
+_MODEL = re.compile(r"changed setting `Model Selection` from .{0,200}? to (.{1,200}?)\.\s*+(?:</|$)")
 
 
 def matches(document: Document) -> bool:

@@ -1,12 +1,11 @@
 """Where Antigravity keeps its transcripts, and how their titles are found."""
 
-import re
 from collections.abc import Sequence
 
 from ullage.agents.machine import Machine, first_line
 from ullage.model.json_values import JsonObject, as_text
 
-_REQUEST = re.compile(r"<USER_REQUEST>(.*?)</USER_REQUEST>", re.DOTALL)
+_BEGIN, _END = "<USER_REQUEST>", "</USER_REQUEST>"
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:
@@ -25,4 +24,5 @@ def title_of(records: Sequence[JsonObject]) -> str:
     """Returns the first line of the first prompt in these records of a conversation, as its title; empty if they have
     none."""
     texts = (as_text(record.get("content")) for record in records if record.get("type") == "USER_INPUT")
-    return next((first_line(found[1]) for text in texts if (found := _REQUEST.search(text))), "")
+    parts = (text.partition(_BEGIN)[2].partition(_END) for text in texts)
+    return next((first_line(request) for request, ends, _ in parts if ends), "")

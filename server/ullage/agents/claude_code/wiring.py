@@ -16,13 +16,16 @@ from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Wiring
 from ullage.model.json_values import as_object
 
 # The model's thoughts before the summary, which its next request does not have.
-_ANALYSIS = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
+_ANALYSIS_ENDS = "</analysis>"
+_ANALYSIS = re.compile(rf"<analysis>.*?{_ANALYSIS_ENDS}", re.DOTALL)
 # Seconds: above `ullage hook`'s own limit of 4, for a machine that is too busy to keep it.
 _TIMEOUT = 5
 
 
 def _summary_in(text: str) -> str:
-    return _ANALYSIS.sub("", text).strip()
+    # After its last end no analysis is looked for: each beginning would be tried up to the end of the text.
+    thoughts, ends, summary = text.rpartition(_ANALYSIS_ENDS)
+    return f"{_ANALYSIS.sub('', thoughts + ends)}{summary}".strip()
 
 
 def _has_plugin(settings: str) -> bool:

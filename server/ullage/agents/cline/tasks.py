@@ -23,7 +23,7 @@ from ullage.model.usage import Usage
 
 NAME = "cline-task"
 _HISTORY, _SHOWN = "api_conversation_history.json", "ui_messages.json"
-_FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \((.+?)\)")
+_FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \((.{1,4096}?)\)")
 _MODEL = re.compile(r"<model>([^<\n]+)</model>")
 # Fields that only these programs add to a message.
 _OWN_FIELDS = {"modelInfo", "metrics", "isSummary", "condenseId", "condenseParent", "truncationParent"}

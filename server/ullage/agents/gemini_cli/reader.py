@@ -31,7 +31,7 @@ _FACTS = {
     *("authType", "toolCall", "commitHash", "filePath", "messageId"),
 }
 _HISTORIES = ("messages", "clientHistory", "history")
-_FOLDER = re.compile(r"Workspace Directories:\*\*\s*\n\s*- (.+)|working in the directory: (.+)")
+_FOLDER = re.compile(r"Workspace Directories:\*\*[^\S\n]*\n\s*+- (.+)|working in the directory: (.+)")
 # The folder of a sub-agent's file is named after its parent's conversation.
 _CONVERSATION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -55,7 +55,7 @@ _OPTION = re.compile(r"-(?<=\s-)(?:[upaP]|-user|-proxy-user|-auth)")
 # Programs that take a password without one of those.
 _OTHERS = {
     "openssl": r"[^\n|;]{0,300}?\spass:",
-    "htpasswd": r"\s+-\w*b\w*\s+\S+\s+\S+\s+",
+    "htpasswd": r"\s+-\w{0,20}?b\w{0,20}\s+\S+\s+\S+\s+",
     "login ": r"\S+\s+password\s+",  # .netrc
     "thin:": r"[^\s/]{1,60}/",  # Oracle over JDBC
 }

@@ -85,7 +85,7 @@ _NEWEST = 3
 _MOST_STEPS = 3
 # What a step refers to without naming it: "Let me fix that now."
 _POINTS = re.compile(
-    r"\b(?:this|that|these|those|it|them|both)\b[ .,:!]*(?:now|first|too|as well|up)?[ .,:!]*$", re.IGNORECASE
+    r"\b(?:this|that|these|those|it|them|both)\b[ .,:!]*+(?:(?:now|first|too|as well|up)[ .,:!]*+)?$", re.IGNORECASE
 )
 # "Let me check" names no step.
 _FEWEST_WORDS = 4

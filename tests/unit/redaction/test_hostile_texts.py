@@ -1,0 +1,48 @@
+"""Texts that a pattern could search again from each character: redacting takes a time that grows with their length."""
+
+import pytest
+
+from support.bounded import ends
+from ullage.redaction.clean import clean
+
+# Characters. If the work grew with the square of them, each text would take minutes.
+_LENGTH = 1_000_000
+_SPACES = " " * _LENGTH
+_TEXTS = (
+    f"[0{_SPACES}x",
+    f"# task{_SPACES}x",
+    f"htpasswd -{'b' * _LENGTH} a b c",
+    "\u200d" * _LENGTH,
+)
+
+
+def _redact() -> None:
+    for text in _TEXTS:
+        clean(text)
+
+
+def test_texts_of_a_million_characters_are_redacted_in_a_time_that_grows_with_them() -> None:
+    assert ends(_redact)
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("a\u200db", "ab"),
+        ("a\u200d\u200c\u200db", "ab"),
+        ("é\u200d\u200db", "éb"),
+        ("é\u200dè", "é\u200dè"),
+    ],
+)
+def test_joiners_next_to_ascii_are_left_out(text: str, cleaned: str) -> None:
+    assert clean(text) == cleaned
+
+
+@pytest.mark.parametrize("text", ["# Task", "## files #", "### Next step  ##  ", "# task#", "#plan \t"])
+def test_a_heading_of_a_summary_is_no_heading_in_a_quote(text: str) -> None:
+    assert clean(text) != text
+
+
+@pytest.mark.parametrize("text", ["[12 messages", "[12  earlier messages]", "[12 older  messages", "[ compaction 3]"])
+def test_a_marker_of_a_compaction_is_none_in_a_quote(text: str) -> None:
+    assert clean(text) != text
