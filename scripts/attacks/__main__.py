@@ -23,6 +23,7 @@ from attacks.attack import Ground
 from attacks.damage import damaged_store
 from attacks.disks import read_only_disk, small_disk
 from attacks.doors import evil_provider, hostile_folder, wrong_frames
+from attacks.names import hostile_names
 from attacks.serving import server_kills, soak
 from attacks.unshared import no_shared_memory
 from attacks.vanishing import clock_jumps, gone_store, no_locks
@@ -42,6 +43,7 @@ ATTACKS = {
     "wrong-frames": wrong_frames,
     "evil-provider": evil_provider,
     "hostile-folder": hostile_folder,
+    "hostile-names": hostile_names,
     "hostile-agents": hostile_agents,
     "soak": soak,
 }

@@ -162,6 +162,7 @@ def _run(args: "Namespace") -> int:
 
 
 def _fail(reason: str) -> int:
-    line = " ".join(reason.split())
-    sys.stderr.write(f"ullage: {line}\n".encode(errors="replace").decode())
+    from ullage.cli.visible import visible  # noqa: PLC0415
+
+    sys.stderr.write(f"ullage: {visible(' '.join(reason.split()))}\n")
     return _UNUSABLE

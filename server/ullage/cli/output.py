@@ -23,6 +23,7 @@ from ullage.cli.color import wants_color
 from ullage.cli.draw.glyphs import Glyphs, choose_glyphs
 from ullage.cli.draw.text import clean, wrap
 from ullage.cli.pager import show_in_pager
+from ullage.cli.visible import visible
 from ullage.model.errors import InputError
 
 # Columns of a drawing. Fewer hold no figure with its label; more are wider than the eye follows.
@@ -136,8 +137,9 @@ def working(what: str) -> Generator[Callable[[str], None]]:
     if not console.is_terminal:
         yield lambda _: None
         return
-    with console.status(what) as status:
-        yield status.update
+    # As texts: a name in them may have what Rich takes for markup.
+    with console.status(Text(visible(what))) as status:
+        yield lambda text: status.update(Text(visible(text)))
 
 
 def write_output(path: Path, data: bytes) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ullage.cli.color import wants_color
 from ullage.cli.draw.glyphs import UNICODE
-from ullage.cli.output import UNCUT, WIDEST, Screen
+from ullage.cli.output import UNCUT, WIDEST, Screen, working
 from ullage.cli.pager import show_in_pager
 
 
@@ -72,3 +72,9 @@ def test_without_a_pager_nothing_is_shown_by_one(pager: str) -> None:
 
 def test_a_pager_that_is_left_early_is_no_error() -> None:
     assert show_in_pager("line\n" * 200_000, {"PAGER": f'"{sys.executable}" -c pass'})
+
+
+def test_a_name_is_no_markup_where_work_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with working("Importing a[/b]\x1b[31m") as show:
+        show("Importing [bold]c[/d]")

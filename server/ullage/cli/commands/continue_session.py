@@ -11,6 +11,7 @@ from ullage.cli.draw.text import percent, plain, plural
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.typed_arguments import ContinueOptions, read_options
+from ullage.cli.visible import visible
 from ullage.service.continuing.continuation import write_continuation
 from ullage.service.continuing.prepare import Prepared, prepare_continuation
 from ullage.service.continuing.wanted import BUDGET, WantedContext
@@ -84,8 +85,8 @@ def _lines(report: ContinueReport, screen: Screen) -> Iterator[str]:
     for note in report.notes:
         yield from screen.prose(plain(note, screen.glyphs))
     if report.written:
-        yield f"New session: {report.path}"
+        yield f"New session: {visible(report.path)}"
         yield "Resume it with:"
-        yield f"  {report.shell}"
+        yield f"  {visible(report.shell)}"
     else:
         yield "Nothing was written."

@@ -87,9 +87,12 @@ def read_told(store: str) -> "Iterator[tuple[float, dict[str, Any]]]":
 
 def write_whole(path: str, data: bytes) -> None:
     """Writes a file that only the user may read, as a whole or not at all. Raises `OSError`."""
-    own = f"{path}.{os.getpid()}"
+    # A process in another container may have the same id and the same home folder.
+    own = f"{path}.{os.getpid()}.{time.time_ns()}"
+    # With `O_EXCL` a link that waits under this name is not followed.
+    descriptor = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(data)
         os.replace(own, path)  # noqa: PTH105
     except OSError:
