@@ -58,9 +58,11 @@ def crowd(ground: Ground) -> Outcome:
     return append_at_once(ground.folder / "sessions.db", ground.times(15, 500))
 
 
-def append_at_once(store: Path, count: int) -> Outcome:
-    """Has eight processes append to one session at once, each so often."""
-    children = [_appender(store, f"child{number}", str(count)) for number in range(8)]
+def append_at_once(store: Path, count: int, *, is_patient: bool = False) -> Outcome:
+    """Has eight processes append to one session at once, each so often. Patient ones wait for the store as long as it
+    takes."""
+    patience = ("", "patient") if is_patient else ()
+    children = [_appender(store, f"child{number}", str(count), *patience) for number in range(8)]
     said = [child.communicate(timeout=_PATIENCE)[0].split() for child in children]
     acknowledged = [name for names in said for name in names if name != "starting"]
     faults = check(store, acknowledged)
@@ -91,10 +93,8 @@ def _fill_disk() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (_DISK, _DISK))
 
 
-def _appender(
-    store: Path, name: str, count: str = "", limit: Callable[[], None] | None = None
-) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "support.appender", str(store), _SESSION, name, *filter(None, [count])]
+def _appender(store: Path, name: str, *more: str, limit: Callable[[], None] | None = None) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "support.appender", str(store), _SESSION, name, *more]
     return subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

@@ -15,6 +15,7 @@ from ullage.model.events import SessionCreated
 from ullage.model.store_address import is_address
 from ullage.service.ports.store import SessionStore
 from ullage.store.store_place import open_store_at
+from ullage.store.table_store import TableStore
 
 BATCH = 3
 # With this much text an append is a few pages, and the write-ahead log is checkpointed every few dozen appends.
@@ -46,15 +47,41 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def main(place: str, session_id: str, name: str, count: str = "", words: str = str(_WORDS)) -> None:
-    """Runs the appender."""
+def main(  # noqa: PLR0917  (the words of a command line)
+    place: str, session_id: str, name: str, count: str = "", words: str = "", patience: str = ""
+) -> None:
+    """Runs the appender. With a word for `patience` it waits for a file that others use for longer than the store
+    waits, as eight processes do on a busy machine where there is no write-ahead log."""
+    is_patient = bool(patience)
     say("starting")
-    with open_store_at(place) as store:
-        with contextlib.suppress(Conflict):
-            store.create(session_id, records(SessionCreated()))
+    with _opened(place, is_patient=is_patient) as store:
+        _create(store, session_id, is_patient=is_patient)
+        # A server that is killed comes back.
+        is_patient = is_patient or is_address(place)
         for number in range(int(count)) if count else itertools.count():
-            append_batch(store, session_id, f"{name}-{number}", words=int(words), is_patient=is_address(place))
+            append_batch(store, session_id, f"{name}-{number}", words=int(words or _WORDS), is_patient=is_patient)
             say(f"{name}-{number}")
+
+
+def _opened(place: str, *, is_patient: bool) -> TableStore:
+    while True:
+        try:
+            return open_store_at(place)
+        except StoreUnavailable:
+            if not is_patient:
+                raise
+
+
+def _create(store: SessionStore, session_id: str, *, is_patient: bool) -> None:
+    while True:
+        try:
+            store.create(session_id, records(SessionCreated()))
+            return
+        except Conflict:
+            return
+        except StoreUnavailable:
+            if not is_patient:
+                raise
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def _read_all() -> None:
         touched_files(f"touch {_long(part)}")
     first_line(f"# a\n{_long(' ')}x")
     for part in (*_CARRIED, _CALLED):
-        [*file_reads([user("u", _long(part))])]
+        assert len([*file_reads([user("u", _long(part))])]) == 0
     for part in ("\n", "Tests: 1"):
         judge(_long(part))
     said_in_refusal(f"The user doesn't want to proceed with this, the user said: x{_long(' ')}y")
