@@ -18,8 +18,8 @@ from support.fuse_folder import mounted
 
 def no_shared_memory(ground: Ground) -> Outcome:
     """Guards against a store that is refused, and against appends that are lost or doubled, where SQLite can have no
-    write-ahead log: two processes are killed, then eight append to one session at once. On a busy machine one waits
-    longer than the store does, is told so, and tries again."""
+    write-ahead log: two processes are killed, then eight append to one session at once. On a busy machine an
+    append may be refused in words after a wait, and is then tried again."""
     return in_namespace("unshared kills", ground, ground.times(10, 200), ("umount",))
 
 

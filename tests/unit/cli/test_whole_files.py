@@ -1,4 +1,4 @@
-"""Files that hooks and status lines write as a whole, beside others that do the same."""
+"""Files that hooks and status lines write as a whole while others do the same."""
 
 import os
 from pathlib import Path
