@@ -1,7 +1,6 @@
 """Reads from git commands and their outputs which branch is checked out and what was committed."""
 
 import re
-from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -17,6 +16,12 @@ _MESSAGE = re.compile(
 )
 _HEREDOC_MESSAGE = re.compile(r"\bgit (?:-C \S+ )?commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\n\s*([^\n]{3,200})")
 _COMMITS = re.compile(r"\bgit (?:-C \S+ )?commit\b")
+_AMENDS = re.compile(r"\bgit (?:-C \S+ )?commit\b[^\n;&|]{0,200}\s--amend\b")
+# With a path after it, a reset moves no branch.
+_RESET = re.compile(
+    r"\bgit (?:-C \S+ )?reset (?:-(?:-(?:hard|soft|mixed|keep|merge)|q) ){0,2}"
+    r"(?:HEAD(?:~(\d{0,3})|(\^{1,9}))|([0-9a-f]{7,40}))\s*(?=$|[;&|\n)\"'])"
+)
 _ON_BRANCH = re.compile(r"(?:^|\\n|\n|\"|Output: )On branch ([\w./@+-]+)")
 _SWITCHED = re.compile(r"Switched to (?:a new |)branch '([^'\n]+)'|[Aa]lready on '([^'\n]+)'")
 _LOOKED_AT = 4_000
@@ -31,18 +36,40 @@ class Commit(Struct, frozen=True, kw_only=True):
     subject: str
 
 
-def commits_in(calls: list[ToolCall]) -> Iterator[Commit]:
-    """Yields the commits that the calls made, in order. A commit whose output shows no hash counts unless the call
-    failed."""
+def commits_in(calls: list[ToolCall]) -> list[Commit]:
+    """Returns the commits that the calls made and that no later call undid or amended, in order. A commit whose output
+    shows no hash counts unless the call failed."""
+    commits: list[Commit] = []
     for call in calls:
         command = call.command[:_LOOKED_AT]
-        if not _COMMITS.search(command):
-            continue
-        made = [(match[2], match[3]) for match in _COMMITTED.finditer(call.result[-_LOOKED_AT:])]
-        made += [(match[1], match[2]) for match in _DETACHED.finditer(call.result[-_LOOKED_AT:])]
-        if not made and _is_quiet(call) and (subject := _subject(command)):
-            made = [("", subject)]
-        yield from (Commit(index=call.index, hash=name, subject=subject.strip()) for name, subject in made)
+        made = _made(call, command) if _COMMITS.search(command) else []
+        undone = None if call.failed else _RESET.search(command)
+        if undone and (not made or undone.start() < command.index("commit")):
+            commits = _before(commits, undone)
+        if made and _AMENDS.search(command):
+            commits = commits[:-1]
+        commits += made
+    return commits
+
+
+def _made(call: ToolCall, command: str) -> list[Commit]:
+    output = call.result[-_LOOKED_AT:]
+    made = [(match[2], match[3]) for match in _COMMITTED.finditer(output)]
+    made += [(match[1], match[2]) for match in _DETACHED.finditer(output)]
+    if not made and _is_quiet(call) and (subject := _subject(command)):
+        made = [("", subject)]
+    return [Commit(index=call.index, hash=name, subject=subject.strip()) for name, subject in made]
+
+
+def _before(commits: list[Commit], undone: re.Match[str]) -> list[Commit]:
+    """Returns the commits that a reset leaves on the branch: all but so many, or those up to a hash. A reset to a hash
+    that is not known leaves none, because the commits before it are not known either."""
+    back, carets, name = undone.groups()
+    if name:
+        places = [place for place, commit in enumerate(commits) if commit.hash and name.startswith(commit.hash[:7])]
+        return commits[: places[-1] + 1] if places else []
+    count = len(carets) if carets else int(back or 1)
+    return commits[: max(0, len(commits) - count)]
 
 
 def branch_after(calls: list[ToolCall]) -> str:

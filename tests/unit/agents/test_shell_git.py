@@ -1,5 +1,7 @@
 """Branches and commits, read from git commands and their outputs."""
 
+import pytest
+
 from support.conversations import bash, places
 from ullage.agents.calls import ToolCall, tool_calls
 from ullage.agents.shell_git import branch_after, commits_in
@@ -26,12 +28,45 @@ def test_a_commit_is_read_from_output_in_json() -> None:
 
 def test_a_refused_commit_is_none() -> None:
     made = bash("git commit -m one", "pre-commit: line too long", is_error=True)
-    assert list(commits_in(calls(*made))) == []
+    assert commits_in(calls(*made)) == []
 
 
 def test_a_quiet_commit_has_the_subject_of_its_command() -> None:
     made = bash("git commit -q -m 'fix: close files'", "")
     assert [commit.subject for commit in commits_in(calls(*made))] == ["fix: close files"]
+
+
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [
+        ("git reset --hard HEAD~1; rm -f model.diff", ["one"]),
+        ("git reset --soft HEAD^", ["one"]),
+        ("git reset HEAD~2 && git status", []),
+        ("git reset --hard 1111111", ["one"]),
+        ("git reset --hard 9999999", []),
+        ("git reset HEAD~1 -- a.py", ["one", "two"]),
+        ("git reset a.py", ["one", "two"]),
+        ("git reset -q HEAD~1 && git commit -m three", ["one", "three"]),
+        ("git commit --amend -m three", ["one", "three"]),
+        ("git add -A && git commit -m three", ["one", "two", "three"]),
+    ],
+)
+def test_a_commit_that_was_undone_or_amended_does_not_count(command: str, left: list[str]) -> None:
+    output = "[main 3333333] three\n 1 file changed" if "commit" in command else ""
+    made = calls(
+        *bash("git commit -m one", "[main 1111111] one", call_id="a"),
+        *bash("git commit -m two", "[main 2222222] two", call_id="b"),
+        *bash(command, output, call_id="c"),
+    )
+    assert [commit.subject for commit in commits_in(made)] == left
+
+
+def test_a_reset_that_failed_undoes_no_commit() -> None:
+    made = calls(
+        *bash("git commit -m one", "[main 1111111] one", call_id="a"),
+        *bash("git reset --hard HEAD~1", "fatal: ambiguous argument 'HEAD~1'", call_id="b", is_error=True),
+    )
+    assert [commit.subject for commit in commits_in(made)] == ["one"]
 
 
 def test_the_branch_is_the_last_one_that_was_checked_out() -> None:

@@ -34,6 +34,12 @@ def test_what_a_long_request_forbids_is_a_constraint_and_worth_more_than_what_it
     assert not any(text.endswith("It is nice.") and "Never" not in text and "must" not in text for text in texts(items))
 
 
+def test_a_row_of_a_pasted_table_is_no_constraint() -> None:
+    rows = "M140 Snnn\tSet bed temperature (don't wait)\tAll\n| M106 | Fan on, must be last | All |\n"
+    found = digest(user(f"{LONG}\n{rows}\nNever touch config/legacy.ini here."))
+    assert [text for text in texts(list(constraints_of(found))) if "M1" in text] == []
+
+
 def test_a_short_request_gives_no_separate_constraint() -> None:
     assert list(constraints_of(digest(user("Never touch config/legacy.ini.")))) == []
 

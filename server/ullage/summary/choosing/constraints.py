@@ -22,6 +22,8 @@ _SHORTEST_SENTENCE = 20
 _INSTRUCTIONS_LIMIT = 24_000
 _NO_PROSE = re.compile(r"\s*(?:#{1,6} |[│├└|+]|[-=*_]{3,}|</?[\w-]+>|[$>] )")
 _FILE = re.compile(r"\S*[/.]\S+")
+# Between the cells of a table that was pasted: a row says what something is, not what to do.
+_CELL = re.compile(r"\t| \| ")
 # Characters. What a request this short forbids is seen when the request is read.
 _SHORT_REQUEST = 1_500
 
@@ -33,7 +35,12 @@ def constraints_of(digest: Digest) -> Iterator[Item]:
         if not request.kept and len(request.text) > _SHORT_REQUEST:
             for order, piece in enumerate(prose(request.text)):
                 cues = len(_FORBIDS.findall(piece))
-                if cues and len(piece) >= _SHORTEST_SENTENCE and not piece.endswith(("?", ":")):
+                if (
+                    cues
+                    and len(piece) >= _SHORTEST_SENTENCE
+                    and not piece.endswith(("?", ":"))
+                    and not _CELL.search(piece)
+                ):
                     yield _item(Section.CONSTRAINTS, piece, request.index, order, float(cues))
 
 

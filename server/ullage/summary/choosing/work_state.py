@@ -82,7 +82,7 @@ def _committed(digest: Digest, changes: Changes) -> Iterator[Item]:
     parts = [digest, *([digest.after] if digest.after else [])]
     runs = [(part, run) for part in parts for run in part.runs]
     calls = [part.calls[run.number] for part, run in runs if any("git " in key for key in run.purpose.keys)]
-    branch, commits = clean(branch_after(calls)), list(commits_in(calls))
+    branch, commits = clean(branch_after(calls)), commits_in(calls)
     if not commits:
         if branch:
             yield _item(Section.STATE, f"Branch: {branch}", digest.end_index - 1)
