@@ -101,8 +101,8 @@ def test_a_key_is_looked_for_without_a_keyring(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_extras_are_those_of_the_package() -> None:
     project = tomllib.loads((Path(__file__).resolve().parents[3] / "pyproject.toml").read_text())["project"]
-    # No provider needs `zstd`, which reads compressed transcripts, and `postgres`, which is for embedding programs.
-    assert {*EXTRAS, "zstd", "postgres", "all"} == {*project["optional-dependencies"]}
+    # What no provider needs: compressed transcripts, the store in PostgreSQL, spans and metrics.
+    assert {*EXTRAS, "zstd", "postgres", "otel", "all"} == {*project["optional-dependencies"]}
 
 
 def test_a_provider_is_made_once_and_again_when_its_key_changes(monkeypatch: pytest.MonkeyPatch) -> None:
