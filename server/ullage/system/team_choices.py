@@ -1,12 +1,12 @@
 """Which folders the user of this machine shares with a team, in a file that only the user may read."""
 
-import os
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import msgspec
 from msgspec import Struct
 
-from ullage.model.errors import InputError
+from ullage.model.errors import InvalidRequest
 
 
 class SharedFolder(Struct, frozen=True, kw_only=True):
@@ -26,20 +26,19 @@ class TeamChoices(Struct, frozen=True, kw_only=True):
 
 
 def read_choices(path: Path) -> TeamChoices:
-    """Returns the choices in a file, none if there is no file. Raises `InputError` if it can't be read."""
+    """Returns the choices in a file, none if there is no file. Raises `InvalidRequest` if it can't be read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=TeamChoices)
     except FileNotFoundError:
         return TeamChoices()
     except msgspec.MsgspecError as error:
-        raise InputError(f"{path} can't be read ({error}): mend it, or delete it and share again") from error
+        raise InvalidRequest(f"{path} can't be read ({error}): mend it, or delete it and share again") from error
 
 
 def write_choices(path: Path, choices: TeamChoices) -> None:
     """Replaces the choices in a file."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = path.with_name(f"{path.name}.{os.getpid()}.new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    # A name that nobody can foresee, with mode 0600: in a folder that others write to, no link waits there.
+    with NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", delete=False) as file:
         file.write(msgspec.json.format(msgspec.json.encode(choices)))
-    new.replace(path)
+    Path(file.name).replace(path)

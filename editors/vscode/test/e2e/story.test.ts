@@ -117,7 +117,7 @@ describe('compacting', () => {
   test('is undone, having said what comes back', async () => {
     await vscode.run('Undo Compaction');
     const dialog = vscode.page.locator('.monaco-dialog-box');
-    await dialog.getByText(/Brings back 1\d\d messages, \d+K tokens; the context will be at 64 %/).waitFor();
+    await dialog.getByText(/Brings back 1\d\d messages, \d+K tokens; the context will be at 64%/).waitFor();
     await vscode.shot('undo', 'undo.png');
     await vscode.confirm('Undo');
     await vscode.toast(/Undone: [\d.]+K → 38K/);

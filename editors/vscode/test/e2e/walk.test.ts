@@ -107,7 +107,7 @@ test('a summary that the model refuses is written offline, and its marker opens 
 
 test('an undo says what comes back, and brings it back', async () => {
   await vscode.run('Undo Compaction');
-  await vscode.page.locator('.monaco-dialog-box').getByText(/Brings back 1\d\d messages, \d+K tokens; the context will be at 64 %/).waitFor();
+  await vscode.page.locator('.monaco-dialog-box').getByText(/Brings back 1\d\d messages, \d+K tokens; the context will be at 64%/).waitFor();
   await vscode.confirm('Undo');
   await vscode.toast(/Undone: [\d.]+K → 38K/);
   await vscode.reads(FULL);
