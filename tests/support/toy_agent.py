@@ -100,7 +100,8 @@ class ToyAgent:
         session_id = f"toy-{time.time_ns()}"
         self.sessions[session_id] = []
         self._tell_commands(session_id)
-        return {"sessionId": session_id, "modes": {"currentModeId": "ask", "availableModes": []}}
+        modes = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}]}
+        return {"sessionId": session_id, "modes": modes}
 
     def _session_set_mode(self, _: Json) -> Json:
         return {}
