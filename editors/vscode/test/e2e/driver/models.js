@@ -11,9 +11,9 @@ const PACE = 15;
 
 exports.offerModels = () => {
   if (typeof vscode.lm?.registerLanguageModelChatProvider !== 'function') return { dispose: () => undefined };
-  return vscode.lm.registerLanguageModelChatProvider('ullage-tests', {
+  const offered = vscode.lm.registerLanguageModelChatProvider('ullage-tests', {
     provideLanguageModelChatInformation: () => NAMES.map((id) => ({
-      id, name: `Test ${id}`, family: id, version: '1', maxInputTokens: LIMIT, maxOutputTokens: 4_000, capabilities: {},
+      id, name: `Test ${id}`, family: id, version: '1', maxInputTokens: LIMIT, maxOutputTokens: 4_000, capabilities: { toolCalling: true },
     })),
     provideLanguageModelChatResponse: async ({ id }, messages, _options, progress, token) => {
       if (id === 'refusing') throw vscode.LanguageModelError.Blocked('the quota of this month is used up');
@@ -25,6 +25,9 @@ exports.offerModels = () => {
     },
     provideTokenCount: (_model, text) => Math.ceil((typeof text === 'string' ? text : textOf(text)).length / 4),
   });
+  // VS Code's chat shows a vendor's models, and takes questions, once an extension has asked for them.
+  void vscode.lm.selectChatModels({ vendor: 'ullage-tests' });
+  return offered;
 };
 
 function answer(id, messages) {

@@ -1,0 +1,59 @@
+/** `@ullage` in VS Code's own chat: it is offered, answers about the conversation, and compacts it. */
+import { before, test } from 'node:test';
+
+import type { Locator } from 'playwright-core';
+
+import { until } from './rig/patience.ts';
+import { given } from './rig/places.ts';
+import { continues } from './rig/story.ts';
+import { Workbench } from './rig/workbench.ts';
+
+let vscode: Workbench;
+
+before(async () => {
+  vscode = await Workbench.open('participant', {
+    settings: { 'chat.disableAIFeatures': false, 'chat.commandCenter.enabled': false },
+    environment: { ULLAGE_SERVER: given('ULLAGE_PROGRAM') },
+  });
+  await vscode.run('Import the Sample Conversation');
+  await vscode.reads(/38K\/200K/);
+});
+continues(() => vscode);
+
+const input = (): Locator => vscode.page.locator('.interactive-input-part');
+const answers = (): Locator => vscode.page.locator('.interactive-response');
+
+async function ask(question: string): Promise<void> {
+  await vscode.run('Open Chat', 'Chat');
+  await input().locator('.monaco-editor.focused').waitFor();
+  await vscode.page.keyboard.insertText(question);
+  const typed = input().getByText('@ullage').first();
+  await typed.waitFor();
+  await until('the question to be sent', async () => {
+    // Closes the list of what could be meant, in which Enter would choose. It may open again.
+    await vscode.page.keyboard.press('Escape');
+    await vscode.page.keyboard.press('Enter');
+    return typed.waitFor({ state: 'hidden', timeout: 3_000 }).then(() => true, () => false);
+  });
+}
+
+test('it says how full the context is, and its button shows the context', async () => {
+  await vscode.run('Open Chat', 'Chat');
+  // Without a model, the chat asks for Copilot's account instead of handing the question over.
+  await input().getByText('Test echo').first().waitFor();
+  await ask('@ullage /context');
+  const shows = answers().getByRole('button', { name: 'Show Context' });
+  await shows.waitFor();
+  // The block is an editor, whose spaces do not break.
+  await until('the figures', async () => /38,\d{3}\sof\s200,000\stokens/.test((await answers().first().textContent()) ?? ''));
+  await vscode.shot('context');
+  await shows.click();
+  await vscode.context.getByText('38K of 200K').first().waitFor();
+});
+
+test('it compacts the conversation', async () => {
+  await ask('@ullage /compact');
+  await answers().getByText(/Compacted \d+ messages: 38K → /).first().waitFor();
+  await vscode.reads(/1\dK\/200K/);
+  await vscode.shot('compacted');
+});
