@@ -38,7 +38,7 @@ def read_choices(path: Path) -> TeamChoices:
 def write_choices(path: Path, choices: TeamChoices) -> None:
     """Replaces the choices in a file."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # A name that nobody can foresee, with mode 0600: in a folder that others write to, no link waits there.
+    # A random name, with mode 0600: in a folder that others write to, no link waits there.
     with NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", delete=False) as file:
         file.write(msgspec.json.format(msgspec.json.encode(choices)))
     Path(file.name).replace(path)
