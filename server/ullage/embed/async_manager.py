@@ -3,19 +3,12 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from ullage.embed.host import OnUpdate
 from ullage.embed.keywords import checked
-from ullage.embed.managed import DEFAULTS, MESSAGES, NO_EMBEDDINGS, ManagedContext, ManagedHost, begin, soon
+from ullage.embed.managed import MESSAGES, ManagedContext, soon
 from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
-from ullage.embed.summarizer import LLM
-from ullage.embed.truncation_strategies import TruncationStrategy
-from ullage.formats.provider import Provider
-from ullage.model.settings import ContextSettings, SearchSettings
-from ullage.model.strategies import TruncationMode
 from ullage.service.archive import undo as history
 from ullage.service.archive.undo import HistoryEntry
 from ullage.service.compact import by_hand
@@ -34,41 +27,6 @@ class AsyncContextManager(ManagedContext):
 
     Making one opens the store, which blocks for some milliseconds.
     """
-
-    def __init__(  # noqa: PLR0913 (the options of ContextManager)
-        self,
-        model: str,
-        mode: TruncationMode | Provider | str | None = None,
-        llm: LLM | None = None,
-        *,
-        provider: Provider | str | None = None,
-        system: str = "",
-        tools: Sequence[Mapping[str, Any]] = (),
-        window: int | None = None,
-        max_output: int | None = None,
-        strategy: TruncationStrategy | None = None,
-        context: ContextSettings = DEFAULTS,
-        store: Path | str | None = None,
-        search: SearchSettings = NO_EMBEDDINGS,
-        session_id: str = "",
-        offline: bool = False,
-        on_update: OnUpdate | None = None,
-    ) -> None:
-        shared = ManagedHost(
-            model,
-            mode,
-            llm,
-            provider=provider,
-            window=window,
-            max_output=max_output,
-            strategy=strategy,
-            context=context,
-            store=store,
-            search=search,
-            on_update=on_update,
-            offline=offline,
-        )
-        self._attach(shared, session_id or begin(shared, "", system, tools), owns_host=True)
 
     async def __aenter__(self) -> Self:
         return self

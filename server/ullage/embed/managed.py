@@ -93,8 +93,8 @@ class ManagedHost:
 
 
 class ManagedContext:
-    """The body of `ContextManager` and `AsyncContextManager`. What begins with an underscore and takes a conversation,
-    or is a coroutine, runs in the host's thread."""
+    """The body of `ContextManager` and `AsyncContextManager`, with the options of both. What begins with an underscore
+    and takes a conversation, or is a coroutine, runs in the host's thread."""
 
     model: str
     provider: Provider
@@ -102,6 +102,41 @@ class ManagedContext:
     limits: ContextLimits
     llm: LLM | None
     session_id: str
+
+    def __init__(  # noqa: PLR0913 (each option is a word of its own)
+        self,
+        model: str,
+        mode: TruncationMode | Provider | str | None = None,
+        llm: LLM | None = None,
+        *,
+        provider: Provider | str | None = None,
+        system: str = "",
+        tools: Sequence[Mapping[str, Any]] = (),
+        window: int | None = None,
+        max_output: int | None = None,
+        strategy: TruncationStrategy | None = None,
+        context: ContextSettings = DEFAULTS,
+        store: Path | str | None = None,
+        search: SearchSettings = NO_EMBEDDINGS,
+        session_id: str = "",
+        offline: bool = False,
+        on_update: OnUpdate | None = None,
+    ) -> None:
+        shared = ManagedHost(
+            model,
+            mode,
+            llm,
+            provider=provider,
+            window=window,
+            max_output=max_output,
+            strategy=strategy,
+            context=context,
+            store=store,
+            search=search,
+            on_update=on_update,
+            offline=offline,
+        )
+        self._attach(shared, session_id or begin(shared, "", system, tools), owns_host=True)
 
     @classmethod
     def of(cls, shared: ManagedHost, session_id: str) -> Self:

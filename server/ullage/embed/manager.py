@@ -7,23 +7,16 @@ program's model are coroutines; each has a variant for programs without an event
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from msgspec.structs import replace
 
 from ullage.catalog import limits as catalog
 from ullage.embed.context_tracker import ContextTracker
-from ullage.embed.host import OnUpdate
 from ullage.embed.keywords import checked
-from ullage.embed.managed import DEFAULTS, MESSAGES, NO_EMBEDDINGS, ManagedContext, ManagedHost, begin, budget_of
+from ullage.embed.managed import MESSAGES, ManagedContext, budget_of
 from ullage.embed.model_limits import ContextBudget
 from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
-from ullage.embed.summarizer import LLM
-from ullage.embed.truncation_strategies import TruncationStrategy
-from ullage.formats.provider import Provider
-from ullage.model.settings import ContextSettings, SearchSettings
-from ullage.model.strategies import TruncationMode
 from ullage.service.archive import undo as history
 from ullage.service.archive.undo import HistoryEntry
 from ullage.service.compact import by_hand
@@ -62,41 +55,6 @@ class ContextManager(ManagedContext):
     model's window, `InvalidRequest` for an unknown mode or provider and for thresholds that contradict each other, and
     `TypeError` for an unknown option.
     """
-
-    def __init__(  # noqa: PLR0913 (each option is a word of its own)
-        self,
-        model: str,
-        mode: TruncationMode | Provider | str | None = None,
-        llm: LLM | None = None,
-        *,
-        provider: Provider | str | None = None,
-        system: str = "",
-        tools: Sequence[Mapping[str, Any]] = (),
-        window: int | None = None,
-        max_output: int | None = None,
-        strategy: TruncationStrategy | None = None,
-        context: ContextSettings = DEFAULTS,
-        store: Path | str | None = None,
-        search: SearchSettings = NO_EMBEDDINGS,
-        session_id: str = "",
-        offline: bool = False,
-        on_update: OnUpdate | None = None,
-    ) -> None:
-        shared = ManagedHost(
-            model,
-            mode,
-            llm,
-            provider=provider,
-            window=window,
-            max_output=max_output,
-            strategy=strategy,
-            context=context,
-            store=store,
-            search=search,
-            on_update=on_update,
-            offline=offline,
-        )
-        self._attach(shared, session_id or begin(shared, "", system, tools), owns_host=True)
 
     def __enter__(self) -> Self:
         return self
