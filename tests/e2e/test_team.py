@@ -151,8 +151,9 @@ def test_no_secret_and_no_private_text_reaches_the_archive_and_the_own_store_kee
             for at, line in enumerate(lines)
         ),
     ]
-    anna.keep("one", "/orchard", *messages, title=f"Project Quince {lines[0]}")
-    share = ("team", "share", "/orchard", "--archive", anna.archive, "--with", team.boris.role)
+    folder = "/orchard/Project Quince"
+    anna.keep("one", folder, *messages, title=f"Project Quince {lines[0]}")
+    share = ("team", "share", folder, "--archive", anna.archive, "--with", team.boris.role)
     assert ullage(*share, "--private", "(?i)project quince", env=anna.env).status == 0
     reached = team.everything()
     assert "orchard" in reached

@@ -18,7 +18,12 @@ _BLOCK_CHARS = 524_288
 
 def copy_id(session_id: str) -> str:
     """Returns the id that the copy of a session has. The session's own id stays here."""
-    return f"t_{blake2b(session_id.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
+    return f"t_{_digest(session_id)}"
+
+
+def workspace_of(folder: str) -> str:
+    """Returns the workspace in which the copies of a folder are. The folder's path may be private, too."""
+    return f"w_{_digest(folder)}"
 
 
 def redacted_copy(info: SessionInfo, log: Sequence[Record], patterns: Sequence[str]) -> Iterator[Record]:
@@ -50,6 +55,10 @@ def shared_text(message: Message, patterns: Sequence[str]) -> str:
     """Returns the text of a message without secrets and private text."""
     texts = (_block_text(block, patterns) for block in message.content)
     return "\n".join(_redacted(_bounded(text), patterns) for text in texts if text)
+
+
+def _digest(name: str) -> str:
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _redacted(text: str, patterns: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from ullage.agents.discovery import is_in
 from ullage.model.events import Record
 from ullage.service.ports.store import Passage, SessionStore
 from ullage.store.postgres.postgres_store import PostgresStore
-from ullage.store.team.redacted_copy import copy_id, redacted_copy
+from ullage.store.team.redacted_copy import copy_id, redacted_copy, workspace_of
 
 # More sessions than any store has.
 _ALL = 1 << 40
@@ -50,7 +50,8 @@ def send_folder(source: SessionStore, team: PostgresStore, sharing: Sharing, tel
     `StoreUnavailable` and `Conflict`."""
     infos = [info for info in source.list(limit=_ALL) if is_in(normpath(info.cwd), sharing.folder)]
     wanted = {copy_id(info.session_id): info for info in infos if info.cwd}
-    there = set(team.shared_in(sharing.folder))
+    workspace = workspace_of(sharing.folder)
+    there = set(team.shared_in(workspace))
     for gone in there - wanted.keys():
         team.delete(gone)
     sent = 0
@@ -59,14 +60,14 @@ def send_folder(source: SessionStore, team: PostgresStore, sharing: Sharing, tel
         log = source.read(info.session_id)
         records = tuple(redacted_copy(info, log, sharing.patterns))
         if name not in there:
-            _create(team, name, records, sharing.folder)
+            _create(team, name, records, workspace)
             sent += 1
         elif records != (known := team.read(name)):
             if records[: len(known)] == known:
                 team.append(name, records[len(known) :])
             else:
                 team.delete(name)
-                _create(team, name, records, sharing.folder)
+                _create(team, name, records, workspace)
                 forgets = True
             sent += 1
         tell(done + 1, len(wanted))
@@ -74,22 +75,23 @@ def send_folder(source: SessionStore, team: PostgresStore, sharing: Sharing, tel
         pass
     if forgets:
         team.forget_words()
-    team.set_members(sharing.folder, sharing.members)
+    team.set_members(workspace, sharing.members)
     return SentFolder(sessions=len(wanted), sent=sent, removed=len(there - wanted.keys()))
 
 
-def _create(team: PostgresStore, name: str, records: Sequence[Record], folder: str) -> None:
+def _create(team: PostgresStore, name: str, records: Sequence[Record], workspace: str) -> None:
     if name in team.find_ids(name, 1):
         # It was made and not yet put into the folder's workspace when a program was ended, or is of another folder.
         team.delete(name)
     team.create(name, records)
-    team.share(name, folder)
+    team.share(name, workspace)
 
 
 def remove_folder(team: PostgresStore, folder: str) -> int:
     """Removes all that the user shared of a folder, and its members. Returns the number of sessions."""
-    team.set_members(folder, ())
-    names = team.shared_in(folder)
+    workspace = workspace_of(folder)
+    team.set_members(workspace, ())
+    names = team.shared_in(workspace)
     for name in names:
         team.delete(name)
     team.forget_words()
