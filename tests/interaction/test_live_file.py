@@ -15,11 +15,13 @@ from msgspec.structs import replace
 from support.follower_ports import follower_ports
 from support.log_trees import to_bytes
 from support.session_log import line, say
-from support.workspace import build_test_client
+from support.workspace import TestClient, build_test_client
 from ullage.model.errors import StoreUnavailable
 from ullage.model.followed import FollowedRow, LiveSessions
 from ullage.service.follow.agent_follower import AgentFollower
+from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile
+from ullage.system.growing_files import GrowingFiles
 from ullage.system.live_file import JsonLiveFile, live_path
 
 # Seconds. A busy machine may be slow.
@@ -79,12 +81,13 @@ class Machine:
 class Process:
     """A process with a workspace of its own. `rows` is what its listener got."""
 
-    def __init__(self, machine: Machine, process_id: int) -> None:
-        client = build_test_client()
+    def __init__(self, machine: Machine, process_id: int, client: TestClient | None = None, piece: int = 0) -> None:
+        client = client or build_test_client()
         self.rows: list[FollowedRow] = []
         ports = follower_ports(
             machine.live.parent,
             machine.find,
+            files=GrowingFiles(piece) if piece else GrowingFiles(),
             lease=machine.lease,
             processes=machine.running,
             told=machine.window_of,
@@ -172,6 +175,20 @@ async def test_a_process_that_does_not_follow_shows_what_the_live_file_says(tmp_
     await first.end()
     await second.end()
     assert after == first.rows[-1]
+
+
+async def test_a_large_file_whose_session_has_all_of_it_already_has_a_row(tmp_path: Path) -> None:
+    machine, client = Machine(tmp_path), build_test_client()
+    for number in range(20):
+        machine.turn(number)
+    # A door reads the newest conversation of a folder while the follower begins.
+    (found,) = machine.find(0)
+    await FollowedFile(client.workspace, GrowingFiles(), found).read_all()
+    first = Process(machine, 41, client, piece=2_000)
+    row = await first.until(lambda row: row.messages == 40)
+    assert row.used == 20_005
+    await shown(machine, row)
+    await first.end()
 
 
 async def test_a_conversation_is_live_while_its_agents_process_runs(tmp_path: Path) -> None:

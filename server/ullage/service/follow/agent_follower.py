@@ -316,8 +316,9 @@ class AgentFollower:
             await self._look_ahead(found, followed)
             followed.due = now
             return
-        # What was held back may not become complete: then the row shows what the session has.
-        changed |= followed.is_ahead and followed.is_settled
+        # What was held back may not become complete: then the row shows what the session has. What was read may have
+        # been in the session already, because a door has read the file, too: then it has no row yet, or one of before.
+        changed |= followed.is_settled if followed.is_ahead else followed.file.mark != before
         if changed and followed.file.conversation is not None:
             self._learn_window(found, followed.file.conversation)
             if before is not None or followed.is_settled or not await self._look_ahead(found, followed):
