@@ -1,7 +1,8 @@
 """Reads from a shell command what it does to files, whether it runs tests and whether it only reads.
 
 If that is not clear, the answer is no file, or False. A command is split into parts at `&&`, `||`, `;`, `|` and line
-ends outside quotes. Bodies of here-documents are data and are left out.
+ends outside quotes. Bodies of here-documents are data and are left out. A substitution (`$(…)`) is part of a word, and
+its commands are parts as well. After `=` it is no word: `out=$(pytest)` runs a command for its own sake.
 """
 
 import re
@@ -10,16 +11,22 @@ from functools import lru_cache
 from itertools import dropwhile
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.model.artifacts import FileAction
 
 HEREDOC = re.compile(r"<<-?\s{0,3}['\"]?(\w{1,40})['\"]?")
+# Of up to 200 characters, and what is in another one inside it: enough for names, and bounded for hostile texts.
+_SUBSTITUTED = r"\$\((?:[^()]|\([^()]{0,200}\)){0,200}+\)"
+_SUBSTITUTION = re.compile(_SUBSTITUTED)
+# The joint of a part that is in a substitution.
+SUBSTITUTED = "$("
 _TOKEN = re.compile(
-    r"""(?P<space>[ \t\r]+|\\\n)
+    rf"""(?P<space>[ \t\r]+|\\\n)
     |(?P<comment>\#[^\n]*)
     |(?P<sign>[\d&]?>>?[&|]?|<+)
     |(?P<joint>&&|\|\||\|&?|[;&\n()])
-    |(?P<word>(?:[^\s;|&<>()"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+)
+    |(?P<word>(?:(?<!=){_SUBSTITUTED}|[^\s;|&<>()"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+)
     |(?P<stray>.)""",
     re.VERBOSE | re.DOTALL,
 )
@@ -75,8 +82,8 @@ class ShellRead(Struct, frozen=True, kw_only=True):
 class Part(Struct, frozen=True):
     """A simple command of a command line.
 
-    `joint` is the operator before it, `words` are its words without quotes, `quoted` the same words with their quotes,
-    and `redirections` are pairs of a sign (`>`) and a file.
+    `joint` is the operator before it, `SUBSTITUTED` inside a substitution. `words` are its words without quotes,
+    `quoted` the same words with their quotes, and `redirections` are pairs of a sign (`>`) and a file.
     """
 
     joint: str
@@ -178,8 +185,15 @@ def parts_of(command: str) -> tuple[Part, ...]:
                 redirections.append((sign, _unquoted(text)))
             else:
                 words.append(text)
+                parts.extend(_substituted(text))
             sign = ""
     return tuple(parts)
+
+
+def _substituted(word: str) -> Iterator[Part]:
+    """Yields the simple commands of a word's substitutions."""
+    for one in _SUBSTITUTION.finditer(word) if word[:1] not in "\"'" else ():
+        yield from (replace(part, joint=SUBSTITUTED) for part in parts_of(one[0][len(SUBSTITUTED) : -1]))
 
 
 def _unquoted(word: str) -> str:

@@ -12,7 +12,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from ullage.agents.shell import HEREDOC, Part, first_line, part_looks, parts_of, without_cd
+from ullage.agents.shell import HEREDOC, SUBSTITUTED, Part, first_line, part_looks, parts_of, without_cd
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 # Prefixes after which another command follows, and their options with a value.
@@ -82,7 +82,7 @@ class Purpose(Struct, frozen=True, kw_only=True):
 def purpose_of(command: str) -> Purpose:
     """Returns what a command line is run for. If all its commands only show something, its keys are those of them
     all."""
-    parts = parts_of(command)
+    parts = tuple(part for part in parts_of(command) if part.joint != SUBSTITUTED)
     real = tuple(_real(parts))
     # The message of a commit is often a here-document, and it doesn't say what must succeed.
     body = None if any(part.words[0] == "git" for part in real) else HEREDOC.search(command)

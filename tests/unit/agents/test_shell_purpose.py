@@ -30,6 +30,13 @@ def test_two_commits_are_one_command_whatever_their_messages() -> None:
     assert purpose_of("git commit -m one").keys == purpose_of(heredoc).keys == ("git commit",)
 
 
+def test_a_substitution_is_a_word_of_its_command_unless_its_output_is_kept() -> None:
+    copied = "mkdir -p a && cp $(npm root -g)/b/c.json a/c.json"
+    assert purpose_of(copied).shown == copied
+    assert purpose_of("kill $(lsof -t $(port))").keys == ("kill $(lsof -t $(port))",)
+    assert purpose_of("out=$(pytest tests); echo $out").keys == ("pytest tests",)
+
+
 def test_a_loop_is_shown_with_what_it_runs() -> None:
     loop = "cd app\n# each file\nfor file in *.py; do\n  black $file &&\n    pytest $file\ndone"
     assert purpose_of(loop).shown == "for file in *.py; do black $file && pytest $file; done"
