@@ -10,8 +10,9 @@ from ullage.lost.loss import Loss
 from ullage.model.artifacts import FileAction, FileArtifact
 from ullage.summary.choosing.items import Item
 from ullage.summary.choosing.passages import passages_of
-from ullage.summary.choosing.sentences import sentences, telling
+from ullage.summary.choosing.sentences import telling
 from ullage.summary.reading.digest import Source
+from ullage.summary.reading.excerpts import sentences
 from ullage.survive.fact import Kind
 
 # Chosen by reading briefs: a file that was changed late is nearly worth a line, an early one that was read is not.

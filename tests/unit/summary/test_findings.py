@@ -186,6 +186,13 @@ def test_what_decides_or_measures_is_a_finding(said: str) -> None:
     assert [item.text for item in findings_of(digest(agent(f"Let me see. {said} Here is how:")))] == [said]
 
 
+def test_a_sentence_does_not_begin_inside_code() -> None:
+    said = "The reader failed because `read: (path: string) => string` takes no object any more."
+    assert [item.text for item in findings_of(digest(agent(said)))] == [said]
+    unpaired = "A mark ` is left. The parser must never read the file twice."
+    assert [item.text for item in findings_of(digest(agent(unpaired)))] == [unpaired.partition(". ")[2]]
+
+
 def test_a_sentence_that_leans_on_the_one_before_it_comes_with_it() -> None:
     said = "The test fails because `zsh` is not found. It needs the user's own shell."
     assert [item.text for item in findings_of(digest(agent(said)))] == [said]

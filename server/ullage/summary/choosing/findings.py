@@ -12,9 +12,10 @@ from ullage.model.message import number_of
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.choosing.mends import PASSED_IN, RAN_AGAIN, Changes, Failure, failures_of, runs_between
-from ullage.summary.choosing.sentences import sentences, telling
+from ullage.summary.choosing.sentences import telling
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.digest import Digest, Excerpt, Source
+from ullage.summary.reading.excerpts import sentences
 from ullage.summary.tuning import TUNING, Tuning
 
 _CONCLUDES = re.compile(

@@ -2,7 +2,7 @@
 
 import re
 
-from ullage.summary.reading.excerpts import CHATTER, SENTENCE_END
+from ullage.summary.reading.excerpts import CHATTER, sentences
 
 # Shorter ones are headings and fragments of lists.
 FEWEST_WORDS = 5
@@ -79,11 +79,6 @@ _DECIDES = re.compile(
 )
 _OPENS_NOW = re.compile(r"(?:now|next)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-
-
-def sentences(text: str) -> list[str]:
-    """Returns the sentences of a text of one line."""
-    return SENTENCE_END.split(text)
 
 
 def narrates(sentence: str) -> bool:

@@ -8,9 +8,9 @@ from ullage.agents.calls import ToolCall
 from ullage.agents.shell import Touch
 from ullage.agents.tools import strings_in
 from ullage.model.artifacts import FileAction
-from ullage.summary.choosing.sentences import sentences
 from ullage.summary.reading.anchors import find_anchors, is_path
 from ullage.summary.reading.digest import Digest, Excerpt, Run, Source
+from ullage.summary.reading.excerpts import sentences
 
 
 class Kind(StrEnum):

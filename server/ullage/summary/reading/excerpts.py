@@ -11,7 +11,7 @@ PROSE_LIMIT = 48_000
 LINE_LIMIT = 360
 PIECE_LIMIT = 260
 _LONGEST_LINE = 2000
-SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\"'(\[*0-9-])")
+_SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\"'(\[*0-9-])")
 _MARKUP = re.compile(r"^(?:[-*•>#]+|\d{1,3}[.)])\s+")
 # A tool's number before a line of a file, with what parts it from the line. Its first digit is among the first seven
 # characters.
@@ -133,8 +133,24 @@ def prose(text: str) -> list[str]:
     for raw in _parted(head_and_tail(text, PROSE_LIMIT)).splitlines():
         line = single_spaced(_MARKUP.sub("", raw.strip()).replace("**", ""))
         if _WORD.search(line):
-            pieces.extend(_pack(SENTENCE_END.split(line[: _end_before(line, 4000)]), PIECE_LIMIT, " "))
+            pieces.extend(_pack(sentences(line[: _end_before(line, 4000)]), PIECE_LIMIT, " "))
     return pieces
+
+
+def sentences(text: str) -> list[str]:
+    """Returns the sentences of a text of one line. None ends inside code between backticks, as in
+    `f: (x: string) => void`."""
+    if "`" not in text:
+        return _SENTENCE_END.split(text)
+    parts: list[str] = []
+    start = counted = ticks = 0
+    for gap in _SENTENCE_END.finditer(text):
+        ticks += text.count("`", counted, gap.start())
+        counted = gap.start()
+        if ticks % 2 == 0 or text.find("`", counted) < 0:
+            parts.append(text[start:counted])
+            start = gap.end()
+    return [*parts, text[start:]]
 
 
 def _parted(text: str) -> str:
