@@ -8,6 +8,7 @@ from ullage.model.message import Message
 from ullage.summary.choosing.items import Item
 from ullage.summary.choosing.user_words import fit_requests, requests_of, task_of
 from ullage.summary.reading.digest import Digest, read_messages
+from ullage.summary.reading.excerpts import shorten
 from ullage.summary.reading.text_reader import Reader
 
 LONG = (
@@ -110,6 +111,12 @@ def test_what_a_request_forbids_outlasts_the_rest_of_it() -> None:
     found = fitted(220, *SESSION)
     assert len(found) == 4
     assert all("Never touch config/legacy.ini." in text for text in found)
+
+
+def test_a_text_that_is_shortened_again_has_one_gap_at_a_place() -> None:
+    once = shorten(f"Port the spool to Rust. {'All are small. ' * 9}Never touch config/legacy.ini. {LONG}", 160)
+    assert "small.  […] Never touch" in once
+    assert "small. […] Never touch" in shorten(once, 130)
 
 
 def test_the_newest_request_is_always_there() -> None:

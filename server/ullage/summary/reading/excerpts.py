@@ -53,6 +53,8 @@ FORBIDS = re.compile(
     re.IGNORECASE,
 )
 GAP = " […] "
+# Gaps that stand side by side after a text was shortened again.
+_GAPS = re.compile(r"(?:\s{0,9}\[…\]\s{0,9}){2,}")
 
 
 def head_and_tail(text: str, limit: int) -> str:
@@ -108,7 +110,7 @@ def shorten(text: str, limit: int) -> str:
     if not chosen:
         return clip(sentences[0].strip() if sentences else text, limit)
     pieces = [sentences[number] if number in chosen else "" for number in range(len(sentences))]
-    return "".join(_with_gaps(pieces)).strip()
+    return _GAPS.sub(GAP, "".join(_with_gaps(pieces))).strip()
 
 
 def _with_gaps(pieces: list[str]) -> Iterator[str]:
