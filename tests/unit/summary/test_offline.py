@@ -262,6 +262,8 @@ def test_the_summary_with_which_an_agent_continues_keeps_its_titles_and_lines() 
         "2. Problem Solving:",
         "   - The lock is taken twice.",
         "   - NFS loses it.",
+        "4. Pending Tasks:",
+        "   - Port the tests.",
         "6. All User Messages:",
         '   - "never touch config/legacy.ini"',
         "Please continue the conversation from where we left it off.",
@@ -275,7 +277,13 @@ def test_the_summary_with_which_an_agent_continues_keeps_its_titles_and_lines() 
         "### Problem Solving",
         "   - The lock is taken twice.",
         "   - NFS loses it.",
+        "",
+        "### Pending Tasks (at that time)",
+        "   - Port the tests.",
     ]
+    previous = block_of(compose(SummaryRequest(messages=messages, indices=(0, 1, 2), max_tokens=3_000), COUNTER), 1)
+    again = SummaryRequest(messages=(), indices=(), max_tokens=3_000, previous=previous)
+    assert section(compose(again, COUNTER).summary, "## Earlier summary") == section(summary, "## Earlier summary")
     assert '- "never touch config/legacy.ini"\n- #3 Now document it.' in summary
     assert "Please continue" not in summary
 

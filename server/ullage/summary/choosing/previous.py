@@ -30,6 +30,9 @@ _CLOSING = re.compile(
 )
 # Both sections describe the archive at the time of that summary.
 _OUTDATED = {Section.NEXT, Section.LOOKUP}
+# The titles under which a summary says what was being done. The conversation has gone on since.
+_OF_THAT_TIME = re.compile(r"\b(?:pending|current|next|remaining|in progress|to-?do|open)\b", re.IGNORECASE)
+_THEN = " (at that time)"
 # The titles of the two parts of an agent's summary: the second repeats the first in order.
 _DRAFT, _FINAL = "Analysis", "Summary"
 
@@ -101,7 +104,7 @@ def _items(part: _Part, tuning: Tuning, drafted: Set[str]) -> Iterator[Item]:
     if section in _OUTDATED:
         return
     if section is None or section is Section.EARLIER:
-        group = "" if section else part.title
+        group = "" if section else _dated(part.title)
         per_character = tuning.earlier_value / (3 if group in drafted else 1)
         for text in _units(clean("\n".join(part.body)).splitlines()):
             value = 0.0 if "```" in text else per_character * len(text)
@@ -113,6 +116,11 @@ def _items(part: _Part, tuning: Tuning, drafted: Set[str]) -> Iterator[Item]:
             yield from (_item(section, piece, index) for piece in (prose(text) if index >= 0 else [text]))
     else:
         yield from (_item(section, text, index) for text, index in _entries([dedent(line) for line in part.body]))
+
+
+def _dated(title: str) -> str:
+    """Returns a title, marked if what it stands over is only true of the time of the earlier summary."""
+    return f"{title}{_THEN}" if _OF_THAT_TIME.search(title) and not title.endswith(_THEN) else title
 
 
 def _section_of(part: _Part) -> Section | None:
