@@ -160,6 +160,7 @@ def test_a_command_that_the_user_refused_has_not_failed() -> None:
         "I'll update the parser for the new format.",
         "Add tests for the `close_review` event",
         "Perfect! The build works.",
+        "Expected — I'll use that alias of the module in the next edits.",
         "It checks the shell's type and returns another one.",
         "But this mismatch means that the sandbox hides the shell.",
         "So they must be read before the cache is made.",

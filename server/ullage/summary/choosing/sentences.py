@@ -8,7 +8,7 @@ from ullage.summary.reading.excerpts import CHATTER, sentences
 FEWEST_WORDS = 5
 _FILLERS = (
     r"(?:(?:now|next|then|so|and|but|ok|okay|alright|hmm|wait|yes|well|actually|also|good|great|perfect|excellent"
-    r"|right|first|second|finally|sure|interesting)\b[.,!:—-]*\s*){0,4}"
+    r"|right|first|second|finally|sure|interesting|expected|understood|noted|agreed)\b[\s.,!:—–-]*){0,4}"
 )
 _OPENING = re.compile(
     r"^(?:(?:ok|okay|good|great|perfect|excellent|alright|hmm|wait|right|aha|ah|yes|so|oh)\b[,.!:—– -]+(?=\S)){1,3}",
