@@ -160,6 +160,8 @@ def test_a_command_that_the_user_refused_has_not_failed() -> None:
         "I'll update the parser for the new format.",
         "Add tests for the `close_review` event",
         "Perfect! The build works.",
+        "We will first try to examine the files of the project.",
+        "We can now open the log of the spool.",
         "Expected — I'll use that alias of the module in the next edits.",
         "It checks the shell's type and returns another one.",
         "But this mismatch means that the sandbox hides the shell.",
@@ -179,6 +181,7 @@ def test_what_decides_nothing_is_no_finding(said: str) -> None:
     "said",
     [
         "We use SQLite instead of a file because two processes write.",
+        "We will keep SQLite, since two processes write.",
         "The parser takes 40 ms instead of 900 ms for 10,000 lines.",
         "`load_config` must never read the file twice.",
     ],

@@ -32,6 +32,7 @@ _WORD = re.compile(r"[A-Za-z]{2}")
 _OPENERS = (
     "The|This|That|These|Those|There|They|But|So|Let|Now|However|If|We|It|Since|When|Then|First|Looking|Checking|Actually"
     "|Wait|Also|And|Or|Both|Maybe|Perhaps|No|Yes|Not|In|On|For|After|Before|I|I'll|I'm|You|My|Next|Hmm|Ok|OK|Okay"
+    "|Based|Because|Using|While|Once"
 )
 _GLUED = re.compile(rf"[.:?!](?<=[a-z0-9`)\]\"'].)(?=(?:{_OPENERS})[ ,'’])")
 # After a hash or a word, which a capital can only follow within a name.
