@@ -91,8 +91,8 @@ def touches_of(call: ToolCall, of_command: Callable[[str], Sequence[Touch]] = to
 
 
 def text_put_into(call: ToolCall, path: str) -> str:
-    """Returns the text that a call writes into the file `path`: the lines that a patch adds to the file, or else the
-    new text of an edit, or else the whole shell command."""
+    """Returns the text that a call writes into the file `path`: the most lines that a patch adds to the file at one
+    place, or else the new text of an edit, or else the whole shell command."""
     return _added_by_patch(call, path) or text_of(call.input, NEW_TEXT_KEYS) or call.command
 
 
@@ -127,8 +127,15 @@ def _patched(call: ToolCall) -> Iterator[tuple[str, FileAction, str]]:
 
 
 def _added_by_patch(call: ToolCall, path: str) -> str:
-    bodies = (body for patched, _, body in _patched(call) if patched == path)
-    return "\n".join(line[1:] for body in bodies for line in body.split("\n") if line.startswith("+"))
+    runs: list[list[str]] = [[]]
+    for body in (body for patched, _, body in _patched(call) if patched == path):
+        for line in body.split("\n"):
+            if line.startswith("+"):
+                runs[-1].append(line[1:])
+            elif runs[-1] and not line.startswith("-"):
+                runs.append([])
+        runs.append([])
+    return "\n".join(max(runs, key=len))
 
 
 def _results(messages: Sequence[Message], indices: Sequence[int]) -> dict[str, tuple[int, ToolResultBlock]]:

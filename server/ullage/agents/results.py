@@ -3,6 +3,7 @@
 Such an agent ends its text with one command in a fenced code block, and the next message is the command's output.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 
@@ -64,11 +65,20 @@ def printed(text: str) -> str:
     if not text.startswith('{"output":'):
         return text
     try:
-        envelope = msgspec.json.decode(text, type=_Envelope)
-    except msgspec.DecodeError:
+        envelope = msgspec.convert(_decoded(text), _Envelope)
+    except (msgspec.ValidationError, ValueError):
         return text
     code = envelope.metadata.exit_code
     return f"Exit code {code}\n{envelope.output}" if code else envelope.output
+
+
+def _decoded(text: str) -> object:
+    """Returns what a JSON text holds. Where a result was shortened, line breaks are in the middle of a string, which
+    only the slower decoder allows. Raises ValueError if it is no JSON all the same."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.loads(text, strict=False)
 
 
 def tool_uses(messages: Sequence[Message]) -> Iterator[ToolUseBlock]:

@@ -15,6 +15,11 @@ def test_a_failed_commands_exit_code_stays_before_its_output() -> None:
     assert printed(text) == "Exit code 2\nno such file\n"
 
 
+def test_an_envelope_whose_output_was_shortened_is_one_all_the_same() -> None:
+    text = '{"output":"first\\n\n[… 6,160 characters left out to make room …]\n\\nlast 5","metadata":{"exit_code":0}}'
+    assert printed(text) == "first\n\n[… 6,160 characters left out to make room …]\n\nlast 5"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -151,6 +151,9 @@ def test_what_a_call_put_into_a_file_is_what_it_wrote_there() -> None:
         index=0, name="shell", input={"command": ["apply_patch", PATCH.replace("b.py\n", "b.py\n-o\n+n\n")]}
     )
     assert [text_put_into(patch, path) for path in ("a.py", "b.py")] == ["x", "n"]
+    two_places = "*** Begin Patch\n*** Update File: a.py\n@@\n+one\n far\n+two\n-2\n+three\n@@\n+four\n*** End Patch"
+    patched = ToolCall(index=0, name="apply_patch", input={"input": two_places})
+    assert text_put_into(patched, "a.py") == "two\nthree"
     edit = ToolCall(index=0, name="edit", input={"filePath": "a.py", "oldText": "o", "newText": "n"})
     assert text_put_into(edit, "a.py") == "n"
     echo = ToolCall(index=0, name="bash", input={"command": "echo x > a.py"})
