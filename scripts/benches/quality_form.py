@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from benches.quality_actions import Action
-from benches.quality_page import Passage, is_gap, read_page
+from benches.quality_page import Passage, bare, is_gap, read_page
 from benches.quality_prose import Decisions, measure_decisions
 from benches.quality_source import Source, in_context
 from benches.quality_state import Claim, Verdict, judge_page
@@ -56,9 +56,9 @@ def measure_form(head: Head, shown: Shown, counter: TokenCounter) -> Form:
     """Measures one text. What the user typed is the user's word and not code, unless it is quoted in a fence under a
     heading that does not name the user."""
     page = read_page(shown.page)
-    typed = frozenset(line.strip() for text in typed_texts(head.messages) for line in text.splitlines())
+    typed = frozenset(bare(line) for text in typed_texts(head.messages) for line in text.splitlines())
     code = [
-        tuple(line for line in passage.lines if line not in typed or not _may_be_typed(passage))
+        tuple(line for line in passage.lines if bare(line) not in typed or not _may_be_typed(passage))
         for passage in page.passages
         if not passage.shell
     ]

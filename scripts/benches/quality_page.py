@@ -105,8 +105,13 @@ def is_gap(line: str) -> bool:
     return _GAP.match(line.strip()) is not None
 
 
+def bare(line: str) -> str:
+    """Returns a line without its mark of a list."""
+    return _MARK.sub("", line.strip())
+
+
 def _entry(heading: str, raw: str) -> Entry | Passage:
-    text = _MARK.sub("", raw.strip())
+    text = bare(raw)
     numbered = _NUMBER.match(text)
     text = text[numbered.end() :] if numbered else text
     if _CODE.search(text):

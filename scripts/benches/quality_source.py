@@ -1,9 +1,11 @@
 """What the quality bench looks up in the messages before a cut: which lines follow one another, and what follows a
 sentence."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from contextlib import suppress
+from itertools import groupby, pairwise
 
 from benches.quality_page import is_gap
 from benches.quality_probe import text_of
@@ -24,7 +26,7 @@ class Source:
     """The text of messages, indexed by line."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
-        texts = [text_of(message) for message in messages]
+        texts = [text for message in messages for text in _unwrapped(text_of(message))]
         self.text = "\n\n".join(plain(text) for text in texts)
         self._keys: set[str] = set()
         self._pairs: set[tuple[str, str]] = set()
@@ -75,6 +77,28 @@ class Source:
         """Whether a line here ends with `said`."""
         end = plain(said)[-_KEY:]
         return bool(end) and f"{end}\n" in f"{self.text}\n"
+
+
+def _unwrapped(text: str) -> Iterator[str]:
+    """Yields a text, the strings in each of its lines that is a JSON object, and what its patches make of files. Codex
+    before 0.58 wrote what a command printed into such an object, with its line breaks escaped."""
+    yield text
+    lines = text.splitlines()
+    for line in lines:
+        if line.startswith('{"') and line.endswith("}"):
+            with suppress(ValueError):
+                yield from (each for each in json.loads(line).values() if isinstance(each, str))
+    yield from _patched(lines)
+
+
+def _patched(lines: Iterable[str]) -> Iterator[str]:
+    """Yields the lines that follow one another in a file after a patch: those that it adds and those around them."""
+    for is_patch, run in groupby(
+        lines, key=lambda line: line[:1] in ("+", "-", " ") and line[:3] not in ("+++", "---")
+    ):
+        after = [line for line in run if not line.startswith("-")] if is_patch else []
+        if any(line.startswith("+") for line in after):
+            yield "\n".join(line[1:] for line in after)
 
 
 def plain(text: str) -> str:

@@ -1,5 +1,7 @@
 """How the quality bench reads a summary: as entries of prose and passages of code, and what it counts in them."""
 
+import json
+
 import pytest
 
 from benches.quality_form import Head, Shown, measure_form
@@ -91,6 +93,19 @@ def test_a_line_of_the_text_itself_that_looks_like_a_mark_of_a_gap_parts_nothing
     assert in_context(source, others)[1] == [line for line in others if line != "# ..."]
 
 
+def test_lines_that_an_agent_wrapped_in_json_or_put_into_a_patch_follow_one_another() -> None:
+    backwards = "\n".join(reversed(FILE.splitlines()))
+    elsewhere = call("Write", {"file_path": "a.py", "content": backwards}, "done")
+    wrapped = json.dumps({"output": FILE, "metadata": {"exit_code": 0}})
+    one, *others = FILE.splitlines()
+    patch = "\n".join(["@@", f" {one}", "-    pass", *(f"+{line}" for line in others), "*** End Patch"])
+    (passage,) = read_page(f"```\n{FILE}```").passages
+    for name, text in (("shell", wrapped), ("apply_patch", patch)):
+        source = Source((*elsewhere, *call(name, {"input": text}, "done")))
+        assert in_context(source, passage.lines)[1] == []
+    assert len(in_context(Source(elsewhere), passage.lines)[1]) == 5
+
+
 def test_code_that_the_user_typed_is_the_users_word_and_in_the_details_it_is_code() -> None:
     typed = "Keep this:\n<requirements>\n```\nsetUp()\n```"
     head = Head(messages=(user(typed),), source=Source((user(typed),)), actions=())
@@ -104,6 +119,14 @@ def test_code_that_the_user_typed_is_the_users_word_and_in_the_details_it_is_cod
     assert measured(f"## User requests\n- #1 {typed}") == (0, 0)
     assert measured("## Details\n- a.py\n```\nsetUp()\n```") == (1, 1)
     assert measured("## Decisions\n- #1 tearDown()") == (1, 1)
+
+
+def test_a_list_that_the_user_typed_is_the_users_word_though_its_lines_end_like_code() -> None:
+    typed = (user("Name the files:\n- `001-{finding}.md` - {description}"),)
+    head = Head(messages=typed, source=Source(typed), actions=())
+    page = "## Standing instructions\n- #1 Name the files:\n  - `001-{finding}.md` - {description}"
+    shown = Shown(contender="a", budget=1, page=page, context=page, room=100)
+    assert measure_form(head, shown, get_counter("gpt-4o")).lines == 0
 
 
 def test_a_sentence_that_decides_is_not_noise() -> None:
