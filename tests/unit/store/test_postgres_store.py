@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
+import msgspec
 import pytest
 from psycopg import OperationalError, connect
 
@@ -146,6 +147,56 @@ def test_appending_reads_no_more_rows_in_a_large_session(postgres_address: str) 
     assert read[1] - read[0] <= 10 * 5
 
 
+def test_appending_to_a_new_store_reads_no_more_rows_as_its_session_grows(postgres_address: str) -> None:
+    # PostgreSQL has no statistics of a table that is new, and keeps the plan that it made without them.
+    with open_postgres(postgres_address) as store:
+        store.create("s", conversation("one"))
+        for number in range(300):
+            store.append("s", records(message(f"m{number}"), start=2 + number))
+    assert rows_read(postgres_address, 302) <= 302 * 5
+
+
+def test_appends_of_many_threads_at_once_are_all_made(postgres: PostgresStore) -> None:
+    for number in range(8):
+        postgres.create(f"s{number}", conversation("one"))
+
+    def append(session_id: str) -> None:
+        for number in range(20):
+            postgres.append(session_id, records(message(f"m{number}"), start=2 + number))
+
+    threads = [Thread(target=append, args=(f"s{number}",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert [len(postgres.read(f"s{number}")) for number in range(8)] == [22] * 8
+
+
+def test_a_message_of_many_megabytes_is_appended(postgres: PostgresStore) -> None:
+    postgres.create("s", conversation("one"))
+    large = records(message("large", "x" * 30_000_000), start=2)
+    postgres.append("s", large)
+    postgres.append("s", records(message("next"), start=3))
+    assert postgres.read("s", 2, 3) == large
+
+
+def test_an_append_that_the_server_refuses_says_why_and_the_next_one_is_made(postgres: PostgresStore) -> None:
+    postgres.create("s", conversation("one"))
+    (late,) = records(message("late"), start=2)
+    with pytest.raises(InvalidRequest, match="cannot be stored"):
+        postgres.append("s", [msgspec.structs.replace(late, timestamp=2**70)])
+    postgres.append("s", [late])
+    assert ids(postgres.read("s", 2)) == ["late"]
+
+
+def test_nothing_is_appended_after_the_end(postgres_address: str) -> None:
+    store = open_postgres(postgres_address)
+    store.create("s", conversation("one"))
+    store.close()
+    with pytest.raises(StoreUnavailable, match="is closed"):
+        store.append("s", records(message("two"), start=2))
+
+
 def test_a_store_goes_on_after_its_server_was_restarted() -> None:
     with running_server("fsync=off") as server, open_postgres(server.new_schema()) as store:
         store.create("s", conversation("one"))
@@ -172,13 +223,14 @@ def test_a_store_of_a_newer_ullage_is_left_alone(postgres_address: str) -> None:
         open_postgres(postgres_address)
 
 
+@pytest.mark.parametrize("version", range(2, postgres_tables.VERSION))
 def test_a_store_of_an_older_version_keeps_its_sessions_and_is_indexed_again(
-    postgres_address: str, monkeypatch: pytest.MonkeyPatch
+    postgres_address: str, monkeypatch: pytest.MonkeyPatch, version: int
 ) -> None:
     with monkeypatch.context() as older, connect(postgres_address, autocommit=True) as connection:
         role = connection.info.user
-        older.setattr(postgres_tables, "MIGRATIONS", postgres_tables.MIGRATIONS[:2])
-        older.setattr(postgres_tables, "VERSION", 2)
+        older.setattr(postgres_tables, "MIGRATIONS", postgres_tables.MIGRATIONS[:version])
+        older.setattr(postgres_tables, "VERSION", version)
         tables = SharedSql(connection)
         postgres_tables.migrate(tables)
         session_table.insert_session(tables, "s", conversation("walnut"))

@@ -23,6 +23,8 @@ class ChangeListener:
         # A channel is of the whole database, and its name has at most 63 bytes.
         self._channel = "ullage_" + blake2b(schema.encode(), digest_size=8).hexdigest()
         self._me = urandom(8).hex()
+        # The statement that publishes a change.
+        self.notify = f"SELECT pg_notify('{self._channel}', '{self._me}')"
         self._lock, self._publishing = Lock(), Lock()
         self._connection: PostgresConnection | None = None
         self._publisher: PostgresConnection | None = None
@@ -62,7 +64,7 @@ class ChangeListener:
                     sender.consume_input()
                 while sender.get_result() is not None:
                     pass
-                sender.send_query(f"SELECT pg_notify('{self._channel}', '{self._me}')".encode())
+                sender.send_query(self.notify.encode())
                 sender.flush()
             except psycopg.OperationalError:
                 # The change is made, and an opening that lost its connection takes all for changed.

@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 from psycopg.rows import TupleRow
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 # Seconds without a byte after which a statement is given up. Locks are waited for half as long (`lock_timeout`), and
 # the slowest statements, which index or count, take less than one.
@@ -62,7 +62,7 @@ class BoundedPool(ConnectionPool[BoundedConnection]):
 
     def getconn(self, timeout: float | None = None) -> BoundedConnection:
         """Returns a connection. Raises `PoolTimeout`, at once after a silence."""
-        self._require_answers()
+        self.require_answers()
         began = monotonic()
         try:
             return super().getconn(timeout)
@@ -74,17 +74,24 @@ class BoundedPool(ConnectionPool[BoundedConnection]):
 
     def putconn(self, conn: BoundedConnection) -> None:
         """Takes a connection back."""
+        self.notice(conn)
+        super().putconn(conn)
+
+    def notice(self, conn: BoundedConnection) -> None:
+        """Notices whether the server answered on a connection that was used."""
         if conn.is_silent:
             self._paused_until = monotonic() + PAUSE
         elif not conn.broken:
             self._answered_at = monotonic()
-        super().putconn(conn)
 
     def guarded(self, connect: Callable[[], BoundedConnection]) -> BoundedConnection:
         """Returns a connection that the pool does not have, unless the server was silent a while ago."""
-        self._require_answers()
+        self.require_answers()
         return connect()
 
-    def _require_answers(self) -> None:
+    def require_answers(self) -> None:
+        """Raises `PoolTimeout` if the server was silent a while ago, and `PoolClosed` after the end."""
+        if self.closed:
+            raise PoolClosed("it was closed by this program")
         if monotonic() < self._paused_until:
             raise PoolTimeout("it was silent a moment ago")

@@ -15,6 +15,7 @@ from ullage.model.errors import InvalidRequest, SessionNotFound, StoreUnavailabl
 from ullage.model.events import Record
 from ullage.store.postgres import sharing
 from ullage.store.postgres.address import name_server, read_address
+from ullage.store.postgres.appender import Appenders
 from ullage.store.postgres.change_listener import ChangeListener
 from ullage.store.postgres.patience import BoundedConnection, BoundedPool
 from ullage.store.postgres.postgres_tables import is_current, migrate
@@ -73,6 +74,7 @@ class PostgresStore(TableStore):
             sight = Sight(is_guarded=_is_guarded(first), is_team=is_team)
         self._pool: Pool = BoundedPool(
             address,
+            name=server,
             connection_class=BoundedConnection,
             min_size=1,
             max_size=_MOST_CONNECTIONS,
@@ -85,13 +87,15 @@ class PostgresStore(TableStore):
             # Else a second connection would be made for the first statement, and they would be lent in turns.
             self._pool.wait(_TIMEOUT)
         self._changes = ChangeListener(partial(self._pool.guarded, connect), schema)
-        self._transactions = PoolTransactions(self._pool, server, schema, self._changes.publish, sight)
+        self._appenders = Appenders(self._pool, connect, self._changes.notify, _MOST_CONNECTIONS)
+        self._transactions = PoolTransactions(self._pool, self._appenders, schema, self._changes.publish, sight)
         self._searcher = Searcher(self._transactions)
 
     def close(self) -> None:
         """Closes the store's connections. The store can't be used afterwards."""
         self._changes.close()
         self._pool.close()
+        self._appenders.close()
 
     def create(self, session_id: str, records: Sequence[Record]) -> None:
         """Creates a session's log with its first records; see `SessionStore.create`."""

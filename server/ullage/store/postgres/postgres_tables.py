@@ -80,38 +80,49 @@ _INSERT_AFTER = """
         PERFORM pg_advisory_xact_lock_shared(store_lock), pg_advisory_xact_lock(session_lock);
         INSERT INTO records (session_id, position, timestamp, event, messages, message_id, payload)
             SELECT id, first + r.number - 1, r.at, r.event, last.messages + r.count, r.message_id, r.payload
-            FROM (SELECT position, messages FROM records WHERE session_id = id ORDER BY position DESC LIMIT 1) AS last
-            CROSS JOIN {} AS r (at, event, count, message_id, payload, number)
+            FROM (SELECT position, messages FROM records WHERE session_id = id{bound} ORDER BY position DESC LIMIT 1)
+                AS last
+            CROSS JOIN {rows} AS r (at, event, count, message_id, payload, number)
             WHERE last.position = first - 1
                 AND EXISTS (SELECT 1 FROM sessions WHERE session_id = id AND NOT deleted);
         RETURN FOUND;
 """
-_V4 = (
-    f"""
-    CREATE FUNCTION append_record(
+
+
+def _append_functions(create: str, bound: str) -> tuple[str, str]:
+    return (
+        f"""
+    {create} FUNCTION append_record(
         store_lock BIGINT, session_lock BIGINT, id TEXT, first BIGINT, at BIGINT, event TEXT, count BIGINT,
         message_id TEXT, payload BYTEA
     ) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
     #variable_conflict use_column
     BEGIN
-        {_INSERT_AFTER.format("(SELECT $5, $6, $7, $8, $9, 1)")}
+        {_INSERT_AFTER.format(bound=bound, rows="(SELECT $5, $6, $7, $8, $9, 1)")}
     END
     $$
     """,
-    f"""
-    CREATE FUNCTION append_records(
+        f"""
+    {create} FUNCTION append_records(
         store_lock BIGINT, session_lock BIGINT, id TEXT, first BIGINT, at BIGINT[], event TEXT[], count BIGINT[],
         message_id TEXT[], payload BYTEA[]
     ) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
     #variable_conflict use_column
     BEGIN
-        {_INSERT_AFTER.format("unnest($5, $6, $7, $8, $9) WITH ORDINALITY")}
+        {_INSERT_AFTER.format(bound=bound, rows="unnest($5, $6, $7, $8, $9) WITH ORDINALITY")}
     END
     $$
     """,
-)
+    )
 
-MIGRATIONS = (_V1, _V2, _V3, _V4)
+
+_V4 = _append_functions("CREATE", "")
+
+# Only the session's end is looked at: without statistics of a new table PostgreSQL reads and sorts the whole session,
+# for as long as a connection keeps the plan.
+_V5 = _append_functions("CREATE OR REPLACE", " AND position >= first - 1")
+
+MIGRATIONS = (_V1, _V2, _V3, _V4, _V5)
 VERSION = len(MIGRATIONS)
 
 

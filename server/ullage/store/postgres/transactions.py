@@ -1,13 +1,16 @@
 """Transactions on a pool of connections to PostgreSQL."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
+from typing import Any
 
 import psycopg
 from psycopg.rows import TupleRow
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record
+from ullage.store.postgres.appender import Appenders
 from ullage.store.postgres.patience import BoundedConnection, BoundedPool
 from ullage.store.postgres.server_errors import reporting, unavailable
 from ullage.store.postgres.text_index import Sight, TextIndex
@@ -24,7 +27,6 @@ _READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # round trip.
 _WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock_shared(%d), pg_advisory_xact_lock(%d)"
 # Bytes in lists are sent as they are (`%b`), not as text.
-_APPEND = "SELECT append_record(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
 _APPEND_SEVERAL = "SELECT append_records(%s, %s, %s, %s, %s::bigint[], %s::text[], %s::bigint[], %s::text[], %b)"
 _WRITE_ALONE = b"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(%d)"
 
@@ -35,12 +37,15 @@ def begin_alone(schema: str) -> bytes:
 
 
 class PoolTransactions:
-    """The transactions of a store in a schema, each on a connection of the pool. `publish` says to other openings of
-    the store that something changed, and `sight` says which rows the role sees."""
+    """The transactions of a store in a schema, each on a connection of the pool, which has the server's name; single
+    records are appended by `appenders`. `publish` says to other openings of the store that something changed, and
+    `sight` says which rows the role sees."""
 
-    def __init__(self, pool: Pool, server: str, schema: str, publish: Callable[[], None], sight: Sight) -> None:
-        self._pool, self._server, self._schema, self._publish = pool, server, schema, publish
-        self._sight = sight
+    def __init__(
+        self, pool: Pool, appenders: Appenders, schema: str, publish: Callable[[], None], sight: Sight
+    ) -> None:
+        self._pool, self._appenders, self._schema, self._publish = pool, appenders, schema, publish
+        self._server, self._sight = pool.name, sight
 
     def reading(self) -> "PoolTransaction":
         """Returns a transaction in which all reads see one state."""
@@ -67,15 +72,18 @@ class PoolTransactions:
         self._require_own()
         rows = [row[2:] for row in record_rows(session_id, 0, records)]
         locks = _lock_key(self._schema), _lock_key(self._schema, "session", session_id)
-        values = rows[0] if len(rows) == 1 else map(list, zip(*rows, strict=True))
-        statement = _APPEND if len(rows) == 1 else _APPEND_SEVERAL
+        where = (*locks, session_id, records[0].position)
         with reporting(self._server):
-            connection = self._pool.getconn()
-            try:
-                appended = connection.execute(statement, (*locks, session_id, records[0].position, *values))
-                is_appended = appended.fetchone() == (True,)
-            finally:
-                self._pool.putconn(connection)
+            if len(rows) == 1:
+                return self._appenders.append((*where, *rows[0]))
+            return self._append_several((*where, *map(list, zip(*rows, strict=True))))
+
+    def _append_several(self, values: Sequence[Any]) -> bool:
+        connection = self._pool.getconn()
+        try:
+            is_appended = connection.execute(_APPEND_SEVERAL, values).fetchone() == (True,)
+        finally:
+            self._pool.putconn(connection)
         if is_appended:
             self._publish()
         return is_appended
@@ -156,6 +164,8 @@ def commit(connection: PostgresConnection, server: str) -> None:
         raise unavailable(server, f"has not committed ({committed.statusmessage}): try again")
 
 
+# Appends ask for the same ones again and again.
+@lru_cache(maxsize=1_024)
 def _lock_key(*names: str) -> int:
     """Returns the number of a lock, 64 bits with a sign, from the names of what it locks."""
     digest = blake2b("\0".join(("ullage", *names)).encode("utf-8", "surrogatepass"), digest_size=8)
