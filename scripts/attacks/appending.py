@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attacks.attack import Ground, Outcome
-from support.appender import BATCH
+from support.appender import ids_of
 from ullage.model.events import MessageAppended
 from ullage.store import open_store
 
@@ -115,7 +115,7 @@ def check(path: Path, acknowledged: list[str]) -> list[str]:
     with open_store(path) as store:
         log = store.read(_SESSION) if store.list() else ()
     ids = Counter(record.event.message.id for record in log if isinstance(record.event, MessageAppended))
-    wanted = [f"{name}/{index}" for name in acknowledged for index in range(BATCH)]
+    wanted = [one for name in acknowledged for one in ids_of(name)]
     lost = [one for one in wanted if not ids[one]]
     doubled = [one for one, times in ids.items() if times > 1]
     return [

@@ -14,7 +14,7 @@ import msgspec
 
 from attacks.appending import check
 from attacks.attack import Ground, Outcome
-from support.appender import BATCH, append_batch
+from support.appender import append_batch, ids_of
 from support.logs import records
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import SessionCreated
@@ -74,7 +74,7 @@ def _fill(folder: Path, times: int) -> Outcome:
         with open_store(path) as store:
             store.create(_SESSION, records(SessionCreated()))
             names = _append_until_refused(store, "no room left", faults, f"full{number}")
-            if len(store.read(_SESSION)) < BATCH * len(names):
+            if len(store.read(_SESSION)) < sum(len(ids_of(name)) for name in names):
                 faults.append("what was acknowledged cannot be read while the disk is full")
             ballast.unlink()
             append_batch(store, _SESSION, "after")

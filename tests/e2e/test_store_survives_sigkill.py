@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.appender import BATCH
+from support.appender import ids_of
 from support.panes import wait_until
 from support.postgres_server import needs_postgres, running_server
 from support.systems import needs_signals
@@ -66,7 +66,7 @@ def batches_of(log: Sequence[Record]) -> list[str]:
     assert [record.position for record in log] == list(range(len(log)))
     ids = [record.event.message.id for record in log if isinstance(record.event, MessageAppended)]
     names = list(dict.fromkeys(message_id.split("/")[0] for message_id in ids))
-    assert ids == [f"{name}/{index}" for name in names for index in range(BATCH)]
+    assert ids == [one for name in names for one in ids_of(name)]
     return names
 
 

@@ -1,7 +1,8 @@
 """A process that appends to a session and prints what is safe: `appender.py PLACE SESSION NAME [COUNT [WORDS]]`.
 
-The process prints `starting` before it opens the store, then `NAME-0`, `NAME-1`, … after each append has returned. An
-append has three records, so that a half-written append would be noticed. Without COUNT it runs until it is killed.
+The process prints `starting` before it opens the store, then `NAME-0`, `NAME-1`, … after each append has returned.
+Every second append has three records, so that a half-written one would be noticed, and the others have one, which
+PostgreSQL's store appends in another way. Without COUNT it runs until it is killed.
 WORDS is the length of each message.
 """
 
@@ -17,9 +18,14 @@ from ullage.service.ports.store import SessionStore
 from ullage.store.store_place import open_store_at
 from ullage.store.table_store import TableStore
 
-BATCH = 3
+_BATCH = 3
 # With this much text an append is a few pages, and the write-ahead log is checkpointed every few dozen appends.
 _WORDS = 4_000
+
+
+def ids_of(name: str) -> list[str]:
+    """Returns the ids of the messages in the append of this name."""
+    return [f"{name}/{index}" for index in range(1 if name[-1] in "13579" else _BATCH)]
 
 
 def append_batch(
@@ -34,7 +40,7 @@ def append_batch(
                 return
             opened = store.open(session_id)
             position = opened.records[-1].position if opened.records else opened.snapshot_position
-            batch = (message(f"{name}/{index}", "walnut " * words) for index in range(BATCH))
+            batch = (message(one, "walnut " * words) for one in ids_of(name))
             store.append(session_id, records(*batch, start=position + 1))
             # The next opening of the session need not fold the archived part.
             store.save_snapshot(session_id, position, b"state")
