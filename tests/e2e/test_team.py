@@ -1,89 +1,26 @@
 """A team's archive with two roles of a real server: what one shares by the command line, the other finds, redacted."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from msgspec import Struct
 
 from support.command_line import ullage
 from support.corpus import cases
 from support.leaks import leaks, line_of
 from support.postgres_server import PostgresServer, needs_postgres
+from support.team import Team, make_team, said
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.events import MessageAppended, Record, SessionCreated
+from ullage.model.events import MessageAppended, Record
 from ullage.model.message import Message, Role
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import open_postgres
 
 pytestmark = needs_postgres
-GRANTS = (
-    "GRANT USAGE ON SCHEMA {schema} TO {role}",
-    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
-    "GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role}",
-)
-
-
-class Member(Struct, frozen=True, kw_only=True):
-    """A user with a home, a role of the database and the address by which the role reaches the team's archive."""
-
-    role: str
-    archive: str
-    env: dict[str, str]
-    store: Path
-
-    def keep(self, session_id: str, cwd: str, *messages: Message, title: str = "") -> None:
-        """Puts a session into the user's own store."""
-        events = (SessionCreated(cwd=cwd, title=title), *(MessageAppended(message=message) for message in messages))
-        with open_store(self.store) as store:
-            store.create(session_id, [Record(position=at, timestamp=at, event=one) for at, one in enumerate(events)])
-
-
-class Team(Struct, frozen=True, kw_only=True):
-    """Two users of one server, and the schema with their archive."""
-
-    server: PostgresServer
-    schema: str
-    anna: Member
-    boris: Member
-
-    def everything(self) -> str:
-        """Returns all rows of all tables of the archive, as text."""
-        import psycopg  # noqa: PLC0415
-
-        with psycopg.connect(self.server.address(self.schema), autocommit=True) as connection:
-            tables = connection.execute(
-                "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
-            ).fetchall()
-            # `encode` shows the bytes of payloads as they are.
-            rows = [connection.execute(f"SELECT t::text FROM {name} t".encode()).fetchall() for (name,) in tables]
-            loads = connection.execute("SELECT encode(payload, 'escape') FROM records").fetchall()
-        return "\n".join(str(row) for found in (*rows, loads) for row in found)
 
 
 @pytest.fixture
-def team(postgres_server: PostgresServer, tmp_path: Path) -> Iterator[Team]:
-    maker = postgres_server.new_schema()
-    schema = maker.rpartition("%3D")[2]
-    open_postgres(maker).close()
-    roles = {name: f"{name}_{schema}" for name in ("anna", "boris")}
-    postgres_server.execute(
-        *(f"CREATE ROLE {role} LOGIN" for role in roles.values()),
-        *(grant.format(schema=schema, role=role) for role in roles.values() for grant in GRANTS),
-    )
-
-    def member(name: str) -> Member:
-        home = tmp_path / name
-        home.mkdir()
-        env = {"HOME": str(home), "XDG_DATA_HOME": str(home / "data"), "ULLAGE_STORE": "", "ULLAGE_TEAM": ""}
-        archive = postgres_server.address(schema, roles[name])
-        return Member(role=roles[name], archive=archive, env=env, store=home / "data" / "ullage" / "sessions.db")
-
-    yield Team(server=postgres_server, schema=schema, anna=member("anna"), boris=member("boris"))
-
-
-def said(message_id: str, text: str, role: Role = Role.USER) -> Message:
-    return Message(id=message_id, role=role, content=(TextBlock(text=text),))
+def team(postgres_server: PostgresServer, tmp_path: Path) -> Team:
+    return make_team(postgres_server, tmp_path)
 
 
 def test_what_one_shares_of_a_folder_the_other_finds_with_whose_it_is_until_it_is_unshared(team: Team) -> None:

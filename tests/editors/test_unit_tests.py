@@ -47,6 +47,7 @@ NEOVIM_FILES = (
     "head",
     "lost",
     "prose",
+    "team",
     "units",
     "view",
 )

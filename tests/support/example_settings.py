@@ -77,6 +77,7 @@ def other_settings() -> Settings:
             embeddings_url="http://127.0.0.1:11434/v1",
             embeddings_model="nomic-embed-text",
             embeddings_key_env="HOME_KEY",
+            team_archive="postgresql://db.example/team",
         ),
         store="postgresql://db.example/ullage",
     )

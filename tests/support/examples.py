@@ -19,6 +19,7 @@ from support.example_following import follow
 from support.example_messages import Examples
 from support.example_models import ask_editor
 from support.example_settings import PROJECT, other_settings
+from support.example_team import search_team
 from support.example_transcripts import FOUND
 from support.failing_stores import ContestedStore, FullDisk
 from support.memory_store import MemoryStore
@@ -90,6 +91,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await follow(examples, client, session_id)
     await change_agents(examples, client, session_id)
     await ask_editor(examples, client, session_id)
+    await search_team(examples, client)
     _refuse_stores(examples, folder)
     # The door's own text. A cancelled handler raises no error with a text.
     examples.error(Cancelled("The request was cancelled."))

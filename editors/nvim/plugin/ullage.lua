@@ -22,7 +22,7 @@ end, {
 
 -- A mapping for each subcommand, for example `<Plug>(ullage-context)`.
 local NAMES = 'agents ask cancel choose compact context continue delete export fork from import log lost model new pin '
-  .. 'preview rename restart restore search stop switch undo unwire upto window wire'
+  .. 'preview rename restart restore search stop switch team undo unwire upto window wire'
 for name in NAMES:gmatch('%S+') do
   vim.keymap.set('n', ('<Plug>(ullage-%s)'):format(name), ('<Cmd>Ullage %s<CR>'):format(name))
 end

@@ -120,6 +120,7 @@ local RESULTS = {
   ['continuing.preview'] = 'continuing',
   ['continuing.write'] = 'continuing',
   ['session.list'] = 'sessions',
+  ['team.search'] = 'team',
   ['following.start'] = 'followed',
   ['following.list'] = 'followed',
   ['following.stop'] = 'followed',
@@ -219,6 +220,10 @@ local CHECKS = {
     eq(lines[3], result.size and '31K of 200K (16 %), 92K before, compacts at 167K' or '31K')
     eq(lines[4], '14 messages, 44 left out')
     eq(vim.tbl_contains(lines, 'Command: ' .. table.concat(result.command, ' ')), true)
+  end,
+  team = function(result)
+    local lines = require('ullage.team').lines('the proxy', result)
+    eq(#lines >= 3 * #result.hits, true)
   end,
   sessions = function(result)
     for _, entry in ipairs(result.sessions) do

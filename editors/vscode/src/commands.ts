@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, Choice>> = {
   'ullage.undoCompaction': ({ archive }) => archive.undo,
   'ullage.restoreCheckpoint': ({ archive }) => archive.restore,
   'ullage.searchArchive': ({ archive }) => archive.search,
+  'ullage.searchTeam': ({ team }) => team.search,
   'ullage.showAgents': ({ agents }) => agents.showAll,
   'ullage.openFollowSetting': ({ agents }) => agents.openSetting,
   'ullage.continueSession': ({ continuing }) => continuing.continueSession,

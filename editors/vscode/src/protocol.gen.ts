@@ -1325,6 +1325,7 @@ export interface SearchResult {
 /**
  * A server that makes embeddings of texts, by which a search orders what it has found by its words. Without one, words
  * alone decide and nothing leaves the machine. Its key comes from the environment or the system's keyring.
+ * `team_archive` is what a search of the team reads, and nothing else does.
  */
 export interface SearchSettings {
   /**
@@ -1336,6 +1337,11 @@ export interface SearchSettings {
   readonly embeddingsModel?: string;
   /** Environment variable that holds the server's key. Unset: OPENAI_API_KEY, if there is one. */
   readonly embeddingsKeyEnv?: string;
+  /**
+   * A team's archive to search, as postgresql://HOST/DATABASE. Unset: that of ULLAGE_TEAM, else the one that `ullage
+   * team share` was given.
+   */
+  readonly teamArchive?: string;
 }
 
 /**
@@ -1474,6 +1480,39 @@ export interface SummarySettings {
   readonly prepareAt?: number;
   /** Ask instead of compacting by itself, as long as the context is not over its usable window. @default false */
   readonly confirm?: boolean;
+}
+
+/**
+ * A message in the team's archive that matches. `owner` is the role of the database whose it is; `folder` and `title`
+ * are those of its session. `index`, `role`, `score`, `snippet` and `fits` are as in `SearchHit`, `text` is the part of
+ * the message that matches. `sessionId` names the copy, which no other method takes.
+ */
+export interface TeamHitRow {
+  readonly owner: string;
+  readonly folder: string;
+  readonly title: string;
+  readonly sessionId: string;
+  readonly index: number;
+  readonly role: string;
+  readonly score: number;
+  readonly snippet: string;
+  readonly fits: boolean;
+  readonly text: string;
+}
+
+/**
+ * Searches the team's archive: the redacted copies that its members share with the user, and the user's own. The query
+ * is that of `context/search`.
+ */
+export interface TeamSearchParams {
+  readonly query: string;
+  /** @default 10 */
+  readonly limit?: number;
+}
+
+/** The messages that match, best first. */
+export interface TeamSearchResult {
+  readonly hits: readonly TeamHitRow[];
 }
 
 /** A content block of plain text. */
@@ -1900,6 +1939,9 @@ export const ContextLost: Method<LostParams, LostResult> = { name: "ullage/conte
 /** Lists what hooks gave back to the agent of a conversation. */
 export const ContextGivenBack: Method<SessionParams, GivenBackResult> = { name: "ullage/context/givenBack" };
 
+/** Searches what a team's members share with each other. */
+export const TeamSearch: Method<TeamSearchParams, TeamSearchResult> = { name: "ullage/team/search" };
+
 /** Asks the user whether a tool call may be made. Sent by the server. */
 export const SessionRequestPermission: Method<RequestPermissionParams, RequestPermissionResult> = { name: "ullage/session/request_permission" };
 
@@ -1953,6 +1995,7 @@ export const methodNames: readonly string[] = [
   ContextLookUp,
   ContextLost,
   ContextGivenBack,
+  TeamSearch,
 ].map(({ name }) => name);
 
 /** The names of all settings, with dots between the names of nested members. */
@@ -1995,6 +2038,7 @@ export const settingNames = [
   "search.embeddingsUrl",
   "search.embeddingsModel",
   "search.embeddingsKeyEnv",
+  "search.teamArchive",
   "store",
 ] as const;
 
@@ -2207,6 +2251,7 @@ export const maxima = {
   LostParams: { limit: 1000, briefSize: 100000 },
   MessagesParams: { limit: 1000 },
   SearchParams: { limit: 100 },
+  TeamSearchParams: { limit: 100 },
 } as const;
 
 /** The JSON-RPC code of every error by its `data.kind`. */

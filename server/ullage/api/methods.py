@@ -11,6 +11,7 @@ from ullage.api import following_methods as following
 from ullage.api import given_back_methods as receipts
 from ullage.api import lost_methods as lost
 from ullage.api import session_methods as session
+from ullage.api import team_methods as team
 from ullage.api import transcript_methods as transcripts
 from ullage.api import wiring_methods as wiring
 from ullage.api.prompt_commands import prompt
@@ -272,6 +273,13 @@ METHODS: tuple[AnyMethod, ...] = (
         result=receipts.GivenBackResult,
         handler=receipts.given_back,
         doc="Lists what hooks gave back to the agent of a conversation.",
+    ),
+    Method(
+        name="team/search",
+        params=team.TeamSearchParams,
+        result=team.TeamSearchResult,
+        handler=team.search,
+        doc="Searches what a team's members share with each other.",
     ),
 )
 # The notifications that the server sends, and the types of their params.

@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ullage.app.chosen_team import TeamSearching
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
@@ -76,6 +77,9 @@ def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings:
     store = closing.enter_context(open_sessions_at(place, keeps_files=True))
     workspace = workspace_on(store, settings, local_path(place), news=news_of(store))
     workspace.remove_traces = SessionTraces(local_path(place))
+    searching = TeamSearching(lambda: workspace.settings.search.team_archive)
+    workspace.searches_team = searching
+    closing.callback(searching.close)
     closing.push_async_callback(workspace.ports.providers.close)
     closing.push_async_callback(workspace.end_all)
     return workspace

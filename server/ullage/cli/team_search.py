@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.text import Text
 
-from ullage.cli.commands.team import archive_of, choices_path, open_archive
+from ullage.app.chosen_team import archive_of, choices_path, open_archive
 from ullage.cli.draw.text import fit_most
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.team_reports import TeamHitRow, TeamSearchReport
@@ -17,7 +17,7 @@ from ullage.system.team_choices import read_choices
 DrawHit = Callable[[SearchHit, Screen], Iterable[Text]]
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ullage.store.team.team_archive import TeamHit
+    from ullage.service.ports.team import TeamHit
 
 
 def search_team(options: SearchOptions, screen: Screen, draw: DrawHit) -> int:

@@ -24,11 +24,16 @@ _MATCH = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 def passage(entry: Entry, snippet: str, length: int) -> Iterator[str]:
     """Yields a message's text around the match that a search hit's `snippet` marks, at most `length` characters of it,
     as lines of a quotation."""
-    # The whole message is cleaned before the passage is cut: half a key is not known as a key.
-    text = clean("\n".join(message_lines(entry.message)))
+    yield from quoted(around("\n".join(message_lines(entry.message)), snippet, length))
+
+
+def around(text: str, snippet: str, length: int) -> str:
+    """Returns a text around the match that a search hit's `snippet` marks, at most `length` characters of it."""
+    # The whole text is cleaned before the passage is cut: half a key is not known as a key.
+    text = clean(text)
     start = max(0, _place(text, snippet) - min(_BEFORE, length // 3))
     start = text.rfind("\n", 0, start) + 1 if text.rfind("\n", 0, start) >= start - _BEFORE else start
-    yield from quoted(text[start : start + length])
+    return text[start : start + length]
 
 
 def results_of(conversation: Conversation, entry: Entry, shown: Container[str]) -> Iterator[str]:

@@ -25,8 +25,11 @@ class SearchInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         str, Meta(min_length=1, max_length=1_000, description="Names as they stood, words, or a plain question.")
     ]
     scope: Annotated[
-        Literal["session", "project"],
-        Meta(description="This conversation (session), or all stored conversations about this folder (project)."),
+        Literal["session", "project", "team"],
+        Meta(
+            description="This conversation (session), all stored conversations about this folder (project), or what "
+            "the user's team shares, where there is an archive of one (team)."
+        ),
     ] = "session"
     limit: Annotated[int, Meta(ge=1, le=20, description="How many passages.")] = 8
 
@@ -115,6 +118,10 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 async def _search(asked: Asked, given: SearchInput) -> str:
     # Imported on use, as below: the answer to `initialize` needs neither the search nor the patterns of secrets.
+    if given.scope == "team":
+        from ullage.mcp.team_passages import search_team  # noqa: PLC0415
+
+        return await search_team(asked, given.query, given.limit)
     from ullage.mcp.looking_up import search_text  # noqa: PLC0415
 
     return await search_text(asked, given.query, given.limit, whole_project=given.scope == "project")

@@ -252,7 +252,8 @@ class ArchiveSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
 
 class SearchSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A server that makes embeddings of texts, by which a search orders what it has found by its words. Without one,
-    words alone decide and nothing leaves the machine. Its key comes from the environment or the system's keyring."""
+    words alone decide and nothing leaves the machine. Its key comes from the environment or the system's keyring.
+    `team_archive` is what a search of the team reads, and nothing else does."""
 
     embeddings_url: Annotated[
         str,
@@ -273,9 +274,20 @@ class SearchSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
         ),
     ] = ""
 
+    team_archive: Annotated[
+        str,
+        Meta(
+            description="A team's archive to search, as postgresql://HOST/DATABASE. Unset: that of ULLAGE_TEAM, else "
+            "the one that `ullage team share` was given.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = ""
+
     def __post_init__(self) -> None:
         if bool(self.embeddings_url) != bool(self.embeddings_model):
             raise ValueError("search: give both embeddingsUrl and embeddingsModel, or neither")
+        if has_password(self.team_archive):
+            raise ValueError(f"search.teamArchive: {PASSWORD_REFUSED}")
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -34,6 +34,7 @@ M.NAMES = {
   'search',
   'stop',
   'switch',
+  'team',
   'undo',
   'unwire',
   'upto',

@@ -40,6 +40,7 @@ M.methods = {
   ContextLookUp = 'ullage/context/lookUp',
   ContextLost = 'ullage/context/lost',
   ContextGivenBack = 'ullage/context/givenBack',
+  TeamSearch = 'ullage/team/search',
   SessionRequestPermission = 'ullage/session/request_permission',
   ModelsComplete = 'ullage/models/complete',
   ModelsCount = 'ullage/models/count',
@@ -131,6 +132,7 @@ M.defaults = {
     embeddingsUrl = '',
     embeddingsModel = '',
     embeddingsKeyEnv = '',
+    teamArchive = '',
   },
   store = '',
 }
@@ -564,6 +566,12 @@ M.settings = {
   },
   ['search.embeddingsKeyEnv'] = {
     description = "Environment variable that holds the server's key. Unset: OPENAI_API_KEY, if there is one.",
+    restricted = true,
+    type = 'string',
+    default = '',
+  },
+  ['search.teamArchive'] = {
+    description = "A team's archive to search, as postgresql://HOST/DATABASE. Unset: that of ULLAGE_TEAM, else the one that `ullage team share` was given.",
     restricted = true,
     type = 'string',
     default = '',

@@ -827,11 +827,12 @@
 ---@field unread integer
 ---@field note string
 
---- A server that makes embeddings of texts, by which a search orders what it has found by its words. Without one, words alone decide and nothing leaves the machine. Its key comes from the environment or the system's keyring.
+--- A server that makes embeddings of texts, by which a search orders what it has found by its words. Without one, words alone decide and nothing leaves the machine. Its key comes from the environment or the system's keyring. `team_archive` is what a search of the team reads, and nothing else does.
 ---@class (exact) ullage.SearchSettings
 ---@field embeddingsUrl? string Server with OpenAI's /embeddings, such as http://127.0.0.1:11434/v1. Queries and the texts that they find are sent to it, without secrets and private text.
 ---@field embeddingsModel? string The server's model for embeddings.
 ---@field embeddingsKeyEnv? string Environment variable that holds the server's key. Unset: OPENAI_API_KEY, if there is one.
+---@field teamArchive? string A team's archive to search, as postgresql://HOST/DATABASE. Unset: that of ULLAGE_TEAM, else the one that `ullage team share` was given.
 
 --- Drops messages kind by kind in the given order, and of one kind the oldest first. Messages of a kind that is not named are kept as long as that is possible.
 ---@class (exact) ullage.Selective
@@ -919,6 +920,28 @@
 ---@field promptFile? string File with your own instructions for summaries by a model. A project's own, in .ullage/summary.md, are given after them.
 ---@field prepareAt? number Share of the usable window from which a summary is prepared in the background. Default 0.75.
 ---@field confirm? boolean Ask instead of compacting by itself, as long as the context is not over its usable window. Default false.
+
+--- A message in the team's archive that matches. `owner` is the role of the database whose it is; `folder` and `title` are those of its session. `index`, `role`, `score`, `snippet` and `fits` are as in `SearchHit`, `text` is the part of the message that matches. `sessionId` names the copy, which no other method takes.
+---@class (exact) ullage.TeamHitRow
+---@field owner string
+---@field folder string
+---@field title string
+---@field sessionId string
+---@field index integer
+---@field role string
+---@field score number
+---@field snippet string
+---@field fits boolean
+---@field text string
+
+--- Searches the team's archive: the redacted copies that its members share with the user, and the user's own. The query is that of `context/search`.
+---@class (exact) ullage.TeamSearchParams
+---@field query string
+---@field limit? integer Default 10.
+
+--- The messages that match, best first.
+---@class (exact) ullage.TeamSearchResult
+---@field hits ullage.TeamHitRow[]
 
 --- A content block of plain text.
 ---@class (exact) ullage.TextBlock

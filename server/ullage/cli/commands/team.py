@@ -9,24 +9,16 @@ from msgspec import ValidationError
 from msgspec.structs import replace
 
 from ullage.agents.discovery import is_in
+from ullage.app.chosen_team import archive_of, choices_path, open_archive
 from ullage.app.compose import open_workspace
 from ullage.cli.draw.text import plural
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.team_reports import TeamFolderRow, TeamReport
 from ullage.cli.typed_arguments import TeamOptions, read_options
-from ullage.model.errors import InputError, StoreUnavailable
+from ullage.model.errors import InputError
 from ullage.model.settings import ContextSettings
-from ullage.model.store_address import is_address
-from ullage.model.words import package_missing
 from ullage.service.ports.store import SessionStore
-from ullage.store.store_place import local_path
 from ullage.system.team_choices import SharedFolder, TeamChoices, read_choices, write_choices
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ullage.store.postgres.postgres_store import PostgresStore
-
-_VARIABLE = "ULLAGE_TEAM"
 
 
 def run(args: Namespace) -> int:
@@ -52,29 +44,6 @@ def run(args: Namespace) -> int:
     else:
         screen.print(line for text in _words(report, options) for line in screen.prose(text))
     return 0
-
-
-def choices_path() -> Path:
-    """Returns the file with what the user of this machine shares, whatever the store."""
-    return local_path(None).with_name("team.json")
-
-
-def archive_of(given: str | None, choices: TeamChoices) -> str:
-    """Returns the address of the team's archive: the given one, else that of the environment, else the one that was
-    chosen before. Raises `InputError` if there is none."""
-    archive = given or os.environ.get(_VARIABLE) or choices.archive
-    if not is_address(archive):
-        raise InputError("which archive? Name it: --archive postgresql://HOST/DATABASE, or set ULLAGE_TEAM")
-    return archive
-
-
-def open_archive(archive: str, *, is_team: bool = False) -> "PostgresStore":
-    """Opens the team's archive, with `is_team` to read what others share. Raises what `open_postgres` does."""
-    try:
-        from ullage.store.postgres.postgres_store import open_postgres  # noqa: PLC0415  (few have its package)
-    except ModuleNotFoundError as error:
-        raise StoreUnavailable(package_missing("a team's archive", "psycopg", "postgres")) from error
-    return open_postgres(archive, is_team=is_team)
 
 
 def _share(options: TeamOptions, choices: TeamChoices) -> TeamReport:

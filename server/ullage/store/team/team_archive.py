@@ -8,6 +8,7 @@ from msgspec import Struct
 from ullage.agents.discovery import is_in
 from ullage.model.events import Record
 from ullage.service.ports.store import Passage, SessionStore
+from ullage.service.ports.team import TeamHit
 from ullage.store.postgres.postgres_store import PostgresStore
 from ullage.store.team.redacted_copy import copy_id, redacted_copy, workspace_of
 
@@ -24,15 +25,6 @@ class SentFolder(Struct, frozen=True, kw_only=True):
     sessions: int
     sent: int
     removed: int
-
-
-class TeamHit(Struct, frozen=True, kw_only=True):
-    """A passage in a team's archive: whose it is, from which folder and session."""
-
-    owner: str
-    folder: str
-    title: str
-    passage: Passage
 
 
 class Sharing(Struct, frozen=True, kw_only=True):
