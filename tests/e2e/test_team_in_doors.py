@@ -46,6 +46,14 @@ async def language_server(member: Member, **options: object) -> AsyncGenerator[L
         yield client
 
 
+async def open_editor(member: Member, **settings: object) -> None:
+    """Opens and closes an editor with these settings."""
+    async with language_server(member, **settings) as server:
+        # Settings are taken after the answer to `initialize`.
+        await server.request("ullage/session/list", {})
+        assert await server.shutdown() == 0
+
+
 async def test_an_agents_search_of_the_team_quotes_what_is_shared_and_says_whose_it_is(
     team: Team, project: Path
 ) -> None:
@@ -107,3 +115,20 @@ async def test_neovim_lists_what_the_team_shares(team: Team, tmp_path: Path) -> 
         assert f"{team.anna.role}  /orchard  Trees  #1 user" in screen
         assert SECRET not in screen
         await pane.type("q:qall!")
+
+
+async def test_what_an_editors_settings_call_private_stays_here_when_the_command_line_sends(team: Team) -> None:
+    anna = team.anna
+    assert "walnut" in team.everything()
+    context = {"privatePatterns": ["(?i)walnut"]}
+    await open_editor(anna, context=context, models={"m": {"context": {"privatePatterns": ["well"]}}})
+    (sent,) = ullage("team", "send", "--json", env=anna.env).json["folders"]
+    assert sent["sent"] == 1
+    reached = team.everything()
+    assert ("walnut" in reached.lower(), "well" in reached, "do we plant the" in reached) == (False, False, True)
+    listed = ullage("team", env=anna.env).out
+    assert "call private: (?i)walnut well" in listed
+    # An editor that sends its settings without them no longer has any.
+    await open_editor(anna, context={})
+    assert ullage("team", "send", env=anna.env).status == 0
+    assert "walnut" in team.everything()

@@ -45,6 +45,8 @@ class AgentHooks(Struct, frozen=True, kw_only=True):
     - `warm_up`: called in a thread during `initialize`, to load what the first request would otherwise wait for.
     - `check_model`: reads stored keys again, and raises `NoModelConfigured` if no model can be used.
     - `look_around`: returns what the system prompt says of the machine and of a session's folder. Blocks on the disk.
+    - `keep_private`: called with the client's name and the settings. Keeps what they call private for commands without
+      a client.
     - `settings`: the settings, unless the client sends its own in `initialize`.
     """
 
@@ -52,6 +54,7 @@ class AgentHooks(Struct, frozen=True, kw_only=True):
     warm_up: Callable[[], object]
     check_model: Callable[[Workspace], object]
     look_around: LookAround
+    keep_private: Callable[[str, Settings], object] = lambda _, __: None
     settings: Settings = Settings()
 
 
@@ -119,6 +122,7 @@ class Agent:
         client = self._announcer.client = params.client
         if client.settings is not None:
             self._settings = read_settings(client.settings)
+        self._hooks.keep_private(params.name, self._settings)
         # A daemon thread, so that the program does not wait for it when the client leaves at once.
         threading.Thread(target=self._hooks.warm_up, name="warm-up", daemon=True).start()
         names = tuple(PREFIX + method.name for method in self._methods)

@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from ullage.acp.client import Client, read_client
 from ullage.acp.v2.introductions import VERSION, greeting_as_v1
+from ullage.model.json_values import as_object, as_text
 
 PROTOCOL_VERSION = 1
 
@@ -17,7 +18,14 @@ class InitializeParams(Struct, frozen=True, kw_only=True, rename="camel"):
     protocol_version: int
     client_capabilities: Any = None
     capabilities: Any = None
+    client_info: Any = None
+    info: Any = None
     meta: Any = field(name="_meta", default=None)
+
+    @property
+    def name(self) -> str:
+        """The client's name, "" if it has none. `client_info` is version 1's member, `info` that of version 2."""
+        return as_text(as_object(self.info or self.client_info).get("name"))
 
     @property
     def version(self) -> int:

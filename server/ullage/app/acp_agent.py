@@ -1,6 +1,8 @@
 """Builds the ACP agent and serves it on standard input and output."""
 
+import logging
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 from ullage import __version__
 from ullage.acp.agent import Agent, AgentHooks
@@ -9,10 +11,12 @@ from ullage.api.methods import METHODS
 from ullage.app.opening_failure import OpeningFailure
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.jsonrpc.line_framing import MAX_LINE
-from ullage.model.settings import Settings
+from ullage.model.errors import StoreError
+from ullage.model.settings import Settings, private_patterns
 from ullage.service.archive.indexing import Indexer
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
+from ullage.system.private_patterns import PrivatePatterns, keep_private, private_path
 from ullage.system.stdio import serve_stdio
 from ullage.system.surroundings import look_around
 
@@ -20,6 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     # Imports the store, which the answer to `initialize` does not need.
     from ullage.store.store_place import StorePlace
+
+log = logging.getLogger(__name__)
 
 
 def serve_acp_agent(place: "StorePlace | None", settings: Settings) -> int:
@@ -62,11 +68,20 @@ def make_agent(
         warm_up=warm_up,
         check_model=_check_model,
         look_around=look_around,
+        keep_private=_keep_private,
         settings=settings,
     )
     agent = Agent(hooks, METHODS, __version__, max_line)
     closing.push_async_callback(agent.close)
     return agent
+
+
+def _keep_private(client: str, settings: Settings) -> None:
+    private = PrivatePatterns(editor=client, folders=(str(Path.cwd()),), patterns=private_patterns(settings))
+    try:
+        keep_private(private_path(), private)
+    except StoreError as error:
+        log.warning("Sessions may be sent to a team with what the settings call private: %s", error)
 
 
 def _check_model(workspace: Workspace) -> None:

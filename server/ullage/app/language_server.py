@@ -1,5 +1,6 @@
 """Builds the Language Server and serves it on standard input and output."""
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from ullage.lsp.framing import MAX_BODY
 from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import LspServer, WorkspaceHooks
 from ullage.lsp.trace import TracedConnection, open_trace
-from ullage.model.settings import Settings
+from ullage.model.settings import Settings, private_patterns
 from ullage.service.archive.indexing import Indexer
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
+from ullage.system.private_patterns import PrivatePatterns, keep_private, private_path
 from ullage.system.stdio import serve_stdio
 
 TYPE_CHECKING = False
@@ -81,6 +83,15 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
         return workspace
 
     hooks = WorkspaceHooks(
-        open=open_workspace, warm_up=warm_up, configure=Workspace.configure, cancel_compaction=Workspace.cancel
+        open=open_workspace,
+        warm_up=warm_up,
+        configure=Workspace.configure,
+        cancel_compaction=Workspace.cancel,
+        keep_private=_keep_private,
     )
     return LspServer(hooks, METHODS, COMMANDS, __version__, max_body)
+
+
+def _keep_private(editor: str, folders: Sequence[str], settings: Settings) -> None:
+    private = PrivatePatterns(editor=editor, folders=tuple(folders), patterns=private_patterns(settings))
+    keep_private(private_path(), private)

@@ -17,12 +17,22 @@ class TeamFolderRow(Struct, frozen=True, kw_only=True):
     removed: int | None = None
 
 
+class EditorPrivateRow(Struct, frozen=True, kw_only=True):
+    """What an editor's setting `privatePatterns` says, which is left out of all shared folders, too: the editor's name,
+    and the folders that were open in it."""
+
+    editor: str
+    folders: tuple[str, ...]
+    private: tuple[str, ...]
+
+
 class TeamReport(Report, frozen=True, kw_only=True):
     """What `ullage team --json` prints: the address of the team's archive, "" if none was chosen, and the folders that
-    are shared, or that the action was about."""
+    are shared, or that the action was about, and what the user's editors call private."""
 
     archive: str
     folders: tuple[TeamFolderRow, ...]
+    editors: tuple[EditorPrivateRow, ...] = ()
 
 
 class TeamHitRow(Struct, frozen=True, kw_only=True):

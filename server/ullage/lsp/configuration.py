@@ -14,7 +14,7 @@ from ullage.api.client_input import read_settings
 from ullage.jsonrpc.rpc_errors import BadReply
 from ullage.lsp.connection import LspConnection
 from ullage.lsp.handshake import Client
-from ullage.model.errors import InvalidRequest
+from ullage.model.errors import InvalidRequest, StoreError
 from ullage.model.settings import Settings
 
 SECTION = "ullage"
@@ -30,15 +30,20 @@ class DidChangeConfigurationParams(Struct, frozen=True):
 
 
 class Configuration:
-    """Keeps the settings in force, in `settings`. Calls `apply` with each new value, and `warn` with a line of text if
-    the client sends invalid settings."""
+    """Keeps the settings in force, in `settings`. Calls `keep` with what the client sends, `apply` with each new value,
+    and `warn` with a line of text if the client sends invalid settings, or if `keep` raises `StoreError`."""
 
     def __init__(
-        self, connection: LspConnection, apply: Callable[[Settings], object], warn: Callable[[str], object]
+        self,
+        connection: LspConnection,
+        apply: Callable[[Settings], object],
+        warn: Callable[[str], object],
+        keep: Callable[[Settings], object],
     ) -> None:
         self._connection = connection
         self._apply = apply
         self._warn = warn
+        self._keep = keep
         self._warned = ""
         self._client = Client()
         self.settings = Settings()
@@ -99,6 +104,10 @@ class Configuration:
                 self._warn(f"Ullage keeps its settings as they were: {error}")
             return
         self._warned = ""
+        try:
+            self._keep(settings)
+        except StoreError as error:
+            self._warn(str(error))
         if settings != self.settings:
             self.settings = settings
             self._apply(settings)

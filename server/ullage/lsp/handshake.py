@@ -29,6 +29,7 @@ class Client(Struct, frozen=True, kw_only=True):
     - `offers_models`: it can ask models for the server.
     - `trusts_folder`: the user trusts the open folder, or the client doesn't send whether the user does.
     - `options`: its `initializationOptions`.
+    - `name`: its name, "" if it has none. `folders`: the addresses of the folders that are open in it.
     """
 
     takes_updates: bool = False
@@ -39,6 +40,8 @@ class Client(Struct, frozen=True, kw_only=True):
     offers_models: bool = False
     trusts_folder: bool = True
     options: Any = None
+    name: str = ""
+    folders: tuple[str, ...] = ()
 
 
 def read_client(params: types.InitializeParams) -> Client:
@@ -60,7 +63,14 @@ def read_client(params: types.InitializeParams) -> Client:
         # Anything but true means that the folder is not trusted: a mistake must not open what should be closed.
         trusts_folder=all(_of(declared, "folderTrusted") in (None, True) for declared in abilities),
         options=options,
+        name=params.client_info.name if params.client_info else "",
+        folders=tuple(folder.uri for folder in params.workspace_folders or ()) or _root(params),
     )
+
+
+def _root(params: types.InitializeParams) -> tuple[str, ...]:
+    root = params.root_uri or params.root_path
+    return (root,) if root else ()
 
 
 class Pygls:

@@ -32,12 +32,15 @@ class WorkspaceHooks(Struct, frozen=True, kw_only=True):
     - `warm_up`: called in a thread after `initialized`, to load what the first request would otherwise wait for.
     - `configure`: called with the workspace and its settings once it is opened, and at every change of the settings.
     - `cancel_compaction`: called with the workspace and a session's id when the user cancels an automatic compaction.
+    - `keep_private`: called with the client's name, its folders and each settings that it sends. Keeps what they call
+      private for commands without an editor. Raises `StoreError` if it can't.
     """
 
     open: Callable[[Announcer, Settings], Workspace]
     warm_up: Callable[[], object]
     configure: Callable[[Workspace, Settings], object]
     cancel_compaction: Callable[[Workspace, str], object]
+    keep_private: Callable[[str, Sequence[str], Settings], object] = lambda _, __, ___: None
 
 
 class ProgressCancelParams(Struct, frozen=True):
@@ -71,7 +74,7 @@ class LspServer:
         self._pygls = Pygls("ullage", version, self.connection.converter)
         self._board = ProgressBoard(self.connection)
         self._announcer = Announcer(self.connection, self._board, self._cancel_compaction)
-        self._configuration = Configuration(self.connection, self._configure, self._announcer.warn)
+        self._configuration = Configuration(self.connection, self._configure, self._announcer.warn, self._keep_private)
         self._commands = CommandRunner(commands, self.workspace, self._board, self._announcer)
         self._install()
 
@@ -141,6 +144,10 @@ class LspServer:
 
     def _cancel_compaction(self, session_id: str) -> None:
         self._hooks.cancel_compaction(self.workspace(), session_id)
+
+    def _keep_private(self, settings: Settings) -> None:
+        client = self._announcer.client
+        self._hooks.keep_private(client.name, client.folders, settings)
 
     def _configure(self, settings: Settings) -> None:
         if self._opened is not None:

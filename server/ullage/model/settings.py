@@ -334,6 +334,12 @@ def overridden(settings: ContextSettings, fields: Mapping[str, Any]) -> ContextS
     return msgspec.convert({**msgspec.to_builtins(settings), **fields}, ContextSettings)
 
 
+def private_patterns(settings: Settings) -> tuple[str, ...]:
+    """Returns the patterns of private text of all sessions and of each model's, each once."""
+    own = (model.context.get("privatePatterns", ()) for model in settings.models.values())
+    return tuple(dict.fromkeys((*settings.context.private_patterns, *(one for patterns in own for one in patterns))))
+
+
 def context_settings(settings: Settings, model: str) -> ContextSettings:
     """Returns the context settings of a model's sessions: those for all models, overridden by the model's own under
     `models`."""

@@ -13,11 +13,12 @@ from ullage.app.chosen_team import archive_of, choices_path, open_archive
 from ullage.app.compose import open_workspace
 from ullage.cli.draw.text import plural
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.team_reports import TeamFolderRow, TeamReport
+from ullage.cli.team_reports import EditorPrivateRow, TeamFolderRow, TeamReport
 from ullage.cli.typed_arguments import TeamOptions, read_options
 from ullage.model.errors import InputError
 from ullage.model.settings import ContextSettings
 from ullage.service.ports.store import SessionStore
+from ullage.system.private_patterns import PrivatePatterns, all_patterns, kept_private, private_path
 from ullage.system.team_choices import SharedFolder, TeamChoices, read_choices, write_choices
 
 
@@ -39,6 +40,7 @@ def run(args: Namespace) -> int:
             report = _send(options, choices, tuple(choices.folders))
         case None:
             report = TeamReport(archive=choices.archive, folders=tuple(_row(choices, name) for name in choices.folders))
+    report = replace(report, editors=tuple(map(_editor_row, kept_private(private_path()))))
     if options.json:
         print_json(report)
     else:
@@ -75,7 +77,7 @@ def _send(options: TeamOptions, choices: TeamChoices, folders: Sequence[str]) ->
     rows: list[TeamFolderRow] = []
     with working("Sending") as tell, open_workspace(options.store, to_read=True) as workspace:
         store = workspace.ports.store
-        own = _own_patterns(store)
+        own = (*_own_patterns(store), *all_patterns(kept_private(private_path())))
         with open_archive(choices.archive) as team:
             from ullage.store.team.team_archive import Sharing, send_folder  # noqa: PLC0415  (needs a package that few have)
 
@@ -124,6 +126,10 @@ def _row(choices: TeamChoices, folder: str) -> TeamFolderRow:
     return TeamFolderRow(folder=folder, members=chosen.members, private=chosen.private)
 
 
+def _editor_row(kept: PrivatePatterns) -> EditorPrivateRow:
+    return EditorPrivateRow(editor=kept.editor, folders=kept.folders, private=kept.patterns)
+
+
 def _words(report: TeamReport, options: TeamOptions) -> Iterator[str]:
     if not report.folders:
         yield "Nothing is shared. `ullage team share` shares this folder's sessions."
@@ -136,3 +142,6 @@ def _words(report: TeamReport, options: TeamOptions) -> Iterator[str]:
         if row.sessions is not None:
             gone = f", {row.removed:,} removed" if row.removed else ""
             yield f"  {plural(row.sessions, 'session')} there, without secrets: {row.sent or 0:,} sent now{gone}."
+    for row in report.editors if report.folders and options.action != "unshare" else ():
+        whose = f"{row.editor or 'an editor'}{' with ' if row.folders else ''}{', '.join(row.folders)}"
+        yield f"Also without what the settings of {whose} call private: {' '.join(row.private)}"
