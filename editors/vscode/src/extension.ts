@@ -41,6 +41,8 @@ export function activate(context: vscode.ExtensionContext): Api {
     get subjectId() { return own.subjectId; },
     get isFollowed() { return own.following.row(own.subjectId) !== undefined; },
     request: own.connection.request.bind(own.connection),
+    nameOf: own.editorModels.nameOf.bind(own.editorModels),
+    telling: own.notices.telling.bind(own.notices),
   };
   const icon = vscode.Uri.joinPath(context.extensionUri, 'images/activity.svg');
   context.subscriptions.push(registerTools(subject), registerParticipant(subject, icon));

@@ -12,7 +12,7 @@ import { ContextLookUp, type LookUpResult, type Method } from './protocol.gen';
 const PREFIX = 'ullage_';
 const TOOLS = ['search', 'open', 'context', 'lost'] as const;
 type ToolName = (typeof TOOLS)[number];
-const NO_CONVERSATION =
+export const NO_CONVERSATION =
   l10n.t("No conversation is open or followed in this folder. Ullage shows one when a coding agent runs here, or after 'Ullage: Import Transcript…'.");
 
 /** What of the extension is used here. */

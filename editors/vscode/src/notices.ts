@@ -35,6 +35,8 @@ export class Notices implements vscode.Disposable {
   /** The last notice of each session that is not active. An import's notice comes before the import's answer. */
   readonly #waiting = new Map<string, SessionNotification>();
   readonly #actions: Readonly<Record<string, readonly Action[]>>;
+  /** Sessions whose compaction is told elsewhere. */
+  readonly #told = new Set<string>();
   #held: Held | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -78,9 +80,20 @@ export class Notices implements vscode.Disposable {
     this.#hold({ sessionId, news, warning: undefined });
   }
 
+  /** Does work that compacts a session. What becomes of it is told elsewhere, so no message says it again. */
+  async telling<R>(sessionId: string, work: () => Promise<R>): Promise<R> {
+    this.#told.add(sessionId);
+    try {
+      return await work();
+    } finally {
+      this.#told.delete(sessionId);
+    }
+  }
+
   #take(note: SessionNotification): void {
     const { sessionId, update } = note;
     if (update.sessionUpdate !== 'notice') return;
+    if (kindOf(update) === 'compaction_complete' && this.#told.has(sessionId)) return;
     if (sessionId !== this.#sessions.activeSessionId) {
       this.#keep(note);
       return;

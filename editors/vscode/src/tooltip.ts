@@ -1,4 +1,4 @@
-/** The status item's tooltip as Markdown: a pure function of the figures. */
+/** The figures as Markdown, for the status item's tooltip and for the chat: pure functions. */
 import * as l10n from '@vscode/l10n';
 
 import { bar } from './bar';
@@ -27,14 +27,27 @@ export const LINKED_COMMANDS: readonly string[] = [
 ];
 
 export function tooltipMarkdown(usage: UsageState, lastEdit: EditInfo | undefined, now: number): string {
+  return [head(usage), breakdown(usage, true), ...basis(usage, lastEdit, now), links(usage)].filter(Boolean).join('\n\n');
+}
+
+/** Returns the figures for the chat, whose column is narrow, and in whose Markdown no command may run. */
+export function figuresMarkdown(usage: UsageState, now: number): string {
+  return [head(usage), breakdown(usage, false), ...basis(usage, undefined, now)].filter(Boolean).join('\n\n');
+}
+
+function head(usage: UsageState): string {
   return [
     `**${escapeMarkdown(usage.title || l10n.t('Untitled session'))}** · ${escapeMarkdown(usage.modelName || l10n.t('model unknown'))}`,
     gauge(usage),
-    breakdown(usage),
+  ].join('\n\n');
+}
+
+/** Returns how the figures are known, and what else is: the last edit and the cost. */
+function basis(usage: UsageState, lastEdit: EditInfo | undefined, now: number): readonly string[] {
+  return [
     basisLines(usage.meta).map(escapeMarkdown).join('  \n'),
     [sourceLine(usage, now), lastEditLine(lastEdit, now), costLine(usage)].filter(Boolean).join('  \n'),
-    links(usage),
-  ].filter(Boolean).join('\n\n');
+  ];
 }
 
 /** Returns how the window and the place of compaction are known, and what is left, one line each. */
@@ -68,14 +81,15 @@ function gauge({ used, size, meta }: UsageState): string {
   return `${line}\n\n${[l10n.t('{0} of {1} tokens', full(used), full(size)), compacts].filter(Boolean).join(' · ')}`;
 }
 
-function breakdown({ used, meta }: UsageState): string {
+function breakdown({ used, meta }: UsageState, withBars: boolean): string {
   const parts = Object.entries<number>({ ...meta.breakdown })
     .filter(([, tokens]) => tokens > 0)
     .sort(([, a], [, b]) => b - a);
   const rows = parts.map(
-    ([kind, tokens]) => `| ${KINDS[kind] ?? kind} | ${full(tokens)} | ${inPercent(tokens, used)} | \`${bar(tokens, used, null, 8)}\` |`,
+    ([kind, tokens]) => `| ${KINDS[kind] ?? kind} | ${full(tokens)} | ${inPercent(tokens, used)} |${withBars ? ` \`${bar(tokens, used, null, 8)}\` |` : ''}`,
   );
-  return rows.length > 0 ? [`| | ${l10n.t('tokens')} | | |`, '|:--|--:|--:|:--|', ...rows].join('\n') : l10n.t('Empty.');
+  const [empty, left] = withBars ? [' |', ':--|'] : ['', ''];
+  return rows.length > 0 ? [`| | ${l10n.t('tokens')} | |${empty}`, `|:--|--:|--:|${left}`, ...rows].join('\n') : l10n.t('Empty.');
 }
 
 /** Describes the source of the figure. */

@@ -1,4 +1,5 @@
 /** `@ullage` in VS Code's own chat: it is offered, answers about the conversation, and compacts it. */
+import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 
 import type { Locator } from 'playwright-core';
@@ -44,16 +45,25 @@ test('it says how full the context is, and its button shows the context', async 
   await ask('@ullage /context');
   const shows = answers().getByRole('button', { name: 'Show Context' });
   await shows.waitFor();
-  // The block is an editor, whose spaces do not break.
-  await until('the figures', async () => /38,\d{3}\sof\s200,000\stokens/.test((await answers().first().textContent()) ?? ''));
+  await answers().getByText(/38,\d{3} of 200,000 tokens/).first().waitFor();
+  await answers().locator('table').getByText('tool results').waitFor();
   await vscode.shot('context');
   await shows.click();
   await vscode.context.getByText('38K of 200K').first().waitFor();
 });
 
-test('it compacts the conversation', async () => {
+test('it finds what was said, quoted in lines that wrap', async () => {
+  await ask('@ullage /search rounding');
+  await answers().locator('blockquote').first().waitFor();
+  await vscode.shot('found');
+});
+
+test('it compacts the conversation, and no message says the same again', async () => {
   await ask('@ullage /compact');
   await answers().getByText(/Compacted \d+ messages: 38K → /).first().waitFor();
   await vscode.reads(/1\dK\/200K/);
+  await vscode.run('Show Notifications', 'Notifications');
+  await vscode.page.locator('.notifications-center').waitFor();
+  assert.equal(await vscode.page.locator('.notification-list-item', { hasText: 'Compacted' }).count(), 0);
   await vscode.shot('compacted');
 });

@@ -205,6 +205,16 @@ test("the toast's Undo takes back the edit it speaks of", async () => {
   notices.dispose();
 });
 
+test('a compaction that is told elsewhere has no notice meanwhile', async () => {
+  const notices = new Notices(sessions, memory());
+  const complete = example('update.notice.compaction_complete.json') as SessionNotification;
+  await expect(notices.telling('s_1', () => { updates.fire(complete); return Promise.reject(new Error('failed later')); })).rejects.toThrow('failed later');
+  expect(window.showInformationMessage).not.toHaveBeenCalled();
+  updates.fire(complete);
+  expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
+  notices.dispose();
+});
+
 test('if the user wants to confirm compactions, the notice asks', async () => {
   const notices = new Notices(sessions, memory());
   window.showWarningMessage.mockResolvedValueOnce('Compact now');
