@@ -175,6 +175,9 @@ def _setup(evidence: Evidence, agent: Agent | None, model: str, version: str) ->
 
 
 def _tokens(evidence: Evidence, others: tuple[Compacted, ...], agent: Agent | None, setup: Setup) -> int | None:
+    """Returns the threshold, or None if it is not known. As in a session, none is looked for without a window."""
+    if not setup.window:
+        return None
     found = find_threshold(evidence, others, agent, setup).threshold
     return found.tokens if found else None
 
