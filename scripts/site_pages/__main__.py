@@ -18,6 +18,8 @@ _SETTINGS = {
     "html_theme": "furo",
     "html_copy_source": False,
     "html_show_sphinx": False,
+    # The licence is named in the README.
+    "html_show_copyright": False,
     # Examples of the protocol leave parts out, so they are not always JSON.
     "suppress_warnings": ["misc.highlighting_failure"],
 }

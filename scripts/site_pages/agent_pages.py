@@ -153,7 +153,7 @@ def _continued(agent: Agent) -> str:
 
 def _next(agent: Agent) -> list[str]:
     word = word_of(agent)
-    commands = [("ullage", "the conversations of this folder, those of other agents, too")]
+    commands = [("ullage", "this folder's conversations, of all agents")]
     if agent.wiring:
         commands.append((f"ullage wire {agent.wiring.word}", "shows the change, and asks"))
     if agent.writer:

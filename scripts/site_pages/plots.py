@@ -33,7 +33,9 @@ _ACCURACY = """\
 ## How far the figure is off
 
 `./scripts/bench accuracy`: before each answer the figure is predicted, and compared with the usage that the provider
-then reported; SESSIONS conversations, each a dot for half of its predictions and one for 95 % of them.
+then reported; SESSIONS conversations, each a dot for half of its predictions and one for 95 % of them. The largest
+errors are texts that an agent sent and did not write into its log: Claude Code 2.1.36 told its model 3,600 tokens about
+files that a formatter had changed, and 9,600 when it was started again.
 """
 
 
