@@ -132,7 +132,7 @@ const areThere = Object.values(stand.begun.agents).every(({ script }) => script 
 test('both are in the status bar, each with its figure', { skip: !areThere && 'not both are installed' }, async () => {
   await vscode.reads(/CC ~?\d+%.*Codex ~?\d+%|Codex ~?\d+%.*CC ~?\d+%/);
   await vscode.status.click();
-  await vscode.picks.filter({ hasText: /Codex ~?\d+%/ }).filter({ hasText: /compacts at/ }).waitFor();
+  await vscode.picks.filter({ hasText: /~?\d+% Codex/ }).filter({ hasText: /compacts at/ }).waitFor();
   await vscode.shot('list');
   await vscode.page.keyboard.press('Escape');
   await vscode.status.hover();
