@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ullage.tokens.families import Family
 from ullage.tokens.kinds import KindRatios, TextKind, kind_of
 from ullage.tokens.message_counter import MessageCounter
-from ullage.tokens.pieces import PieceCache, cut, key_of, well_formed
+from ullage.tokens.pieces import TARGET, PieceCache, cut, key_of, well_formed
 from ullage.tokens.vocabulary import load_encoding
 
 if TYPE_CHECKING:
@@ -56,21 +56,33 @@ class TiktokenCounter(MessageCounter):
 
     def count(self, text: str) -> int:
         """Returns the tokens of a text. Special tokens written out in the text count as ordinary text."""
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            text = well_formed(text)
-        ratios = self.family.ratios
-        return ceil(sum(piece.tokens * ratios[piece.kind] for piece in map(self._count_piece, cut(text))) - 1e-6)
+        if len(text) <= TARGET:
+            tokens = self._count_piece(text) if text else 0.0
+        else:
+            tokens = sum(map(self._count_piece, cut(text if _is_well_formed(text) else well_formed(text))))
+        return ceil(tokens - 1e-6)
 
-    def _count_piece(self, piece: str) -> PieceCount:
-        data = piece.encode()
+    def _count_piece(self, piece: str) -> float:
+        """Returns the tokens of a piece, which `cut` would not cut, scaled by its kind."""
+        try:
+            data = piece.encode()
+        except UnicodeEncodeError:
+            piece = well_formed(piece)
+            data = piece.encode()
         key = key_of(self._salt + data)
         known = _cache.get(key)
         if known is None:
             known = PieceCount(count_piece(self._encoding, piece), kind_of(data))
             _cache.put(key, known)
-        return known
+        return known.tokens * self.family.ratios[known.kind]
+
+
+def _is_well_formed(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def count_piece(encoding: "Encoding", piece: str) -> int:
