@@ -17,7 +17,7 @@ from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import BroughtBack, CompactionBlock, SealedCompaction, ToolResultBlock, join_texts
 from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role
-from ullage.transcript.cut_points import cut_points, groups, turn_starts
+from ullage.transcript.cut_points import turn_starts
 from ullage.transcript.keep import kept, leading
 from ullage.transcript.view import Item
 
@@ -162,14 +162,14 @@ def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: in
     left out."""
     messages = view.messages
     ranked: list[tuple[float, range, int]] = []
-    for group in groups(messages):
+    for group in view.groups:
         tokens = sum(view.tokens[group.start : group.stop])
-        if group.stop > cut or tokens > room or any(messages[i].id in stays or _leans(messages[i]) for i in group):
+        if group.stop > cut or tokens > room or any(messages[i].id in stays for i in group):
             continue
         if (value := judge.worth(group)) > 0:
             ranked.append((value / max(tokens, 1), group, tokens))
     for _, group, tokens in sorted(ranked, key=lambda entry: (entry[0], entry[1].start), reverse=True):
-        if tokens <= room and judge.may_stay(group):
+        if tokens <= room and not any(_leans(messages[i]) for i in group) and judge.may_stay(group):
             room -= tokens
             yield from group
 
@@ -216,7 +216,7 @@ def legal_cuts(view: CountedView) -> list[int]:
     two."""
     items = view.items
     joint = {i for i in range(1, len(items)) if items[i - 1].inserted and items[i - 1].index == items[i].index}
-    return [cut for cut in cut_points(view.messages) if cut not in joint]
+    return [cut for cut in [0, *(group.stop for group in view.groups)] if cut not in joint]
 
 
 def joined(blocks: Sequence[CompactionBlock]) -> CompactionBlock | None:

@@ -1,6 +1,7 @@
 """A view with its token counts: the input from which every kind of edit is planned."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 from msgspec import Struct
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from ullage.model.edits import Edit, EditTrigger
 from ullage.model.message import Message
 from ullage.tokens.counter import TokenCounter
+from ullage.transcript.cut_points import groups
 from ullage.transcript.view import Item, apply_edit
 
 Measure = Callable[[Message], int]
@@ -23,7 +25,7 @@ class Stamp(Struct, frozen=True, kw_only=True):
     trigger: EditTrigger = EditTrigger.AUTOMATIC
 
 
-class CountedView(Struct, frozen=True, kw_only=True):
+class CountedView(Struct, frozen=True, kw_only=True, dict=True):
     """The view's items and the tokens of each, in the same order. `fixed` tokens are in every prompt: the tools, and a
     hidden prompt of the agent or client. `measure` counts a message that is not in the view yet."""
 
@@ -32,15 +34,20 @@ class CountedView(Struct, frozen=True, kw_only=True):
     fixed: int
     measure: Measure
 
-    @property
+    @cached_property
     def used(self) -> int:
         """The tokens of the whole context: `fixed` and all items."""
         return self.fixed + sum(self.tokens)
 
-    @property
+    @cached_property
     def messages(self) -> tuple[Message, ...]:
         """The messages of the view, in order."""
-        return tuple(item.message for item in self.items)
+        return tuple([item.message for item in self.items])
+
+    @cached_property
+    def groups(self) -> list[range]:
+        """The ranges of indices of the messages that must stay together."""
+        return groups(self.messages)
 
     def after(self, edit: Edit) -> "CountedView":
         """Returns the view after an edit. Only messages that the edit changed or inserted are counted again."""

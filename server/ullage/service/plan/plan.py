@@ -32,7 +32,6 @@ from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
 from ullage.summary.checks import Check
-from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import leading
 
 T = TypeVar("T")
@@ -96,7 +95,7 @@ async def plan_within(
     transcript, used = conversation.transcript, conversation.used
     view = conversation.projection.counted_view()
     stamp = conversation.workspace.new_stamp(trigger)
-    cut = _cut_to_stay(view, limits.target, block_share, stamp, _staying(conversation))
+    cut = _cut_to_stay(view, limits.target, block_share, stamp, _staying(view, conversation.transcript.first_user_id))
     if shorter is not None:
         more = cap_blocks(view.after(cut) if cut else view, shorter.block_tokens, stamp, shorter.messages)
         cut = _both(cut, more)
@@ -201,14 +200,14 @@ def _both(first: ShortenEdit | None, second: ShortenEdit | None) -> ShortenEdit 
     )
 
 
-def _staying(conversation: Conversation) -> frozenset[str]:
+def _staying(view: CountedView, first_user_id: str | None) -> frozenset[str]:
     """Returns the ids of the messages that stay in every compaction: system messages, the first user message, and the
     last group. Huge blocks in them must be shortened."""
-    messages = conversation.transcript.view
+    messages = view.messages
     if not messages:
         return frozenset()
-    last = groups(messages)[-1]
-    first = leading(messages, conversation.transcript.first_user_id)
+    last = view.groups[-1]
+    first = leading(messages, first_user_id)
     return frozenset({*first, *(messages[i].id for i in last)})
 
 
