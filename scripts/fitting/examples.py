@@ -18,7 +18,8 @@ from ullage.model.errors import UllageError
 from ullage.model.message import Message
 from ullage.summary.choosing.weights import Mention, count_mentions, features_of
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.digest import Digest, Excerpt, Seen, Source, names_of, read_messages
+from ullage.summary.reading.contents import Excerpt, Seen, Source, names_of
+from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.text_reader import Reader
 
 CUTS = tuple(tenth / 10 for tenth in range(1, 10))

@@ -61,15 +61,35 @@ class ToolCall(Struct, frozen=True, kw_only=True, dict=True):
         return path_of(self.input)
 
 
-def tool_calls(messages: Sequence[Message], indices: Sequence[int]) -> list[ToolCall]:
+def joined_call(use: ToolUseBlock, index: int, result: ToolResultBlock | None, result_index: int) -> ToolCall:
+    """Returns a tool use with its result as a call. `index` and `result_index` are those of their messages."""
+    return ToolCall(
+        index=index,
+        name=use.name,
+        input=use.input,
+        result=printed(text_and_resources(result.content)) if result else "",
+        result_index=result_index,
+        failed=True if result and result.is_error else None,
+    )
+
+
+def tool_calls(
+    messages: Sequence[Message],
+    indices: Sequence[int],
+    join: Callable[[ToolUseBlock, int, ToolResultBlock | None, int], ToolCall] = joined_call,
+) -> list[ToolCall]:
     """Returns every tool call in `messages`, in order, each with its result.
 
-    `indices` has one entry for each message: the number that the calls' `index` and `result_index` refer to.
+    `indices` has one entry for each message: the number that the calls' `index` and `result_index` refer to. `join`
+    makes the calls of tool uses; a caller may pass one that remembers them.
     """
     results = _results(messages, indices)
     calls: list[ToolCall] = []
     for position, message in enumerate(messages):
-        calls.extend(_native(message, indices[position], results))
+        for block in message.content:
+            if isinstance(block, ToolUseBlock):
+                at, result = results.get(block.id, (-1, None))
+                calls.append(join(block, indices[position], result, at))
         command = fenced_command(messages, position)
         if command:
             calls.append(_fenced(command, indices[position], messages[position + 1].text))
@@ -145,20 +165,6 @@ def _results(messages: Sequence[Message], indices: Sequence[int]) -> dict[str, t
         for block in message.content
         if isinstance(block, ToolResultBlock)
     }
-
-
-def _native(message: Message, index: int, results: dict[str, tuple[int, ToolResultBlock]]) -> Iterator[ToolCall]:
-    for block in message.content:
-        if isinstance(block, ToolUseBlock):
-            at, result = results.get(block.id, (-1, None))
-            yield ToolCall(
-                index=index,
-                name=block.name,
-                input=block.input,
-                result=printed(text_and_resources(result.content)) if result else "",
-                result_index=at,
-                failed=True if result and result.is_error else None,
-            )
 
 
 def _fenced(command: str, index: int, output: str) -> ToolCall:

@@ -23,7 +23,7 @@ from ullage.summary.choosing.findings import told_failures
 from ullage.summary.choosing.items import Section
 from ullage.summary.choosing.sentences import telling
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.digest import Source
+from ullage.summary.reading.contents import Source
 from ullage.summary.reading.excerpts import sentences
 from ullage.survive.fact import Kind, commands_in, error_fact, facts_in
 from ullage.survive.guiding_sentences import SAME, sentence_of

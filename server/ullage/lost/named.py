@@ -11,7 +11,7 @@ from ullage.model.artifacts import FileAction, FileArtifact
 from ullage.summary.choosing.items import Item
 from ullage.summary.choosing.passages import passages_of
 from ullage.summary.choosing.sentences import telling
-from ullage.summary.reading.digest import Source
+from ullage.summary.reading.contents import Source
 from ullage.summary.reading.excerpts import sentences
 from ullage.survive.fact import Kind
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from ullage.model.message import Message
 from ullage.summary.checks import Check, checked
-from ullage.summary.choosing.findings import judged
+from ullage.summary.choosing.constraints import demands_in
+from ullage.summary.choosing.findings import judged, words_of
 from ullage.summary.choosing.scoring import names_in
 from ullage.summary.reading.digest import read_messages
 from ullage.summary.reading.text_reader import Reader
@@ -15,5 +16,9 @@ def read_before(messages: Sequence[Message], indices: Sequence[int], reader: Rea
     judged. `indices` are their indices in the transcript. An exception of `check` ends the work."""
     for message in checked(messages, check):
         names_in(reader, message)
-    for excerpt in read_messages(messages, indices, reader, check=check).excerpts:
-        judged(excerpt.text)
+    digest = read_messages(messages, indices, reader, check=check)
+    for excerpt in digest.excerpts:
+        text, _, _ = judged(excerpt.text)
+        words_of(text)
+    for request in digest.requests:
+        demands_in(request.text)

@@ -24,7 +24,8 @@ from ullage.summary.choosing.user_words import fit_requests, requests_of, task_o
 from ullage.summary.choosing.weights import Mention, count_mentions, mentions_focus, weigh
 from ullage.summary.choosing.work_state import next_of, plan_of, recent_of, state_of
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.digest import Digest, names_of, read_messages
+from ullage.summary.reading.contents import names_of
+from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.excerpts import shorten
 from ullage.summary.reading.text_reader import Reader
 from ullage.summary.summary_request import SummaryRequest

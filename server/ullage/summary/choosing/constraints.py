@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from ullage.agents.calls import ToolCall
 from ullage.agents.inserted import inserted_instructions
@@ -33,15 +34,22 @@ def constraints_of(digest: Digest) -> Iterator[Item]:
     because a reader easily misses them."""
     for request in digest.requests:
         if not request.kept and len(request.text) > _SHORT_REQUEST:
-            for order, piece in enumerate(prose(request.text)):
-                cues = len(_FORBIDS.findall(piece))
-                if (
-                    cues
-                    and len(piece) >= _SHORTEST_SENTENCE
-                    and not piece.endswith(("?", ":"))
-                    and not _CELL.search(piece)
-                ):
-                    yield _item(Section.CONSTRAINTS, piece, request.index, order, float(cues))
+            for order, piece, cues in demands_in(request.text):
+                yield _item(Section.CONSTRAINTS, piece, request.index, order, float(cues))
+
+
+@lru_cache(maxsize=256)
+def demands_in(request: str) -> tuple[tuple[int, str, int], ...]:
+    """Returns the sentences of a request in which the user forbids or requires something, each with its place and the
+    number of words that say so. Remembered, because a conversation is often summarized again."""
+    return tuple(
+        (order, piece, cues)
+        for order, piece in enumerate(prose(request))
+        if (cues := len(_FORBIDS.findall(piece)))
+        and len(piece) >= _SHORTEST_SENTENCE
+        and not piece.endswith(("?", ":"))
+        and not _CELL.search(piece)
+    )
 
 
 def instructions_of(

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from ullage.model.message import number_of
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import Item, Section
-from ullage.summary.choosing.mends import PASSED_IN, RAN_AGAIN, Changes, Failure, failures_of, runs_between
+from ullage.summary.choosing.mends import PASSED_IN, RAN_AGAIN, Changes, Failure, changes_of, failures_of, runs_between
 from ullage.summary.choosing.sentences import telling
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.digest import Digest, Excerpt, Source
+from ullage.summary.reading.contents import Excerpt, Source
+from ullage.summary.reading.digest import Digest
 from ullage.summary.reading.excerpts import sentences
 from ullage.summary.tuning import TUNING, Tuning
 
@@ -84,13 +85,14 @@ class _Newer:
         """Returns whether a newer finding has all names of this one and most of its words. If not, remembers it."""
         if not excerpt.anchors:
             return False
-        names, words = frozenset(excerpt.anchors), frozenset(_WORD.findall(excerpt.text.lower()))
-        told = min((self._by_name.get(name, ()) for name in names), key=len)
+        by_name, names = self._by_name, frozenset(excerpt.anchors)
+        told = min([by_name.get(name, ()) for name in names], key=len)
+        words = words_of(excerpt.text)
         for newer_names, newer in told[-_MOST_COMPARED:]:
             if names <= newer_names and len(words & newer) >= _SAME_SHARE * len(words):
                 return True
         for name in names:
-            self._by_name.setdefault(name, []).append((names, words))
+            by_name.setdefault(name, []).append((names, words))
         return False
 
 
@@ -116,8 +118,8 @@ def errors_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> 
 
 def told_failures(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[tuple[str, Item]]:
     """Yields the items of `errors_of`, each after the most informative line of its last failure."""
-    changes, causes = Changes(digest, check), _Causes(digest)
-    for failure in failures_of(digest, check):
+    changes, causes = changes_of(digest), _Causes(digest)
+    for failure in checked(failures_of(digest), check):
         details = list(dict.fromkeys(run.detail for run in failure.runs if run.detail))
         if details:
             is_open = failure.last.is_test and not failure.cure and not failure.again
@@ -185,6 +187,12 @@ def judged(text: str) -> tuple[str, _Worth, tuple[str, ...]]:
     if _CONCLUDES.search(kept):
         return kept, _Worth.DECIDES, words
     return kept, _Worth.MEASURES if _NUMBER.search(kept) else _Worth.NAMES, words
+
+
+@lru_cache(maxsize=16_384)
+def words_of(text: str) -> frozenset[str]:
+    """Returns the longer words of a finding. Remembered like `judged`."""
+    return frozenset(_WORD.findall(text.lower()))
 
 
 def _shortened(excerpt: Excerpt, text: str) -> Excerpt:

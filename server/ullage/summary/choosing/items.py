@@ -1,7 +1,7 @@
 """The items that a summary consists of, and their text under fixed headings."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from enum import IntEnum
 from itertools import groupby, pairwise
 from textwrap import dedent
@@ -96,14 +96,16 @@ def write_group(item: Item) -> str:
     return f"{_group_line([item])}\n{FENCE}\n{FENCE}"
 
 
-def write_section(section: Section, items: Sequence[Item]) -> str:
+def write_section(
+    section: Section, items: Sequence[Item], known: MutableMapping[Sequence[int], str] | None = None
+) -> str:
     """Returns the text of one section: its heading and its items in the order of the conversation. Findings of one
     message are one entry; those that name no message are an entry each. Details are collected under their groups, and
-    what an earlier summary said under its own titles."""
+    what an earlier summary said under its own titles. `known` remembers the lines of the details' groups."""
     ordered = sorted(items, key=lambda item: (item.index, item.order))
     lines = [HEADINGS[section]]
     if section is Section.DETAILS:
-        lines.extend(_write_details(ordered))
+        lines.extend(_write_details(ordered, {} if known is None else known))
     elif section is Section.EARLIER:
         for group, said in groupby(ordered, key=lambda item: item.group):
             lines.extend(["", f"### {group}"] if group else [])
@@ -117,7 +119,7 @@ def write_section(section: Section, items: Sequence[Item]) -> str:
     return "\n".join(lines)
 
 
-def _write_details(ordered: Sequence[Item]) -> Iterator[str]:
+def _write_details(ordered: Sequence[Item], known: MutableMapping[Sequence[int], str]) -> Iterator[str]:
     groups: dict[tuple[str, int], list[Item]] = {}
     for item in ordered:
         groups.setdefault((item.group, item.index), []).append(item)
@@ -126,11 +128,12 @@ def _write_details(ordered: Sequence[Item]) -> Iterator[str]:
         yield f"Files are in `{folder}`."
     for members in groups.values():
         yield f"{_group_line(members, folder)}\n{FENCE}"
-        for number, run in enumerate(_neighbours(members)):
-            if number:
-                yield _indented(GAP_LINE)
-            yield _indented(dedent(_run_text(run)))
-        yield FENCE
+        key = tuple(map(id, members))
+        if key not in known:
+            known[key] = f"\n{_indented(GAP_LINE)}\n".join(
+                _indented(dedent(_run_text(run))) for run in _neighbours(members)
+            )
+        yield f"{known[key]}\n{FENCE}"
 
 
 def _neighbours(members: Sequence[Item]) -> Iterator[list[Item]]:

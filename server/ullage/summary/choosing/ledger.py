@@ -4,7 +4,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from operator import attrgetter
 from typing import TypeVar
 
@@ -25,7 +25,8 @@ from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.mends import failures_of, is_overtaken
 from ullage.summary.choosing.weights import Mention, count_mentions, weigh
 from ullage.summary.reading.anchors import is_path
-from ullage.summary.reading.digest import Digest, Excerpt, Seen, Source, read_messages
+from ullage.summary.reading.contents import Excerpt, Seen, Source
+from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.excerpts import clip
 from ullage.summary.reading.text_reader import Reader
 from ullage.tokens.counter import TokenCounter
@@ -33,7 +34,7 @@ from ullage.tokens.counter import TokenCounter
 # No budget has room for more than these. The limits bound the merging and the ranking.
 MAX_FILES, MAX_COMMANDS, MAX_IDENTIFIERS = 400, 200, 200
 _CONTEXT_LIMIT = 150
-_NAME = attrgetter("name")
+_NAME, _INDEX = attrgetter("name"), attrgetter("index")
 Artifact = FileArtifact | CommandArtifact | IdentifierArtifact
 _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 
@@ -216,8 +217,10 @@ def _contexts(digest: Digest, names: frozenset[str], check: Check) -> dict[str, 
     elsewhere."""
     contexts: dict[str, str] = {}
     missing = set(names)
-    order = sorted(digest.contents, key=lambda one: (one.source is not Source.AGENT, -one.index))
-    for one in checked(order, check, MANY):
+    # Those of one message stay in their order.
+    newest = sorted(digest.contents, key=_INDEX, reverse=True)
+    said = [one for one in newest if one.source is Source.AGENT]
+    for one in checked(chain(said, (one for one in newest if one.source is not Source.AGENT)), check, MANY):
         if isinstance(one, Seen) and missing.isdisjoint(map(_NAME, one.counts.names)):
             continue
         for piece in [one] if isinstance(one, Excerpt) else one.pieces:

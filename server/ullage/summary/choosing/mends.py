@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from ullage.agents.shell_purpose import covers, purpose_of
 from ullage.model.artifacts import FileAction, Outcome
 from ullage.model.message import number_of
-from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.choosing.items import Item, Section
-from ullage.summary.reading.digest import Digest, Run
+from ullage.summary.reading.digest import Digest, Run, once
 
 _SCRATCH = ("/tmp/", "/private/tmp/", "/var/")
 # How an item on a failed command ends if something came of it.
@@ -73,7 +72,8 @@ class _Later:
         return min(wider, key=lambda run: run.index) if wider else None
 
 
-def failures_of(digest: Digest, check: Check = go_on) -> list[Failure]:
+@once
+def failures_of(digest: Digest) -> list[Failure]:
     """Returns the failures of the archived messages, the newest first. Failures of the same command without a success
     between them are one. What the messages after the archived ones show counts as well. Scripts that are part of their
     command line are left out, because they are not run a second time; so are commands that only look."""
@@ -82,7 +82,7 @@ def failures_of(digest: Digest, check: Check = go_on) -> list[Failure]:
         later.add(run)
     found: dict[tuple[tuple[str, ...], int], list[Run]] = {}
     ends: dict[tuple[tuple[str, ...], int], tuple[Run | None, Run | None]] = {}
-    for run in checked(reversed(digest.runs), check):
+    for run in reversed(digest.runs):
         if run.outcome is Outcome.FAILED and not (run.looks or run.purpose.once):
             cure = later.cure_of(run.purpose.keys, is_test=run.is_test)
             key = (run.purpose.keys, cure.index if cure else -1)
@@ -121,10 +121,10 @@ class Changes:
     """The changes of files in a conversation, to be asked for by messages. Files are named from the folder that holds
     them all."""
 
-    def __init__(self, digest: Digest, check: Check = go_on) -> None:
-        self._changes = list(_changes(digest, check))
+    def __init__(self, digest: Digest) -> None:
+        self._changes = list(_changes(digest))
         if digest.after:
-            self._changes.extend(_changes(digest.after, check))
+            self._changes.extend(_changes(digest.after))
         self._indices = [index for index, _ in self._changes]
         self._root = _root(path for _, path in self._changes)
 
@@ -145,6 +145,12 @@ class Changes:
         return path.removeprefix(self._root).removeprefix("./")
 
 
+@once
+def changes_of(digest: Digest) -> Changes:
+    """Returns the changes of files in a conversation."""
+    return Changes(digest)
+
+
 def runs_between(runs: Sequence[Run], first: int, last: int, without: Run) -> Iterator[str]:
     """Yields the commands that passed between two messages and are not those of the run `without`."""
     for run in runs:
@@ -153,8 +159,8 @@ def runs_between(runs: Sequence[Run], first: int, last: int, without: Run) -> It
             yield run.command
 
 
-def _changes(digest: Digest, check: Check) -> Iterator[tuple[int, str]]:
-    for call, touches in checked(zip(digest.calls, digest.touches, strict=True), check):
+def _changes(digest: Digest) -> Iterator[tuple[int, str]]:
+    for call, touches in zip(digest.calls, digest.touches, strict=True):
         for path, action in touches:
             if action is not FileAction.READ:
                 yield call.index, path

@@ -47,7 +47,10 @@ class Page:
         self._items: list[Item] = []
         # The texts of sections that have not changed since they were last written.
         self._written: dict[Section, str] = {}
-        self._texts: set[tuple[Section, str]] = set()
+        # The lines of groups of details, by the identities of their items.
+        self._lines_written: dict[Sequence[int], str] = {}
+        # The texts of the items, by section.
+        self._texts: list[set[str]] = [set() for _ in Section]
         self._groups: set[tuple[str, int]] = set()
         self._sections: set[Section] = set()
         self._lines: dict[tuple[str, int], set[int]] = {}
@@ -65,9 +68,10 @@ class Page:
 
     def cover(self, names: Iterable[str]) -> None:
         """Adds anchors that the context shows anyway, so that items have no worth because of them."""
-        covered = set(names)
-        self._covered |= covered
-        self._worth.update(dict.fromkeys(covered, 0.0))
+        worth, covered = self._worth, self._covered
+        for name in names:
+            worth[name] = 0.0
+            covered.add(name)
 
     def place(self, items: Iterable[Item], share: int) -> None:
         """Adds items in the given order, which may take `share` more tokens. Stops at the first item that does not
@@ -86,18 +90,20 @@ class Page:
             return
         known = [*items, *(more for item in self._items for more in (beside(item) if beside else ()))]
         density = self._density
-        ranked = ((-density(item), position) for position, item in enumerate(checked(known, self._check, MANY)))
-        heap = [entry for entry in ranked if entry[0] < 0]
+        found = list(map(density, checked(known, self._check, MANY)))
+        heap = [(-worth, position) for position, worth in enumerate(found) if worth > 0]
         heapq.heapify(heap)
         misses = 0
         while heap and misses < _PATIENCE and limit - self.used > _ENTRY:
             self._check()
-            stale, position = heapq.heappop(heap)
+            stale, position = heap[0]
             item = known[position]
             now = -density(item)
-            if heap and now > stale + 1e-9 and now > heap[0][0]:
-                heapq.heappush(heap, (now, position))
-            elif now < 0 and not self._add(item, limit):
+            if now > stale + 1e-9 and _comes_later(now, heap):
+                heapq.heapreplace(heap, (now, position))
+                continue
+            heapq.heappop(heap)
+            if now < 0 and not self._add(item, limit):
                 misses += 1
             elif now < 0:
                 misses = 0
@@ -133,20 +139,25 @@ class Page:
         for item in self._items:
             if item.section not in self._written:
                 changed.setdefault(item.section, []).append(item)
-        self._written.update({section: write_section(section, items) for section, items in changed.items()})
+        for section, items in changed.items():
+            self._written[section] = write_section(section, items, self._lines_written)
         return [self._written[section] for section in sorted(self._written)]
 
     def _density(self, item: Item) -> float:
         """Returns an item's worth per character. Anchors that are already covered count nothing."""
         # Most of a page's time is spent here, so that what is looked up is looked up once.
         section, text, group = item.section, item.text, item.group
-        if (section, text) in self._texts:
+        if text in self._texts[section]:
             return 0.0
         size = len(text) + _FRAME
-        if group and (group, item.index) not in self._groups:
+        if section is _DETAILS:
+            shown = self._lines.get((group, item.index))
+            if shown is None:
+                size += len(group) + _FRAME
+            elif not shown.isdisjoint(range(order := item.order, order + text.count("\n") + 1)):
+                return 0.0
+        elif group and (group, item.index) not in self._groups:
             size += len(group) + _FRAME
-        elif section is _DETAILS and self._is_shown(item):
-            return 0.0
         anchors = item.anchors
         return (item.value + sum(map(self._worth_of, anchors)) if anchors else item.value) / size
 
@@ -161,7 +172,7 @@ class Page:
         self.used += cost
         self._items.append(item)
         self._written.pop(item.section, None)
-        self._texts.add((item.section, item.text))
+        self._texts[item.section].add(item.text)
         self._sections.add(item.section)
         self.cover(item.anchors)
         if item.group:
@@ -172,7 +183,7 @@ class Page:
 
     def _is_shown(self, item: Item) -> bool:
         """Returns whether an item's text, or a line of a detail, is on the page already."""
-        if (item.section, item.text) in self._texts:
+        if item.text in self._texts[item.section]:
             return True
         if item.section is not _DETAILS:
             return False
@@ -189,6 +200,11 @@ class _Worth(dict[str, float]):
 
     def __missing__(self, _: str) -> float:
         return self._unknown
+
+
+def _comes_later(worth: float, heap: Sequence[tuple[float, int]]) -> bool:
+    """Returns whether an entry other than the heap's first has less than this negative worth."""
+    return len(heap) > 1 and (heap[1][0] < worth or (len(heap) > 2 and heap[2][0] < worth))
 
 
 def _lines_of(item: Item) -> range:

@@ -7,13 +7,15 @@ heaviest names are chosen, so that few lines come with a name that nothing needs
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import chain, repeat
+from operator import attrgetter
 
 from ullage.agents.tools import OLD_TEXT_KEYS, text_of
 from ullage.model.artifacts import FileAction
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import Item, Section
-from ullage.summary.reading.digest import Digest, Seen
+from ullage.summary.reading.contents import Seen
+from ullage.summary.reading.digest import Digest, once
 from ullage.summary.reading.listings import FEWEST_LINES, Listing
 from ullage.summary.tuning import TUNING, Tuning
 
@@ -27,6 +29,7 @@ _TELLING = 12
 # A member of an enumeration is looked up more slowly.
 _DETAILS = Section.DETAILS
 _NOTHING = repeat(0.0)
+_ANCHORS = attrgetter("anchors")
 
 
 def passages_of(
@@ -111,6 +114,7 @@ _NO_LINES = frozenset[str]()
 _Removal = tuple[int, frozenset[str] | None]
 
 
+@once
 def _removed_lines(digest: Digest) -> dict[str, list[_Removal]]:
     """Returns, for each file, what edits removed from it."""
     removed: dict[str, list[_Removal]] = {}
@@ -137,7 +141,10 @@ def _passages(seen: Seen, weights: Mapping[str, float]) -> list[_Span]:
     if not seen.lines.counts.names:
         return []
     get = weights.get
-    worth = [sum(map(get, piece.anchors, _NOTHING)) if piece.anchors else 0.0 for piece in seen.lines.pieces]
+    worth = [
+        0.0 if not names else get(names[0], 0.0) if len(names) == 1 else sum(map(get, names, _NOTHING))
+        for names in map(_ANCHORS, seen.lines.pieces)
+    ]
     if not any(worth):
         return []
     lines = listing.lines
@@ -149,27 +156,27 @@ def _passages(seen: Seen, weights: Mapping[str, float]) -> list[_Span]:
         taken[place] = 1
     found: list[_Span] = []
     is_log = len(rows) >= _MOSTLY * len(lines)
-    candidates = [
-        (total / window.size, window.start, window.stop, window.first, window.last)
-        for window in listing.windows
-        if (total := sum(worth[window.first : window.last]))
-    ]
-    for _, start, stop, first, last in sorted(candidates, reverse=True):
-        if not any(taken[start:stop]) and not (is_log and not any(map(_WENT_WRONG.search, lines[start:stop]))):
+    windows = listing.windows
+    totals: Iterator[float] = map(sum, map(worth.__getitem__, windows.pieces))
+    candidates = zip(totals, windows.sizes, windows.places, strict=True)
+    for _, place in sorted([(total / size, place) for total, size, place in candidates if total], reverse=True):
+        start, stop, _, _ = place
+        if taken.find(1, start, stop) < 0 and not (is_log and not any(map(_WENT_WRONG.search, lines[start:stop]))):
             taken[start:stop] = b"\1" * (stop - start)
-            found.append((start, stop, first, last))
+            found.append(place)
     return found
 
 
 def _item(seen: Seen, span: _Span, tuning: Tuning) -> Item:
     start, stop, first, last = span
     lines = seen.lines
+    names = [piece.anchors for piece in lines.pieces[first:last] if piece.anchors]
     return Item(
         section=_DETAILS,
         text="\n".join(lines.listing.lines[start:stop]).replace("```", "'''"),
         index=seen.index,
         order=seen.order + start,
-        anchors=tuple(dict.fromkeys([name for piece in lines.pieces[first:last] for name in piece.anchors])),
+        anchors=names[0] if len(names) == 1 else tuple(dict.fromkeys(chain.from_iterable(names))),
         group=seen.group,
         value=tuning.shown_value,
         first_line=lines.listing.numbers[start],

@@ -13,7 +13,8 @@ from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.redaction.clean import clean
 from ullage.summary.choosing.steps import Kind, changed, kind_of, ran
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.digest import Digest, Excerpt, Seen, Source
+from ullage.summary.reading.contents import Excerpt, Seen, Source
+from ullage.summary.reading.digest import Digest
 from ullage.summary.reading.excerpts import cut_at_space
 
 

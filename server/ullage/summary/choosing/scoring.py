@@ -1,14 +1,17 @@
 """The worth of keeping an old message verbatim, instead of summarizing it."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
 
 from ullage.agents.results import fenced_command
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, Role
 from ullage.summary.checks import Check
-from ullage.summary.reading.digest import typed_text
+from ullage.summary.reading.contents import held_by
 from ullage.summary.reading.excerpts import head_and_tail
+from ullage.summary.reading.said import typed_text
 from ullage.summary.reading.text_reader import Reader
 
 _READ_AT_MOST = 8_000
@@ -32,8 +35,8 @@ class Judge:
         n / (n + 1) for n anchors: a half for the first, never quite 1."""
         self._check()
         prompts = any(_is_prompt(self._messages, place) for place in group)
-        names = (name for place in group for name in names_in(self._reader, self._messages[place]))
-        shared = len(self._used.intersection(names))
+        names = [names_in(self._reader, self._messages[place]) for place in group]
+        shared = len(self._used.intersection(chain.from_iterable(names)))
         return prompts + shared / (shared + 1)
 
     def may_stay(self, group: range) -> bool:
@@ -45,7 +48,12 @@ class Judge:
 
 def names_in(reader: Reader, message: Message) -> tuple[str, ...]:
     """Returns the anchors in the texts, inputs and results of a message."""
-    return reader.names(head_and_tail("\n".join(_texts(message)), _READ_AT_MOST))
+    return reader.named_by(message.id, (message,), partial(_read_names, reader))
+
+
+def _read_names(reader: Reader, message: Message) -> tuple[tuple[str, ...], int]:
+    names = reader.names(head_and_tail("\n".join(_texts(message)), _READ_AT_MOST))
+    return names, held_by(message.content)
 
 
 def _is_prompt(messages: Sequence[Message], place: int) -> bool:

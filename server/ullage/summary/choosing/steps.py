@@ -9,7 +9,8 @@ from ullage.agents.shell import Touch
 from ullage.agents.tools import strings_in
 from ullage.model.artifacts import FileAction
 from ullage.summary.reading.anchors import find_anchors, is_path
-from ullage.summary.reading.digest import Digest, Excerpt, Run, Source
+from ullage.summary.reading.contents import Excerpt, Source
+from ullage.summary.reading.digest import Digest, Run
 from ullage.summary.reading.excerpts import sentences
 
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from ullage.model.message import number_of
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.digest import Digest, Excerpt, Source, UserRequest
+from ullage.summary.reading.contents import Excerpt, Source
+from ullage.summary.reading.digest import Digest, UserRequest
 from ullage.summary.reading.excerpts import CHATTER, FORBIDS, shorten
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN
 

@@ -1,16 +1,15 @@
 """The weight of each anchor: the likelihood that the agent writes it again before anything shows it."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
+from math import exp, log2
 
 from msgspec import Struct
 
 from ullage.summary.checks import MANY, Check, checked, go_on
-from ullage.summary.reading.digest import Excerpt, Seen, Source
+from ullage.summary.reading.contents import Excerpt, Seen, Source
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
 
-_CALLED = Source.CALL
-_SPOKEN = {Source.AGENT, Source.THINKING, Source.PARAPHRASE}
+_CALLED, _SHOWN = Source.CALL, Source.RESULT
 
 
 class Mention(Struct):
@@ -38,21 +37,22 @@ def count_mentions(
     tail, only add to the distance since an anchor's last occurrence."""
     mentions: dict[str, Mention] = {}
     known = mentions.get
-    characters = sum(one.counts.size for one in after)
+    characters = sum([one.counts.size for one in after])
     for one in checked(reversed(contents), check, MANY):
-        said, called = one.source in _SPOKEN, one.source is _CALLED
-        counts, index = one.counts, one.index
-        for each in counts.names:
-            name, times = each.name, each.times
-            mention = known(name)
-            if mention is None:
-                since = (characters + each.from_end) / CHARACTERS_PER_TOKEN / 1000
-                mention = mentions[name] = Mention(last_index=index, since=since)
-            if said:
-                mention.said += times
-            elif called:
-                mention.called += times
-            mention.times += times
+        counts = one.counts
+        if counts.names:
+            source, index = one.source, one.index
+            for each in counts.names:
+                name, times = each.name, each.times
+                mention = known(name)
+                if mention is None:
+                    since = (characters + each.from_end) / CHARACTERS_PER_TOKEN / 1000
+                    mention = mentions[name] = Mention(last_index=index, since=since)
+                if source is _CALLED:
+                    mention.called += times
+                elif source is not _SHOWN:
+                    mention.said += times
+                mention.times += times
         characters += counts.size
     return mentions
 
@@ -67,18 +67,15 @@ def weight_of(mention: Mention, tuning: Tuning = TUNING) -> float:
     """Returns the likelihood that the agent writes the anchor again before anything shows it, by a logistic model."""
     written, said, called, distance = features_of(mention)
     counted = tuning.said * said + tuning.called * called + tuning.distance * distance
-    return 1 / (1 + math.exp(-(tuning.base + tuning.written * written + counted)))
+    return 1 / (1 + exp(-(tuning.base + tuning.written * written + counted)))
 
 
 def features_of(mention: Mention) -> tuple[float, float, float, float]:
     """Returns the features of the logistic model: whether the agent wrote the anchor (0 or 1), how often in prose or
     thinking, how often in calls, and the thousands of tokens since. All but the first as log2(1 + x)."""
-    return (
-        float(mention.written),
-        math.log2(1 + mention.said),
-        math.log2(1 + mention.called),
-        math.log2(1 + mention.since),
-    )
+    said, called = mention.said, mention.called
+    written = 1.0 if said or called else 0.0
+    return written, log2(1 + said), log2(1 + called), log2(1 + mention.since)
 
 
 def mentions_focus(text: str, focus: Iterable[str]) -> bool:

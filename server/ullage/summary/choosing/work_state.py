@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence, Set
+from functools import lru_cache
 from textwrap import dedent
 
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from ullage.redaction.clean import clean
 from ullage.summary.choosing.begun_work import begun_work
 from ullage.summary.choosing.failed_changes import failed_changes
 from ullage.summary.choosing.items import Item, Section
-from ullage.summary.choosing.mends import Changes, failures_of
+from ullage.summary.choosing.mends import Changes, changes_of, failures_of
 from ullage.summary.choosing.plans import Entry, Status
 from ullage.summary.choosing.steps import open_steps, question, was_done
 from ullage.summary.reading.anchors import find_anchors
@@ -56,7 +57,7 @@ def state_of(digest: Digest) -> Iterator[Item]:
     checks, what was changed after the last commit and the last test run, files that could not be changed, sub-agents,
     and commands that still run in the background, as far as there are any; and the last call, unless messages that stay
     in the context have a later one."""
-    changes = Changes(digest)
+    changes = changes_of(digest)
     told = [*_committed(digest, changes), *_checked(digest, changes), *failed_changes(digest), *_issues(digest)]
     told += begun_work(digest)
     yield from told
@@ -159,7 +160,7 @@ def recent_of(digest: Digest, listed: Set[str] = frozenset()) -> Iterator[Item]:
     """Yields an item for each of the five files that were changed last, newest first, with the lines last written into
     it. Files whose whole paths are `listed` elsewhere are named from the folder that holds all changed files."""
     seen: set[str] = set()
-    changes = Changes(digest)
+    changes = changes_of(digest)
     for call, touches in zip(reversed(digest.calls), reversed(digest.touches), strict=True):
         for path, action in touches:
             if action in (FileAction.CREATED, FileAction.MODIFIED) and path not in seen:
@@ -199,7 +200,7 @@ def _failed_last(digest: Digest) -> Item | None:
     later = len(digest.calls) + (len(digest.after.calls) if digest.after else 0)
     if failed is None or failed.cure or failed.again or failed.last.is_test or not failed.last.detail:
         return None
-    if later - failed.last.number > _JUST_NOW or Changes(digest).since(failed.last.index):
+    if later - failed.last.number > _JUST_NOW or changes_of(digest).since(failed.last.index):
         return None
     return _item(Section.NEXT, f"`{failed.last.command}` has failed: {failed.last.detail}", failed.last.index)
 
@@ -210,7 +211,7 @@ def _untested(digest: Digest) -> Iterator[Item]:
         return
     last = tests[-1]
     committed = max((run.index for run in digest.runs if "git commit" in run.purpose.keys), default=-1)
-    changed = [path for path in Changes(digest).since(max(last.index, committed)) if not path.endswith(_DOCUMENTS)]
+    changed = [path for path in changes_of(digest).since(max(last.index, committed)) if not path.endswith(_DOCUMENTS)]
     files = "1 file" if len(changed) == 1 else f"{len(changed)} files"
     if last.outcome is Outcome.FAILED:
         detail = f": {last.detail}" if last.detail else ""
@@ -224,7 +225,11 @@ def _untested(digest: Digest) -> Iterator[Item]:
 def _touched(path: str, call: ToolCall) -> str:
     """Returns the first lines that were last written into a file, after a colon: a line of a short text, a block of
     code of a long one, which begins after its imports. Empty if there are none to show."""
-    written = head_and_tail(text_put_into(call, path), _TOUCHED_READ)
+    return _first_lines(head_and_tail(text_put_into(call, path), _TOUCHED_READ))
+
+
+@lru_cache(maxsize=64)
+def _first_lines(written: str) -> str:
     shown = [line for _, line in numbered_lines(clean(written)) if _WORD.search(line)]
     if len(shown) < _TOUCHED_LINES:
         first = next((single_spaced(line.strip()) for line in shown if not _PREAMBLE.match(line)), "")

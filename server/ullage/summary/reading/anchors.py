@@ -72,7 +72,7 @@ def is_anchor(name: str) -> bool:
 
 def is_path(name: str) -> bool:
     """Returns whether an anchor names a file or folder, and not an identifier in code."""
-    return "://" not in name and ("/" in name or _EXTENSION.search(name) is not None)
+    return "://" not in name and ("/" in name or ("." in name and _EXTENSION.search(name) is not None))
 
 
 def _is_path(name: str) -> bool:

@@ -16,15 +16,17 @@ _WORD = re.compile(r"[A-Za-z]{2}")
 FEWEST_LINES = 5
 
 
-class Window(Struct, frozen=True, gc=False):
-    """The shortest passage that begins with a piece: its first piece and the piece after its last one, as indices of
-    `Listing.spans`; its first line and the line after its last one; and its characters."""
+class Windows(Struct, frozen=True, gc=False):
+    """The shortest passages that begin with a piece: the places of each as its first line, the line after its last one,
+    its first piece and the piece after its last one; the slice of its pieces; and its characters. In columns, because a
+    summary judges all passages of a conversation."""
 
-    first: int
-    last: int
-    start: int
-    stop: int
-    size: int
+    places: tuple[tuple[int, int, int, int], ...] = ()
+    pieces: tuple[slice, ...] = ()
+    sizes: tuple[int, ...] = ()
+
+
+_NONE = Windows()
 
 
 class Listing(Struct, frozen=True, kw_only=True, gc=False):
@@ -36,7 +38,7 @@ class Listing(Struct, frozen=True, kw_only=True, gc=False):
     lines: tuple[str, ...]
     numbers: tuple[int, ...]
     spans: tuple[tuple[int, int], ...]
-    windows: tuple[Window, ...]
+    windows: Windows
 
     def text_of(self, span: tuple[int, int]) -> str:
         """Returns the text of a piece without indentation."""
@@ -56,8 +58,14 @@ def read_listing(text: str, limit: int) -> Listing:
     numbered = list(numbered_lines(head_and_tail(text, limit)))
     lines = tuple([line for _, line in numbered])
     numbers = tuple([number for number, _ in numbered])
-    bare = Listing(lines=lines, numbers=numbers, spans=tuple(_spans(lines)), windows=())
-    return replace(bare, windows=tuple(_windows(bare)))
+    bare = Listing(lines=lines, numbers=numbers, spans=tuple(_spans(lines)), windows=_NONE)
+    found = list(_windows(bare))
+    windows = Windows(
+        places=tuple([places for places, _ in found]),
+        pieces=tuple([slice(first, last) for (_, _, first, last), _ in found]),
+        sizes=tuple([size for _, size in found]),
+    )
+    return replace(bare, windows=windows) if found else bare
 
 
 def _spans(lines: Sequence[str]) -> list[tuple[int, int]]:
@@ -75,7 +83,7 @@ def _spans(lines: Sequence[str]) -> list[tuple[int, int]]:
     return spans
 
 
-def _windows(listing: Listing) -> Iterator[Window]:
+def _windows(listing: Listing) -> Iterator[tuple[tuple[int, int, int, int], int]]:
     spans = listing.spans
     # The characters before each line, so that those of a passage are one subtraction.
     before = list(accumulate(map(len, listing.lines), initial=0))
@@ -89,4 +97,4 @@ def _windows(listing: Listing) -> Iterator[Window]:
         stop = spans[last - 1][1]
         told -= after - start
         if listing.is_unbroken(start, stop):
-            yield Window(first, last, start, stop, before[stop] - before[start] or 1)
+            yield (start, stop, first, last), before[stop] - before[start] or 1

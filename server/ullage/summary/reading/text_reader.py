@@ -47,22 +47,38 @@ _SPACES = re.compile(r"\s+")
 _BOXES = ("[ ] ", "[x] ", "[X] ")
 
 
-class Remembered(Generic[K, T]):
-    """Calls `read` once per key, which is a text or holds one, and remembers the result. `size` returns the characters
-    of a key.
+class _Generations(Generic[K, T]):
+    """What is remembered by keys, in two generations of at most `room` characters each.
 
-    There are two generations of at most `room` characters each. A full young generation replaces the old one. An entry
-    used from the old generation is copied to the young one. Threads may share an instance without a lock: entries are
-    never removed from a generation, so at worst a text is read twice.
+    A full young generation replaces the old one. An entry used from the old generation is copied to the young one.
+    Threads may share an instance without a lock: entries are never removed from a generation, so at worst something is
+    read twice.
     """
 
-    def __init__(self, read: Callable[[K], T], room: int = ROOM, size: Callable[[Any], int] = len) -> None:
-        self._read = read
+    def __init__(self, room: int) -> None:
         self._room = room
-        self._size = size
         self._used = 0
         self._young: dict[K, T] = {}
         self._old: dict[K, T] = {}
+
+    def _keep(self, key: K, known: T, size: int) -> None:
+        if size > self._room * _LARGEST:
+            return
+        size += _ENTRY
+        if self._used + size > self._room:
+            self._young, self._old, self._used = {}, self._young, 0
+        self._young[key] = known
+        self._used += size
+
+
+class Remembered(_Generations[K, T]):
+    """Calls `read` once per key, which is a text or holds one, and remembers the result. `size` returns the characters
+    of a key."""
+
+    def __init__(self, read: Callable[[K], T], room: int = ROOM, size: Callable[[Any], int] = len) -> None:
+        super().__init__(room)
+        self._read = read
+        self._size = size
 
     def __call__(self, key: K) -> T:
         """Returns the result of `read` for the key."""
@@ -70,16 +86,27 @@ class Remembered(Generic[K, T]):
         if key in young:
             return young[key]
         known = old[key] if key in old else self._read(key)
-        size = self._size(key)
-        if size <= self._room * _LARGEST:
-            self._keep(key, known, size + _ENTRY)
+        self._keep(key, known, self._size(key))
         return known
 
-    def _keep(self, key: K, known: T, size: int) -> None:
-        if self._used + size > self._room:
-            self._young, self._old, self._used = {}, self._young, 0
-        self._young[key] = known
-        self._used += size
+
+class RememberedOf(_Generations[Hashable, tuple[tuple[Any, ...], int, Any]]):
+    """Remembers what was read of values that can't be keys, such as messages, by a key that says which they are."""
+
+    def __call__(self, key: Hashable, of: tuple[Any, ...], read: Callable[..., tuple[T, int]]) -> T:
+        """Returns the first value that `read(*of)` returns, or returned for an equal `of` and this key. The second are
+        the characters that it and `of` hold."""
+        young, old = self._young, self._old
+        # `of` nearly always has the same objects, which are not compared any further.
+        if key in young:
+            if young[key][0] == of:
+                return young[key][2]
+        elif key in old and old[key][0] == of:
+            self._keep(key, old[key], old[key][1])
+            return old[key][2]
+        found, size = read(*of)
+        self._keep(key, (of, size, found), size)
+        return found
 
 
 class Piece(Struct, frozen=True, kw_only=True, gc=False):
@@ -141,7 +168,8 @@ class Command(Struct, frozen=True, kw_only=True, gc=False):
 class Reader:
     """Reads texts for summaries and remembers the results, for all sessions of a process: `clean`, `redact`, `command`
     (a shell command), `names` (anchors), `said` (pieces of prose), `plan` (the
-    entries of a plan in prose), and the methods. Remembers up to `room` characters
+    entries of a plan in prose), and the methods. `said_by`,
+    `called_by`, `joined` and `named_by` remember what was read of messages and calls. Remembers up to `room` characters
     of each kind of text. May be used from any thread."""
 
     def __init__(self, room: int = ROOM) -> None:
@@ -151,6 +179,7 @@ class Reader:
         self.names = Remembered(find_anchors, room)
         self.said = Remembered(self._read_prose, room)
         self.plan = Remembered(read_plan, room)
+        self.said_by, self.called_by, self.joined, self.named_by = (RememberedOf(room) for _ in range(4))
         # A command is cleaned for what it is called by, too. A result is read once.
         self._called = Remembered(partial(self._read_lines, self.clean, CALL_LIMIT), room)
         self._written = Remembered(self._read_written, room, size=_size_of_written)
