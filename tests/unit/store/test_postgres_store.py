@@ -180,6 +180,25 @@ def test_a_message_of_many_megabytes_is_appended(postgres: PostgresStore) -> Non
     assert postgres.read("s", 2, 3) == large
 
 
+def test_an_append_whose_commit_fails_is_not_acknowledged(postgres: PostgresStore, postgres_address: str) -> None:
+    postgres.create("s", conversation("one"))
+    with connect(postgres_address, autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE 'no room left' USING ERRCODE = 'disk_full'; END $$"
+        )
+        connection.execute(
+            "CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON records DEFERRABLE INITIALLY DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION refuse()"
+        )
+        with pytest.raises(StoreUnavailable, match="no room left"):
+            postgres.append("s", records(message("late"), start=2))
+        connection.execute("DROP TRIGGER refuse ON records")
+    assert ids(postgres.read("s", 2)) == []
+    postgres.append("s", records(message("next"), start=2))
+    assert ids(postgres.read("s", 2)) == ["next"]
+
+
 def test_an_append_that_the_server_refuses_says_why_and_the_next_one_is_made(postgres: PostgresStore) -> None:
     postgres.create("s", conversation("one"))
     (late,) = records(message("late"), start=2)

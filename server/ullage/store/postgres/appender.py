@@ -100,10 +100,12 @@ class _Appender:
             if (yield Wait.RW) & Ready.R:
                 server.consume_input()
         self._is_notifying = True
-        (result,) = yield from _results(server)
-        if result.status != ExecStatus.TUPLES_OK:
-            raise error_from_result(result, self._encoding)
-        return result.get_value(0, 0) == b"t"
+        results = yield from _results(server)
+        for result in results:
+            # A commit that fails has a result of its own, after that of the statement.
+            if result.status != ExecStatus.TUPLES_OK:
+                raise error_from_result(result, self._encoding)
+        return results[0].get_value(0, 0) == b"t"
 
     def _encoded(self, value: Value) -> bytes | None:
         if value is None or isinstance(value, bytes):
