@@ -15,6 +15,7 @@ def held(query: str, text: str) -> Held:
         names={one: Term(one, 1, 2.0) for one in read.names},
         beginnings={one: Term(one, 1, 1.0) for one in read.beginnings},
         rarest=1.0,
+        total=1,
     )
     return Matcher(read, terms, usual_length=30).read(text)
 

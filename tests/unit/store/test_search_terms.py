@@ -8,6 +8,7 @@ import pytest
 
 from support.logs import conversation
 from ullage.store import SqliteStore, open_store
+from ullage.store.search.search_counts import Counts
 from ullage.store.search.search_query import read_query
 from ullage.store.search.search_terms import Terms, weigh_terms
 from ullage.store.sqlite.database import reconnect
@@ -32,7 +33,8 @@ def orchard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
 
 def terms_of(path: Path, query: str) -> Terms:
     with closing(reconnect(path)) as connection:
-        return weigh_terms(Fts5Index(connection), read_query(query))
+        index = Fts5Index(connection)
+        return weigh_terms(index, read_query(query), Counts(index))
 
 
 def test_a_rare_word_weighs_more_than_a_common_one(orchard: SqliteStore) -> None:

@@ -24,14 +24,15 @@ class ServerSilentError(psycopg.OperationalError):
 
 
 class BoundedConnection(psycopg.Connection[TupleRow]):
-    """A connection whose statements fail, and which is closed, if the server is silent for too long."""
+    """A connection whose statements fail, and which is closed, if the server is silent for too long; if `is_patient` is
+    set they wait."""
 
-    is_silent = False
+    is_silent = is_patient = False
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **named: Any) -> Any:
         """Runs a part of a statement, for psycopg. Raises `ServerSilentError`."""
         try:
-            return super().wait(_until_silent(gen), *args, **named)
+            return super().wait(gen if self.is_patient else _until_silent(gen), *args, **named)
         except ServerSilentError:
             self.is_silent = True
             self.close()

@@ -20,7 +20,7 @@ from ullage.store.postgres.change_listener import ChangeListener
 from ullage.store.postgres.patience import BoundedConnection, BoundedPool
 from ullage.store.postgres.postgres_tables import is_current, migrate
 from ullage.store.postgres.server_errors import reporting, was_lost
-from ullage.store.postgres.text_index import SharedSql, Sight
+from ullage.store.postgres.text_index import SharedSql
 from ullage.store.postgres.transactions import Pool, PoolTransactions, PostgresConnection, begin_alone
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
@@ -71,7 +71,6 @@ class PostgresStore(TableStore):
         with self._reporting, connect() as first:
             schema = _current_schema(first)
             _bring_up_to_date(first, schema)
-            sight = Sight(is_guarded=_is_guarded(first), is_team=is_team)
         self._pool: Pool = BoundedPool(
             address,
             name=server,
@@ -88,7 +87,9 @@ class PostgresStore(TableStore):
             self._pool.wait(_TIMEOUT)
         self._changes = ChangeListener(partial(self._pool.guarded, connect), schema)
         self._appenders = Appenders(self._pool, connect, self._changes.notify, _MOST_CONNECTIONS)
-        self._transactions = PoolTransactions(self._pool, self._appenders, schema, self._changes.publish, sight)
+        self._transactions = PoolTransactions(
+            self._pool, self._appenders, schema, self._changes.publish, is_team=is_team
+        )
         self._searcher = Searcher(self._transactions)
 
     def close(self) -> None:
@@ -218,19 +219,15 @@ def _configure(connection: PostgresConnection, *, is_team: bool) -> None:
     connection.cursor_factory = _WholeCursor
 
 
-def _bring_up_to_date(connection: PostgresConnection, schema: str) -> None:
+def _bring_up_to_date(connection: BoundedConnection, schema: str) -> None:
     """Makes or changes the tables, for which a role needs the right. One that may only use them needs none."""
     tables = SharedSql(connection)
     if not is_current(tables):
+        # A million messages take minutes.
+        connection.is_patient = True
         connection.execute(begin_alone(schema))
         migrate(tables)
         connection.execute(b"COMMIT")
-
-
-def _is_guarded(connection: PostgresConnection) -> bool:
-    """Returns whether row-level security applies to the role, as it doesn't to a superuser."""
-    row = connection.execute(b"SELECT row_security_active('message_words')").fetchone()
-    return row is not None and row[0]
 
 
 def _current_schema(connection: PostgresConnection) -> str:

@@ -6,6 +6,7 @@ the number of migrations that the schema has seen. A migration that was released
 
 from ullage.model.errors import StoreTooNew
 from ullage.store.postgres.row_security import ROW_SECURITY
+from ullage.store.postgres.search_functions import SEARCH_FUNCTIONS
 from ullage.store.tables.connection import Connection
 
 # The columns are those of SQLite's tables, see `migrations.py`. Names sort by their code points, as in SQLite.
@@ -122,7 +123,22 @@ _V4 = _append_functions("CREATE", "")
 # for as long as a connection keeps the plan.
 _V5 = _append_functions("CREATE OR REPLACE", " AND position >= first - 1")
 
-MIGRATIONS = (_V1, _V2, _V3, _V4, _V5)
+# The vocabulary has all tokens, with the numbers of their rows, and the number of all rows under the empty one.
+# Row-level security would hide other users' rows from who brings the tables up to date.
+_V6 = (
+    "ALTER TABLE message_vocabulary DISABLE ROW LEVEL SECURITY",
+    "ALTER TABLE message_words DISABLE ROW LEVEL SECURITY",
+    "TRUNCATE message_vocabulary",
+    # Room for the next numbers beside the old ones.
+    "ALTER TABLE message_vocabulary ADD rows BIGINT NOT NULL, SET (fillfactor = 70)",
+    "INSERT INTO message_vocabulary (owner, word, rows) SELECT w.owner, word, count(*) FROM message_words w, "
+    "unnest(tsvector_to_array(w.tokens) || ARRAY['']) AS word GROUP BY w.owner, word",
+    "ALTER TABLE message_vocabulary ENABLE ROW LEVEL SECURITY",
+    "ALTER TABLE message_words ENABLE ROW LEVEL SECURITY",
+    *SEARCH_FUNCTIONS,
+)
+
+MIGRATIONS = (_V1, _V2, _V3, _V4, _V5, _V6)
 VERSION = len(MIGRATIONS)
 
 

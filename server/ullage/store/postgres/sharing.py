@@ -66,9 +66,8 @@ def forget_words(connection: Connection) -> None:
     """Deletes those of the role's words from the vocabulary of the search that are in no session of the role's now."""
     connection.execute("DELETE FROM message_vocabulary WHERE owner = current_user")
     connection.execute(
-        "INSERT INTO message_vocabulary (word) SELECT DISTINCT word FROM message_words w, "
-        "unnest(tsvector_to_array(w.tokens)) AS word WHERE w.owner = current_user AND word ~ '^[A-Za-z]+$' "
-        "ON CONFLICT DO NOTHING"
+        "INSERT INTO message_vocabulary (word, rows) SELECT word, count(*) FROM message_words w, "
+        "unnest(tsvector_to_array(w.tokens) || ARRAY['']) AS word WHERE w.owner = current_user GROUP BY word"
     )
 
 

@@ -3,39 +3,28 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import psycopg
-from msgspec import Struct
 from psycopg.rows import TupleRow
 
+from ullage.store.search.word_index import WantedRows
 from ullage.store.tables.connection import Rows
 
 # A part of an expression: a token in quotes, perhaps as a beginning, or a word between tokens.
 _PART = re.compile(r'"([^"]*)"( \*)?|AND|OR')
 _HINT = re.compile(r" INDEXED BY \w+")
-_SEARCH_FOR = "SELECT set_config('ullage.query', ?, true)"
 _OPERATORS = {"AND": "&", "OR": "|"}
-# Rows from which on a word's rows are estimated by the newest rows, instead of counted: counting takes about a
-# microsecond a row. PostgreSQL's own statistics of common words may not be used with row-level security.
+# The vocabulary counts all rows under this token, which no row has.
+_ANY_TOKEN = ""
+# The vocabulary counts the rows of each token, but a member of a team sees only the rows. Rows from which on a word's
+# rows are estimated by the newest rows, instead of counted: counting takes about a microsecond a row.
 _MOST_COUNTED, _SAMPLE = 20_000, 1_000
 # Rows from which on all rows are taken to be as many as PostgreSQL expects records of the role's.
 _MOST_ROWS = 2_000
-
-
-class Sight(Struct, frozen=True, kw_only=True):
-    """Which rows a role sees: its own, or with `is_team` also those that others share with it. Without `is_guarded`
-    row-level security doesn't apply to it, as to a superuser, and it sees all."""
-
-    is_guarded: bool
-    is_team: bool
-
-    @property
-    def rows(self) -> str:
-        """The condition of its rows of the index, by which an index of the table is used."""
-        return "TRUE" if self.is_team or not self.is_guarded else "owner = current_user::text"
 
 
 class SharedSql:
@@ -63,38 +52,51 @@ class SharedSql:
 
 
 class TextIndex(SharedSql):
-    """A connection to PostgreSQL with the index of words; see `WordIndex`."""
+    """A connection to PostgreSQL with the index of words; see `WordIndex`. With `is_team` it has also the rows that
+    others share."""
 
     # Ids of records stay far below this.
     further = 1 << 48
 
-    __slots__ = ("_sight",)
+    __slots__ = ("_is_team",)
 
-    def __init__(self, connection: psycopg.Connection[TupleRow], sight: Sight) -> None:
+    def __init__(self, connection: psycopg.Connection[TupleRow], *, is_team: bool) -> None:
         super().__init__(connection)
-        self._sight = sight
+        self._is_team = is_team
 
     def further_rows(self, count: int, /) -> int:
         """Returns the first of so many new ids in a row: of those who write to the index each waits for the others."""
         ids = "SELECT min(nextval('further_rows')) FROM generate_series(1, ?)"
         return self.execute(ids, (count,)).fetchone()[0]
 
-    def insert_rows(self, record_id: int, rows: Iterable[tuple[int, str]], /) -> None:
-        """Writes the rows of a message."""
-        made = [(row_id, tokens.split()) for row_id, tokens in rows]
-        self.executemany(
-            "INSERT INTO message_words (row_id, session_id, owner, size, tokens) "
-            "SELECT ?, session_id, owner, ?, array_to_tsvector(?) FROM records WHERE record_id = ?",
-            [(row_id, len(tokens), tokens, record_id) for row_id, tokens in made],
-        )
-        words = {word for _, tokens in made for word in tokens if word.isascii() and word.isalpha()}
+    def insert_rows(self, rows: Sequence[tuple[int, int, str]], /) -> None:
+        """Writes rows."""
         self.execute(
-            "INSERT INTO message_vocabulary (word) SELECT unnest(?::text[]) ON CONFLICT DO NOTHING", (sorted(words),)
+            "INSERT INTO message_words (row_id, session_id, owner, size, tokens) "
+            "SELECT w.row_id, r.session_id, r.owner, cardinality(t.tokens), array_to_tsvector(t.tokens) "
+            "FROM unnest(?::bigint[], ?::bigint[], ?::text[]) AS w (row_id, record_id, tokens) "
+            "JOIN records r ON r.record_id = w.record_id "
+            "CROSS JOIN string_to_array(w.tokens, ' ') AS t (tokens)",
+            [[*column] for column in zip(*rows, strict=True)] or ([], [], []),
         )
+        self._count([tokens for _, _, tokens in rows], 1)
 
-    def delete_rows(self, rows: Iterable[tuple[int, str]], /) -> None:
+    def delete_rows(self, rows: Sequence[tuple[int, str]], /) -> None:
         """Deletes rows."""
         self.execute("DELETE FROM message_words WHERE row_id = ANY(?)", ([row_id for row_id, _ in rows],))
+        self._count([tokens for _, tokens in rows], -1)
+        words = [*{token for _, tokens in rows for token in tokens.split()}]
+        self.execute("DELETE FROM message_vocabulary WHERE word = ANY(?) AND rows <= 0", (words,))
+
+    def _count(self, rows: Sequence[str], sign: int) -> None:
+        """Adds rows, given as their tokens, to the numbers of rows by token, or takes them away."""
+        counts = Counter(token for tokens in rows for token in tokens.split())
+        counts[_ANY_TOKEN] = len(rows)
+        self.execute(
+            "INSERT INTO message_vocabulary AS v (word, rows) SELECT * FROM unnest(?::text[], ?::bigint[]) "
+            "ON CONFLICT (owner, word) DO UPDATE SET rows = v.rows + excluded.rows",
+            ([*counts], [sign * count for count in counts.values()]),
+        )
 
     def has_row(self, row_id: int, /) -> bool:
         """Returns whether there is a row with this id."""
@@ -106,9 +108,11 @@ class TextIndex(SharedSql):
         return dict(self.execute(lengths, ([*row_ids],)).fetchall())
 
     def rows(self) -> int:
-        """Returns about how many rows there are."""
-        every = f"SELECT 1 FROM message_words WHERE {self._sight.rows} LIMIT ?"
-        (counted,) = self.execute(f"SELECT count(*) FROM ({every}) AS counted", (_MOST_ROWS,)).fetchone()
+        """Returns how many rows there are, for a member of a team about how many."""
+        if not self._is_team:
+            return self.count_rows([_ANY_TOKEN])[0]
+        every = "SELECT count(*) FROM (SELECT 1 FROM message_words LIMIT ?) AS counted"
+        (counted,) = self.execute(every, (_MOST_ROWS,)).fetchone()
         if counted < _MOST_ROWS:
             return counted
         (plan,) = self.execute("EXPLAIN (FORMAT JSON) SELECT 1 FROM records").fetchone()
@@ -120,56 +124,53 @@ class TextIndex(SharedSql):
         sequence = "pg_get_serial_sequence('records', 'record_id')::regclass"
         return self.execute(f"SELECT coalesce(pg_sequence_last_value({sequence}), 0)").fetchone()[0]
 
-    def find_rows(self, expression: str, first: int, last: int, limit: int | None, /) -> list[int]:
-        """Returns the ids of rows that match an expression, the newest first."""
-        rows = self._matching(
-            "SELECT row_id FROM message_words WHERE {} AND row_id >= ? AND row_id <= ? ORDER BY row_id DESC LIMIT ?",
-            expression,
-            (first, last, limit),
+    def find_rows(self, wanted: Sequence[WantedRows], /) -> list[list[int]]:
+        """Returns the ids of each of the wanted rows, the newest first, all in one statement."""
+        columns = zip(
+            *((read_expression(one.expression), one.expected, one.first, one.last, one.limit) for one in wanted),
+            strict=True,
         )
-        return [row_id for (row_id,) in rows]
+        finding = "SELECT * FROM find_rows(?::text[], ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[])"
+        return [row_ids for (row_ids,) in self.execute(finding, [[*column] for column in columns])]
 
-    def count_rows(self, token: str, /) -> int:
-        """Returns how many rows have a token, about how many if it is a common one."""
-        counted = self.count_matches(f'"{token}"', _MOST_COUNTED)
-        return counted if counted < _MOST_COUNTED else max(counted, self._sampled(f'"{token}"'))
+    def count_rows(self, tokens: Sequence[str], /) -> list[int]:
+        """Returns how many rows have each of the tokens, for a member of a team about how many of a common one."""
+        if self._is_team:
+            counts = self.count_matches([f'"{token}"' for token in tokens], _MOST_COUNTED)
+            return [
+                count if count < _MOST_COUNTED else max(count, self._sampled(f'"{token}"'))
+                for token, count in zip(tokens, counts, strict=True)
+            ]
+        counting = "SELECT word, sum(rows)::bigint FROM message_vocabulary WHERE word = ANY(?) GROUP BY word"
+        known = dict(self.execute(counting, ([*tokens],)).fetchall())
+        return [known.get(token, 0) for token in tokens]
 
     def known_words(self, words: Iterable[str], /) -> frozenset[str]:
         """Returns those of the words that are a token of some row."""
-        rows = self.execute("SELECT word FROM message_vocabulary WHERE word = ANY(?)", (list(words),))
-        return frozenset(word for (word,) in rows.fetchall())
+        rows = self.execute("SELECT DISTINCT word FROM message_vocabulary WHERE word = ANY(?)", ([*words],))
+        return frozenset(word for (word,) in rows)
 
-    def words_beginning(self, beginning: str, limit: int, /) -> list[str]:
-        """Returns tokens that begin with these letters."""
+    def words_beginning(self, beginnings: Sequence[str], limit: int, /) -> list[list[str]]:
+        """Returns tokens that begin with each of these beginnings, all in one statement."""
         rows = self.execute(
-            "SELECT DISTINCT word FROM message_vocabulary WHERE word >= ? AND word < ? ORDER BY word LIMIT ?",
-            (beginning, f"{beginning}{{", limit),
+            "SELECT ARRAY(SELECT DISTINCT word FROM message_vocabulary "
+            "WHERE word >= b.first AND word < b.stop ORDER BY word LIMIT ?) "
+            "FROM unnest(?::text[], ?::text[]) WITH ORDINALITY AS b (first, stop, number) ORDER BY number",
+            # The character after "z" is the next one of ASCII.
+            (limit, [*beginnings], [f"{one}{{" for one in beginnings]),
         )
-        return [word for (word,) in rows.fetchall()]
+        return [words for (words,) in rows]
 
-    def count_matches(self, expression: str, most: int, /) -> int:
-        """Returns how many rows match an expression, `most` at most."""
-        counting = "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE {} LIMIT ?) AS found"
-        ((count,),) = self._matching(counting, expression, (most,))
-        return count
-
-    def _matching(self, statement: str, expression: str, values: Sequence[Any]) -> list[Any]:
-        """Returns the rows of a statement that has `{}` for the condition that a row of the index matches, before its
-        placeholders. With row-level security the policy has that condition; see `row_security.py`."""
-        query = read_expression(expression)
-        if not self._sight.is_guarded:
-            return self.execute(statement.format("tokens @@ ?::tsquery"), (query, *values)).fetchall()
-        with self._connection.pipeline():
-            self.execute(_SEARCH_FOR, (query,))
-            rows = self.execute(statement.format("TRUE"), values)
-            self.execute(_SEARCH_FOR, ("",))
-        return rows.fetchall()
+    def count_matches(self, expressions: Sequence[str], most: int, /) -> list[int]:
+        """Returns how many rows match each of the expressions, `most` at most, all in one statement."""
+        counting = "SELECT * FROM count_matches(?::text[], ?)"
+        return [count for (count,) in self.execute(counting, ([*map(read_expression, expressions)], most))]
 
     def _sampled(self, expression: str) -> int:
         """Returns how many rows match an expression if all are as the newest ones."""
         matching, seen = self.execute(
             "SELECT count(*) FILTER (WHERE tokens @@ ?::tsquery), count(*) FROM (SELECT tokens FROM message_words "
-            f"WHERE {self._sight.rows} ORDER BY row_id DESC LIMIT ?) AS newest",
+            "ORDER BY row_id DESC LIMIT ?) AS newest",
             (read_expression(expression), _SAMPLE),
         ).fetchone()
         return self.rows() * matching // max(1, seen)

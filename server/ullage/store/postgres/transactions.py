@@ -13,7 +13,7 @@ from ullage.model.events import Record
 from ullage.store.postgres.appender import Appenders
 from ullage.store.postgres.patience import BoundedConnection, BoundedPool
 from ullage.store.postgres.server_errors import reporting, unavailable
-from ullage.store.postgres.text_index import Sight, TextIndex
+from ullage.store.postgres.text_index import TextIndex
 from ullage.store.search.word_index import WordIndex
 from ullage.store.tables.log import record_rows
 
@@ -38,14 +38,14 @@ def begin_alone(schema: str) -> bytes:
 
 class PoolTransactions:
     """The transactions of a store in a schema, each on a connection of the pool, which has the server's name; single
-    records are appended by `appenders`. `publish` says to other openings of the store that something changed, and
-    `sight` says which rows the role sees."""
+    records are appended by `appenders`. `publish` says to other openings of the store that something changed. With
+    `is_team` they only read, also what others share."""
 
     def __init__(
-        self, pool: Pool, appenders: Appenders, schema: str, publish: Callable[[], None], sight: Sight
+        self, pool: Pool, appenders: Appenders, schema: str, publish: Callable[[], None], *, is_team: bool
     ) -> None:
         self._pool, self._appenders, self._schema, self._publish = pool, appenders, schema, publish
-        self._server, self._sight = pool.name, sight
+        self._server, self._is_team = pool.name, is_team
 
     def reading(self) -> "PoolTransaction":
         """Returns a transaction in which all reads see one state."""
@@ -92,10 +92,10 @@ class PoolTransactions:
         return _WRITE % (_lock_key(self._schema), _lock_key(self._schema, *names))
 
     def _begun(self, begin: bytes, publish: Callable[[], None] | None = None) -> "PoolTransaction":
-        return PoolTransaction(self._pool, self._server, begin, self._sight, publish)
+        return PoolTransaction(self._pool, self._server, begin, publish, is_team=self._is_team)
 
     def _require_own(self) -> None:
-        if self._sight.is_team:
+        if self._is_team:
             raise InvalidRequest("what others share is read only: open your own sessions to change them")
 
 
@@ -107,19 +107,19 @@ class PoolTransaction:
     restart, fails there; then another is taken. `publish` is called after the commit.
     """
 
-    __slots__ = ("_begin", "_pool", "_publish", "_reporting", "_server", "_sight", "_taken")
+    __slots__ = ("_begin", "_is_team", "_pool", "_publish", "_reporting", "_server", "_taken")
 
     def __init__(
-        self, pool: Pool, server: str, begin: bytes, sight: Sight, publish: Callable[[], None] | None = None
+        self, pool: Pool, server: str, begin: bytes, publish: Callable[[], None] | None, *, is_team: bool
     ) -> None:
-        self._pool, self._server, self._begin, self._sight, self._publish = pool, server, begin, sight, publish
+        self._pool, self._server, self._begin, self._publish, self._is_team = pool, server, begin, publish, is_team
         self._reporting = reporting(server)
         self._taken: BoundedConnection | None = None
 
     def __enter__(self) -> WordIndex:
         with self._reporting:
             self._taken = self._take()
-        return TextIndex(self._taken, self._sight)
+        return TextIndex(self._taken, is_team=self._is_team)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         taken, self._taken = self._taken, None

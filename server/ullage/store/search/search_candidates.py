@@ -10,11 +10,12 @@ from ullage.model.message import Message
 from ullage.store.search.indexed_text import chunks, message_text
 from ullage.store.search.search_matching import NOTHING, Held
 from ullage.store.search.search_query import Query
-from ullage.store.search.search_rows import chunk_of, read_message
-from ullage.store.search.search_scope import Scope
+from ullage.store.search.search_rows import chunks_of, read_message
+from ullage.store.search.search_scope import Holder, Scope
 from ullage.store.search.search_terms import Term, Terms
 from ullage.store.search.search_words import stem
 from ullage.store.search.word_index import WordIndex
+from ullage.store.tables.connection import marks
 
 # Rows that are fetched by the rare words of a query: each takes about a microsecond. The common words are counted in
 # what these find.
@@ -58,58 +59,51 @@ class Candidate(Struct, kw_only=True):
 
 def find_candidates(
     connection: WordIndex, query: Query, terms: Terms, scope: Scope, wanted: int
-) -> dict[int, Candidate]:
+) -> tuple[dict[int, Candidate], Holder]:
     """Returns at most `wanted` messages that match the query, by their record's id, those with the most and rarest of
-    its words."""
+    its words; and where other records of the same sessions are shown."""
     scores = _score_rows(connection, query, terms, scope, wanted)
     best = _best_rows(connection, scores, 2 * _ROWS_PER_MESSAGE * wanted)
-    found: dict[int, Candidate] = {}
-    hidden: set[int] = set()
-    rows = 0
-    for row_id in best:
-        record_id, chunk = chunk_of(connection, row_id)
-        if record_id in hidden:
-            continue
-        if record_id not in found:
-            candidate = _candidate(connection, record_id, scope) if len(found) < wanted else None
-            if candidate is None:
-                hidden.add(record_id)
-                continue
-            found[record_id] = candidate
-        found[record_id].chunks.append(chunk)
-        rows += 1
-        if rows == _ROWS_PER_MESSAGE * wanted:
-            break
-    for candidate in found.values():
-        _read_texts(candidate)
-    return found
+    rows = chunks_of(connection, best)
+    owned = _read_places(connection, {record_id for record_id, _ in rows})
+    holder = scope.holder(connection, {owner for owner, _ in owned.values()})
+    shown = {record_id: session_id for record_id, place in owned.items() if (session_id := holder(*place)) is not None}
+    chosen: dict[int, list[int]] = {}
+    taken = 0
+    for record_id, chunk in rows:
+        if record_id in shown and (record_id in chosen or len(chosen) < wanted):
+            chosen.setdefault(record_id, []).append(chunk)
+            taken += 1
+            if taken == _ROWS_PER_MESSAGE * wanted:
+                break
+    return _read_candidates(connection, chosen, shown), holder
 
 
 def find_around(
-    connection: WordIndex, candidates: Mapping[int, Candidate], scope: Scope, reach: int
+    connection: WordIndex, candidates: Mapping[int, Candidate], holder: Holder, reach: int
 ) -> Iterator[Candidate]:
     """Yields the messages at most `reach` messages before or after one of the candidates (by their record's id), in the
     same session and shown where the candidate is, each once, with its first chunk, without the candidates."""
-    wanted: dict[tuple[str, str], set[int]] = {}
-    for candidate in candidates.values():
-        numbers = range(candidate.number - reach, candidate.number + reach + 1)
-        wanted.setdefault((candidate.owner, candidate.session_id), set()).update(numbers)
-    for (owner, session_id), numbers in wanted.items():
-        neighbours = connection.execute(
-            "SELECT record_id, position, messages, timestamp, payload FROM records INDEXED BY message_numbers "
-            f"WHERE session_id = ? AND messages IN ({_marks(numbers)}) AND message_id IS NOT NULL",
-            (owner, *sorted(numbers)),
-        )
-        for record_id, position, *said in neighbours.fetchall():
-            if record_id not in candidates and scope.holder(owner, position) == session_id:
-                candidate = _make(record_id, session_id, owner, said)
-                candidate.chunks = [0]
-                candidate.texts = [message_text(candidate.message())[:_NEIGHBOUR_CHARS]]
-                yield candidate
-
-
-def _marks(values: Collection[int]) -> str:
-    return ", ".join("?" * len(values))
+    wanted: dict[tuple[str, int], set[str]] = {}
+    for one in candidates.values():
+        for number in range(one.number - reach, one.number + reach + 1):
+            wanted.setdefault((one.owner, number), set()).add(one.session_id)
+    if not wanted:
+        return
+    neighbours = connection.execute(
+        f"WITH wanted (owner, number) AS (VALUES {marks(wanted, '(?, ?)')}) "
+        "SELECT r.record_id, r.session_id, r.position, r.messages, r.timestamp, r.payload "
+        "FROM wanted w JOIN records r INDEXED BY message_numbers "
+        "ON r.session_id = w.owner AND r.messages = w.number AND r.message_id IS NOT NULL",
+        [value for pair in wanted for value in pair],
+    )
+    for record_id, owner, position, *said in neighbours.fetchall():
+        session_id = holder(owner, position)
+        if record_id not in candidates and session_id in wanted[owner, said[0]]:
+            candidate = _make(record_id, session_id, owner, said)
+            candidate.chunks = [0]
+            candidate.texts = [message_text(candidate.message())[:_NEIGHBOUR_CHARS]]
+            yield candidate
 
 
 def _score_rows(connection: WordIndex, query: Query, terms: Terms, scope: Scope, wanted: int) -> dict[int, float]:
@@ -119,21 +113,30 @@ def _score_rows(connection: WordIndex, query: Query, terms: Terms, scope: Scope,
     chosen = _rarest(every, _ROOM / scope.share)
     scores: dict[int, float] = {}
 
-    def add(expression: str, limit: int, weight: float, before: float = 0.0) -> None:
-        for row_id in scope.rows(connection, expression, limit):
-            scores[row_id] = scores.get(row_id, before) + weight
+    def add(terms: Sequence[Term], limit: int = _ROOM, before: float = 0.0) -> None:
+        found = scope.rows(connection, [(term.expression, term.rows) for term in terms], limit) if terms else []
+        for term, rows in zip(terms, found, strict=True):
+            for row_id in rows:
+                scores[row_id] = scores.get(row_id, before) + term.weight
 
-    for term in chosen:
-        add(term.expression, _ROOM, term.weight)
-    rare = " OR ".join(term.expression for term in chosen)
-    for term in every[len(chosen) :]:
-        if len(scores) < wanted:
-            add(term.expression, _ROOM, term.weight)
-        elif term.weight >= _LEAST_WEIGHT * every[0].weight:
-            add(f"({rare}) AND ({term.expression})", _ROOM, term.weight, chosen[-1].weight)
+    add(chosen)
+    common = [*every[len(chosen) :]]
+    while common and len(scores) < wanted:
+        add([common.pop(0)])
+    if common:
+        rare = " OR ".join(term.expression for term in chosen)
+        share = sum(term.rows for term in chosen) / terms.total
+        add(
+            [
+                Term(f"({rare}) AND ({term.expression})", int(share * term.rows), term.weight)
+                for term in common
+                if term.weight >= _LEAST_WEIGHT * every[0].weight
+            ],
+            before=chosen[-1].weight,
+        )
     if len(query.stems) <= _FEW_WORDS < len(query.phrase):
         whole = " AND ".join(f'"{word}"' for word in dict.fromkeys(map(stem, query.phrase)))
-        add(whole, _QUOTING, sum(term.weight for term in every))
+        add([Term(whole, 0, sum(term.weight for term in every))], _QUOTING)
     return scores
 
 
@@ -156,12 +159,34 @@ def _rarest(terms: Sequence[Term], room: float) -> Sequence[Term]:
     return terms
 
 
-def _candidate(connection: WordIndex, record_id: int, scope: Scope) -> Candidate | None:
-    owner, position, *said = connection.execute(
-        "SELECT session_id, position, messages, timestamp, payload FROM records WHERE record_id = ?", (record_id,)
-    ).fetchone()
-    session_id = scope.holder(owner, position)
-    return None if session_id is None else _make(record_id, session_id, owner, said)
+def _read_places(connection: WordIndex, record_ids: Collection[int]) -> dict[int, tuple[str, int]]:
+    """Returns the sessions that wrote these records, and the records' positions there."""
+    if not record_ids:
+        return {}
+    rows = connection.execute(
+        f"SELECT record_id, session_id, position FROM records WHERE record_id IN ({marks(record_ids)})", [*record_ids]
+    )
+    return {record_id: (owner, position) for record_id, owner, position in rows}
+
+
+def _read_candidates(
+    connection: WordIndex, chosen: Mapping[int, list[int]], shown: Mapping[int, str]
+) -> dict[int, Candidate]:
+    """Returns the candidates of these records with these chunks, in the same order."""
+    if not chosen:
+        return {}
+    rows = connection.execute(
+        f"SELECT record_id, session_id, messages, timestamp, payload FROM records WHERE record_id IN ({marks(chosen)})",
+        [*chosen],
+    )
+    read = {record_id: (owner, said) for record_id, owner, *said in rows}
+    found: dict[int, Candidate] = {}
+    for record_id, parts in chosen.items():
+        owner, said = read[record_id]
+        candidate = found[record_id] = _make(record_id, shown[record_id], owner, said)
+        candidate.chunks = parts
+        _read_texts(candidate)
+    return found
 
 
 def _make(record_id: int, session_id: str, owner: str, said: Sequence[Any]) -> Candidate:

@@ -94,6 +94,14 @@ def read_query(text: str, known: Callable[[str], bool] = lambda _: True, now: da
     )
 
 
+def query_tokens(text: str) -> Iterator[str]:
+    """Yields the tokens of the index that a text's names and words are, most of those that `read_query` asks for."""
+    given = _names(text)
+    for name in ([name for name in given if not _is_asking(name)] or given)[:MAX_WORDS]:
+        yield from name.wholes
+        yield from map(stem, name.parts)
+
+
 def _names(text: str) -> list[Name]:
     return [place.name for place in places(fold(storable(text))) if place.name.parts]
 

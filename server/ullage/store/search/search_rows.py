@@ -5,7 +5,8 @@ makes the index small. The further chunks of long messages have ids from `WordIn
 indexing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message
@@ -14,6 +15,7 @@ from ullage.store.search.search_words import index_tokens
 from ullage.store.search.vectors import drop_vectors
 from ullage.store.search.word_index import WordIndex
 from ullage.store.tables.codec import decode_event, storable
+from ullage.store.tables.connection import marks
 
 
 def read_message(payload: bytes) -> Message:
@@ -32,8 +34,22 @@ def chunk_tokens(payload: bytes) -> list[str]:
 def insert_rows(connection: WordIndex, messages: Iterable[tuple[int, Sequence[str]]]) -> None:
     """Writes rows for messages, each given as its record's id with the tokens of its chunks. The caller must hold a
     write transaction."""
-    for record_id, tokens in messages:
-        connection.insert_rows(record_id, zip(_new_ids(connection, record_id, len(tokens)), tokens, strict=True))
+    made = [*messages]
+    further = {record_id: len(tokens) - 1 for record_id, tokens in made if len(tokens) > 1}
+    first = connection.further_rows(sum(further.values())) if further else 0
+    firsts = dict(zip(further, accumulate(further.values(), initial=first), strict=False))
+    connection.executemany(
+        "INSERT INTO message_chunks (first_row, record_id, chunks) VALUES (?, ?, ?)",
+        [(firsts[record_id], record_id, count) for record_id, count in further.items()],
+    )
+    ids = {one: (one, *range(firsts.get(one, 0), firsts.get(one, 0) + further.get(one, 0))) for one, _ in made}
+    connection.insert_rows(
+        [
+            (row_id, record_id, one)
+            for record_id, tokens in made
+            for row_id, one in zip(ids[record_id], tokens, strict=False)
+        ]
+    )
 
 
 def drop_rows(connection: WordIndex, record_ids: Sequence[int]) -> None:
@@ -45,7 +61,7 @@ def drop_rows(connection: WordIndex, record_ids: Sequence[int]) -> None:
             continue
         (payload,) = connection.execute("SELECT payload FROM records WHERE record_id = ?", (record_id,)).fetchone()
         ids = rows_of(connection, record_id)
-        connection.delete_rows(zip(ids, chunk_tokens(payload), strict=True))
+        connection.delete_rows([*zip(ids, chunk_tokens(payload), strict=True)])
         connection.execute("DELETE FROM message_chunks WHERE record_id = ?", (record_id,))
 
 
@@ -58,23 +74,16 @@ def rows_of(connection: WordIndex, record_id: int) -> list[int]:
     return [record_id, *range(first, first + further)]
 
 
-def chunk_of(connection: WordIndex, row_id: int) -> tuple[int, int]:
-    """Returns the id of the record of a row, and the number of the chunk in it, from 0."""
-    if row_id < connection.further:
-        return row_id, 0
-    first, record_id = connection.execute(
-        "SELECT first_row, record_id FROM message_chunks WHERE first_row <= ? ORDER BY first_row DESC LIMIT 1",
-        (row_id,),
-    ).fetchone()
-    return record_id, row_id - first + 1
-
-
-def _new_ids(connection: WordIndex, record_id: int, count: int) -> Iterator[int]:
-    if count:
-        yield record_id
-    if count > 1:
-        first = connection.further_rows(count - 1)
-        connection.execute(
-            "INSERT INTO message_chunks (first_row, record_id, chunks) VALUES (?, ?, ?)", (first, record_id, count - 1)
+def chunks_of(connection: WordIndex, row_ids: Sequence[int]) -> list[tuple[int, int]]:
+    """Returns for each row the id of its record, and the number of the chunk in it, from 0."""
+    found = {row_id: (row_id, 0) for row_id in row_ids if row_id < connection.further}
+    further = [row_id for row_id in row_ids if row_id >= connection.further]
+    if further:
+        before = "SELECT {} FROM message_chunks c WHERE c.first_row <= w.row_id ORDER BY c.first_row DESC LIMIT 1"
+        rows = connection.execute(
+            f"WITH wanted (row_id) AS (VALUES {marks(further, '(?)')}) "
+            f"SELECT row_id, ({before.format('record_id')}), row_id - ({before.format('first_row')}) + 1 FROM wanted w",
+            further,
         )
-        yield from range(first, first + count - 1)
+        found |= {row_id: (record_id, chunk) for row_id, record_id, chunk in rows}
+    return [found[row_id] for row_id in row_ids]

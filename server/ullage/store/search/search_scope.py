@@ -1,45 +1,73 @@
 """Which rows of the full-text index a search reads, and in which session each of their messages is shown."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 
 from msgspec import Struct
 
-from ullage.store.search.word_index import WordIndex
+from ullage.store.search.word_index import WantedRows, WordIndex
+from ullage.store.tables.connection import marks
 from ullage.store.tables.log import lineage
 
-# The session in which a record is shown: its own session if that is listed, else a listed fork that inherits the
-# record.
-_HOLDER = """
-    WITH RECURSIVE heirs (session_id, deleted) AS (
-        SELECT session_id, deleted FROM sessions WHERE session_id = ?
-        UNION ALL
-        SELECT fork.session_id, fork.deleted FROM sessions fork JOIN heirs ON fork.parent_id = heirs.session_id
-        WHERE heirs.deleted AND fork.fork_position >= ?
-    )
-    SELECT session_id FROM heirs WHERE NOT deleted LIMIT 1
-"""
 _LAST = 2**63 - 1
+# The sessions in which the records of others are shown up to the position `reach`: their own session if that is listed,
+# else a listed fork that inherits them.
+_HEIRS = """
+    WITH RECURSIVE heirs (owner, session_id, deleted, reach) AS (
+        SELECT session_id, session_id, deleted, CAST(? AS BIGINT) FROM sessions WHERE session_id IN ({})
+        UNION ALL
+        SELECT heirs.owner, fork.session_id, fork.deleted,
+            CASE WHEN fork.fork_position < heirs.reach THEN fork.fork_position ELSE heirs.reach END
+        FROM sessions fork JOIN heirs ON fork.parent_id = heirs.session_id
+        WHERE heirs.deleted
+    )
+    SELECT owner, session_id, reach FROM heirs WHERE NOT deleted
+"""
+# Returns the session in which a record of a session at a position is shown, None if there is none.
 Holder = Callable[[str, int], str | None]
 
 
 class Scope(Struct, frozen=True, kw_only=True):
-    """Which rows of the index a search reads: those in the ranges `parts` of ids, the first and the last. `holder`
-    returns the session in which a record of a session at a position is shown, None if there is none. `share` is about
-    how much of the index these rows are, more than 0 and at most 1. `only` are the rows in the ranges that are read,
-    None for all."""
+    """Which rows of the index a search reads: those in the ranges `parts` of ids, the first and the last. `stops` are
+    the sessions that are searched, with the positions at which each ends, None for all sessions; `session_id` is the
+    one in which their records are shown then. `share` is about how much of the index these rows are, more than 0 and at
+    most 1. `only` are the rows in the ranges that are read, None for all."""
 
     parts: tuple[tuple[int, int], ...]
-    holder: Holder
+    session_id: str | None = None
+    stops: Mapping[str, int] | None = None
     share: float = 1.0
     only: frozenset[int] | None = None
 
-    def rows(self, connection: WordIndex, expression: str, limit: int) -> Iterator[int]:
-        """Yields the ids of the rows in the scope that match an expression, at most `limit` of each part, the newest
-        first."""
-        for first, last in self.parts:
-            rows = connection.find_rows(expression, first, last, limit if self.only is None else None)
-            yield from rows if self.only is None else islice(filter(self.only.__contains__, rows), limit)
+    def rows(self, connection: WordIndex, expressions: Sequence[tuple[str, int]], limit: int) -> list[list[int]]:
+        """Returns the ids of the rows in the scope that match each of the expressions, which are given with about how
+        many rows match them: at most `limit` of each part, the newest first."""
+        asked = [
+            WantedRows(expression, first, last, limit if self.only is None else None, expected)
+            for expression, expected in expressions
+            for first, last in self.parts
+        ]
+        found = iter(connection.find_rows(asked))
+        return [
+            [row_id for _ in self.parts for row_id in islice(filter(self._has, next(found)), limit)]
+            for _ in expressions
+        ]
+
+    def holder(self, connection: WordIndex, owners: Collection[str]) -> Holder:
+        """Returns where the records of these sessions are shown."""
+        stops, shown_in = self.stops, self.session_id
+        if stops is not None:
+            return lambda owner, position: shown_in if position < stops.get(owner, 0) else None
+        heirs: dict[str, list[tuple[str, int]]] = {}
+        if owners:
+            for owner, session_id, reach in connection.execute(_HEIRS.format(marks(owners)), (_LAST, *owners)):
+                heirs.setdefault(owner, []).append((session_id, reach))
+        return lambda owner, position: next(
+            (session_id for session_id, reach in heirs.get(owner, ()) if position <= reach), None
+        )
+
+    def _has(self, row_id: int) -> bool:
+        return self.only is None or row_id in self.only
 
 
 def find_scope(connection: WordIndex, session_id: str | None) -> Scope:
@@ -48,17 +76,7 @@ def find_scope(connection: WordIndex, session_id: str | None) -> Scope:
 
 
 def _everything(connection: WordIndex) -> Scope:
-    listed: set[str] = set()
-
-    def find(owner: str, position: int) -> str | None:
-        if owner in listed:
-            return owner
-        row = connection.execute(_HOLDER, (owner, position)).fetchone()
-        if row is not None and row[0] == owner:
-            listed.add(owner)
-        return None if row is None else row[0]
-
-    return Scope(parts=((0, connection.further - 1), (connection.further, _LAST)), holder=find)
+    return Scope(parts=((0, connection.further - 1), (connection.further, _LAST)))
 
 
 def _one_session(connection: WordIndex, session_id: str) -> Scope:
@@ -80,7 +98,8 @@ def _one_session(connection: WordIndex, session_id: str) -> Scope:
     ).fetchone()
     return Scope(
         parts=((min(ids), max(ids)), *([(further[0], further[1] - 1)] if further[0] else [])),
-        holder=lambda owner, position: session_id if position < stops.get(owner, 0) else None,
+        session_id=session_id,
+        stops=stops,
         share=(max(ids) + 1 - min(ids)) / max(1, connection.last_record()),
         only=_rows_among_others(connection, stops, max(ids) + 1 - min(ids)),
     )

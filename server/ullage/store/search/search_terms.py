@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ullage.store.search.search_counts import Counts
 from ullage.store.search.search_query import Query
 from ullage.store.search.search_words import whole_token
 from ullage.store.search.word_index import WordIndex
@@ -29,12 +30,13 @@ class Term(Struct, frozen=True):
 
 class Terms(Struct, frozen=True, kw_only=True):
     """The terms of a query: by its stems, its names and its beginnings. `rarest` is the weight of what only one row
-    has."""
+    has, and `total` about the number of all rows, at least 1."""
 
     stems: Mapping[str, Term]
     names: Mapping[str, Term]
     beginnings: Mapping[str, Term]
     rarest: float
+    total: int
 
     def all(self) -> list[Term]:
         """Returns the terms that any row has, the rarest first."""
@@ -42,9 +44,13 @@ class Terms(Struct, frozen=True, kw_only=True):
         return sorted((term for term in every if term.rows), key=lambda term: (term.rows, term.expression))
 
 
-def weigh_terms(connection: WordIndex, query: Query) -> Terms:
+def weigh_terms(connection: WordIndex, query: Query, counts: Counts) -> Terms:
     """Returns the terms of a query with their weights, which are those of BM25."""
     total = connection.rows()
+    forms = (form for stem in query.stems for form in (stem, *query.variants.get(stem, ())))
+    counts.load((*forms, *map(whole_token, query.names)))
+    beginnings = {one: beginning_expression(one) for one in query.beginnings}
+    begun = connection.count_matches([*beginnings.values()], _MOST_COUNTED) if beginnings else []
 
     def weigh(expression: str, rows: int, factor: float = 1.0) -> Term:
         weight = max(math.log((max(total, rows) - rows + 0.5) / (rows + 0.5)), _MIN_WEIGHT)
@@ -59,17 +65,16 @@ def weigh_terms(connection: WordIndex, query: Query) -> Terms:
         return weigh(" OR ".join(term.expression for term in terms), sum(term.rows for term in terms))
 
     def counted(token: str, factor: float = 1.0) -> Term:
-        return weigh(f'"{token}"', connection.count_rows(token), factor)
-
-    def begun(beginning: str) -> Term:
-        expression = beginning_expression(beginning)
-        return weigh(expression, connection.count_matches(expression, _MOST_COUNTED))
+        return weigh(f'"{token}"', counts.of(token), factor)
 
     return Terms(
         stems={stem: worded(stem) for stem in query.stems},
         names={name: counted(whole_token(name), _NAME_WEIGHT) for name in query.names},
-        beginnings={beginning: begun(beginning) for beginning in query.beginnings},
+        beginnings={
+            one: weigh(expression, rows) for (one, expression), rows in zip(beginnings.items(), begun, strict=True)
+        },
         rarest=weigh("", 1).weight,
+        total=max(1, total),
     )
 
 

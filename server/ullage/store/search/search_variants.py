@@ -4,11 +4,12 @@
 Only forms that the index has are searched, so a word that is spelt right is never taken for another one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from string import ascii_lowercase
 
 from msgspec.structs import replace
 
+from ullage.store.search.search_counts import Counts
 from ullage.store.search.search_query import Query
 from ullage.store.search.search_words import stem
 from ullage.store.search.word_index import WordIndex
@@ -42,26 +43,21 @@ _MOST_READ = 3_000
 _MOST_MEANT = 3
 
 
-def with_variants(connection: WordIndex, query: Query) -> Query:
+def with_variants(connection: WordIndex, query: Query, counts: Counts) -> Query:
     """Returns the query with the other forms of its words that the index has, and for at most `_MOST_MISTYPED` words
     that are nowhere and that begin no word, with the words that one change of a letter makes of them."""
-    variants: dict[str, tuple[str, ...]] = {}
-    mistyped = 0
-    for word in query.stems:
-        forms = tuple(_forms(word))
-        known = connection.known_words(forms)
-        found = tuple(form for form in forms if form in known)
-        if not found and mistyped < _MOST_MISTYPED and _may_be_mistyped(connection, word):
-            mistyped += 1
-            found = tuple(
-                sorted(_alike(connection, word), key=lambda one: (-connection.count_rows(one), one))[:_MOST_MEANT]
-            )
-        if found:
-            variants[word] = found
-    return replace(query, variants=variants)
+    forms = {word: tuple(forms_of(word)) for word in query.stems}
+    counts.load(form for word, others in forms.items() for form in (word, *others))
+    found = {word: tuple(filter(counts.has, others)) for word, others in forms.items()}
+    nowhere = [word for word in query.stems if not (found[word] or counts.has(word)) and _may_be_mistyped(word)]
+    alike = _alike(connection, nowhere) if nowhere else {}
+    counts.load(one for words in alike.values() for one in words)
+    for word, words in alike.items():
+        found[word] = tuple(sorted(words, key=lambda one: (-counts.of(one), one))[:_MOST_MEANT])
+    return replace(query, variants={word: others for word, others in found.items() if others})
 
 
-def _forms(word: str) -> Iterator[str]:
+def forms_of(word: str) -> Iterator[str]:
     """Yields the stems of a word's other forms, from its own stem."""
     yield from dict.fromkeys(form for group in _GROUPS if word in group for form in group if form != word)
     if len(word) >= 3 and word.isalpha():
@@ -71,19 +67,24 @@ def _forms(word: str) -> Iterator[str]:
             yield word + word[-1]
 
 
-def _may_be_mistyped(connection: WordIndex, word: str) -> bool:
-    if not (_SHORTEST_MISTYPED <= len(word) <= _LONGEST_MISTYPED and word.isascii() and word.isalpha()):
-        return False
-    return not connection.words_beginning(word, 1)
+def _may_be_mistyped(word: str) -> bool:
+    return _SHORTEST_MISTYPED <= len(word) <= _LONGEST_MISTYPED and word.isascii() and word.isalpha()
 
 
-def _alike(connection: WordIndex, word: str) -> Iterator[str]:
-    """Yields the words of the index that differ from this one by one letter that is missing, one too many or another
-    one, or by two letters in the wrong order."""
-    head = word[:_HEAD]
-    yield from connection.known_words({one for one in _changed(word, 0, _HEAD) if not one.startswith(head)})
-    changes = frozenset(_changed(word, _HEAD, len(word)))
-    yield from changes.intersection(connection.words_beginning(head, _MOST_READ))
+def _alike(connection: WordIndex, words: Sequence[str]) -> dict[str, set[str]]:
+    """Returns for the first `_MOST_MISTYPED` of the words that begin no word of the index those of the index that
+    differ from it by one letter that is missing, one too many or another one, or by two letters in the wrong order."""
+    begun = connection.words_beginning(words, 1)
+    mistyped = [word for word, longer in zip(words, begun, strict=True) if not longer][:_MOST_MISTYPED]
+    if not mistyped:
+        return {}
+    heads = {word: {one for one in _changed(word, 0, _HEAD) if not one.startswith(word[:_HEAD])} for word in mistyped}
+    known = connection.known_words({one for words in heads.values() for one in words})
+    read = connection.words_beginning([word[:_HEAD] for word in mistyped], _MOST_READ)
+    return {
+        word: heads[word] & known | set(_changed(word, _HEAD, len(word))).intersection(after)
+        for word, after in zip(mistyped, read, strict=True)
+    }
 
 
 def _changed(word: str, first: int, last: int) -> Iterator[str]:

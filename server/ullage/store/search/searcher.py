@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from itertools import islice
 
 from msgspec import Struct
@@ -14,9 +13,10 @@ from ullage.service.ports.store import ChunkId, Passage, SearchHit
 from ullage.store.search.indexed_text import chunks, message_text
 from ullage.store.search.search_asked import says_number, says_time, speaker_label
 from ullage.store.search.search_candidates import Candidate, find_around, find_candidates
+from ullage.store.search.search_counts import Counts
 from ullage.store.search.search_index import index_some
 from ullage.store.search.search_matching import Matcher, begins_in, together
-from ullage.store.search.search_query import Query, read_query
+from ullage.store.search.search_query import Query, query_tokens, read_query
 from ullage.store.search.search_scope import find_scope
 from ullage.store.search.search_scoring import REACH, Answers, lend_by_session, score_asked, score_message
 from ullage.store.search.search_snippet import make_snippet, without_bare_numbers
@@ -39,9 +39,11 @@ class Searcher:
         with self._transactions.reading() as connection:
             if session_id is not None:
                 require_session(connection, session_id)
-            read = read_query(query, partial(_is_known, connection), datetime.now().astimezone())
-            wanted = with_variants(connection, read)
-            return search_messages(connection, wanted, session_id, limit)
+            counts = Counts(connection)
+            counts.load(query_tokens(query))
+            read = read_query(query, counts.has, datetime.now().astimezone())
+            wanted = with_variants(connection, read, counts)
+            return search_messages(connection, wanted, counts, session_id, limit)
 
     def index_some(self, session_id: str | None) -> int:
         """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
@@ -78,19 +80,21 @@ class _Scored(Struct, frozen=True, kw_only=True):
     share: float
 
 
-def search_messages(connection: WordIndex, query: Query, session_id: str | None, limit: int) -> tuple[Passage, ...]:
+def search_messages(
+    connection: WordIndex, query: Query, counts: Counts, session_id: str | None, limit: int
+) -> tuple[Passage, ...]:
     """Returns the best passages of at most `limit` messages that contain any word of the query, best first, in one
     session or in all, each message once. A query of several words also finds messages next to those.
 
     `search_matching.py` scores a message's own text, and `search_scoring.py` what is around it.
     """
     scope = find_scope(connection, session_id)
-    terms = weigh_terms(connection, query)
+    terms = weigh_terms(connection, query, counts)
     wanted = max(_MIN_CANDIDATES, _CANDIDATES_PER_HIT * limit)
-    matching = find_candidates(connection, query, terms, scope, wanted)
+    matching, holder = find_candidates(connection, query, terms, scope, wanted)
     texts = [text for one in matching.values() for text in one.texts]
     matcher = Matcher(query, terms, sum(map(len, texts)) / max(1, len(texts)))
-    neighbours = {one.record_id: one for one in find_around(connection, matching, scope, REACH)}
+    neighbours = {one.record_id: one for one in find_around(connection, matching, holder, REACH)}
     read = matching | neighbours
     for one in read.values():
         _match(one, matcher)
@@ -164,10 +168,6 @@ def _answers(candidate: Candidate, query: Query) -> Answers:
 def _speaks(message: Message, query: Query) -> bool:
     """Returns whether a message is what the asked speaker said. A tool's result is what neither said."""
     return message.role is query.speaker and not any(isinstance(block, ToolResultBlock) for block in message.content)
-
-
-def _is_known(connection: WordIndex, token: str) -> bool:
-    return connection.count_matches(f'"{token}"', 1) > 0
 
 
 def _passage(query: Query, scored: _Scored) -> Passage:

@@ -1,7 +1,8 @@
 """What the search needs of a database: an index of which rows have which tokens.
 
-A row is a chunk of a message, see `search_rows.py`. An expression is `"token"`, `"beginning" *` for all tokens that
-begin so, or several of these joined by `AND` and `OR`, with brackets: the syntax of SQLite's FTS5
+A row is a chunk of a message, see `search_rows.py`. What a search asks for several times, it asks for together, because
+each statement that goes to a server takes time. An expression is `"token"`, `"beginning" *` for all tokens that begin
+so, or several of these joined by `AND` and `OR`, with brackets: the syntax of SQLite's FTS5
 (https://www.sqlite.org/fts5.html#full_text_query_syntax).
 """
 
@@ -9,7 +10,20 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from msgspec import Struct
+
 from ullage.store.tables.connection import Connection
+
+
+class WantedRows(Struct, frozen=True):
+    """Rows that match an expression, with ids from `first` to `last`, both included: the newest `limit`, or all if it
+    is None. About `expected` rows match the expression."""
+
+    expression: str
+    first: int
+    last: int
+    limit: int | None
+    expected: int
 
 
 class WordIndex(Connection, Protocol):
@@ -24,11 +38,12 @@ class WordIndex(Connection, Protocol):
         """Returns the first of so many new ids in a row, of rows that are not the first chunk of a message."""
         ...
 
-    def insert_rows(self, record_id: int, rows: Iterable[tuple[int, str]], /) -> None:
-        """Writes the rows of the message in a record: their ids, and their tokens joined by spaces."""
+    def insert_rows(self, rows: Sequence[tuple[int, int, str]], /) -> None:
+        """Writes rows: their ids, the ids of the records whose messages they are of, and their tokens joined by
+        spaces."""
         ...
 
-    def delete_rows(self, rows: Iterable[tuple[int, str]], /) -> None:
+    def delete_rows(self, rows: Sequence[tuple[int, str]], /) -> None:
         """Deletes rows: their ids, and the tokens with which they were written."""
         ...
 
@@ -48,26 +63,25 @@ class WordIndex(Connection, Protocol):
         """Returns the highest id of a record, or 0."""
         ...
 
-    def find_rows(self, expression: str, first: int, last: int, limit: int | None, /) -> list[int]:
-        """Returns the ids between `first` and `last`, both included, of rows that match an expression: the newest
-        `limit`, or all if it is None, the newest first."""
+    def find_rows(self, wanted: Sequence[WantedRows], /) -> list[list[int]]:
+        """Returns the ids of each of the wanted rows, the newest first."""
         ...
 
-    def count_rows(self, token: str, /) -> int:
-        """Returns about how many rows have a token."""
+    def count_rows(self, tokens: Sequence[str], /) -> list[int]:
+        """Returns about how many rows have each of the tokens."""
         ...
 
     def known_words(self, words: Iterable[str], /) -> frozenset[str]:
         """Returns those of the words that are a token of some row."""
         ...
 
-    def words_beginning(self, beginning: str, limit: int, /) -> list[str]:
-        """Returns at most `limit` tokens that begin with these letters of ASCII, in alphabetical order. Some may be
-        tokens of deleted rows alone."""
+    def words_beginning(self, beginnings: Sequence[str], limit: int, /) -> list[list[str]]:
+        """Returns for each beginning, letters of ASCII, at most `limit` tokens that begin so, in alphabetical order.
+        Some may be tokens of deleted rows alone."""
         ...
 
-    def count_matches(self, expression: str, most: int, /) -> int:
-        """Returns how many rows match an expression, `most` at most."""
+    def count_matches(self, expressions: Sequence[str], most: int, /) -> list[int]:
+        """Returns how many rows match each of the expressions, `most` at most."""
         ...
 
 

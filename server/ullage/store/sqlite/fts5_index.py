@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal
 
-from ullage.store.search.word_index import WordIndex
+from ullage.store.search.word_index import WantedRows, WordIndex
 from ullage.store.sqlite.database import reconnect, transaction
 from ullage.store.sqlite.sqlite_errors import reporting, unavailable
 
@@ -28,11 +28,12 @@ class Fts5Index:
         row = self.execute("SELECT first_row + chunks FROM message_chunks ORDER BY first_row DESC LIMIT 1").fetchone()
         return row[0] if row else self.further
 
-    def insert_rows(self, _: int, rows: Iterable[tuple[int, str]], /) -> None:
+    def insert_rows(self, rows: Sequence[tuple[int, int, str]], /) -> None:
         """Writes rows."""
-        self.executemany("INSERT INTO message_words (rowid, tokens) VALUES (?, ?)", rows)
+        written = ((row_id, tokens) for row_id, _, tokens in rows)
+        self.executemany("INSERT INTO message_words (rowid, tokens) VALUES (?, ?)", written)
 
-    def delete_rows(self, rows: Iterable[tuple[int, str]], /) -> None:
+    def delete_rows(self, rows: Sequence[tuple[int, str]], /) -> None:
         """Deletes rows. The index has no text of its own, so FTS5 needs the tokens again."""
         self.executemany("INSERT INTO message_words (message_words, rowid, tokens) VALUES ('delete', ?, ?)", rows)
 
@@ -62,26 +63,35 @@ class Fts5Index:
         (last,) = self.execute("SELECT max(record_id) FROM records").fetchone()
         return last or 0
 
-    def find_rows(self, expression: str, first: int, last: int, limit: int | None, /) -> list[int]:
-        """Returns the ids of rows that match an expression, the newest first."""
+    def find_rows(self, wanted: Sequence[WantedRows], /) -> list[list[int]]:
+        """Returns the ids of each of the wanted rows, the newest first."""
+        return [self._find_rows(one) for one in wanted]
+
+    def _find_rows(self, wanted: WantedRows) -> list[int]:
         rows = self.execute(
             "SELECT rowid FROM message_words WHERE message_words MATCH ? AND rowid >= ? AND rowid <= ? "
             "ORDER BY rowid DESC LIMIT ?",
-            (expression, first, last, -1 if limit is None else limit),
+            (wanted.expression, wanted.first, wanted.last, -1 if wanted.limit is None else wanted.limit),
         )
         return [row_id for (row_id,) in rows.fetchall()]
 
-    def count_rows(self, token: str, /) -> int:
-        """Returns how many rows have a token."""
+    def count_rows(self, tokens: Sequence[str], /) -> list[int]:
+        """Returns how many rows have each of the tokens."""
+        return [self._count_rows(token) for token in tokens]
+
+    def _count_rows(self, token: str) -> int:
         row = self.execute("SELECT doc FROM message_vocabulary WHERE term = ?", (token,)).fetchone()
         return row[0] if row else 0
 
     def known_words(self, words: Iterable[str], /) -> frozenset[str]:
         """Returns those of the words that are a token of some row."""
-        return frozenset(word for word in words if self.count_rows(word))
+        return frozenset(word for word in words if self._count_rows(word))
 
-    def words_beginning(self, beginning: str, limit: int, /) -> list[str]:
-        """Returns tokens that begin with these letters."""
+    def words_beginning(self, beginnings: Sequence[str], limit: int, /) -> list[list[str]]:
+        """Returns tokens that begin with each of these beginnings."""
+        return [self._words_beginning(one, limit) for one in beginnings]
+
+    def _words_beginning(self, beginning: str, limit: int) -> list[str]:
         terms = self.execute(
             "SELECT term FROM message_vocabulary WHERE term >= ? AND term < ? LIMIT ?",
             # The character after "z" is the next one of ASCII.
@@ -89,10 +99,10 @@ class Fts5Index:
         )
         return [term for (term,) in terms.fetchall()]
 
-    def count_matches(self, expression: str, most: int, /) -> int:
-        """Returns how many rows match an expression, `most` at most."""
+    def count_matches(self, expressions: Sequence[str], most: int, /) -> list[int]:
+        """Returns how many rows match each of the expressions, `most` at most."""
         counting = "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ? LIMIT ?)"
-        return self.execute(counting, (expression, most)).fetchone()[0]
+        return [self.execute(counting, (expression, most)).fetchone()[0] for expression in expressions]
 
 
 class Fts5Transactions:

@@ -4,7 +4,7 @@ The statements in `session_table.py` and `log.py` are SQL that both understand. 
 hints (`INDEXED BY`) are the only parts that `postgres/text_index.py` rewrites.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any, Protocol
 
 
@@ -39,3 +39,9 @@ class Connection(Protocol):
     def executemany(self, statement: str, values: Iterable[Sequence[Any]], /) -> Any:
         """Runs a statement once for each sequence of values."""
         ...
+
+
+def marks(values: Sized, mark: str = "?") -> str:
+    """Returns a placeholder for each of the values, separated by commas. Many values in one statement take a server
+    less time than many statements."""
+    return ", ".join([mark] * len(values))
