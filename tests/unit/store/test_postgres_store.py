@@ -1,5 +1,7 @@
 """What is PostgreSQL's own in the store: connections that are lost, other openings, and the index's language."""
 
+import logging
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -10,8 +12,10 @@ from typing import Any
 import msgspec
 import pytest
 from psycopg import OperationalError, connect
+from psycopg_pool import ConnectionPool
 
 from support.logs import conversation, message, records
+from support.panes import wait_until
 from support.postgres_server import PostgresServer, needs_postgres, running_server
 from ullage import ContextManager
 from ullage.model.errors import ConcurrentAppend, InvalidRequest, StoreTooNew, StoreUnavailable
@@ -225,6 +229,36 @@ def test_a_store_goes_on_after_its_server_was_restarted() -> None:
         server.start("listen_addresses=", "fsync=off")
         store.append("s", records(message("two"), start=2))
         assert len(store.read("s")) == 3
+
+
+def test_a_server_that_is_away_is_logged_once_and_its_return_once(caplog: pytest.LogCaptureFixture) -> None:
+    with running_server("fsync=off") as server, open_postgres(server.new_schema()) as store:
+        store.create("s", conversation("one"))
+        server.stop("immediate")
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                store.append("s", records(message("two"), start=2))
+        server.start("listen_addresses=", "fsync=off")
+        wait_until(lambda: has_appended(store))
+    logged = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(logged) == 2
+    assert re.fullmatch(r"PostgreSQL at this machine/postgres can't be reached \(.*\): trying again", logged[0])
+    assert logged[1] == "PostgreSQL at this machine/postgres answers again"
+
+
+def has_appended(store: PostgresStore) -> bool:
+    with suppress(StoreUnavailable):
+        store.append("s", records(message("two"), start=2))
+        return True
+    return False
+
+
+def test_what_other_pools_of_the_program_log_is_left_alone(
+    postgres: PostgresStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert postgres.list() == ()
+    with ConnectionPool(f"postgresql:///other?host={tmp_path}", min_size=1, open=True):
+        wait_until(lambda: "error connecting" in caplog.text)
 
 
 def test_a_server_that_is_gone_is_named_with_a_remedy_and_without_a_user(tmp_path: Path) -> None:

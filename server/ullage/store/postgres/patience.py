@@ -4,6 +4,7 @@ A server that is gone is noticed at once, one that hangs (a stopped process, a d
 by its silence. The first call waits for a bounded time. Then, for a while, calls fail without asking the server.
 """
 
+import logging
 from collections.abc import Callable, Generator
 from time import monotonic
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import psycopg
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from ullage.store.postgres.pool_log import PoolLog
 
 # Seconds without a byte after which a statement is given up. Locks are waited for half as long (`lock_timeout`), and
 # the slowest statements, which index or count, take less than one.
@@ -55,11 +58,19 @@ def _until_silent(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]
         return end.value
 
 
+_LOG = PoolLog(BoundedConnection)
+logging.getLogger("psycopg.pool").addFilter(_LOG)
+
+
 class BoundedPool(ConnectionPool[BoundedConnection]):
-    """A pool that lends no connection for a while after the server was silent."""
+    """A pool that lends no connection for a while after the server was silent. Its name is the server's."""
 
     _paused_until = 0.0
     _answered_at = 0.0
+
+    def __init__(self, address: str, server: str, **named: Any) -> None:
+        _LOG.add(server)
+        super().__init__(address, name=server, connection_class=BoundedConnection, **named)
 
     def getconn(self, timeout: float | None = None) -> BoundedConnection:
         """Returns a connection. Raises `PoolTimeout`, at once after a silence."""
@@ -84,6 +95,7 @@ class BoundedPool(ConnectionPool[BoundedConnection]):
             self._paused_until = monotonic() + PAUSE
         elif not conn.broken:
             self._answered_at = monotonic()
+            _LOG.is_back(self.name)
 
     def guarded(self, connect: Callable[[], BoundedConnection]) -> BoundedConnection:
         """Returns a connection that the pool does not have, unless the server was silent a while ago."""

@@ -73,8 +73,7 @@ class PostgresStore(TableStore):
             _bring_up_to_date(first, schema)
         self._pool: Pool = BoundedPool(
             address,
-            name=server,
-            connection_class=BoundedConnection,
+            server,
             min_size=1,
             max_size=_MOST_CONNECTIONS,
             timeout=_TIMEOUT,
