@@ -35,9 +35,14 @@ test('the first question offers it, and shows the change before it is made', asy
   await vscode.shot('consent');
   await asked.getByRole('button', { name: 'Follow, and give back…' }).click();
   await vscode.toast(/Add this to Claude Code’s settings\?/);
-  await vscode.page.locator('.monaco-diff-editor', { hasText: 'SessionStart' }).first().waitFor();
-  await vscode.page.locator('.monaco-diff-editor', { hasText: 'mcpServers' }).first().waitFor();
+  await vscode.page.locator('.monaco-diff-editor', { hasText: 'SessionStart' }).first().hover();
   await vscode.shot('difference');
+  // The editor of both files has no more in the page than its window shows.
+  const second = vscode.page.locator('.monaco-diff-editor', { hasText: 'mcpServers' }).first();
+  await until('the second file', async () => {
+    await vscode.page.mouse.wheel(0, 300);
+    return second.isVisible();
+  });
   assert.equal(readFileSync(settings, 'utf8'), SETTINGS);
   assert.ok(!existsSync(servers));
 });
