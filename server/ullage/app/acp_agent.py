@@ -51,6 +51,7 @@ def make_agent(
         # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
         # them.
         from ullage.app.compose import build_workspace  # noqa: PLC0415
+        from ullage.app.team_sending import TeamSender  # noqa: PLC0415
 
         chosen = place or settings.store or None
         workspace = failure.opened(lambda: build_workspace(closing, chosen))
@@ -61,6 +62,9 @@ def make_agent(
         indexer = Indexer(workspace)
         indexer.start()
         closing.callback(indexer.stop)
+        sender = TeamSender(chosen)
+        sender.start()
+        closing.callback(sender.stop)
         return workspace
 
     hooks = AgentHooks(

@@ -24,8 +24,13 @@ def serve_acp_proxy(
 
     def open_workspace() -> Workspace:
         from ullage.app.compose import build_workspace  # noqa: PLC0415
+        from ullage.app.team_sending import TeamSender  # noqa: PLC0415
 
-        return build_workspace(closing, place, settings)
+        workspace = build_workspace(closing, place, settings)
+        sender = TeamSender(place)
+        sender.start()
+        closing.callback(sender.stop)
+        return workspace
 
     async def serve() -> int:
         async with closing:

@@ -61,6 +61,7 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
         from ullage.app.compose import build_workspace  # noqa: PLC0415
         from ullage.app.serving_mcp import ConversationTools  # noqa: PLC0415
         from ullage.app.session_continuing import SessionContinuing  # noqa: PLC0415
+        from ullage.app.team_sending import TeamSender  # noqa: PLC0415
         from ullage.store.store_place import local_path  # noqa: PLC0415
         from ullage.system.receipts import Receipts  # noqa: PLC0415
 
@@ -74,6 +75,9 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
         indexer = Indexer(workspace)
         indexer.start()
         closing.callback(indexer.stop)
+        sender = TeamSender(chosen)
+        sender.start()
+        closing.callback(sender.stop)
         workspace.following = make_following(workspace, chosen, announcer)
         closing.push_async_callback(workspace.following.stop)
         workspace.wiring = AgentWiring(chosen)

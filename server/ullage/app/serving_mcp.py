@@ -47,6 +47,7 @@ def make_mcp_server(
         # `initialize`, which doesn't need them.
         from ullage.app.agent_following import followed_now, running_agents  # noqa: PLC0415
         from ullage.app.compose import build_workspace  # noqa: PLC0415
+        from ullage.app.team_sending import TeamSender  # noqa: PLC0415
         from ullage.mcp.own_session import OwnSession, Surroundings  # noqa: PLC0415
         from ullage.system.growing_files import GrowingFiles  # noqa: PLC0415
 
@@ -59,7 +60,11 @@ def make_mcp_server(
             followed=partial(followed_now, place),
             files=GrowingFiles(),
         )
-        return OwnSession(build_workspace(closing, place, settings), around)
+        workspace = build_workspace(closing, place, settings)
+        sender = TeamSender(place)
+        sender.start()
+        closing.callback(sender.stop)
+        return OwnSession(workspace, around)
 
     return McpServer(open_own, __version__, max_line)
 

@@ -17,7 +17,7 @@ from ullage.cli.lsp_client import start_server
 from ullage.cli.plugin_health import plugin_checks
 from ullage.cli.provider_health import Check, GivenProvider, extras_check, provider_checks
 from ullage.cli.retention_health import retention_checks
-from ullage.cli.store_health import store_check
+from ullage.cli.store_health import store_check, team_checks
 from ullage.cli.wiring_health import wiring_checks
 from ullage.model.errors import UllageError
 from ullage.store.store_place import StorePlace
@@ -42,6 +42,7 @@ def checks(store: StorePlace | None, provider: GivenProvider | None) -> Iterator
     yield from retention_checks(store)
     yield from wiring_checks(store)
     yield from plugin_checks(store)
+    yield from team_checks()
     yield extras_check()
     yield from provider_checks(provider)
 

@@ -1,11 +1,15 @@
-"""The check of `ullage doctor` for the session store, in a file or in PostgreSQL."""
+"""The checks of `ullage doctor` for the session store, in a file or in PostgreSQL, and for what a team gets of it."""
 
+import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from ullage.cli.draw.text import plural
+from ullage.app.chosen_team import choices_path
+from ullage.app.team_sending import sent_path
+from ullage.cli.draw.text import ago, plural
 from ullage.cli.provider_health import Check
-from ullage.model.errors import StoreUnavailable
+from ullage.model.errors import InvalidRequest, StoreUnavailable
 from ullage.model.store_address import is_address
 from ullage.model.words import package_missing
 from ullage.store.sqlite.database import connect
@@ -13,6 +17,8 @@ from ullage.store.sqlite.journal import has_log
 from ullage.store.sqlite.migrations import VERSION
 from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.store_place import StorePlace, local_path, offline_path
+from ullage.system.team_choices import read_choices
+from ullage.system.team_sent import read_sent
 
 # More sessions than any store has.
 _ALL = 1 << 40
@@ -83,3 +89,23 @@ def _copied(path: Path) -> str:
 
 def _held(sessions: int, size: int) -> str:
     return f"{plural(sessions, 'session')}, {size / 1_000_000:.1f} MB"
+
+
+def team_checks() -> Iterator[Check]:
+    """Yields a check for each folder that is shared, none if nothing is."""
+    try:
+        choices = read_choices(choices_path())
+    except InvalidRequest as error:
+        yield Check(what="team", found=str(error), remedy="see above")
+        return
+    for folder, chosen in choices.folders.items():
+        known = read_sent(sent_path(), folder)
+        shared = f"{folder} is shared with {', '.join(chosen.members)}"
+        if known is None or not known.at:
+            last = "nothing was sent yet"
+        else:
+            last = f"{plural(len(known.marks), 'session')} sent, last {ago(known.at, time.time_ns() // 1_000_000)}"
+        how = "by hand" if chosen.by_hand else "by Ullage's servers"
+        error = f"; the last try failed: {known.error}" if known and known.error else ""
+        remedy = "run `ullage team send`, which says what is wrong" if error else ""
+        yield Check(what="team", found=f"{shared}: {last}, {how}{error}", remedy=remedy)

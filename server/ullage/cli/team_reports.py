@@ -7,11 +7,16 @@ from ullage.cli.reported_figures import Report
 
 class TeamFolderRow(Struct, frozen=True, kw_only=True):
     """A shared folder: the roles of the database that may read it, the patterns of private text, and, after something
-    was sent or removed, the numbers of its sessions in the archive, of those that were sent and of those removed."""
+    was sent or removed, the numbers of its sessions in the archive, of those that were sent and of those removed.
+    `by_hand` says that only a command sends them; `sent_at` is when what was new was sent last, in Unix milliseconds,
+    and `error` what was wrong with a later try."""
 
     folder: str
     members: tuple[str, ...]
     private: tuple[str, ...]
+    by_hand: bool = False
+    sent_at: int | None = None
+    error: str = ""
     sessions: int | None = None
     sent: int | None = None
     removed: int | None = None

@@ -190,6 +190,7 @@ class TeamOptions(StoreOptions, frozen=True, kw_only=True):
     archive: str | None = None
     members: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    by_hand: bool = False
 
 
 class UnwireOptions(Struct, frozen=True, kw_only=True):

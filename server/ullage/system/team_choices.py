@@ -11,10 +11,13 @@ from ullage.model.errors import InvalidRequest
 
 class SharedFolder(Struct, frozen=True, kw_only=True):
     """A folder that is shared: with which roles of the archive's database, and which text is private in it, as regular
-    expressions."""
+    expressions; and from which store, as `store_name` names it, "" if that is not known. With `by_hand` a command alone
+    sends its sessions, never a server by itself."""
 
     members: tuple[str, ...]
     private: tuple[str, ...] = ()
+    store: str = ""
+    by_hand: bool = False
 
 
 class TeamChoices(Struct, frozen=True, kw_only=True):

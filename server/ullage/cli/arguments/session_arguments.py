@@ -157,6 +157,11 @@ def _team(parser: ArgumentParser) -> None:
         metavar="PATTERN",
         help="with share: a regular expression of text that is left out, as secrets are; may be repeated",
     )
+    parser.add_argument(
+        "--by-hand",
+        action="store_true",
+        help="with share: what is new is sent by `ullage team send` alone, and not by Ullage's servers",
+    )
     add_json(parser)
 
 

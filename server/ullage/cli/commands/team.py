@@ -1,6 +1,7 @@
 """`ullage team`: chooses which folders' sessions a team can search, and sends redacted copies of them."""
 
 import os
+import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,16 +11,16 @@ from msgspec.structs import replace
 
 from ullage.agents.discovery import is_in
 from ullage.app.chosen_team import archive_of, choices_path, open_archive
-from ullage.app.compose import open_workspace
-from ullage.cli.draw.text import plural
+from ullage.app.team_sending import open_source, send_chosen, sending_alone, sent_path, store_name
+from ullage.cli.draw.text import ago, plural
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.team_reports import EditorPrivateRow, TeamFolderRow, TeamReport
 from ullage.cli.typed_arguments import TeamOptions, read_options
 from ullage.model.errors import InputError
 from ullage.model.settings import ContextSettings
-from ullage.service.ports.store import SessionStore
-from ullage.system.private_patterns import PrivatePatterns, all_patterns, kept_private, private_path
+from ullage.system.private_patterns import PrivatePatterns, kept_private, private_path
 from ullage.system.team_choices import SharedFolder, TeamChoices, read_choices, write_choices
+from ullage.system.team_sent import forget_sent, read_sent
 
 
 def run(args: Namespace) -> int:
@@ -63,7 +64,7 @@ def _share(options: TeamOptions, choices: TeamChoices) -> TeamReport:
         raise InputError("share it with whom? Name a role of the database, or a group of roles: --with ROLE")
     private = options.private or (before.private if before else ())
     _check(private)
-    chosen = SharedFolder(members=members, private=private)
+    chosen = SharedFolder(members=members, private=private, store=store_name(options.store), by_hand=options.by_hand)
     # Before the first session leaves, so that it can be unshared whatever happens.
     new = replace(choices, archive=archive, folders={**choices.folders, folder: chosen})
     with open_archive(archive):
@@ -75,18 +76,15 @@ def _send(options: TeamOptions, choices: TeamChoices, folders: Sequence[str]) ->
     if not folders:
         raise InputError("no folder is shared: share one by `ullage team share`")
     rows: list[TeamFolderRow] = []
-    with working("Sending") as tell, open_workspace(options.store, to_read=True) as workspace:
-        store = workspace.ports.store
-        own = (*_own_patterns(store), *all_patterns(kept_private(private_path())))
-        with open_archive(choices.archive) as team:
-            from ullage.store.team.team_archive import Sharing, send_folder  # noqa: PLC0415  (needs a package that few have)
-
-            for folder in folders:
-                chosen = choices.folders[folder]
-                sharing = Sharing(folder=folder, members=chosen.members, patterns=(*chosen.private, *own))
-                sent = send_folder(store, team, sharing, lambda done, of: tell(f"Sending: {done:,} of {of:,} sessions"))
-                row = _row(choices, folder)
-                rows.append(replace(row, sessions=sent.sessions, sent=sent.sent, removed=sent.removed))
+    own = store_name(options.store)
+    with working("Sending") as tell, sending_alone(), open_source(options.store) as store:
+        for folder in folders:
+            if (named := choices.folders[folder].store) not in ("", own):
+                # Its sessions are not in this store, and what is missing is removed from the archive.
+                raise InputError(f"{folder} is shared from another store: send it with --store {named}")
+            sent = send_chosen(choices, folder, store, lambda done, of: tell(f"Sending: {done:,} of {of:,} sessions"))
+            row = _row(choices, folder)
+            rows.append(replace(row, sessions=sent.sessions, sent=sent.sent, removed=sent.removed))
     return TeamReport(archive=choices.archive, folders=tuple(rows))
 
 
@@ -94,12 +92,13 @@ def _unshare(options: TeamOptions, choices: TeamChoices) -> TeamReport:
     folder = _folder(options)
     if folder not in choices.folders:
         raise InputError(f"{folder} is not shared: `ullage team` lists what is")
-    with open_archive(choices.archive) as team:
+    with sending_alone(), open_archive(choices.archive) as team:
         from ullage.store.team.team_archive import remove_folder  # noqa: PLC0415
 
         removed = remove_folder(team, folder)
-    rest = {name: chosen for name, chosen in choices.folders.items() if name != folder}
-    write_choices(choices_path(), replace(choices, folders=rest))
+        forget_sent(sent_path(), folder)
+        rest = {name: chosen for name, chosen in choices.folders.items() if name != folder}
+        write_choices(choices_path(), replace(choices, folders=rest))
     row = replace(_row(choices, folder), sessions=0, removed=removed)
     return TeamReport(archive=choices.archive, folders=(row,))
 
@@ -107,11 +106,6 @@ def _unshare(options: TeamOptions, choices: TeamChoices) -> TeamReport:
 def _folder(options: TeamOptions) -> str:
     # Sessions have their folder as it was given to the agent: links are not followed.
     return os.path.abspath(options.folder or Path.cwd())  # noqa: PTH100
-
-
-def _own_patterns(store: SessionStore) -> tuple[str, ...]:
-    """Returns the private patterns that sessions have of their own. One too many hides no more than a word."""
-    return tuple(pattern for own in store.own_settings() for pattern in own.get("privatePatterns", ()))
 
 
 def _check(private: Sequence[str]) -> None:
@@ -123,7 +117,23 @@ def _check(private: Sequence[str]) -> None:
 
 def _row(choices: TeamChoices, folder: str) -> TeamFolderRow:
     chosen = choices.folders[folder]
-    return TeamFolderRow(folder=folder, members=chosen.members, private=chosen.private)
+    known = read_sent(sent_path(), folder)
+    return TeamFolderRow(
+        folder=folder,
+        members=chosen.members,
+        private=chosen.private,
+        by_hand=chosen.by_hand,
+        sent_at=known.at or None if known else None,
+        error=known.error if known else "",
+    )
+
+
+def _when(row: TeamFolderRow) -> str:
+    how = "`ullage team send` sends what is new" if row.by_hand else "Ullage's servers send what is new, while one runs"
+    if row.error:
+        return f"The last try to send failed: {row.error}"
+    last = f"; last sent {ago(row.sent_at, time.time_ns() // 1_000_000)}" if row.sent_at else ""
+    return f"{how}{last}."
 
 
 def _editor_row(kept: PrivatePatterns) -> EditorPrivateRow:
@@ -142,6 +152,7 @@ def _words(report: TeamReport, options: TeamOptions) -> Iterator[str]:
         if row.sessions is not None:
             gone = f", {row.removed:,} removed" if row.removed else ""
             yield f"  {plural(row.sessions, 'session')} there, without secrets: {row.sent or 0:,} sent now{gone}."
+        yield f"  {_when(row)}"
     for row in report.editors if report.folders and options.action != "unshare" else ():
         whose = f"{row.editor or 'an editor'}{' with ' if row.folders else ''}{', '.join(row.folders)}"
         yield f"Also without what the settings of {whose} call private: {' '.join(row.private)}"

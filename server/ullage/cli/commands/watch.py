@@ -14,6 +14,7 @@ from rich.live import Live
 
 from ullage.app.agent_following import make_follower
 from ullage.app.compose import open_workspace
+from ullage.app.team_sending import TeamSender
 from ullage.cli.output import Screen, print_json_line
 from ullage.cli.reports import WatchReport
 from ullage.cli.typed_arguments import WatchOptions, read_options
@@ -47,7 +48,12 @@ async def _until_terminated(workspace: Workspace, options: WatchOptions, args: N
     if sys.platform != "win32":
         for number in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    await (_print(workspace, options) if options.json else _Watch(workspace, options, args).run())
+    sender = TeamSender(options.store)
+    sender.start()
+    try:
+        await (_print(workspace, options) if options.json else _Watch(workspace, options, args).run())
+    finally:
+        sender.stop()
 
 
 async def _print(workspace: Workspace, options: WatchOptions) -> None:

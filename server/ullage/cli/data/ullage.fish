@@ -296,6 +296,7 @@ complete -c ullage -n '_shtab_ullage_using team' -s h -l help -d 'show this help
 complete -c ullage -n '_shtab_ullage_using team' -l archive -x -d 'the team'"'"'s archive, postgresql://HOST/DATABASE; by default that of ULLAGE_TEAM, or as before'
 complete -c ullage -n '_shtab_ullage_using team' -l with -x -d 'with share: who may read it, a role of the database or a group of roles; may be repeated'
 complete -c ullage -n '_shtab_ullage_using team' -l private -x -d 'with share: a regular expression of text that is left out, as secrets are; may be repeated'
+complete -c ullage -n '_shtab_ullage_using team' -l by-hand -d 'with share: what is new is sent by `ullage team send` alone, and not by Ullage'"'"'s servers'
 complete -c ullage -n '_shtab_ullage_using team' -l json -d 'print one JSON object for programs (see `ullage schema output`)'
 complete -c ullage -n '_shtab_ullage_using team' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using team' -l color -xka "auto always never" -d 'colours; auto: on a terminal'

@@ -510,6 +510,7 @@ _shtab_ullage_team_options=(
   "--archive[the team\'s archive, postgresql\:\/\/HOST\/DATABASE\; by default that of ULLAGE_TEAM, or as before]:ADDRESS:"
   "*--with[with share\: who may read it, a role of the database or a group of roles\; may be repeated]:ROLE:"
   "*--private[with share\: a regular expression of text that is left out, as secrets are\; may be repeated]:PATTERN:"
+  "--by-hand[with share\: what is new is sent by \`ullage team send\` alone, and not by Ullage\'s servers]"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"

@@ -25,3 +25,13 @@ class SearchesTeam(Protocol):
         """Returns the passages that match, the best first. Raises `InvalidRequest` if no archive was chosen or the
         query has no word, and `StoreUnavailable` if the archive can't be used."""
         ...
+
+
+class SentMark(Struct, frozen=True, kw_only=True):
+    """How far a session is sent: the position of the last record that was read, a digest of that record, the number of
+    records of the copy, and a digest of what the copy begins with (title, folder and model)."""
+
+    position: int
+    last: str
+    records: int
+    head: str

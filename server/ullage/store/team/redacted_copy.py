@@ -1,7 +1,7 @@
 """What of a session leaves this machine for a team's archive: its messages as text, without secret or private text."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, cast
 
@@ -35,7 +35,12 @@ def redacted_copy(info: SessionInfo, log: Sequence[Record], patterns: Sequence[s
     title = _redacted(info.title, patterns)
     created = SessionCreated(title=title, cwd=_redacted(info.cwd, patterns), model=info.model)
     yield Record(position=0, timestamp=info.created_at, event=created)
-    position = 1
+    yield from redacted_messages(log, patterns, 1)
+
+
+def redacted_messages(log: Iterable[Record], patterns: Sequence[str], position: int) -> Iterator[Record]:
+    """Yields the records of a copy for these records of a session, from a position of the copy on. What a message
+    becomes depends on nothing else in the log."""
     for record in log:
         event = record.event
         if not isinstance(event, MessageAppended) or event.message.role is Role.SYSTEM:

@@ -1,16 +1,20 @@
 """Sends redacted copies of the sessions of a folder to a team's archive, and removes them from it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
 from os.path import normpath
+from types import MappingProxyType
 
 from msgspec import Struct
 
+from ullage import __version__
 from ullage.agents.discovery import is_in
 from ullage.model.events import Record
-from ullage.service.ports.store import Passage, SessionStore
-from ullage.service.ports.team import TeamHit
+from ullage.model.json_values import encode_json
+from ullage.service.ports.store import Passage, SessionInfo, SessionStore
+from ullage.service.ports.team import SentMark, TeamHit
 from ullage.store.postgres.postgres_store import PostgresStore
-from ullage.store.team.redacted_copy import copy_id, redacted_copy, workspace_of
+from ullage.store.team.redacted_copy import copy_id, redacted_copy, redacted_messages, workspace_of
 
 # More sessions than any store has.
 _ALL = 1 << 40
@@ -20,11 +24,12 @@ Tell = Callable[[int, int], object]
 
 class SentFolder(Struct, frozen=True, kw_only=True):
     """What was done for a folder: the numbers of its sessions in the archive, of copies that were made or continued,
-    and of copies that were removed."""
+    and of copies that were removed; and how far each session is sent, by its id."""
 
     sessions: int
     sent: int
     removed: int
+    marks: Mapping[str, SentMark]
 
 
 class Sharing(Struct, frozen=True, kw_only=True):
@@ -35,48 +40,116 @@ class Sharing(Struct, frozen=True, kw_only=True):
     members: tuple[str, ...]
     patterns: tuple[str, ...] = ()
 
+    @property
+    def rules(self) -> str:
+        """A name for how texts are redacted. Another version of Ullage may know more secrets."""
+        return _digest(__version__, *self.patterns)
 
-def send_folder(source: SessionStore, team: PostgresStore, sharing: Sharing, tell: Tell) -> SentFolder:
+
+def send_folder(
+    source: SessionStore,
+    team: PostgresStore,
+    sharing: Sharing,
+    tell: Tell,
+    marks: Mapping[str, SentMark] = MappingProxyType({}),
+) -> SentFolder:
     """Makes the archive have a redacted copy of each session of a folder, and of the folders in it, and lets the
-    members read them. A copy whose session is gone, or that would be redacted otherwise now, is removed first. Raises
-    `StoreUnavailable` and `Conflict`."""
+    members read them. A copy whose session is gone, or that would be redacted otherwise now, is removed first.
+
+    `marks` are those of the last time, if the rules were the same: only what is new since is read and redacted. A mark
+    that doesn't fit the session or its copy any more is not used. Raises `StoreUnavailable` and `Conflict`.
+    """
     infos = [info for info in source.list(limit=_ALL) if is_in(normpath(info.cwd), sharing.folder)]
     wanted = {copy_id(info.session_id): info for info in infos if info.cwd}
     workspace = workspace_of(sharing.folder)
     there = set(team.shared_in(workspace))
+    counts = {info.session_id: info.messages + 1 for info in team.list(limit=_ALL)} if marks else {}
     for gone in there - wanted.keys():
         team.delete(gone)
-    sent = 0
-    forgets = bool(there - wanted.keys())
+    sending = _Sending(source, team, sharing.patterns, workspace)
+    sending.forgets = bool(there - wanted.keys())
     for done, (name, info) in enumerate(wanted.items()):
-        log = source.read(info.session_id)
-        records = tuple(redacted_copy(info, log, sharing.patterns))
+        mark = marks.get(info.session_id)
         if name not in there:
-            _create(team, name, records, workspace)
-            sent += 1
-        elif records != (known := team.read(name)):
-            if records[: len(known)] == known:
-                team.append(name, records[len(known) :])
-            else:
-                team.delete(name)
-                _create(team, name, records, workspace)
-                forgets = True
-            sent += 1
+            sending.send_new(name, info)
+        elif mark is None or counts.get(name) != mark.records or not sending.send_rest(name, info, mark):
+            sending.compare(name, info)
         tell(done + 1, len(wanted))
-    while team.index_some():
-        pass
-    if forgets:
+    if sending.sent:
+        while team.index_some():
+            pass
+    if sending.forgets:
         team.forget_words()
     team.set_members(workspace, sharing.members)
-    return SentFolder(sessions=len(wanted), sent=sent, removed=len(there - wanted.keys()))
+    removed = len(there - wanted.keys())
+    return SentFolder(sessions=len(wanted), sent=sending.sent, removed=removed, marks=sending.marks)
 
 
-def _create(team: PostgresStore, name: str, records: Sequence[Record], workspace: str) -> None:
-    if name in team.find_ids(name, 1):
-        # It was made and not yet put into the folder's workspace when a program was ended, or is of another folder.
-        team.delete(name)
-    team.create(name, records)
-    team.share(name, workspace)
+class _Sending:
+    """One pass over the sessions of a folder. `forgets` says that texts were removed from the archive."""
+
+    def __init__(self, source: SessionStore, team: PostgresStore, patterns: Sequence[str], workspace: str) -> None:
+        self._source, self._team = source, team
+        self._patterns, self._workspace = patterns, workspace
+        self.marks: dict[str, SentMark] = {}
+        self.sent = 0
+        self.forgets = False
+
+    def send_new(self, name: str, info: SessionInfo) -> None:
+        """Makes a copy."""
+        log = self._source.read(info.session_id)
+        records = tuple(redacted_copy(info, log, self._patterns))
+        self._create(name, records)
+        self._note(info, log[-1], len(records), is_sent=True)
+
+    def compare(self, name: str, info: SessionInfo) -> None:
+        """Continues a copy, or makes it again if its beginning would be another one now."""
+        log = self._source.read(info.session_id)
+        records = tuple(redacted_copy(info, log, self._patterns))
+        known = self._team.read(name)
+        if records[: len(known)] != known:
+            self._team.delete(name)
+            self._create(name, records)
+            self.forgets = True
+        elif len(records) > len(known):
+            self._team.append(name, records[len(known) :])
+        self._note(info, log[-1], len(records), is_sent=records != known)
+
+    def send_rest(self, name: str, info: SessionInfo, mark: SentMark) -> bool:
+        """Continues a copy with what is new since a mark. Returns False if the mark is not of this session as it is
+        now: it was renamed, or after times without the server its log is another one."""
+        log = self._source.read(info.session_id, mark.position)
+        if mark.head != _head(info) or not log or mark.last != _digest_of(log[0]):
+            return False
+        records = tuple(redacted_messages(log[1:], self._patterns, mark.records))
+        if records:
+            self._team.append(name, records)
+        self._note(info, log[-1], mark.records + len(records), is_sent=bool(records))
+        return True
+
+    def _create(self, name: str, records: Sequence[Record]) -> None:
+        if name in self._team.find_ids(name, 1):
+            # It was made and not yet put into the folder's workspace when a program was ended, or is of another folder.
+            self._team.delete(name)
+        self._team.create(name, records)
+        self._team.share(name, self._workspace)
+
+    def _note(self, info: SessionInfo, last: Record, records: int, *, is_sent: bool) -> None:
+        mark = SentMark(position=last.position, last=_digest_of(last), records=records, head=_head(info))
+        self.marks[info.session_id] = mark
+        self.sent += is_sent
+
+
+def _head(info: SessionInfo) -> str:
+    return _digest(info.title, info.cwd, info.model, str(info.created_at))
+
+
+def _digest_of(record: Record) -> str:
+    return _digest(str(record.timestamp), encode_json(record.event).decode("utf-8", "surrogatepass"))
+
+
+def _digest(*texts: str) -> str:
+    return blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def remove_folder(team: PostgresStore, folder: str) -> int:

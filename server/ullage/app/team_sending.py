@@ -1,0 +1,182 @@
+"""Sends the sessions of shared folders to the team's archive: for a command, and in a server by itself."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ullage.app.chosen_team import choices_path, open_archive
+from ullage.model.errors import Conflict, InvalidRequest, StoreUnavailable, UllageError
+from ullage.model.store_address import is_address
+from ullage.service.ports.store import SessionStore
+from ullage.store.store_place import StorePlace, is_there, local_path, open_to_read_at
+from ullage.system.lease import FileLease
+from ullage.system.private_patterns import all_patterns, kept_private, private_path
+from ullage.system.team_choices import SharedFolder, TeamChoices, read_choices
+from ullage.system.team_sent import Sent, read_sent, write_sent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ullage.store.team.team_archive import SentFolder
+
+log = logging.getLogger(__name__)
+# Seconds until a server first looks: an editor that starts has other work first.
+_FIRST = 20.0
+# Seconds between two looks. What a colleague searches for is seldom a minute old, and a look lists all sessions.
+_EVERY = 60.0
+# Seconds until the next try after the archive could not be used.
+_AFTER_FAILURE = 300.0
+# Seconds for which a command waits for another process that sends, and between two tries.
+_PATIENCE, _TRY_EVERY = 60.0, 0.2
+# More sessions than any store has.
+_ALL = 1 << 40
+Tell = Callable[[int, int], object]
+
+
+def sent_path() -> Path:
+    """Returns the folder with what was sent of each shared folder."""
+    return choices_path().with_name("team.sent")
+
+
+def store_name(place: StorePlace | None) -> str:
+    """Returns what `SharedFolder.store` calls the store at a place: its address, or its file."""
+    return place if isinstance(place, str) and is_address(place) else str(local_path(place).absolute())
+
+
+@contextmanager
+def sending_alone(patience: float = _PATIENCE) -> Generator[None]:
+    """Has the block send alone of all processes of this machine. Raises `Conflict` if another one sends for long."""
+    path = choices_path().with_name("team.sender")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lease = FileLease(path)
+    until = time.monotonic() + patience
+    while not lease.take():
+        if time.monotonic() >= until:
+            raise Conflict("another process sends to the team's archive now: try again later")
+        time.sleep(_TRY_EVERY)
+    try:
+        yield
+    finally:
+        lease.give_up()
+
+
+@contextmanager
+def open_source(place: StorePlace | None) -> Generator[SessionStore]:
+    """Opens the store whose sessions are sent, for reading; never this machine's copy of a store on a server, which may
+    lack sessions. What is missing in the store is removed from the archive, so a missing store is no empty one. Raises
+    `StoreUnavailable`."""
+    if not is_there(place):
+        raise StoreUnavailable(f"the store {local_path(place)} is not there, so nothing is sent")
+    with open_to_read_at(place) as store:
+        yield store
+
+
+def send_chosen(
+    choices: TeamChoices, folder: str, source: SessionStore, tell: Tell, *, by_itself: bool = False
+) -> "SentFolder":
+    """Sends what is new of a shared folder's sessions, and notes how far that went. Raises `StoreUnavailable`,
+    `Conflict`, and `InvalidRequest` if it isn't known what editors call private."""
+    from ullage.store.team.team_archive import Sharing, send_folder  # noqa: PLC0415  (needs a package that few have)
+
+    chosen = choices.folders[folder]
+    sharing = Sharing(folder=folder, members=chosen.members, patterns=_patterns(chosen, source))
+    before = read_sent(sent_path(), folder)
+    fits = before is not None and (before.archive, before.rules) == (choices.archive, sharing.rules)
+    with open_archive(choices.archive) as team:
+        done = send_folder(source, team, sharing, tell, before.marks if before is not None and fits else {})
+    now = Sent(archive=choices.archive, at=_now(), rules=sharing.rules, marks=done.marks, by_itself=by_itself)
+    write_sent(sent_path(), folder, now)
+    return done
+
+
+def _patterns(chosen: SharedFolder, source: SessionStore) -> tuple[str, ...]:
+    """Returns the patterns of private text: the folder's, those that sessions have of their own, and those of editors'
+    settings. One too many hides no more than a word."""
+    own = (pattern for settings in source.own_settings() for pattern in settings.get("privatePatterns", ()))
+    return tuple(dict.fromkeys((*chosen.private, *own, *all_patterns(kept_private(private_path())))))
+
+
+class TeamSender:
+    """Sends what is new of the folders that were shared from a store, while a server runs: in a thread, one process of
+    the machine at a time. Does nothing until a folder is shared, and nothing for folders that are sent by hand."""
+
+    def __init__(self, place: StorePlace | None, first: float = _FIRST, every: float = _EVERY) -> None:
+        self._place, self._first, self._every = place, first, every
+        self._task: asyncio.Task[None] | None = None
+        # What the store was like when all was sent.
+        self._seen: Mapping[str, str] = {}
+
+    def start(self) -> None:
+        """Starts, on the running event loop."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def stop(self) -> None:
+        """Stops. What is being sent of a folder is completed in its thread."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        pause = self._first
+        while True:
+            await asyncio.sleep(pause)
+            is_fine = await asyncio.to_thread(self.send)
+            pause = self._every if is_fine else max(self._every, _AFTER_FAILURE)
+
+    def send(self) -> bool:
+        """Sends what is new. Returns False if something could not be sent; the file about the folder says why."""
+        try:
+            if not self._own(read_choices(choices_path())):
+                return True
+            with sending_alone(0), open_source(self._place) as source:
+                # A folder may have been unshared before the lease was taken.
+                choices = read_choices(choices_path())
+                return all([self._send(choices, folder, source) for folder in self._own(choices)])
+        except Conflict:
+            # Another process does it.
+            return True
+        except (UllageError, OSError) as error:
+            log.warning("Nothing was sent to the team's archive: %s", error)
+            return False
+
+    def _own(self, choices: TeamChoices) -> list[str]:
+        name = store_name(self._place)
+        return [folder for folder, chosen in choices.folders.items() if not chosen.by_hand and chosen.store == name]
+
+    def _send(self, choices: TeamChoices, folder: str, source: SessionStore) -> bool:
+        sight = _sight(choices, folder, source)
+        if self._seen.get(folder) == sight:
+            return True
+        try:
+            send_chosen(choices, folder, source, lambda _, __: None, by_itself=True)
+        except (UllageError, OSError) as error:
+            log.warning("%s was not sent to the team's archive: %s", folder, error)
+            _note_failure(choices, folder, str(error))
+            return False
+        self._seen = {**self._seen, folder: sight}
+        return True
+
+
+def _sight(choices: TeamChoices, folder: str, source: SessionStore) -> str:
+    """Returns what changes when there may be something to send. Asks no server but that of the store."""
+    infos = [info for info in source.list(limit=_ALL) if info.cwd]
+    try:
+        patterns = _patterns(choices.folders[folder], source)
+    except InvalidRequest as error:
+        patterns = (str(error),)
+    sight = repr((choices.archive, choices.folders[folder], patterns, infos))
+    return blake2b(sight.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _note_failure(choices: TeamChoices, folder: str, error: str) -> None:
+    before = read_sent(sent_path(), folder)
+    failed = before or Sent(archive=choices.archive, at=0, rules="", marks={})
+    write_sent(sent_path(), folder, replace(failed, error=error, by_itself=True))
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
