@@ -1,10 +1,7 @@
 """A store whose server is away: the copy on this machine is continued, and is sent when the server is back."""
 
-import sqlite3
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from shutil import copytree, rmtree
 from typing import Any
 
 import pytest
@@ -12,7 +9,7 @@ import pytest
 from support.logs import conversation, fork, message, records
 from support.machines import Machine
 from ullage.model.errors import StoreUnavailable
-from ullage.model.events import MessageAppended, SessionRenamed
+from ullage.model.events import MessageAppended
 from ullage.store import SqliteStore, open_store
 from ullage.store.offline.catching_up import catch_up
 from ullage.store.offline.local_copy import open_copy
@@ -202,112 +199,3 @@ def test_a_session_that_is_not_here_is_not_continued_at_a_wrong_place(server: Sq
             call()
     here.mend()
     assert texts(server, "s") == ["m0", "two"]
-
-
-class Killed(BaseException):
-    """The program is killed."""
-
-
-class Mortal(sqlite3.Connection):
-    """A connection of a program that is killed before the statement after `left` further ones. What is open then is
-    rolled back, as after SIGKILL."""
-
-    left = -1
-
-    def execute(self, *args: Any) -> sqlite3.Cursor:
-        self._live()
-        return super().execute(*args)
-
-    def executemany(self, *args: Any) -> sqlite3.Cursor:
-        self._live()
-        return super().executemany(*args)
-
-    def _live(self) -> None:
-        if Mortal.left == 0:
-            raise Killed
-        Mortal.left -= 1
-
-
-@pytest.fixture
-def mortal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes all connections mortal."""
-    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Mortal))
-    monkeypatch.setattr(Mortal, "left", -1)
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("mortal")
-def test_a_program_killed_before_any_statement_of_catching_up_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    diverged(tmp_path)
-    killed, is_killed = 0, True
-    while is_killed:
-        folder = tmp_path / f"{killed}"
-        copytree(tmp_path / "first", folder)
-        is_killed = send(folder, killed)
-        send(folder)
-        require_everything(folder)
-        rmtree(folder)
-        killed += is_killed
-    # The statements of both stores.
-    assert killed > 100
-
-
-@pytest.mark.usefixtures("mortal")
-@pytest.mark.parametrize("statements", [1, 10])
-def test_a_program_that_is_killed_again_and_again_gets_through(tmp_path: Path, statements: int) -> None:
-    diverged(tmp_path)
-    killed = 0
-    while send(tmp_path / "first", statements * killed):
-        killed += 1
-    assert killed > 10
-    require_everything(tmp_path / "first")
-
-
-def diverged(folder: Path) -> None:
-    """Makes a server, and a machine that has continued sessions, made and forked some, without it."""
-    first = folder / "first"
-    (first / "here").mkdir(parents=True)
-    with open_store(first / "server.db") as server:
-        here = Machine(first / "here", server.path)
-        for name in ("grown", "parted", "gone"):
-            here.store.create(name, conversation("one"))
-        here.line.is_cut = True
-        here.add("grown", *(message(f"g{number}") for number in range(250)))
-        here.add("parted", message("p1"), SessionRenamed(title="Mine"), message("p2"))
-        here.add("gone", message("x1"))
-        here.store.create("forked", fork("parted", 4, message("f1")))
-        here.store.create("new", conversation("n1"))
-        here.store.delete("new")
-        here.store.create("newer", conversation("n2"))
-        server.append("parted", records(message("theirs"), start=2))
-        server.delete("gone")
-        here.close()
-
-
-def send(folder: Path, statements: int = -1) -> bool:
-    """Catches up. Returns whether the program was killed after so many statements."""
-    with open_store(folder / "server.db") as server, open_copy(folder / "here" / "copy.db") as local:
-        Mortal.left = statements
-        try:
-            catch_up(local, server)
-        except Killed:
-            return True
-        finally:
-            Mortal.left = -1
-    return False
-
-
-def require_everything(folder: Path) -> None:
-    with open_store(folder / "server.db") as server, open_copy(folder / "here" / "copy.db") as local:
-        logs = sorted(texts(server, name) for name in server.find_ids(""))
-        assert logs == sorted(
-            [
-                ["m0", *(f"g{number}" for number in range(250))],
-                ["m0", "theirs"],
-                ["m0", "p1", "p2"],
-                ["m0", "p1", "p2", "f1"],
-                ["m0", "x1"],
-                ["m0"],
-            ]
-        )
-        assert local.unsent() == ()
