@@ -88,7 +88,8 @@ def _read_call(reader: Reader, check: Check, call: ToolCall, number: int) -> tup
 
 def _seen(call: ToolCall, order: int, reader: Reader, check: Check) -> Iterator[Seen]:
     """Yields the lines of the texts in a call's input, then those of its result. `order` is that of the first line."""
-    group = reader.clean(group_of(call, reader))
+    # The first line of a command is clean already.
+    group = group_of(call, reader) if call.command else reader.clean(group_of(call, reader))
     for text in checked(_written(call), check):
         written = reader.written(text, group)
         yield Seen(
