@@ -1,7 +1,6 @@
 """The result of an offline compaction: a summary, and the ledger that fits together with it."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +11,7 @@ from ullage.model.marker import render_marker
 from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.choosing.constraints import constraints_of, instructions_of
 from ullage.summary.choosing.findings import errors_of, findings_of
+from ullage.summary.choosing.hints import hints_of
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.choosing.ledger import collect_from, fit, merge
 from ullage.summary.choosing.listed import listed_of
@@ -36,11 +36,6 @@ from ullage.tokens.counter import TokenCounter
 _CURRENT = (Section.PLAN, Section.STATE, Section.RECENT)
 # Sections with shares of their own. Items of the others compete with each other.
 _PLACED = {*_CURRENT, Section.REQUESTS, Section.TASK, Section.CONSTRAINTS, Section.INSTRUCTIONS}
-# Names after the heaviest 120 weigh too little to be searched for. A hint with more than six names is not read.
-_MOST_NAMES = 120
-_NAMES_PER_HINT = 6
-# Paths and whole identifiers. Options of commands and attributes (`self.path`) are found too often to be searched for.
-_NAME = re.compile(r"(?!self\.|this\.|\d+[A-Za-z]+$|/[\w-]+$)[\w~./@][\w./@:-]*\w")
 # Characters of the task if the whole of it is among the requests: a sentence or two.
 _TASK_AGAIN = 160
 NOTHING_FITS = "The details are in the archive."
@@ -167,7 +162,7 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, t
     for _ in range(2):
         page.fill(pool, page.room - page.used - int(page.room * tuning.hints_share), beside)
         page.settle()
-    page.fill(list(_hints_of(sources.weights, sources.mentions, page.covered)), page.room)
+    page.fill(list(hints_of(digest, sources.weights, sources.mentions, page.covered)), page.room)
 
 
 def _write_requests(page: Page, sources: _Sources, tuning: Tuning) -> None:
@@ -234,16 +229,3 @@ def _cost(request: SummaryRequest, composition: Composition, counter: TokenCount
         ledger=composition.ledger,
     )
     return counter.count(render_marker(block))
-
-
-def _hints_of(weights: Mapping[str, float], mentions: Mapping[str, Mention], covered: Set[str]) -> Iterator[Item]:
-    """Yields one item per archived message that names, for a search, anchors which occur last in that message and are
-    not on the page. `covered` are the anchors on the page."""
-    shown = (name for name in mentions if name not in covered and _NAME.fullmatch(name))
-    missing = sorted(shown, key=lambda name: (-weights[name], name))
-    by_message: dict[int, list[str]] = {}
-    for name in missing[:_MOST_NAMES]:
-        by_message.setdefault(mentions[name].last_index, []).append(name)
-    for index, names in by_message.items():
-        told = tuple(names[:_NAMES_PER_HINT])
-        yield Item(section=Section.LOOKUP, text=", ".join(f"`{name}`" for name in told), index=index, anchors=told)
