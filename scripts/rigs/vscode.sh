@@ -32,7 +32,8 @@ install_code_server() {
   fi
 }
 
-need_apt chromium chromium fonts-dejavu-core
+# Symbola has the signs that agents draw in their terminals, which pictures of them need.
+need_apt chromium chromium fonts-dejavu-core fonts-symbola
 once "$home/.ready" "$package" install_code_server
 printf 'export ULLAGE_CODE_SERVER=%q ULLAGE_CHROMIUM=%q PATH=%q:"$PATH"\n' \
   "$server/out/node/entry.js" "$(command -v chromium)" "$node"

@@ -29,6 +29,7 @@ const SPOKEN = {
     'Write that test': 'tests/test_login.py has it, and it passes.',
     'Now the docs': 'docs/login.md says when a token is renewed.',
     'Which file': 'That was src/shop/legacy.py.',
+    'Thank you': 'You are welcome.',
   },
   summary: 'The user wants tokens to be refreshed in src/shop/login.py. That is done, and tests/test_login.py covers it. Next: docs/login.md.',
 };
@@ -144,13 +145,18 @@ test('after its compaction Claude Code is given back what the summary left out',
   await vscode.context.getByText('Which tests cover it?').first().waitFor();
   await stand.look(CLAUDE, BEGINNING + claude.compactsAt + SHORT - used);
   await ask('Now the docs.');
-  await terminal.type('Which file must not be changed?');
+  await ask('Which file must not be changed?');
   const marker = vscode.context.locator('.marker', { hasText: 'Compacted #1' }).first();
   await marker.waitFor({ timeout: START_PATIENCE });
   const receipt = vscode.context.locator('.given').first();
-  await until('the receipt', async () => {
+  const unfolds = (): Promise<boolean> => until('the receipt', async () => {
     if (!(await receipt.isVisible())) await marker.locator('.marker-head').click();
-    return receipt.waitFor({ timeout: 5_000 }).then(() => true, () => false);
+    return receipt.waitFor({ timeout: 3_000 }).then(() => true, () => false);
+  });
+  await unfolds().catch(async () => {
+    // An agent's hook waits for a few seconds. On a busy machine the text comes with the next prompt instead.
+    await ask('Thank you.');
+    await unfolds();
   });
   await receipt.locator('summary', { hasText: /Given back: 1 constraint.*, [\d,]+ tokens/ }).click();
   const given = receipt.locator('.given-text', { hasText: RULE });
@@ -166,6 +172,10 @@ test('the compaction is undone in a new session, which Claude Code resumes', opt
   await vscode.pick('Write it, and resume it in a terminal');
   const resumed = vscode.page.locator('.part.panel .xterm-rows');
   await resumed.filter({ hasText: 'Now the docs.' }).filter({ hasText: 'Which file must not be changed?' }).waitFor({ timeout: START_PATIENCE });
+  // The terminal's conversation, as full as it was, before the one that was compacted.
+  await vscode.reads(/CC ~97% · CC 1%/, START_PATIENCE);
+  await vscode.toast(/Claude Code compacts soon/);
+  await vscode.clearToasts();
   await vscode.shot('7 undone', 'film-5-undone.png');
   assert.equal(await vscode.page.locator('.notification-toast .codicon-error').count(), 0);
 });
