@@ -23,6 +23,7 @@ from ullage.service.compact.automatic import shrink
 from ullage.service.compact.warnings import warn_if_due
 from ullage.service.conversation.checkpoints import Checkpoint
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.summaries.read_ahead import read_ahead
 
 # Between a message's id and a number: a message that was left out may come again, and an id is unique in its session.
 _AGAIN = "~"
@@ -57,6 +58,8 @@ class Mirror:
             await self._take_over(conversation, known, given)
             with compacting(conversation, "automatic"):
                 await shrink(conversation)
+            # In the time until the framework's next request.
+            read_ahead(conversation)
             shown = _in_order(tuple(show(conversation, self._framework, self._provider)), given)
             known.held = {one.id for one in given} & {self._id_of(one) for one in shown}
         return shown

@@ -22,6 +22,7 @@ from ullage.service import sessions
 from ullage.service.compact.automatic import shrink
 from ullage.service.compact.warnings import warn_if_due
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.summaries.read_ahead import read_ahead
 
 _FRAMEWORK = "openai-agents"
 
@@ -72,6 +73,7 @@ async def _added(items: Sequence[JsonObject], conversation: Conversation) -> Non
     ]
     await sessions.append(conversation, messages, None, frozenset(message.id for message in messages))
     warn_if_due(conversation)
+    read_ahead(conversation)
     measured(conversation, None)
 
 
