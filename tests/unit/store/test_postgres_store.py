@@ -153,6 +153,18 @@ def test_appending_reads_no_more_rows_in_a_large_session(postgres_address: str) 
     assert read[1] - read[0] <= 10 * 5
 
 
+def test_a_record_that_cannot_be_read_ends_the_reading_and_not_the_connection(
+    postgres: PostgresStore, postgres_address: str
+) -> None:
+    postgres.create("s", conversation(*(f"{number} " * 1_000 for number in range(1_000))))
+    with connect(postgres_address, autocommit=True) as connection:
+        connection.execute("UPDATE records SET payload = '{' WHERE position = 300")
+    with pytest.raises(StoreUnavailable, match="is damaged"):
+        postgres.open("s")
+    assert len(postgres.read("s", 301)) == 700
+    assert postgres.info("s").messages == 1_000
+
+
 def test_appending_to_a_new_store_reads_no_more_rows_as_its_session_grows(postgres_address: str) -> None:
     # PostgreSQL has no statistics of a table that is new, and keeps the plan that it made without them.
     with open_postgres(postgres_address) as store:

@@ -4,7 +4,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +18,8 @@ from ullage.store.tables.connection import Rows
 _PART = re.compile(r'"([^"]*)"( \*)?|AND|OR')
 _HINT = re.compile(r" INDEXED BY \w+")
 _OPERATORS = {"AND": "&", "OR": "|"}
+# Rows that are taken from the server at once: they are about what a socket holds.
+_CHUNK = 200
 # The vocabulary counts all rows under this token, which no row has.
 _ANY_TOKEN = ""
 # The vocabulary counts the rows of each token, but a member of a team sees only the rows. Rows from which on a word's
@@ -39,6 +41,14 @@ class SharedSql:
         """Runs a statement."""
         # Bytes come as they are, not as digits, which takes half the time.
         return self._connection.execute(for_postgres(statement), values or None, binary=True)
+
+    def stream(self, statement: str, values: Sequence[Any], /) -> Generator[Any]:
+        """Yields the rows of a statement while the server still sends further ones."""
+        if not psycopg.capabilities.has_stream_chunked():
+            yield from self.execute(statement, values)
+            return
+        with self._connection.cursor() as cursor:
+            yield from cursor.stream(for_postgres(statement), values, binary=True, size=_CHUNK)
 
     def executemany(self, statement: str, values: Iterable[Sequence[Any]], /) -> None:
         """Runs a statement once for each sequence of values, all in one round trip."""

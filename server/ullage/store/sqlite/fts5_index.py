@@ -20,7 +20,7 @@ class Fts5Index:
     further = 1 << 28
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self.execute = connection.execute
+        self.execute = self.stream = connection.execute
         self.executemany = connection.executemany
 
     def further_rows(self, _: int, /) -> int:

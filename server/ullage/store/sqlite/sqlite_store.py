@@ -74,7 +74,7 @@ class SqliteStore(TableStore):
     @contextmanager
     def _reading_apart(self) -> Generator[Connection]:
         with self._reporting, closing(reconnect(self._path)) as connection, transaction(connection, "DEFERRED"):
-            yield connection
+            yield Fts5Index(connection)
 
 
 class _Reported:

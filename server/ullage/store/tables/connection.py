@@ -29,11 +29,28 @@ class Rows(Protocol):
         ...
 
 
+class Stream(Protocol):
+    """The rows of a statement, one after the other."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterates over the rows."""
+        ...
+
+    def close(self) -> object:
+        """Ends the statement."""
+        ...
+
+
 class Connection(Protocol):
     """A connection to a database, with a transaction open."""
 
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
         """Runs a statement with a value for each placeholder, and returns its rows."""
+        ...
+
+    def stream(self, statement: str, values: Sequence[Any], /) -> Stream:
+        """Runs a statement and yields its rows as they are taken. The connection is in use until the last row is taken
+        or the stream is closed."""
         ...
 
     def executemany(self, statement: str, values: Iterable[Sequence[Any]], /) -> Any:

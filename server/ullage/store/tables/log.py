@@ -1,6 +1,7 @@
 """The records of a session: its own and, for a fork, those it inherits."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 from msgspec import Struct
@@ -167,13 +168,15 @@ def _record(position: int, timestamp: int, payload: bytes) -> Record:
 
 
 def _read_span(connection: Connection, span: Span, start: int) -> Iterator[Record]:
-    rows = connection.execute(
+    rows = connection.stream(
         "SELECT position, timestamp, payload FROM records "
         "WHERE session_id = ? AND position >= ? AND position < ? ORDER BY position",
         (span.session_id, max(span.start, start), span.stop),
     )
-    for row in rows:
-        yield _record(*row)
+    # A record that cannot be read must not keep the connection in use.
+    with closing(rows):
+        for row in rows:
+            yield _record(*row)
 
 
 def record_rows(session_id: str, messages: int, records: Sequence[Record]) -> Iterator[_Row]:
