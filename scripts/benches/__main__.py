@@ -50,7 +50,7 @@ def main() -> int:
     parser.add_argument("--against", type=Path, help="append: another checkout's `server` folder to measure")
     served = "search-published: order what the words find by the embeddings of this server"
     parser.add_argument("--embeddings", nargs=2, metavar=("URL", "MODEL"), help=served)
-    parser.add_argument("--long", action="store_true", help="store: search among a million messages, not 20,000")
+    parser.add_argument("--long", action="store_true", help="store: search among a million messages, too")
     parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
     given = parser.parse_intermixed_args()
     if (given.ablate and given.name != "quality") or (given.cuts and not given.ablate):

@@ -1,11 +1,10 @@
 """Measures the store in PostgreSQL, on a server of its own with `fsync`, each figure with a floor of the same run.
 
-Work and floor take turns, so that other load slows both equally. With `--long` the search has a million messages, which
-takes an hour and some ten GB of disk, instead of 20,000.
+Work and floor take turns, so that other load slows both equally. With `--long` there is also a search among a million
+messages (`store_search.py`), which takes about ten minutes and four GB of disk.
 """
 
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -15,25 +14,21 @@ from typing import Any
 
 import psycopg
 
-from benches.report import Aim, at_most, median, percentile, recorded
-from benches.search_large import fill
-from benches.search_questions import conversation, make_questions
+from benches import store_search
+from benches.report import Aim, at_most, median
 from benches.store_rivals import RIVALS
+from benches.store_search import seconds
 from support.logs import message, records
 from support.postgres_server import PostgresServer, programs, running_server
 from ullage.model.events import SessionCreated
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import open_postgres
-from ullage.store.postgres.text_index import read_expression
-from ullage.store.search.search_words import stem
 from ullage.store.table_store import TableStore
 from ullage.store.tables.codec import encode_event
 
 ROUNDS = 200
 SMALL, LARGE, LONG = 100, 10_000, 100_000
 SESSIONS, APPENDS_EACH = 200, 10
-SEARCHED, SEARCHED_LONG = 20_000, 1_000_000
-_QUESTIONS = 100
 _TEXT = "The quick brown fox jumps over the lazy dog. " * 20
 # An append, its growth, and opening compared with SQLite.
 _APPEND_AIM, _GROWTH_AIM, _OPEN_AIM = 1.5, 1.5, 2.0
@@ -53,7 +48,7 @@ def measure(paths: Sequence[Path], *, is_long: bool) -> list[Measured]:
             _open(server),
             _at_once(server),
             _bytes(server),
-            _search(server, paths, SEARCHED_LONG if is_long else SEARCHED),
+            *((row, []) for row in store_search.measure(server, paths, is_long=is_long)),
         ]
 
 
@@ -140,8 +135,8 @@ def _at_once(server: PostgresServer) -> Measured:
             for number in range(APPENDS_EACH):
                 store.append(f"s{session}", records(message(f"n{number}", _TEXT), start=1 + number))
 
-        floor = _time(lambda: list(threads.map(bare, range(SESSIONS))))
-        taken = _time(lambda: list(threads.map(ours, range(SESSIONS))))
+        floor = seconds(lambda: list(threads.map(bare, range(SESSIONS))))
+        taken = seconds(lambda: list(threads.map(ours, range(SESSIONS))))
         for connection in connections:
             connection.close()
     count = SESSIONS * APPENDS_EACH
@@ -170,33 +165,6 @@ def _bytes(server: PostgresServer) -> Measured:
     return row, []
 
 
-def _search(server: PostgresServer, paths: Sequence[Path], messages: int) -> Measured:
-    """The floor is one bare query for the same words, ranked by PostgreSQL itself."""
-    recordings = [found for _, transcript in recorded(paths) if (found := conversation(transcript))]
-    questions = [question.text for found in recordings for question in make_questions(found)]
-    questions = questions[:: max(1, len(questions) // _QUESTIONS)]
-    address = server.new_schema()
-    schema = address.rpartition("%3D")[2]
-    with open_postgres(address) as store, psycopg.connect(server.address(schema), autocommit=True) as bare:
-        sum(fill(store, recordings, messages))
-        while store.index_some():
-            pass
-        bare.execute("VACUUM ANALYZE")
-        bare.execute("SET gin_fuzzy_search_limit = 0")
-
-        def rank(number: int) -> object:
-            words = " OR ".join(f'"{stem(word)}"' for word in questions[number].lower().split() if word.isalpha())
-            return bare.execute(
-                "SELECT row_id FROM message_words, CAST(%s AS tsquery) AS query WHERE tokens @@ query "
-                "ORDER BY ts_rank(tokens, query) DESC LIMIT 10",
-                (read_expression(words or '"a"'),),
-            ).fetchall()
-
-        floor, ours = _in_turns(rank, lambda number: store.find_passages(questions[number]), len(questions))
-    what = f"search {messages:,} messages, 95th percentile, floor: ranked by ts_rank"
-    return _row(what, percentile(floor, 0.95), percentile(ours, 0.95))
-
-
 def _fill(store: TableStore, session_id: str, messages: int) -> None:
     store.create(session_id, records(SessionCreated()))
     for start in range(0, messages, 5_000):
@@ -211,14 +179,8 @@ def _in_turns(
     times: tuple[list[float], list[float]] = ([], [])
     for number in range(rounds):
         for one, into in zip((floor, work), times, strict=True):
-            into.append(_time(lambda one=one, number=number: one(number)))
+            into.append(seconds(lambda one=one, number=number: one(number)))
     return times
-
-
-def _time(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
 
 
 def _row(what: str, floor: float, ours: float, aim: float | None = None) -> Measured:
