@@ -393,7 +393,7 @@ def test_of_a_word_that_many_rows_have_the_newest_rows_are_found(
         last = index.last_record()
         walnut = WantedRows('"walnut"', 0, index.further - 1, 20, 65)
         rare = WantedRows('"walnut" AND "pear"', 0, index.further - 1, 100, 60)
-        none = WantedRows('"quince"', index.further, 2**63 - 1, 10, 50)
+        none = WantedRows('"quince"', index.further, 2**63 - 1, 2_000, 2_001)
         found = index.find_rows([walnut, rare, none])
     assert found[0] == [*range(last, last - 5, -1), *range(last - 65, last - 80, -1)]
     assert (len(found[1]), found[2]) == (60, [])

@@ -21,9 +21,11 @@ _FIND = f"""
         FOR n IN 1 .. cardinality(queries) LOOP
             PERFORM set_config('ullage.query', queries[n], true);
             start := firsts[n];
-            last := least(lasts[n], pg_sequence_last_value(CASE WHEN firsts[n] < {1 << 48}
-                THEN pg_get_serial_sequence('records', 'record_id')::regclass ELSE 'further_rows'::regclass END));
-            IF expected[n] > limits[n] THEN
+            -- NULL if there is no such row yet, or if the role may not know.
+            last := pg_sequence_last_value(CASE WHEN firsts[n] < {1 << 48}
+                THEN pg_get_serial_sequence('records', 'record_id')::regclass ELSE 'further_rows'::regclass END);
+            IF expected[n] > limits[n] AND last IS NOT NULL THEN
+                last := least(last, lasts[n]);
                 start := greatest(start, last - (2.0 * limits[n] * (last - firsts[n]) / expected[n])::bigint);
             END IF;
             EXECUTE finding INTO found USING queries[n], start, lasts[n], limits[n];
