@@ -129,7 +129,7 @@ def test_the_settings_example_sets_every_setting_to_another_value_than_its_defau
 ) -> None:
     schema = settings_schema()
     settings = dict(committed["settings"])
-    groups = {group: settings.pop(group) for group in ("archive", "context", "hooks", "search", "summary")}
+    groups = {group: settings.pop(group) for group in ("archive", "context", "hooks", "offline", "search", "summary")}
     flat = {f"{group}.{name}": value for group, values in groups.items() for name, value in values.items()} | settings
     assert not faults(schema, flat)
     assert flat.keys() == schema["properties"].keys()

@@ -6,6 +6,7 @@ from ullage.model.settings import (
     ContextSettings,
     HookSettings,
     ModelSettings,
+    OfflineSettings,
     ProviderSettings,
     SearchSettings,
     Settings,
@@ -79,5 +80,6 @@ def other_settings() -> Settings:
             embeddings_key_env="HOME_KEY",
             team_archive="postgresql://db.example/team",
         ),
+        offline=OfflineSettings(enabled=False, limit=0.5),
         store="postgresql://db.example/ullage",
     )

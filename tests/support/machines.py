@@ -7,10 +7,9 @@ from typing import Any
 
 from ullage.model.errors import ConcurrentAppend, StoreUnavailable
 from ullage.model.events import Event, Record
-from ullage.store.offline.copying_here import copy_here
 from ullage.store.offline.local_copy import LocalCopy, Unsent, open_copy
 from ullage.store.offline.offline_store import OfflineStore, Server
-from ullage.store.offline.upkeep import Upkeep
+from ullage.store.offline.upkeep import CopyOptions, Upkeep
 from ullage.store.sqlite.database import connect
 from ullage.store.sqlite.sqlite_store import SqliteStore
 from ullage.store.table_store import TableStore
@@ -52,8 +51,8 @@ class FarStore(SqliteStore):
 class UpkeepNow(Upkeep):
     """Copies at once, and reaches for the server when `reach` is called."""
 
-    def __init__(self, path: Path, try_again: Callable[[LocalCopy], bool], /, *, keeps_files: bool) -> None:
-        super().__init__(path, try_again, keeps_files=keeps_files)
+    def __init__(self, path: Path, try_again: Callable[[LocalCopy], bool], options: CopyOptions, /) -> None:
+        super().__init__(path, try_again, options)
         self._reach, self._file = try_again, path
 
     def use(self, remote: TableStore | None) -> None:
@@ -64,7 +63,7 @@ class UpkeepNow(Upkeep):
     def copy(self, session_id: str) -> None:
         if self._remote is not None and session_id:
             with open_copy(self._file) as local:
-                copy_here(self._remote, local, session_id)
+                self.copy_now(self._remote, local, session_id, is_used=True)
 
     def reach(self) -> bool:
         with open_copy(self._file) as local:
@@ -72,23 +71,23 @@ class UpkeepNow(Upkeep):
 
 
 class Machine:
-    """A machine with its copy in a folder, and the store at the path `server`."""
+    """A machine with its copy in a folder, of at most `limit` bytes, and the store at the path `server`."""
 
-    def __init__(self, folder: Path, server: Path) -> None:
+    def __init__(self, folder: Path, server: Path, limit: int | None = None) -> None:
         self.line = Line()
         self.file = folder / "copy.db"
-        self._server = server
+        self._server, self._limit = server, limit
         self._upkeep: UpkeepNow | None = None
         self.store = self._open()
 
     def _open(self) -> OfflineStore:
-        def upkeep(path: Path, try_again: Callable[[LocalCopy], bool], /, *, keeps_files: bool) -> Upkeep:
-            self._upkeep = UpkeepNow(path, try_again, keeps_files=keeps_files)
+        def upkeep(path: Path, try_again: Callable[[LocalCopy], bool], options: CopyOptions, /) -> Upkeep:
+            self._upkeep = UpkeepNow(path, try_again, options)
             return self._upkeep
 
         server = Server("the server", self._far, lambda _: True)
         remote = None if self.line.is_cut else self._far()
-        return OfflineStore(server, self.file, remote, make_upkeep=upkeep)
+        return OfflineStore(server, self.file, remote, CopyOptions(limit=self._limit), upkeep)
 
     def _far(self) -> FarStore:
         if self.line.is_cut:

@@ -1065,6 +1065,20 @@ export interface OfferedModels {
   readonly models: readonly OfferedModel[];
 }
 
+/** The copy on this machine of a store in PostgreSQL, for times without its server. */
+export interface OfflineSettings {
+  /**
+   * Keep a copy on this machine of what is used of a store in PostgreSQL, for times without its server. Read when the
+   * server starts. @default true
+   */
+  readonly enabled?: boolean;
+  /**
+   * Gigabytes of that copy above which the sessions go that were not used for longest. Null: no limit. Read when the
+   * server starts. @default 1.0
+   */
+  readonly limit?: number | null;
+}
+
 /** How a command ended, as far as its output shows; `unknown` if the output does not show it. */
 export type Outcome = "passed" | "failed" | "unknown";
 
@@ -1400,6 +1414,7 @@ export interface Settings {
   readonly hooks?: HookSettings;
   readonly archive?: ArchiveSettings;
   readonly search?: SearchSettings;
+  readonly offline?: OfflineSettings;
   /**
    * Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own.
    * Read when the server starts.
@@ -2039,6 +2054,8 @@ export const settingNames = [
   "search.embeddingsModel",
   "search.embeddingsKeyEnv",
   "search.teamArchive",
+  "offline.enabled",
+  "offline.limit",
   "store",
 ] as const;
 

@@ -54,7 +54,7 @@ def make_agent(
         from ullage.app.team_sending import TeamSender  # noqa: PLC0415
 
         chosen = place or settings.store or None
-        workspace = failure.opened(lambda: build_workspace(closing, chosen))
+        workspace = failure.opened(lambda: build_workspace(closing, chosen, settings))
         workspace.bus.listen(announcer)
         follower = Follower(workspace)
         follower.start()

@@ -12,14 +12,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
 from ullage.app.chosen_team import TeamSearching
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
+from ullage.model.errors import InvalidRequest
 from ullage.model.figure import Keeper
-from ullage.model.settings import ModelSettings, Settings, SummarySettings
+from ullage.model.settings import ModelSettings, OfflineSettings, Settings, SummarySettings
 from ullage.policy.alarm import is_due
 from ullage.providers.embedding_server import embed
 from ullage.providers.registry import ProviderRegistry
@@ -74,7 +76,8 @@ def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings:
     """
     # A server is not to pause for this import at its first message.
     import_module("ullage.service.compact.automatic")
-    store = closing.enter_context(open_sessions_at(place, keeps_files=True))
+    offline = offline_settings((settings or Settings()).offline)
+    store = closing.enter_context(open_sessions_at(place, keeps_files=True, offline=offline))
     workspace = workspace_on(store, settings, local_path(place), news=news_of(store))
     workspace.remove_traces = SessionTraces(local_path(place))
     searching = TeamSearching(lambda: workspace.settings.search.team_archive)
@@ -97,11 +100,26 @@ def open_workspace(
     store on a server is printed to standard error. Raises `StoreError` if the store can't be opened.
     """
     settings = settings or Settings(summary=SummarySettings(writer="offline"))
-    with open_sessions_at(place, to_read=to_read) as store, _printed(news_of(store)):
+    offline = offline_settings(settings.offline)
+    with open_sessions_at(place, to_read=to_read, offline=offline) as store, _printed(news_of(store)):
         workspace = workspace_on(store, settings, local_path(place))
         if not to_read:
             workspace.remove_traces = SessionTraces(local_path(place))
         yield workspace
+
+
+def offline_settings(given: OfflineSettings) -> OfflineSettings:
+    """Returns the settings of the copy of a store on a server: those of the environment variable ULLAGE_OFFLINE, `off`
+    or the most gigabytes, else the given ones. Raises `InvalidRequest` if the variable says neither."""
+    said = os.environ.get("ULLAGE_OFFLINE", "")
+    if not said:
+        return given
+    if said == "off":
+        return replace(given, enabled=False)
+    try:
+        return convert({"limit": float(said)}, OfflineSettings)
+    except (ValueError, ValidationError):
+        raise InvalidRequest(f"ULLAGE_OFFLINE is {said!r}: say `off`, or the most gigabytes, such as 0.5") from None
 
 
 @contextmanager

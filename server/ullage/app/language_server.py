@@ -66,7 +66,7 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
         from ullage.system.receipts import Receipts  # noqa: PLC0415
 
         chosen = place or settings.store or None
-        workspace = failure.opened(lambda: build_workspace(closing, chosen))
+        workspace = failure.opened(lambda: build_workspace(closing, chosen, settings))
         workspace.bus.listen(announcer)
         workspace.indexing_listeners.append(announcer)
         follower = Follower(workspace)

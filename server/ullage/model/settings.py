@@ -290,6 +290,33 @@ class SearchSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
             raise ValueError(f"search.teamArchive: {PASSWORD_REFUSED}")
 
 
+class OfflineSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The copy on this machine of a store in PostgreSQL, for times without its server."""
+
+    enabled: Annotated[
+        bool,
+        Meta(
+            description="Keep a copy on this machine of what is used of a store in PostgreSQL, for times without its "
+            "server. Read when the server starts.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = True
+    # The messages of a year of daily work, some 500,000, with what searches them; little next to what agents keep.
+    limit: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(
+            description="Gigabytes of that copy above which the sessions go that were not used for longest. Null: no "
+            "limit. Read when the server starts.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = 1.0
+
+    @property
+    def most_bytes(self) -> int | None:
+        """The limit in bytes."""
+        return None if self.limit is None else int(self.limit * 1e9)
+
+
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """All settings of Ullage."""
 
@@ -312,6 +339,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     hooks: HookSettings = HookSettings()
     archive: ArchiveSettings = ArchiveSettings()
     search: SearchSettings = SearchSettings()
+    offline: OfflineSettings = OfflineSettings()
     store: Annotated[
         str,
         Meta(

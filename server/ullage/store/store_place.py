@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from ullage.model.errors import StoreUnavailable
+from ullage.model.settings import OfflineSettings
 from ullage.model.store_address import is_address, local_name
 from ullage.model.words import package_missing
 from ullage.service.ports.store import SessionStore, TakesNews, no_news
@@ -34,22 +35,31 @@ def open_store_at(place: StorePlace | None = None) -> TableStore:
 
 
 def open_sessions_at(
-    place: StorePlace | None = None, *, to_read: bool = False, keeps_files: bool = False
+    place: StorePlace | None = None,
+    *,
+    to_read: bool = False,
+    keeps_files: bool = False,
+    offline: OfflineSettings | None = None,
 ) -> AbstractContextManager[SessionStore]:
     """Opens the store at a place for work on its sessions: as `open_store_at` does, or with `to_read` as
     `open_to_read_at`, but at an address in PostgreSQL with a copy on this machine for times without the server
     (`offline/`). `news_of` says what happened to it.
 
-    `keeps_files` is for a process that follows agents; see `open_offline_store`. Raises what `open_store_at` does.
+    `keeps_files` is for a process that follows agents; see `CopyOptions`. `offline` are the settings of the copy. If it
+    is off, none is made; one that is there is used until all of it is sent. Raises what `open_store_at` does.
     """
     if not isinstance(place, str) or not is_address(place):
         return open_to_read_at(place) if to_read else open_store_at(place)
     with _needing_package():
-        from ullage.store.offline.offline_store import Server, open_offline_store  # noqa: PLC0415
+        from ullage.store.offline.offline_store import Server, has_unsent, open_offline_store  # noqa: PLC0415
+        from ullage.store.offline.upkeep import CopyOptions  # noqa: PLC0415
         from ullage.store.postgres.address import name_server  # noqa: PLC0415
         from ullage.store.postgres.server_errors import is_away  # noqa: PLC0415
+    path, offline = offline_path(place), offline or OfflineSettings()
+    if not offline.enabled and not has_unsent(path):
+        return open_store_at(place)
     server = Server(name_server(place), partial(open_store_at, place), is_away)
-    return open_offline_store(server, offline_path(place), keeps_files=keeps_files)
+    return open_offline_store(server, path, CopyOptions(keeps_files=keeps_files, limit=offline.most_bytes))
 
 
 def offline_path(place: str) -> Path:

@@ -120,6 +120,7 @@ def _mortal(run: Any) -> Any:
 
 
 @pytest.mark.long
+@pytest.mark.minutes
 def test_a_program_killed_before_any_statement_of_catching_up_loses_and_doubles_nothing(
     target: Target, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from ullage.model.events import MessageAppended
 from ullage.store import SqliteStore, open_store
 from ullage.store.offline.catching_up import catch_up
 from ullage.store.offline.local_copy import open_copy
+from ullage.store.offline.upkeep import CopyOptions, Upkeep
 
 
 @pytest.fixture
@@ -199,3 +200,74 @@ def test_a_session_that_is_not_here_is_not_continued_at_a_wrong_place(server: Sq
             call()
     here.mend()
     assert texts(server, "s") == ["m0", "two"]
+
+
+LIMIT = 400_000
+
+
+def large(*names: str) -> list[MessageAppended]:
+    """Returns messages of 20 kB."""
+    return [message(name, f"{name} " * 7_000) for name in names]
+
+
+@pytest.fixture
+def small(tmp_path: Path, server: SqliteStore) -> Iterator[Machine]:
+    """A machine with a copy of at most 400 kB."""
+    (tmp_path / "small").mkdir()
+    made = Machine(tmp_path / "small", server.path, LIMIT)
+    yield made
+    made.close()
+
+
+def test_a_full_copy_drops_what_was_not_used_for_longest_and_gets_it_again_when_it_is_used(
+    server: SqliteStore, small: Machine
+) -> None:
+    names = [f"s{number}" for number in range(12)]
+    for name in names:
+        server.create(name, [*conversation("one"), *records(*large("m1", "m2"), start=2)])
+    for name in names:
+        small.store.open(name)
+        with open_copy(small.file) as local:
+            assert local.size() <= LIMIT
+    small.line.is_cut = True
+    assert texts(small.store, "s11") == ["m0", "m1", "m2"]
+    # It is listed, and says that it is not whole here; the figures of half a conversation would be wrong.
+    assert {info.session_id for info in small.store.list()} == set(names)
+    for use in (lambda: small.store.open("s0"), lambda: small.add("s0", message("x"))):
+        with pytest.raises(StoreUnavailable, match="not whole on this machine"):
+            use()
+    small.mend()
+    small.store.open("s0")
+    small.line.is_cut = True
+    assert texts(small.store, "s0") == ["m0", "m1", "m2"]
+
+
+def test_no_room_is_made_by_what_the_server_lacks_or_what_a_fork_here_begins_with(
+    server: SqliteStore, small: Machine
+) -> None:
+    server.create("unsent", [*conversation("one"), *records(*large("m1"), start=2)])
+    server.create("parent", [*conversation("one"), *records(*large("p1"), start=2)])
+    small.store.open("unsent")
+    small.store.open("parent")
+    small.line.is_cut = True
+    small.add("unsent", message("mine"))
+    small.store.create("fork", fork("parent", 2, message("f1")))
+    with open_copy(small.file) as local:
+        assert local.make_room(0) == 0
+    small.mend()
+    assert texts(server, "unsent") == ["m0", "m1", "mine"]
+    assert texts(server, "fork") == ["m0", "p1", "f1"]
+    with open_copy(small.file) as local:
+        # The fork, then what it begins with; what was used last stays.
+        assert local.make_room(0) == 2
+
+
+def test_without_room_only_the_beginning_of_a_conversation_that_has_a_file_is_copied(
+    server: SqliteStore, small: Machine
+) -> None:
+    server.create("used", [*conversation("one"), *records(*large(*(f"m{n}" for n in range(30))), start=2)])
+    server.create("filed", [*conversation("one"), *records(*(message(f"f{n}") for n in range(9)), start=2)])
+    small.store.open("used")
+    with open_copy(small.file) as local, open_store(server.path) as remote:
+        Upkeep(small.file, lambda _: False, CopyOptions(limit=LIMIT)).copy_now(remote, local, "filed", is_used=False)
+        assert (local.is_cut("filed"), len(local.copied_records("filed", -1, 99))) == (True, 1)

@@ -134,6 +134,10 @@ M.defaults = {
     embeddingsKeyEnv = '',
     teamArchive = '',
   },
+  offline = {
+    enabled = true,
+    limit = 1.0,
+  },
   store = '',
 }
 
@@ -575,6 +579,19 @@ M.settings = {
     restricted = true,
     type = 'string',
     default = '',
+  },
+  ['offline.enabled'] = {
+    description = 'Keep a copy on this machine of what is used of a store in PostgreSQL, for times without its server. Read when the server starts.',
+    restricted = true,
+    type = 'boolean',
+    default = true,
+  },
+  ['offline.limit'] = {
+    type = { 'number', 'null' },
+    exclusiveMinimum = 0,
+    description = 'Gigabytes of that copy above which the sessions go that were not used for longest. Null: no limit. Read when the server starts.',
+    restricted = true,
+    default = 1.0,
   },
   store = {
     description = 'Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own. Read when the server starts.',

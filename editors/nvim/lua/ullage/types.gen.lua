@@ -660,6 +660,11 @@
 ---@field editor string
 ---@field models ullage.OfferedModel[]
 
+--- The copy on this machine of a store in PostgreSQL, for times without its server.
+---@class (exact) ullage.OfflineSettings
+---@field enabled? boolean Keep a copy on this machine of what is used of a store in PostgreSQL, for times without its server. Read when the server starts. Default true.
+---@field limit? number|vim.NIL Gigabytes of that copy above which the sessions go that were not used for longest. Null: no limit. Read when the server starts. Default 1.0.
+
 --- How a command ended, as far as its output shows; `unknown` if the output does not show it.
 ---@alias ullage.Outcome "passed"|"failed"|"unknown"
 
@@ -874,6 +879,7 @@
 ---@field hooks? ullage.HookSettings
 ---@field archive? ullage.ArchiveSettings
 ---@field search? ullage.SearchSettings
+---@field offline? ullage.OfflineSettings
 ---@field store? string Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own. Read when the server starts.
 
 --- How important a notice is for the user.

@@ -96,8 +96,8 @@ test('every setting of the example is one in the manifest', () => {
   const manifest = JSON.parse(readFileSync(path.join(repository, 'editors/vscode/package.json'), 'utf8')) as {
     contributes: { configuration: { properties: Record<string, unknown> } };
   };
-  const { archive, context, summary, hooks, search, ...others } = example('settings.json') as protocol.Settings;
-  const grouped = Object.entries({ archive, context, summary, hooks, search }).flatMap(([group, values]) =>
+  const { archive, context, summary, hooks, search, offline, ...others } = example('settings.json') as protocol.Settings;
+  const grouped = Object.entries({ archive, context, summary, hooks, search, offline }).flatMap(([group, values]) =>
     Object.keys(values ?? {}).map((key) => `${group}.${key}`),
   );
   const keys = [...Object.keys(others), ...grouped];

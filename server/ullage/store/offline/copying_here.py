@@ -1,5 +1,7 @@
 """Copies sessions of a server to this machine, so that they can be continued without it."""
 
+from itertools import takewhile
+
 from ullage.model.errors import ConcurrentAppend
 from ullage.store.offline.local_copy import LocalCopy
 from ullage.store.store_copy import same_records
@@ -9,6 +11,8 @@ from ullage.store.tables.copied_rows import SessionRow
 # Records of one transaction. Between two, the process's other threads may write.
 _BATCH = 200
 _TRIES = 8
+# Records among which an import says where it comes from.
+_BEGINNING = 8
 
 
 def copy_here(remote: TableStore, local: LocalCopy, session_id: str) -> bool:
@@ -26,6 +30,15 @@ def copy_here(remote: TableStore, local: LocalCopy, session_id: str) -> bool:
     return all(_copy_one(remote, local, row) for row in reversed(rows))
 
 
+def copy_beginning(remote: TableStore, local: LocalCopy, session_id: str) -> None:
+    """Copies only what comes before the first message of a session of which nothing is here yet, for lack of room."""
+    row = remote.copied_session(session_id)
+    if row is not None and row.parent_id is None and local.copied_session(session_id) is None:
+        local.set_cut(session_id, is_cut=True)
+        first = takewhile(lambda record: record[4] is None, remote.copied_records(session_id, -1, _BEGINNING))
+        local.receive(row, -1, tuple(first))
+
+
 def _copy_one(remote: TableStore, local: LocalCopy, row: SessionRow) -> bool:
     for _ in range(_TRIES):
         # The end is read before the mark: what another process appends in between is not taken for the server's.
@@ -36,6 +49,7 @@ def _copy_one(remote: TableStore, local: LocalCopy, row: SessionRow) -> bool:
             _copy_after(remote, local, row, end)
         except ConcurrentAppend:
             continue
+        local.set_cut(row.session_id, is_cut=False)
         return True
     return False
 

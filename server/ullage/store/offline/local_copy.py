@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import Record
+from ullage.service.ports.store import StoredSession
 from ullage.store.search.search_rows import drop_rows
 from ullage.store.search.word_index import WordIndex
 from ullage.store.sqlite.database import connect
@@ -20,13 +21,27 @@ from ullage.store.tables.log import NO_END, find_tail, lineage
 
 # `unsent.after` is the last position of the session that the server is known to have. A session is in `unsent` before
 # the first record that the server lacks, in the same transaction, so that no such record is ever taken for a sent one.
+# `used` numbers the sessions in the order of their last use here. Of those in `cut`, for whose messages there was no
+# room, only what comes before the first message is here, which says where an import comes from.
 # `moved` has the sessions whose continuation on this machine is now in another session.
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS unsent "
     "(session_id TEXT PRIMARY KEY, after INTEGER NOT NULL, deleted INTEGER NOT NULL DEFAULT 0)",
     "CREATE TABLE IF NOT EXISTS moved "
     "(number INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, fork_id TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS used (session_id TEXT PRIMARY KEY, number INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS cut (session_id TEXT PRIMARY KEY)",
 )
+# Sessions whose messages may go, the one that was not used for longest first: whole, without something to send, and
+# with no fork that begins with their messages.
+_REMOVABLE = """
+    SELECT s.session_id FROM sessions s LEFT JOIN used u USING (session_id) LEFT JOIN cut c USING (session_id)
+    WHERE c.session_id IS NULL
+        AND NOT EXISTS (SELECT 1 FROM unsent n WHERE n.session_id = s.session_id)
+        AND NOT EXISTS (SELECT 1 FROM sessions f LEFT JOIN cut d USING (session_id)
+            WHERE f.parent_id = s.session_id AND d.session_id IS NULL)
+    ORDER BY coalesce(u.number, 0), s.rowid LIMIT 2
+"""
 
 
 class Unsent(Struct, frozen=True, kw_only=True):
@@ -67,6 +82,21 @@ class LocalCopy(SqliteStore):
             for table in _TABLES:
                 connection.execute(table)
 
+    def open(self, session_id: str) -> StoredSession:
+        """Returns a session; see `SessionStore.open`. Raises `StoreUnavailable` if it isn't whole here."""
+        self._require_whole(session_id)
+        return super().open(session_id)
+
+    def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
+        """Returns records of a session; see `SessionStore.read`. Raises `StoreUnavailable` as `open` does."""
+        self._require_whole(session_id)
+        return super().read(session_id, start, stop)
+
+    def read_apart(self, session_id: str) -> tuple[Record, ...]:
+        """Returns all records of a session; see `SessionStore.read_apart`. Raises `StoreUnavailable` as `open` does."""
+        self._require_whole(session_id)
+        return super().read_apart(session_id)
+
     def create_unsent(self, session_id: str, records: Sequence[Record]) -> None:
         """Creates a session that the server doesn't have. Raises what `SessionStore.create` does."""
         with self._writing(session_id) as connection:
@@ -78,11 +108,9 @@ class LocalCopy(SqliteStore):
         if the copy lacks records before them."""
         with self._writing(session_id) as connection:
             session_table.require_session(connection, session_id)
-            if records and find_tail(connection, session_id).position < records[0].position - 1:
-                raise StoreUnavailable(
-                    f"session {session_id} is not whole on this machine, and its server can't be reached: go on when "
-                    "the server is back, or begin another session"
-                )
+            is_behind = records and find_tail(connection, session_id).position < records[0].position - 1
+            if is_behind or _is_cut(connection, session_id):
+                raise _not_whole(session_id)
             if records:
                 _mark(connection, session_id, records[0].position - 1)
             session_table.append_records(connection, session_id, records)
@@ -119,6 +147,55 @@ class LocalCopy(SqliteStore):
         with self._writing_alone() as connection:
             if not _is_unsent(connection, session_id):
                 _cut(connection, session_id, last)
+
+    def use(self, session_id: str) -> None:
+        """Takes note that a session is used here now."""
+        with self._writing(session_id) as connection:
+            connection.execute(
+                "INSERT INTO used (session_id, number) SELECT ?, coalesce(max(number), 0) + 1 FROM used WHERE TRUE "
+                "ON CONFLICT (session_id) DO UPDATE SET number = excluded.number",
+                (session_id,),
+            )
+
+    def size(self) -> int:
+        """Returns how many bytes of the file are in use."""
+        with self._reading() as connection:
+            pages, free, page = (
+                connection.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_count", "freelist_count", "page_size")
+            )
+        return (pages - free) * page
+
+    def make_room(self, most: int) -> int:
+        """Deletes messages of the sessions that were not used for longest, until at most so many bytes are in use or
+        nothing more may go: what the server lacks stays, and so does the session that was used last. Returns the number
+        of sessions."""
+        gone = 0
+        while self.size() > most:
+            with self._writing_alone() as connection:
+                last = connection.execute("SELECT session_id FROM used ORDER BY number DESC LIMIT 1").fetchone()
+                row = next((row for row in connection.execute(_REMOVABLE).fetchall() if row != last), None)
+                if row is None:
+                    break
+                _cut_to_beginning(connection, row[0])
+            gone += 1
+        return gone
+
+    def is_cut(self, session_id: str) -> bool:
+        """Returns whether only the beginning of a session is here, for lack of room."""
+        with self._reading() as connection:
+            return _is_cut(connection, session_id)
+
+    def set_cut(self, session_id: str, *, is_cut: bool) -> None:
+        """Takes note whether only the beginning of a session is here."""
+        if self.is_cut(session_id) != is_cut:
+            change = "INSERT INTO cut VALUES (?)" if is_cut else "DELETE FROM cut WHERE session_id = ?"
+            with self._writing_alone() as connection:
+                connection.execute(change, (session_id,))
+
+    def _require_whole(self, session_id: str) -> None:
+        if self.is_cut(session_id):
+            raise _not_whole(session_id)
 
     def last_own(self, session_id: str) -> RecordRow | None:
         """Returns the last of the session's own records, or None if it has none."""
@@ -180,6 +257,25 @@ class LocalCopy(SqliteStore):
 def _mark(connection: Connection, session_id: str, after: int) -> None:
     connection.execute(
         "INSERT INTO unsent (session_id, after) VALUES (?, ?) ON CONFLICT (session_id) DO NOTHING", (session_id, after)
+    )
+
+
+def _is_cut(connection: Connection, session_id: str) -> bool:
+    return connection.execute("SELECT 1 FROM cut WHERE session_id = ?", (session_id,)).fetchone() is not None
+
+
+def _cut_to_beginning(connection: WordIndex, session_id: str) -> None:
+    query = "SELECT min(position) FROM records WHERE session_id = ? AND (? OR message_id IS NOT NULL)"
+    (first,), (message,) = (connection.execute(query, (session_id, is_any)).fetchone() for is_any in (True, False))
+    if message is not None:
+        _cut(connection, session_id, max(first, message - 1))
+    connection.execute("INSERT INTO cut VALUES (?)", (session_id,))
+
+
+def _not_whole(session_id: str) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"session {session_id} is not whole on this machine, and its server can't be reached: go on when the server is "
+        "back, or begin another session"
     )
 
 

@@ -24,7 +24,7 @@ from ullage.service.ports.store import (
 )
 from ullage.store.offline.catching_up import CaughtUp, catch_up
 from ullage.store.offline.local_copy import LocalCopy, open_copy
-from ullage.store.offline.upkeep import Upkeep
+from ullage.store.offline.upkeep import WITHOUT_OPTIONS, CopyOptions, Upkeep
 from ullage.store.table_store import TableStore
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ _EPOCH = 1 << 48
 class MakesUpkeep(Protocol):
     """Makes the upkeep of a store; see `Upkeep`."""
 
-    def __call__(self, path: Path, try_again: Callable[[LocalCopy], bool], /, *, keeps_files: bool) -> Upkeep:
+    def __call__(self, path: Path, try_again: Callable[[LocalCopy], bool], options: CopyOptions, /) -> Upkeep:
         """Returns it. Nothing is done yet."""
         ...
 
@@ -51,11 +51,13 @@ class Server:
         self.name, self.open, self.is_away = name, open_store, is_away
 
 
-def open_offline_store(server: Server, path: Path, *, keeps_files: bool = False) -> "OfflineStore | TableStore":
+def open_offline_store(
+    server: Server, path: Path, options: CopyOptions = WITHOUT_OPTIONS
+) -> "OfflineStore | TableStore":
     """Opens the store on a server, with the copy in a file for times without it. What was not sent before is sent
     first.
 
-    `keeps_files` also copies the imported conversations whose files are on this machine. Raises what `Server.open`
+    Raises what `Server.open`
     does, also if the server is away and was never reached from here. If the copy can't be used, the store has none.
     """
     try:
@@ -64,12 +66,20 @@ def open_offline_store(server: Server, path: Path, *, keeps_files: bool = False)
         # Without a copy the address may be a wrong one, and what is said would wait for ever.
         if not server.is_away(error) or not path.exists():
             raise
-        return OfflineStore(server, path, None, keeps_files=keeps_files)
+        return OfflineStore(server, path, None, options)
     try:
-        return OfflineStore(server, path, remote, keeps_files=keeps_files)
+        return OfflineStore(server, path, remote, options)
     except StoreError as error:
         log.warning("Works without a copy on this machine: %s", error)
         return remote
+
+
+def has_unsent(path: Path) -> bool:
+    """Returns whether a copy has something that its server lacks. A missing file has nothing."""
+    if not path.exists():
+        return False
+    with open_copy(path) as local:
+        return bool(local.unsent())
 
 
 class OfflineStore:
@@ -85,8 +95,7 @@ class OfflineStore:
         server: Server,
         path: Path,
         remote: TableStore | None,
-        *,
-        keeps_files: bool = False,
+        options: CopyOptions = WITHOUT_OPTIONS,
         make_upkeep: MakesUpkeep = Upkeep,
     ) -> None:
         self._server, self._path = server, path
@@ -97,7 +106,7 @@ class OfflineStore:
         self._epoch = 0
         self._news = deque[StoreNews]()
         self._moved = self._last_moved()
-        self._upkeep = make_upkeep(path, self._try_again, keeps_files=keeps_files)
+        self._upkeep = make_upkeep(path, self._try_again, options)
         try:
             if remote is None:
                 self._lost()

@@ -5,27 +5,47 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Condition, Thread
 
+from msgspec import Struct
+
 from ullage.model.errors import UllageError
-from ullage.store.offline.copying_here import copy_here
+from ullage.store.offline.copying_here import copy_beginning, copy_here
 from ullage.store.offline.local_copy import LocalCopy, open_copy
 from ullage.store.table_store import TableStore
 
 log = logging.getLogger(__name__)
 # Seconds until a server that is away is reached for, first and at most: it may be back soon, or not for hours.
 _FIRST, _MOST = 1.0, 15.0
+# The part of the limit down to which room is made, so that it is not made again for each session.
+_FULL = 0.8
+
+
+class CopyOptions(Struct, frozen=True, kw_only=True):
+    """What is copied: with `keeps_files` also the imported conversations whose files are on this machine. Above `limit`
+    bytes, sessions leave the copy that were not used for longest, and of conversations that only have a file only
+    beginnings are copied."""
+
+    keeps_files: bool = False
+    limit: int | None = None
+
+
+# Copies what is used, without a bound.
+WITHOUT_OPTIONS = CopyOptions()
 
 
 class Upkeep:
     """Copies sessions, or reaches for the server, in a thread that begins when there is something to do.
 
     `try_again` is called in the thread with a copy of its own. It calls `use` and returns True if the server is back.
-    With `keeps_files`, the imported conversations whose files are on this machine are copied, too.
     """
 
-    def __init__(self, path: Path, try_again: Callable[[LocalCopy], bool], *, keeps_files: bool = False) -> None:
-        self._path, self._try_again, self._keeps_files = path, try_again, keeps_files
+    def __init__(
+        self, path: Path, try_again: Callable[[LocalCopy], bool], options: CopyOptions = WITHOUT_OPTIONS
+    ) -> None:
+        self._path, self._try_again = path, try_again
+        self._keeps_files, self._limit = options.keeps_files, options.limit
         self._todo = Condition()
-        self._sessions: dict[str, None] = {}
+        # The sessions to copy, and whether they are used here.
+        self._sessions: dict[str, bool] = {}
         self._remote: TableStore | None = None
         # Closed by the thread, because it takes seconds.
         self._lost: list[TableStore] = []
@@ -46,7 +66,7 @@ class Upkeep:
         """Copies what is missing here of a session, later. Does nothing while the server is away."""
         with self._todo:
             if self._remote is not None and session_id:
-                self._sessions[session_id] = None
+                self._sessions[session_id] = True
                 self._begin()
 
     def stop(self) -> None:
@@ -57,6 +77,22 @@ class Upkeep:
         if self._thread is not None:
             self._thread.join()
         self._close_lost()
+
+    def copy_now(self, remote: TableStore, local: LocalCopy, session_id: str, *, is_used: bool) -> None:
+        """Copies a session, and makes room if too much is here then. Raises `UllageError`."""
+        if self._limit is None:
+            copy_here(remote, local, session_id)
+            return
+        room = int(self._limit * _FULL)
+        if is_used:
+            local.use(session_id)
+        elif local.size() > room:
+            copy_beginning(remote, local, session_id)
+            return
+        copy_here(remote, local, session_id)
+        if local.size() > self._limit:
+            gone = local.make_room(room)
+            log.info("Removed the messages of %d sessions from the copy on this machine", gone)
 
     def _begin(self) -> None:
         if self._thread is None and not self._stopped:
@@ -78,7 +114,7 @@ class Upkeep:
             self._todo.wait_for(lambda: self._stopped or self._remote is None or self._asks_for_files or self._sessions)
             remote, asks, self._asks_for_files = self._remote, self._asks_for_files, False
             session_id = "" if asks else next(iter(self._sessions), "")
-            self._sessions.pop(session_id, None)
+            is_used = self._sessions.pop(session_id, False)
         if self._stopped:
             return False
         if remote is None:
@@ -87,7 +123,7 @@ class Upkeep:
             self._ask_for_files(remote)
             return True
         try:
-            copy_here(remote, local, session_id)
+            self.copy_now(remote, local, session_id, is_used=is_used)
         except UllageError as error:
             # The next use of the store notices a server that is away.
             log.info("Could not copy session %s to this machine: %s", session_id, error)
@@ -119,6 +155,6 @@ class Upkeep:
         except UllageError as error:
             log.info("Could not ask for conversations: %s", error)
             return
-        here = {one.session_id: None for one in imported if one.path and Path(one.path).exists()}
+        here = {one.session_id: False for one in imported if one.path and Path(one.path).exists()}
         with self._todo:
-            self._sessions |= here
+            self._sessions = {**here, **self._sessions}
