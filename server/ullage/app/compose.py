@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from ullage.app.chosen_team import TeamSearching
 from ullage.app.summary_prompts import read_summary_prompts
+from ullage.app.telemetry import traced
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
 from ullage.model.errors import InvalidRequest
@@ -78,7 +79,7 @@ def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings:
     import_module("ullage.service.compact.automatic")
     offline = offline_settings((settings or Settings()).offline)
     store = closing.enter_context(open_sessions_at(place, keeps_files=True, offline=offline))
-    workspace = workspace_on(store, settings, local_path(place), news=news_of(store))
+    workspace = workspace_on(traced(store), settings, local_path(place), news=news_of(store))
     workspace.remove_traces = SessionTraces(local_path(place))
     searching = TeamSearching(lambda: workspace.settings.search.team_archive)
     workspace.searches_team = searching

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from ullage.app.compose import workspace_on
+from ullage.app.telemetry import traced
 from ullage.embed.returned_values import CompactionResult
 from ullage.embed.summarizer import from_this_loop
-from ullage.embed.telemetry import traced
 from ullage.model.message import Message
 from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import Update

@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 
 from msgspec.structs import asdict, replace
 
+from ullage.app.telemetry import compacting, measured, spanned
 from ullage.embed.compactors import ContextCompactor
 from ullage.embed.counters import BaseCounter
 from ullage.embed.host import Changes, Host, OnUpdate
@@ -15,7 +16,6 @@ from ullage.embed.messages import plain
 from ullage.embed.model_limits import ContextLimits
 from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
-from ullage.embed.telemetry import compacting, measured, spanned
 from ullage.embed.truncation_strategies import TruncationStrategy, check_strategy, strategy_for, to_engine
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages, write_request
 from ullage.formats.provider_usage import convert_usage

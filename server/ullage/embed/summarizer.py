@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 from msgspec import Struct
 
-from ullage.embed.telemetry import spanned
+from ullage.app.telemetry import spanned
 from ullage.formats.provider import Provider, write_request
 from ullage.formats.requests.legal_blocks import writable
 from ullage.model.blocks import TextBlock, join_texts

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence, Set
 from weakref import WeakKeyDictionary
 
+from ullage.app.telemetry import compacting, measured
 from ullage.embed.adapters.framework_messages import Given, Shown, leave_out, show, to_message
-from ullage.embed.telemetry import compacting, measured
 from ullage.formats.provider import Provider, write_messages
 from ullage.formats.provider_usage import convert_usage
 from ullage.model.edits import CompactionEdit, DropEdit, Edit, RewindEdit

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from ullage.app.telemetry import compacting, measured
 from ullage.embed.adapters.framework_messages import Given, Shown, leave_out, show, to_message
 from ullage.embed.messages import plain
 from ullage.embed.pool import ContextPool
-from ullage.embed.telemetry import compacting, measured
 from ullage.formats.provider import Provider
 from ullage.formats.transcripts.response_items import item_type
 from ullage.model.json_values import JsonObject

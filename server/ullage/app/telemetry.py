@@ -1,6 +1,7 @@
-"""Spans and metrics of a program's conversations through OpenTelemetry's API, where it is installed (extra `otel`).
+"""Spans and metrics of conversations through OpenTelemetry's API, where it is installed (extra `otel`).
 
-Which SDK collects them is the program's choice; without one, OpenTelemetry itself does nothing. Names are those of the
+Which SDK collects them is the choice of the embedding program, or of who starts a server; without one, OpenTelemetry
+itself does nothing. Names are those of the
 semantic conventions for generative AI where they have one. No text of the transcript is ever an attribute: only ids,
 model names, numbers and the types of errors.
 """
@@ -12,6 +13,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from ullage.model.events import Record
+from ullage.model.updates import CompactionMeta
 from ullage.model.usage import Usage
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.store import SessionStore
@@ -62,6 +64,21 @@ class Telemetry:
             self._compactions.add(1, {_MODEL: conversation.model, "ullage.compaction.trigger": trigger})
             self.measure(conversation)
 
+    def begin(self, session_id: str, model: str, trigger: str) -> Any:
+        """Begins the span of a compaction that another task makes."""
+        attributes = {_SESSION: session_id, _MODEL: model, "ullage.compaction.trigger": trigger}
+        return self._tracer.start_span("ullage.compaction", attributes=attributes)
+
+    def end(self, span: Any, model: str, sizes: CompactionMeta, *, is_done: bool) -> None:
+        """Ends that span. `sizes` are those of the compaction, if it is done."""
+        if is_done:
+            span.set_attribute("ullage.context.tokens.before", sizes.context_size_before)
+            span.set_attribute("ullage.context.tokens.after", sizes.context_size_after)
+            self._compactions.add(1, {_MODEL: model, "ullage.compaction.trigger": sizes.trigger})
+        else:
+            span.set_status(self._failed)
+        span.end()
+
     def measure(self, conversation: Conversation) -> None:
         """Records how full a context is."""
         attributes = {_MODEL: conversation.model}
@@ -83,10 +100,14 @@ def telemetry() -> Telemetry | None:
     return None
 
 
-def spanned(name: str, session_id: str = "") -> AbstractContextManager[Any]:
-    """Returns a span for a block, or nothing to enter where OpenTelemetry's API is not installed."""
+def spanned(name: str, session_id: str = "", **attributes: str) -> AbstractContextManager[Any]:
+    """Returns a span for a block, or nothing to enter where OpenTelemetry's API is not installed. In the names of
+    attributes, `_` stands for a dot."""
     found = telemetry()
-    return nullcontext() if found is None else found.span(name, {_SESSION: session_id} if session_id else {})
+    if found is None:
+        return nullcontext()
+    named = {name.replace("_", "."): value for name, value in attributes.items()}
+    return found.span(name, {_SESSION: session_id, **named} if session_id else {**named})
 
 
 def compacting(conversation: Conversation, trigger: str) -> AbstractContextManager[None]:
