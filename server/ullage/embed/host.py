@@ -7,10 +7,11 @@ without one.
 import asyncio
 import weakref
 from collections.abc import Callable, Coroutine, Generator, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread, current_thread
+from threading import RLock, Thread, current_thread
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -39,13 +40,17 @@ class LoopThread:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._entered = ExitStack()
+        # Held while work is given to the loop, and while it is decided that no more is: what the loop got after its end
+        # would be waited for for ever. The garbage collector may stop it in a thread that holds this.
+        self._giving = RLock()
+        self._is_stopped = False
         self._thread = Thread(target=self._serve, name="ullage", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine in the thread and blocks until its result, which it returns. An interrupt of the caller
         (Ctrl-C) cancels the coroutine."""
-        running = asyncio.run_coroutine_threadsafe(work, self._loop)
+        running = self._given(work)
         try:
             return running.result()
         finally:
@@ -56,7 +61,7 @@ class LoopThread:
         Cancelling the caller cancels the coroutine. The program's own coroutines that it awaits run in the caller's
         loop."""
         with from_this_loop():
-            running = asyncio.run_coroutine_threadsafe(work, self._loop)
+            running = self._given(work)
         return await asyncio.wrap_future(running)
 
     def call(self, work: Callable[[], T]) -> T:
@@ -75,10 +80,19 @@ class LoopThread:
     def stop(self) -> None:
         """Ends the thread and waits until it has ended. Doesn't wait if the garbage collector calls it in that same
         thread."""
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._loop.stop)
+        with self._giving:
+            if not self._is_stopped:
+                self._is_stopped = True
+                self._loop.call_soon_threadsafe(self._loop.stop)
         if current_thread() is not self._thread:
             self._thread.join()
+
+    def _given(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        with self._giving:
+            if self._is_stopped:
+                work.close()
+                raise RuntimeError("the conversations are closed: make a new manager or pool")
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _serve(self) -> None:
         with self._entered:
