@@ -58,19 +58,26 @@ class Begun(Struct, frozen=True, kw_only=True):
     result: str = ""
 
 
-def begun_in(calls: Sequence[ToolCall], messages: Sequence[Message], indices: Sequence[int]) -> list[Begun]:
+def begun_in(
+    calls: Sequence[ToolCall],
+    messages: Sequence[Message],
+    indices: Sequence[int],
+    known: Sequence[Begun | None] | None = None,
+) -> list[Begun]:
     """Returns the work that calls began, in order, with how it ended as far as later calls and messages show it.
 
-    `messages` are those in which notes on its end may be, with their indices.
+    `messages` are those in which notes on its end may be, with their indices. `known` are the results of `begun_by` for
+    the calls, if a caller has them.
     """
-    begun = {place: found for place, call in enumerate(calls) if (found := _begun(call))}
-    if not any(one.name for one in begun.values()):
-        return list(begun.values())
+    begun = [one for one in (map(begun_by, calls) if known is None else known) if one]
+    if not any(one.name for one in begun):
+        return begun
     ends = _Ends(calls, messages, indices)
-    return [ends.of(one) for one in begun.values()]
+    return [ends.of(one) for one in begun]
 
 
-def _begun(call: ToolCall) -> Begun | None:
+def begun_by(call: ToolCall) -> Begun | None:
+    """Returns the work that a call began as far as the call itself shows it, None if it began none."""
     if was_refused(call.result):
         return None
     name = _ID.search(call.result[:1_000])

@@ -70,8 +70,10 @@ def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -
         if len(words) == _SAME_WORDS and words in known:
             continue
         known.add(words)
+        if not text:
+            continue
         kept = excerpt if text == excerpt.text else _shortened(excerpt, text)
-        if text and (worth is not _Worth.NAMES or kept.anchors) and not newer.repeats(kept):
+        if (worth is not _Worth.NAMES or kept.anchors) and not newer.repeats(kept):
             yield _item(kept, Section.FINDINGS, tuning.said_value if worth is _Worth.DECIDES else tuning.shown_value)
 
 

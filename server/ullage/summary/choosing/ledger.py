@@ -25,7 +25,7 @@ from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.mends import failures_of, is_overtaken
 from ullage.summary.choosing.weights import Mention, count_mentions, weigh
 from ullage.summary.reading.anchors import is_path
-from ullage.summary.reading.contents import Excerpt, Seen, Source
+from ullage.summary.reading.contents import Excerpt, Source
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.excerpts import clip
 from ullage.summary.reading.text_reader import Reader
@@ -93,9 +93,9 @@ def _interleaved(ledger: ArtifactLedger) -> list[Artifact]:
 
 def _only(artifacts: Sequence[Artifact]) -> ArtifactLedger:
     return ArtifactLedger(
-        files=tuple(entry for entry in artifacts if isinstance(entry, FileArtifact)),
-        commands=tuple(entry for entry in artifacts if isinstance(entry, CommandArtifact)),
-        identifiers=tuple(entry for entry in artifacts if isinstance(entry, IdentifierArtifact)),
+        files=tuple([entry for entry in artifacts if isinstance(entry, FileArtifact)]),
+        commands=tuple([entry for entry in artifacts if isinstance(entry, CommandArtifact)]),
+        identifiers=tuple([entry for entry in artifacts if isinstance(entry, IdentifierArtifact)]),
     )
 
 
@@ -221,13 +221,17 @@ def _contexts(digest: Digest, names: frozenset[str], check: Check) -> dict[str, 
     newest = sorted(digest.contents, key=_INDEX, reverse=True)
     said = [one for one in newest if one.source is Source.AGENT]
     for one in checked(chain(said, (one for one in newest if one.source is not Source.AGENT)), check, MANY):
-        if isinstance(one, Seen) and missing.isdisjoint(map(_NAME, one.counts.names)):
+        wanted = missing.intersection(map(_NAME, one.counts.names))
+        if not wanted:
             continue
+        missing -= wanted
         for piece in [one] if isinstance(one, Excerpt) else one.pieces:
-            if not missing.isdisjoint(piece.anchors):
-                for name in missing.intersection(piece.anchors):
+            if found := wanted.intersection(piece.anchors):
+                for name in found:
                     contexts[name] = _around(piece.text, name)
-                missing.difference_update(piece.anchors)
+                wanted -= found
+                if not wanted:
+                    break
         if not missing:
             break
     return contexts

@@ -140,17 +140,17 @@ def _passages(seen: Seen, weights: Mapping[str, float]) -> list[_Span]:
     listing, rows = seen.lines.listing, seen.lines.rows.places
     if not seen.lines.counts.names:
         return []
-    get = weights.get
+    get, lines = weights.get, listing.lines
+    if len(lines) <= _WHOLE and not rows and listing.is_unbroken(0, len(lines)):
+        told = sum([stop - start for start, stop in listing.spans])
+        is_named = any(get(each.name) for each in seen.lines.counts.names)
+        return [(0, len(lines), 0, len(listing.spans))] if told >= FEWEST_LINES and is_named else []
     worth = [
         0.0 if not names else get(names[0], 0.0) if len(names) == 1 else sum(map(get, names, _NOTHING))
         for names in map(_ANCHORS, seen.lines.pieces)
     ]
     if not any(worth):
         return []
-    lines = listing.lines
-    if len(lines) <= _WHOLE and not rows and listing.is_unbroken(0, len(lines)):
-        told = sum(stop - start for start, stop in listing.spans)
-        return [(0, len(lines), 0, len(listing.spans))] if told >= FEWEST_LINES else []
     taken = bytearray(len(lines))
     for place in rows:
         taken[place] = 1

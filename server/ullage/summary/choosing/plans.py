@@ -174,7 +174,9 @@ def _checklist(digest: Digest) -> tuple[int, list[tuple[Status, str]]]:
     text. Returns -1 and an empty list if there is none."""
     index, found = -1, list[tuple[Status, str]]()
     for one in reversed(digest.contents):
-        if one.source is Source.RESULT or (isinstance(one, Seen) and not one.lines.has_boxes):
+        if one.source is Source.RESULT:
+            continue
+        if not (one.lines.has_boxes if isinstance(one, Seen) else "] " in one.text):
             continue
         if one.index != index:
             if len(found) >= _FEWEST_ENTRIES:

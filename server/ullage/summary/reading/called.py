@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.calls import ToolCall, joined_call, touches_of
+from ullage.agents.calls_begun import Begun, begun_by
 from ullage.agents.outcomes import said_in_refusal, was_refused
 from ullage.agents.shell import Touch, without_cd
 from ullage.agents.tools import (
@@ -37,7 +38,7 @@ _MOST_CALLS = 4_096
 
 class Called(Struct, frozen=True, kw_only=True, gc=False):
     """What a call shows together with its result: its lines, the files it touches, what the user said in refusing it,
-    and whether it was run."""
+    whether it was run, and the work that it began."""
 
     index: int
     result_index: int
@@ -46,6 +47,7 @@ class Called(Struct, frozen=True, kw_only=True, gc=False):
     touches: tuple[Touch, ...]
     refusal: str
     was_run: bool
+    begun: Begun | None
 
 
 def joined(
@@ -82,6 +84,7 @@ def _read_call(reader: Reader, check: Check, call: ToolCall, number: int) -> tup
         touches=_touches(call, reader),
         refusal=said_in_refusal(call.result),
         was_run=not was_refused(call.result),
+        begun=begun_by(call),
     )
     return called, len(call.result) + sum(map(len, strings_in(call.input)))
 

@@ -127,7 +127,7 @@ def read_messages(  # noqa: PLR0913 - what is read, and what is known of it
         touches=tuple([each.touches for each in called]),
         runs=tuple(_runs(calls, called, reader)),
         plans=tuple([(index, plan) for index, said in zip(indices, spoken, strict=True) for plan in said.plans]),
-        begun=tuple(begun_in(calls, messages, indices)),
+        begun=tuple(begun_in(calls, messages, indices, [each.begun for each in called])),
     )
 
 
