@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from enum import IntEnum
 from itertools import groupby, pairwise
+from operator import attrgetter
 from textwrap import dedent
 
 from msgspec import Struct
@@ -67,6 +68,7 @@ class Item(Struct, frozen=True, kw_only=True, gc=False):
     first_line: int = 0
 
 
+_PLACE = attrgetter("index", "order")
 # Marks a gap between two details that did not follow one another.
 GAP_LINE = "…"
 FENCE = "  ```"
@@ -102,7 +104,7 @@ def write_section(
     """Returns the text of one section: its heading and its items in the order of the conversation. Findings of one
     message are one entry; those that name no message are an entry each. Details are collected under their groups, and
     what an earlier summary said under its own titles. `known` remembers the lines of the details' groups."""
-    ordered = sorted(items, key=lambda item: (item.index, item.order))
+    ordered = sorted(items, key=_PLACE)
     lines = [HEADINGS[section]]
     if section is Section.DETAILS:
         lines.extend(_write_details(ordered, {} if known is None else known))

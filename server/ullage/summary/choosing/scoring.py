@@ -11,7 +11,7 @@ from ullage.model.message import Message, Role
 from ullage.summary.checks import Check
 from ullage.summary.reading.contents import held_by
 from ullage.summary.reading.excerpts import head_and_tail
-from ullage.summary.reading.said import typed_text
+from ullage.summary.reading.spoken import typed_text
 from ullage.summary.reading.text_reader import Reader
 
 _READ_AT_MOST = 8_000

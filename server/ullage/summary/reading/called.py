@@ -32,7 +32,7 @@ _NOT_QUOTED = (*PATH_KEYS, *COMMAND_KEYS, *PLAN_KEYS, *OLD_TEXT_KEYS, *_HOW_KEYS
 # Added to `order` between two texts of one message, so that their pieces don't count as neighbours.
 _APART = 10
 _NOTHING = NameCounts()
-# No message has more calls. Calls of one message are told apart by the order of their lines.
+# No message has more calls. The order of their lines distinguishes the calls of one message.
 _MOST_CALLS = 4_096
 
 

@@ -1,4 +1,4 @@
-"""The contents of messages: excerpts of what was said, and the lines of calls and results."""
+"""The contents of messages: excerpts of prose and thinking, and the lines of calls and results."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum

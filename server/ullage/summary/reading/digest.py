@@ -20,7 +20,7 @@ from ullage.model.message import Message
 from ullage.summary.checks import Check, go_on
 from ullage.summary.reading.called import Called, joined, read_calls, unread
 from ullage.summary.reading.contents import Excerpt, Seen, names_of
-from ullage.summary.reading.said import Said, bounded, read_said
+from ullage.summary.reading.spoken import Said, bounded, read_said
 from ullage.summary.reading.text_reader import Reader
 
 _INDEX = attrgetter("index")
