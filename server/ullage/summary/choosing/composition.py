@@ -144,9 +144,10 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, t
         list(findings_of(digest, check, tuning)),
         list(passages_of(digest, sources.weights, check, tuning)),
     )
-    errors = list(errors_of(digest, check, tuning))
     _write_requests(page, sources, tuning)
     _write_state(page, sources, check, tuning)
+    state = [item.text for item in page.items if item.section is Section.STATE]
+    errors = [error for error in errors_of(digest, check, tuning) if not _is_told(error, state)]
     listed = list(listed_of(digest, sources.weights, tuning))
     pool = [*findings, *errors, *passages, *listed, *earlier]
     if focus:
@@ -163,6 +164,11 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, t
         page.fill(pool, page.room - page.used - int(page.room * tuning.hints_share), beside)
         page.settle()
     page.fill(list(hints_of(digest, sources.weights, sources.mentions, page.covered)), page.room)
+
+
+def _is_told(error: Item, state: Sequence[str]) -> bool:
+    """Returns whether the state of the work says the whole of an error. An open one is named as such all the same."""
+    return error.section is not Section.OPEN and any(error.text in text for text in state)
 
 
 def _write_requests(page: Page, sources: _Sources, tuning: Tuning) -> None:
