@@ -42,7 +42,7 @@ async def search_team(asked: Asked, query: str, limit: int) -> str:
         lines += shows
         shown += 1
     left = [f"{len(hits) - shown} more did not fit here."] if shown < len(hits) else []
-    return "\n".join([*lines, "", *left, "These conversations are others', so `open` has no more of them."])
+    return "\n".join([*lines, "", *left, "`open` can't show more of these conversations, which are others'."])
 
 
 def _found(hit: TeamHit, length: int) -> Iterator[str]:

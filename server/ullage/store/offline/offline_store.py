@@ -57,8 +57,8 @@ def open_offline_store(
     """Opens the store on a server, with the copy in a file for times without it. What was not sent before is sent
     first.
 
-    Raises what `Server.open`
-    does, also if the server is away and was never reached from here. If the copy can't be used, the store has none.
+    Raises what `Server.open` does, also if the server is away and was never reached from here. If the copy can't be
+    used, the store has none.
     """
     try:
         remote = server.open()
