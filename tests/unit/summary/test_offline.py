@@ -53,13 +53,6 @@ def section(summary: str, heading: str) -> str:
     return summary.split(f"{heading}\n", 1)[1].split("\n## ", 1)[0]
 
 
-def test_a_failure_that_the_state_of_work_says_is_not_told_again() -> None:
-    broken = bash("make docs", "Error: no such page", is_error=True, call_id="m")
-    summary = summary_of((user("Build the docs."), *broken, agent("It may need the index first.")))
-    assert "`make docs` failed: Error: no such page" in section(summary, "## State of work")
-    assert summary.count("`make docs` failed") == 1
-
-
 def test_headings_stand_in_their_fixed_order() -> None:
     summary = summary_of(SESSION)
     found = [line for line in summary.splitlines() if line.startswith("## ")]
