@@ -1,5 +1,5 @@
-"""A pool whose callers are cancelled, fail, or are still at work when it is closed: nobody waits for ever, and what was
-added stays."""
+"""A pool whose callers are cancelled, fail, or are still at work when it is closed: no caller waits for ever, and what
+was added stays."""
 
 import asyncio
 from pathlib import Path
@@ -51,7 +51,7 @@ async def test_a_cancelled_compaction_ends_its_model_and_leaves_the_conversation
             await model.ended.wait()
             assert await context.get_messages() == before
             assert await context.history() == ()
-            # Nobody uses it any more, so it makes room for another one.
+            # It is not used any more, so it makes room for another one.
             await filled(pool, "b")
             assert pool.held == 1
             await context.add_message({"role": "user", "content": "Go on."})

@@ -26,7 +26,7 @@ def test_copied_rows_are_those_of_a_store_in_which_all_was_written(
             for before, wanted in zip((1, *steps), steps, strict=False):
                 copy_rows(bare, before, wanted)
         assert store.index_some() == 0
-        # The store goes on with further ids.
+        # The store continues with further ids.
         store.create("last", records(SessionCreated(), *(message(f"m{at}", text) for at, text in enumerate(TEXTS))))
         hits = store.search("walnut pear", limit=30)
         rows = rows_of(copied)

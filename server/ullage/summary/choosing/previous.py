@@ -119,7 +119,7 @@ def _items(part: _Part, tuning: Tuning, drafted: Set[str]) -> Iterator[Item]:
 
 
 def _dated(title: str) -> str:
-    """Returns a title, marked if what it stands over is only true of the time of the earlier summary."""
+    """Returns a title, marked if what follows it is only true of the time of the earlier summary."""
     return f"{title}{_THEN}" if _OF_THAT_TIME.search(title) and not title.endswith(_THEN) else title
 
 

@@ -54,7 +54,7 @@ FORBIDS = re.compile(
     re.IGNORECASE,
 )
 GAP = " […] "
-# Gaps that stand side by side after a text was shortened again.
+# Neighbouring gaps, after a text was shortened again.
 _GAPS = re.compile(r"(?:\s{0,9}\[…\]\s{0,9}){2,}")
 
 
