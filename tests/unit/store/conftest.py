@@ -13,7 +13,7 @@ from ullage.store import SqliteStore, open_store
 from ullage.store.memories.memory_by_path import PathFolder
 from ullage.store.memories.memory_descriptors import DescriptorFolder, is_supported
 from ullage.store.memories.memory_files import FolderMemory
-from ullage.store.postgres.postgres_store import open_postgres
+from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
 
 by_descriptor = pytest.param(
     DescriptorFolder.open,
@@ -38,6 +38,12 @@ def store(request: pytest.FixtureRequest) -> Iterator[SessionStore]:
                 yield store
         case _:
             yield MemoryStore()
+
+
+@pytest.fixture
+def postgres(postgres_address: str) -> Iterator[PostgresStore]:
+    with open_postgres(postgres_address) as store:
+        yield store
 
 
 @pytest.fixture(params=[by_descriptor, pytest.param(PathFolder.open, id="path")])

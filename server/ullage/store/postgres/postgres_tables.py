@@ -129,7 +129,7 @@ _V6 = (
     "ALTER TABLE message_vocabulary DISABLE ROW LEVEL SECURITY",
     "ALTER TABLE message_words DISABLE ROW LEVEL SECURITY",
     "TRUNCATE message_vocabulary",
-    # Room on a page for the next numbers of its rows.
+    # A number that changes stays in its page.
     "ALTER TABLE message_vocabulary ADD rows BIGINT NOT NULL, SET (fillfactor = 70)",
     "INSERT INTO message_vocabulary (owner, word, rows) SELECT w.owner, word, count(*) FROM message_words w, "
     "unnest(tsvector_to_array(w.tokens) || ARRAY['']) AS word GROUP BY w.owner, word",

@@ -1,5 +1,5 @@
 """What a search asks the database for, several at once: functions, because row-level security reads the query of a
-statement from a setting (`row_security.py`), which must be set for each query."""
+statement from a setting (`row_security.py`), which each query must set again."""
 
 # The condition that a row matches the query `$1`, where no policy has it.
 _MATCHES = "CASE WHEN row_security_active('message_words') THEN 'TRUE' ELSE 'tokens @@ $1::tsquery' END"
