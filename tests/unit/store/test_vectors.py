@@ -8,6 +8,7 @@ from ullage.service.ports.store import SessionStore
 from ullage.store import SqliteStore
 from ullage.store.search.vectors import load_vectors, save_vectors
 from ullage.store.sqlite.database import reconnect
+from ullage.store.sqlite.fts5_index import Fts5Index
 
 
 def test_vectors_are_kept_for_each_model_and_replaced(store: SessionStore) -> None:
@@ -52,6 +53,7 @@ def test_the_oldest_vectors_go_above_the_bound(sqlite_store: SqliteStore) -> Non
     sqlite_store.search("walnut")
     ids = sorted(passage.id for passage in sqlite_store.find_passages("walnut"))
     with closing(reconnect(sqlite_store.path)) as connection:
+        index = Fts5Index(connection)
         for number, chunk in enumerate(ids):
-            save_vectors(connection, "m", {chunk: bytes([number])}, most=4)
-        assert sorted(load_vectors(connection, "m", ids).values()) == [b"\x02", b"\x03", b"\x04", b"\x05"]
+            save_vectors(index, "m", {chunk: bytes([number])}, most=4)
+        assert sorted(load_vectors(index, "m", ids).values()) == [b"\x02", b"\x03", b"\x04", b"\x05"]
