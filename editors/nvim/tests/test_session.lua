@@ -8,7 +8,7 @@ local T = editor.set()
 T['subcommands are completed'] = function()
   child = editor.start()
   eq(child.fn.getcompletion('Ullage re', 'cmdline'), { 'rename', 'restart', 'restore' })
-  eq(#child.fn.getcompletion('Ullage ', 'cmdline'), 29)
+  eq(#child.fn.getcompletion('Ullage ', 'cmdline'), 30)
   eq(child.fn.getcompletion('Ullage export an', 'cmdline'), { 'anthropic' })
   eq(
     child.fn.getcompletion('Ullage import ' .. editor.ROOT .. '/protocol/met', 'cmdline'),
