@@ -56,15 +56,9 @@ def make_agent(
         chosen = place or settings.store or None
         workspace = failure.opened(lambda: build_workspace(closing, chosen, settings))
         workspace.bus.listen(announcer)
-        follower = Follower(workspace)
-        follower.start()
-        closing.callback(follower.stop)
-        indexer = Indexer(workspace)
-        indexer.start()
-        closing.callback(indexer.stop)
-        sender = TeamSender(chosen)
-        sender.start()
-        closing.callback(sender.stop)
+        for worker in (Follower(workspace), Indexer(workspace), TeamSender(chosen)):
+            worker.start()
+            closing.callback(worker.stop)
         return workspace
 
     hooks = AgentHooks(
