@@ -125,13 +125,9 @@ async def until_searched(member: Member, word: str) -> None:
 
 async def test_a_server_sends_what_is_new_by_itself_and_the_user_reads_when(team: Team) -> None:
     anna = team.anna
-    sender = TeamSender(anna.store, first=0.01, every=0.01)
-    sender.start()
-    try:
+    with TeamSender(anna.store, first=0.01, every=0.01).running():
         add(anna, "one", "And a quince.")
         await until_searched(team.boris, "quince")
-    finally:
-        sender.stop()
     known = read_sent(sent_path(), "/orchard")
     assert known is not None
     assert (known.by_itself, known.error) == (True, "")

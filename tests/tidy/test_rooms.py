@@ -10,7 +10,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
 # Each room may import those before it. A module next to the rooms is a room of one file.
 ORDERS = {
     "service": (
-        *("ports", "conversation", "plan", "asking", "summaries"),
+        *("ports", "background", "conversation", "plan", "asking", "summaries"),
         *("compact", "sessions", "imports", "follow", "archive", "continuing", "turns"),
     ),
     "summary": ("reading", "choosing", "by_model"),

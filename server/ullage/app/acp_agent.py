@@ -13,7 +13,7 @@ from ullage.app.process import share_the_interpreter, warm_up
 from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.model.errors import StoreError
 from ullage.model.settings import Settings, private_patterns
-from ullage.service.archive.indexing import Indexer
+from ullage.service.archive.indexing import indexing
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
 from ullage.system.private_patterns import PrivatePatterns, keep_private, private_path
@@ -56,9 +56,8 @@ def make_agent(
         chosen = place or settings.store or None
         workspace = failure.opened(lambda: build_workspace(closing, chosen, settings))
         workspace.bus.listen(announcer)
-        for worker in (Follower(workspace), Indexer(workspace), TeamSender(chosen)):
-            worker.start()
-            closing.callback(worker.stop)
+        for worker in (Follower(workspace).running(), indexing(workspace), TeamSender(chosen).running()):
+            closing.enter_context(worker)
         return workspace
 
     hooks = AgentHooks(

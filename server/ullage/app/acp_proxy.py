@@ -27,9 +27,7 @@ def serve_acp_proxy(
         from ullage.app.team_sending import TeamSender  # noqa: PLC0415
 
         workspace = build_workspace(closing, place, settings)
-        sender = TeamSender(place)
-        sender.start()
-        closing.callback(sender.stop)
+        closing.enter_context(TeamSender(place).running())
         return workspace
 
     async def serve() -> int:

@@ -16,7 +16,7 @@ from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import LspServer, WorkspaceHooks
 from ullage.lsp.trace import TracedConnection, open_trace
 from ullage.model.settings import Settings, private_patterns
-from ullage.service.archive.indexing import Indexer
+from ullage.service.archive.indexing import indexing
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
 from ullage.system.private_patterns import PrivatePatterns, keep_private, private_path
@@ -71,9 +71,8 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
         workspace.bus.listen(announcer)
         workspace.bus.listen(ServerTelemetry(workspace))
         workspace.indexing_listeners.append(announcer)
-        for worker in (Follower(workspace), Indexer(workspace), TeamSender(chosen)):
-            worker.start()
-            closing.callback(worker.stop)
+        for worker in (Follower(workspace).running(), indexing(workspace), TeamSender(chosen).running()):
+            closing.enter_context(worker)
         workspace.following = make_following(workspace, chosen, announcer)
         closing.push_async_callback(workspace.following.stop)
         workspace.wiring = AgentWiring(chosen)

@@ -61,9 +61,7 @@ def make_mcp_server(
             files=GrowingFiles(),
         )
         workspace = build_workspace(closing, place, settings)
-        sender = TeamSender(place)
-        sender.start()
-        closing.callback(sender.stop)
+        closing.enter_context(TeamSender(place).running())
         return OwnSession(workspace, around)
 
     return McpServer(open_own, __version__, max_line)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ullage.app.chosen_team import choices_path, open_archive
 from ullage.model.errors import Conflict, InvalidRequest, StoreUnavailable, UllageError
 from ullage.model.store_address import is_address
+from ullage.service.background import repeated
 from ullage.service.ports.store import SessionStore
 from ullage.store.store_place import StorePlace, is_there, local_path, open_to_read_at
 from ullage.system.lease import FileLease
@@ -107,25 +108,16 @@ class TeamSender:
 
     def __init__(self, place: StorePlace | None, first: float = _FIRST, every: float = _EVERY) -> None:
         self._place, self._first, self._every = place, first, every
-        self._task: asyncio.Task[None] | None = None
         # What the store was like when all was sent.
         self._seen: Mapping[str, str] = {}
 
-    def start(self) -> None:
-        """Starts, on the running event loop."""
-        self._task = asyncio.get_running_loop().create_task(self._run())
+    def running(self) -> AbstractContextManager[None]:
+        """Sends, on the running event loop, while the block runs."""
+        return repeated(self._step, self._first)
 
-    def stop(self) -> None:
-        """Stops. What is being sent of a folder is completed in its thread."""
-        if self._task is not None:
-            self._task.cancel()
-
-    async def _run(self) -> None:
-        pause = self._first
-        while True:
-            await asyncio.sleep(pause)
-            is_fine = await asyncio.to_thread(self.send)
-            pause = self._every if is_fine else max(self._every, _AFTER_FAILURE)
+    async def _step(self) -> float:
+        is_fine = await asyncio.to_thread(self.send)
+        return self._every if is_fine else max(self._every, _AFTER_FAILURE)
 
     def send(self) -> bool:
         """Sends what is new. Returns False if something could not be sent; the file about the folder says why."""

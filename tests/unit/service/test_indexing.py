@@ -10,7 +10,7 @@ from support.logs import conversation
 from support.memory_store import MemoryStore
 from support.workspace import PATIENCE, build_test_client
 from ullage.model.errors import StoreUnavailable
-from ullage.service.archive.indexing import Indexer, index_session
+from ullage.service.archive.indexing import index_session, indexing
 from ullage.store import open_store
 from ullage.store.sqlite.database import reconnect
 
@@ -47,32 +47,25 @@ def indexed(path: Path) -> int:
 async def test_messages_are_indexed_without_a_search_and_those_that_come_later_as_well(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db") as store:
         client = build_test_client(store)
-        indexer = Indexer(client.workspace, first=0, every=0.01)
-        indexer.start()
-        session_id = (await client.call("session/new"))["sessionId"]
-        await client.say(session_id, "a walnut", "an almond")
-        await until(lambda: indexed(store.path) == 2)
-        await client.say(session_id, "a hazel")
-        await until(lambda: indexed(store.path) == 3)
-        indexer.stop()
+        with indexing(client.workspace, first=0, every=0.01):
+            session_id = (await client.call("session/new"))["sessionId"]
+            await client.say(session_id, "a walnut", "an almond")
+            await until(lambda: indexed(store.path) == 2)
+            await client.say(session_id, "a hazel")
+            await until(lambda: indexed(store.path) == 3)
 
 
 async def test_a_store_that_refuses_is_tried_again() -> None:
     store = Counting(3, refused=frozenset({1, 3}))
-    indexer = Indexer(build_test_client(store).workspace, first=0, every=0.001)
-    indexer.start()
-    await until(lambda: store.left == 0)
-    indexer.stop()
+    with indexing(build_test_client(store).workspace, first=0, every=0.001):
+        await until(lambda: store.left == 0)
 
 
-async def test_nothing_is_indexed_after_a_stop() -> None:
+async def test_nothing_is_indexed_after_the_end() -> None:
     store = Counting(10**9)
-    indexer = Indexer(build_test_client(store).workspace, first=0, every=0.001)
-    indexer.start()
-    await until(lambda: store.steps > 0)
-    indexer.stop()
-    # The step that runs in a thread ends; a second stop does nothing.
-    indexer.stop()
+    with indexing(build_test_client(store).workspace, first=0, every=0.001):
+        await until(lambda: store.steps > 0)
+    # The step that runs in a thread ends.
     await asyncio.sleep(0)
     steps = store.steps
     await asyncio.to_thread(lambda: None)
@@ -81,10 +74,8 @@ async def test_nothing_is_indexed_after_a_stop() -> None:
 
 async def test_nothing_is_indexed_before_the_first_pause_is_over() -> None:
     store = Counting(3)
-    indexer = Indexer(build_test_client(store).workspace, first=PATIENCE)
-    indexer.start()
-    await asyncio.sleep(0)
-    indexer.stop()
+    with indexing(build_test_client(store).workspace, first=PATIENCE):
+        await asyncio.sleep(0)
     assert store.steps == 0
 
 

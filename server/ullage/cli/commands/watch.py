@@ -48,12 +48,8 @@ async def _until_terminated(workspace: Workspace, options: WatchOptions, args: N
     if sys.platform != "win32":
         for number in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    sender = TeamSender(options.store)
-    sender.start()
-    try:
+    with TeamSender(options.store).running():
         await (_print(workspace, options) if options.json else _Watch(workspace, options, args).run())
-    finally:
-        sender.stop()
 
 
 async def _print(workspace: Workspace, options: WatchOptions) -> None:

@@ -7,8 +7,10 @@ waits for no more than a step, and an append for no more than a step's short wri
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from ullage.model.errors import StoreError
+from ullage.service.background import repeated
 from ullage.service.conversation.environment import Environment
 
 log = logging.getLogger(__name__)
@@ -20,40 +22,22 @@ _EVERY = 5.0
 _REST = 4.0
 
 
-class Indexer:
-    """Indexes the store's messages in the background, until it is stopped or the event loop ends."""
+def indexing(workspace: Environment, first: float = _FIRST, every: float = _EVERY) -> AbstractContextManager[None]:
+    """Indexes the store's messages in the background while the block runs."""
 
-    def __init__(self, workspace: Environment, first: float = _FIRST, every: float = _EVERY) -> None:
-        self._workspace = workspace
-        self._first, self._every = first, every
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        """Starts indexing, on the running event loop."""
-        self._task = asyncio.get_running_loop().create_task(self._run())
-
-    def stop(self) -> None:
-        """Stops indexing. A running step is completed in its thread."""
-        if self._task is not None:
-            self._task.cancel()
-
-    async def _run(self) -> None:
-        pause = self._first
-        while True:
-            await asyncio.sleep(pause)
-            pause = await self._step()
-
-    async def _step(self) -> float:
+    async def step() -> float:
         """Indexes some messages. Returns the seconds until the next step."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
-            left = await asyncio.to_thread(self._workspace.ports.store.index_some)
+            left = await asyncio.to_thread(workspace.ports.store.index_some)
         except StoreError as error:
             # Another program may hold the file; a search would say the same.
             log.warning("Could not index the store: %s", error)
             left = 0
-        return _REST * (loop.time() - started) if left else self._every
+        return _REST * (loop.time() - started) if left else every
+
+    return repeated(step, first)
 
 
 async def index_session(workspace: Environment, session_id: str, tell: Callable[[int], object]) -> None:

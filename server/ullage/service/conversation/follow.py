@@ -1,9 +1,10 @@
 """Following other processes: their changes to open sessions are folded and published within a second."""
 
-import asyncio
 import logging
+from contextlib import AbstractContextManager
 
 from ullage.model.errors import SessionNotFound, StoreError
+from ullage.service.background import repeated
 from ullage.service.conversation.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -13,21 +14,15 @@ _EVERY = 1.0
 
 
 class Follower:
-    """Checks the store every second for what other processes appended, until it is stopped or the event loop ends."""
+    """Checks the store every second for what other processes appended."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._version = workspace.ports.store.version()
-        self._next: asyncio.TimerHandle | None = None
 
-    def start(self) -> None:
-        """Starts checking, on the running event loop."""
-        self._next = asyncio.get_running_loop().call_later(_EVERY, self._look_again)
-
-    def stop(self) -> None:
-        """Stops checking."""
-        if self._next is not None:
-            self._next.cancel()
+    def running(self) -> AbstractContextManager[None]:
+        """Checks, on the running event loop, while the block runs."""
+        return repeated(self._step, _EVERY)
 
     def look(self) -> None:
         """Folds and publishes what other processes have appended to open sessions since the last check. A session that
@@ -44,9 +39,9 @@ class Follower:
                 # Another process has deleted the session.
                 self._workspace.forget(conversation.id)
 
-    def _look_again(self) -> None:
+    async def _step(self) -> float:
         try:
             self.look()
         except StoreError as error:
             log.warning("Could not look at the store: %s", error)
-        self.start()
+        return _EVERY
