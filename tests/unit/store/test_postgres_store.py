@@ -18,7 +18,7 @@ from support.panes import wait_until
 from support.postgres_server import PostgresServer, needs_postgres, running_server
 from ullage import ContextManager
 from ullage.model.errors import ConcurrentAppend, InvalidRequest, StoreTooNew, StoreUnavailable
-from ullage.model.events import MessageAppended, Record, SessionCreated
+from ullage.model.events import MessageAppended, Record, SessionCreated, SessionRenamed
 from ullage.store.postgres import patience, postgres_tables
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
 from ullage.store.postgres.server_errors import reporting
@@ -164,6 +164,21 @@ def test_appending_to_a_new_store_reads_no_more_rows_as_its_session_grows(postgr
         for number in range(300):
             store.append("s", records(message(f"m{number}"), start=2 + number))
     assert rows_read(postgres_address, 302) <= 302 * 5
+
+
+def test_a_session_that_grows_in_a_new_store_is_listed_and_renamed_without_being_read(postgres_address: str) -> None:
+    def list_and_rename(position: int) -> None:
+        # As often as it takes for psycopg to prepare a statement, and for PostgreSQL to keep its plan.
+        for number in range(12):
+            assert [info.session_id for info in store.list()] == [store.info("s").session_id]
+            store.append("s", records(SessionRenamed(title=f"title {position + number}"), start=position + number))
+
+    with open_postgres(postgres_address) as store:
+        store.create("s", conversation("one"))
+        list_and_rename(2)
+        store.append("s", records(*(message(f"m{number}") for number in range(2_000)), start=14))
+        list_and_rename(2_014)
+    assert rows_read(postgres_address, 2_026) <= 24 * 10
 
 
 def test_appends_of_many_threads_at_once_are_all_made(postgres: PostgresStore) -> None:

@@ -19,10 +19,15 @@ from ullage.model.events import (
 from ullage.service.ports.store import AttachedSession, ImportedSession, SessionInfo
 from ullage.store.tables.codec import decode_event, event_name, storable
 from ullage.store.tables.connection import Connection
-from ullage.store.tables.log import Tail, find_in_lineage, find_tail, insert_records, lineage
+from ullage.store.tables.log import NO_END, Tail, find_in_lineage, find_tail, insert_records, lineage
 
-# No join: with row-level security PostgreSQL takes no index for a position that another subquery gives.
-_LAST = "(SELECT {} FROM records WHERE session_id = s.session_id ORDER BY position DESC LIMIT 1)"
+# No join: with row-level security PostgreSQL takes no index for a position that another subquery gives. And no
+# `session_id = …` within: PostgreSQL expects few records of a session, until its statistics know better, and reads and
+# sorts all of them. In the order of the index it reads one.
+_LAST = f"""(SELECT {{0}} FROM (
+    SELECT session_id, {{0}} FROM records WHERE (session_id, position) <= (s.session_id, {NO_END})
+    ORDER BY session_id DESC, position DESC LIMIT 1
+) AS l WHERE l.session_id = s.session_id)"""
 _INFO = f"""
     SELECT s.session_id, s.title, s.cwd, s.model, s.created_at, coalesce({_LAST.format("timestamp")}, s.created_at)
         AS updated_at, coalesce({_LAST.format("messages")}, 0), s.parent_id
