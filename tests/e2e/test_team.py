@@ -14,6 +14,7 @@ from ullage.model.events import MessageAppended, Record
 from ullage.model.message import Message, Role
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import open_postgres
+from ullage.store.team.redacted_copy import copy_id
 
 pytestmark = needs_postgres
 
@@ -62,6 +63,36 @@ def test_what_one_shares_of_a_folder_the_other_finds_with_whose_it_is_until_it_i
     assert ullage(*search, env=boris.env).json["hits"] == []
     assert "walnut" not in team.everything()
     assert ullage("team", env=anna.env).out.startswith("Nothing is shared.")
+
+
+def test_a_message_that_was_found_is_opened_whole_by_members_alone_and_until_it_is_unshared(team: Team) -> None:
+    anna, boris = team.anna, team.boris
+    long = "\n".join(["By the well.", *(f"Row {number} of the plan." for number in range(400))])
+    anna.keep(
+        "one", "/orchard", said("m1", "Where does the walnut go?"), said("m2", long, Role.ASSISTANT), title="Trees"
+    )
+    share = ("team", "share", "/orchard", "--archive", anna.archive)
+    assert ullage(*share, "--with", boris.role, env=anna.env).status == 0
+    env = boris.env | {"ULLAGE_TEAM": boris.archive}
+    found = ullage("search", "walnut", "--team", env=env).out
+    assert f"ullage search --team --session {copy_id('one')} --show 1" in found
+    opened = ("search", "--team", "--session", copy_id("one")[:10], "--show", "2")
+    message = ullage(*opened, "--json", env=env).json
+    assert (message["owner"], message["number"], message["role"], message["messages"]) == (anna.role, 2, "assistant", 2)
+    assert message["text"] == long
+    drawn = ullage(*opened, env=env).out
+    assert f"{anna.role}  /orchard  Trees\n#2 of 2, assistant\nBy the well." in drawn
+    assert "Row 399 of the plan." in drawn
+    assert "together" in ullage("search", "walnut", "--team", "--session", copy_id("one"), env=env).err
+    for number, why in (("3", "the messages are #1 to #2"), ("m2", "by its number")):
+        assert why in ullage(*opened[:-1], number, env=env).err
+    # One who is no member any more, or after the end of the sharing.
+    assert ullage(*share, "--with", "pg_monitor", env=anna.env).status == 0
+    assert "no conversation" in ullage(*opened, env=env).err
+    own = ullage(*opened, env=anna.env)
+    assert (own.status, "By the well." in own.out) == (0, True)
+    assert ullage("team", "unshare", "/orchard", env=anna.env).status == 0
+    assert "no conversation" in ullage(*opened, env=anna.env).err
 
 
 def test_no_secret_and_no_private_text_reaches_the_archive_and_the_own_store_keeps_them(team: Team) -> None:

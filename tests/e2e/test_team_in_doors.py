@@ -16,6 +16,7 @@ from support.mcp_talk import talk
 from support.postgres_server import PostgresServer, needs_postgres
 from support.team import Member, Team, make_team, said
 from ullage.model.message import Role
+from ullage.store.team.redacted_copy import copy_id
 
 pytestmark = needs_postgres
 SECRET = "correct-horse-9Zq"
@@ -62,12 +63,23 @@ async def test_an_agents_search_of_the_team_quotes_what_is_shared_and_says_whose
     async with mcp_client(home, project, greet=True, **team.boris.env | {"ULLAGE_TEAM": team.boris.archive}) as client:
         found, failed = await client.call("search", query="where is the walnut planted", scope="team")
         assert not failed
-        assert f"> {team.anna.role} · /orchard · Trees\nmessage 1, user:\n> Where do we plant the walnut?" in found
+        whose = f"> {team.anna.role} · /orchard · Trees"
+        copy = copy_id("one")
+        assert f"{whose}\n{copy}#1 user:\n> Where do we plant the walnut?" in found
         assert "cellar" not in found
         assert SECRET not in found
         assert len(found.encode()) <= 4_096
         nothing, failed = await client.call("search", query="zeppelin", scope="team")
         assert ("Nothing in the team's archive matches" in nothing, failed) == (True, False)
+        opened, failed = await client.call("open", ref=f"{copy}#1-2")
+        assert not failed
+        assert (
+            f"{whose}\n{copy}#1 user:\n> Where do we plant the walnut?\n\n{copy}#2 assistant:\n> By the well." in opened
+        )
+        assert SECRET not in opened
+        for ref, why in ((f"{copy}#3", "the messages are #1 to #2"), ("t_0#1", "no conversation 't_0'")):
+            text, failed = await client.call("open", ref=ref)
+            assert (failed, why in text) == (True, True)
 
 
 async def test_without_an_archive_no_door_searches_a_team(team: Team, project: Path) -> None:
@@ -88,7 +100,11 @@ async def test_an_editor_searches_the_archive_of_its_settings_and_follows_their_
             (team.anna.role, "/orchard", "Trees")
         }
         assert SECRET not in str(found)
-        assert "By the well." in {hit["text"].split("\n")[0] for hit in found["hits"]}
+        hit = next(hit for hit in found["hits"] if "By the well." in hit["text"])
+        opened = await server.request("ullage/team/open", {"sessionId": hit["sessionId"], "index": hit["index"]})
+        assert opened["text"].startswith("By the well.\nWALNUT_PASSWORD=")
+        assert (opened["owner"], opened["role"], opened["messages"]) == (team.anna.role, "assistant", 2)
+        assert SECRET not in str(opened)
         # What was shared meanwhile is found, by the same server.
         assert ullage("team", "share", "/cellar", "--with", team.boris.role, env=team.anna.env).status == 0
         found = await server.request("ullage/team/search", {"query": "walnut cellar"})
@@ -102,7 +118,7 @@ async def test_an_editor_searches_the_archive_of_its_settings_and_follows_their_
 @pytest.mark.editor
 @pytest.mark.skipif(NVIM is None, reason="Neovim is not installed (scripts/rigs/nvim.sh)")
 @pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")
-async def test_neovim_lists_what_the_team_shares(team: Team, tmp_path: Path) -> None:
+async def test_neovim_lists_what_the_team_shares_and_opens_it(team: Team, tmp_path: Path) -> None:
     variables = {**neovim_environment(tmp_path), **team.boris.env, "LC_ALL": "C.UTF-8"}
     with panes(tmp_path) as opened:
         init = EDITORS / "nvim" / "tests" / "init.lua"
@@ -114,6 +130,12 @@ async def test_neovim_lists_what_the_team_shares(team: Team, tmp_path: Path) -> 
         screen = await pane.until("Where do we plant the walnut?")
         assert f"{team.anna.role}  /orchard  Trees  #1 user" in screen
         assert SECRET not in screen
+        # Below the hit of the question is that of the answer.
+        await pane.type("/By the well")
+        await pane.type("")
+        whole = await pane.until("of 2 messages, q closes")
+        assert f"{team.anna.role}  /orchard  Trees  #2 assistant" in whole
+        assert SECRET not in whole
         await pane.type("q:qall!")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from support.example_messages import Examples
 from support.workspace import TestClient
 from ullage.service.ports.store import Passage, SearchHit
-from ullage.service.ports.team import TeamHit
+from ullage.service.ports.team import TeamHit, TeamMessage
 
 _SAID = "The proxy needs port 8443: nginx on staging answers 502 on every other one.\nI added it to compose.yaml."
 SHARED = (
@@ -49,19 +49,38 @@ SHARED = (
 )
 
 
+# The whole message that the first passage is of.
+WHOLE = TeamMessage(
+    owner="boris",
+    folder="/home/boris/weather",
+    title="Deploy of the proxy",
+    session_id="t_5f1d0c7be2a94a318d06c1b7",
+    index=40,
+    role="assistant",
+    text=f"{_SAID}\n\nBefore that, every other request went to the old container, which listens on 8080.",
+    messages=58,
+)
+
+
 class SharedPassages:
-    """A team's archive with these passages, whatever is searched for."""
+    """A team's archive with these passages, whatever is searched for, and the first one's whole message."""
 
     def __init__(self, hits: Sequence[TeamHit] = SHARED) -> None:
         self._hits = hits
 
-    async def __call__(self, query: str, limit: int, /) -> Sequence[TeamHit]:
-        """Returns the first `limit` of them; see `SearchesTeam`."""
+    async def search(self, query: str, limit: int) -> Sequence[TeamHit]:
+        """Returns the first `limit` of them; see `ReadsTeam`."""
         assert query
         return self._hits[:limit]
 
+    async def open(self, session_id: str, start: int, stop: int) -> Sequence[TeamMessage]:
+        """Returns the whole message; see `ReadsTeam`."""
+        assert (session_id, start, stop) == (WHOLE.session_id, WHOLE.index, WHOLE.index + 1)
+        return [WHOLE]
+
 
 async def search_team(examples: Examples, client: TestClient) -> None:
-    """Searches what the team shares."""
-    client.workspace.searches_team = SharedPassages()
+    """Searches what the team shares, and opens what is found."""
+    client.workspace.team = SharedPassages()
     await examples.call(client, "team/search", query="which port does the proxy need", limit=5)
+    await examples.call(client, "team/open", sessionId=WHOLE.session_id, index=WHOLE.index)

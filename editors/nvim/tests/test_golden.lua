@@ -121,6 +121,7 @@ local RESULTS = {
   ['continuing.write'] = 'continuing',
   ['session.list'] = 'sessions',
   ['team.search'] = 'team',
+  ['team.open'] = 'team_message',
   ['following.start'] = 'followed',
   ['following.list'] = 'followed',
   ['following.stop'] = 'followed',
@@ -220,6 +221,10 @@ local CHECKS = {
     eq(lines[3], result.size and '31K of 200K (16 %), 92K before, compacts at 167K' or '31K')
     eq(lines[4], '14 messages, 44 left out')
     eq(vim.tbl_contains(lines, 'Command: ' .. table.concat(result.command, ' ')), true)
+  end,
+  team_message = function(result)
+    local lines = require('ullage.team').message_lines(result)
+    eq(#lines, 3 + select(2, result.text:gsub('\n', '')) + 1)
   end,
   team = function(result)
     local lines = require('ullage.team').lines('the proxy', result)

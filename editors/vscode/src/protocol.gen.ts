@@ -1500,7 +1500,7 @@ export interface SummarySettings {
 /**
  * A message in the team's archive that matches. `owner` is the role of the database whose it is; `folder` and `title`
  * are those of its session. `index`, `role`, `score`, `snippet` and `fits` are as in `SearchHit`, `text` is the part of
- * the message that matches. `sessionId` names the copy, which no other method takes.
+ * the message that matches. `sessionId` names the copy, which `team/open` alone takes.
  */
 export interface TeamHitRow {
   readonly owner: string;
@@ -1513,6 +1513,27 @@ export interface TeamHitRow {
   readonly snippet: string;
   readonly fits: boolean;
   readonly text: string;
+}
+
+/** Reads a whole message in the team's archive: one that `team/search` has found, or one before or after it. */
+export interface TeamOpenParams {
+  readonly sessionId: string;
+  readonly index: number;
+}
+
+/**
+ * A whole message in the team's archive, without what its owner keeps private. `owner`, `folder`, `title`, `sessionId`,
+ * `index` and `role` are as in `TeamHitRow`; `messages` is the number of messages of the copy.
+ */
+export interface TeamOpenResult {
+  readonly owner: string;
+  readonly folder: string;
+  readonly title: string;
+  readonly sessionId: string;
+  readonly index: number;
+  readonly role: string;
+  readonly text: string;
+  readonly messages: number;
 }
 
 /**
@@ -1957,6 +1978,9 @@ export const ContextGivenBack: Method<SessionParams, GivenBackResult> = { name: 
 /** Searches what a team's members share with each other. */
 export const TeamSearch: Method<TeamSearchParams, TeamSearchResult> = { name: "ullage/team/search" };
 
+/** Reads a whole message of what a team's members share. */
+export const TeamOpen: Method<TeamOpenParams, TeamOpenResult> = { name: "ullage/team/open" };
+
 /** Asks the user whether a tool call may be made. Sent by the server. */
 export const SessionRequestPermission: Method<RequestPermissionParams, RequestPermissionResult> = { name: "ullage/session/request_permission" };
 
@@ -2011,6 +2035,7 @@ export const methodNames: readonly string[] = [
   ContextLost,
   ContextGivenBack,
   TeamSearch,
+  TeamOpen,
 ].map(({ name }) => name);
 
 /** The names of all settings, with dots between the names of nested members. */

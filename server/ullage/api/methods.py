@@ -281,6 +281,13 @@ METHODS: tuple[AnyMethod, ...] = (
         handler=team.search,
         doc="Searches what a team's members share with each other.",
     ),
+    Method(
+        name="team/open",
+        params=team.TeamOpenParams,
+        result=team.TeamOpenResult,
+        handler=team.open_message,
+        doc="Reads a whole message of what a team's members share.",
+    ),
 )
 # The notifications that the server sends, and the types of their params.
 NOTIFICATIONS: Mapping[str, type[Struct]] = {

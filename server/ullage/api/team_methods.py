@@ -3,10 +3,11 @@
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from ullage.model.errors import InvalidRequest
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.team import TeamHit
+from ullage.service.ports.team import ReadsTeam, TeamHit
 
 
 class TeamSearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -20,7 +21,7 @@ class TeamSearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_d
 class TeamHitRow(Struct, frozen=True, kw_only=True, rename="camel"):
     """A message in the team's archive that matches. `owner` is the role of the database whose it is; `folder` and
     `title` are those of its session. `index`, `role`, `score`, `snippet` and `fits` are as in `SearchHit`, `text` is
-    the part of the message that matches. `sessionId` names the copy, which no other method takes."""
+    the part of the message that matches. `sessionId` names the copy, which `team/open` alone takes."""
 
     owner: str
     folder: str
@@ -40,10 +41,41 @@ class TeamSearchResult(Struct, frozen=True, kw_only=True, rename="camel"):
     hits: tuple[TeamHitRow, ...]
 
 
+class TeamOpenParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Reads a whole message in the team's archive: one that `team/search` has found, or one before or after it."""
+
+    session_id: str
+    index: Annotated[int, Meta(ge=0)]
+
+
+class TeamOpenResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A whole message in the team's archive, without what its owner keeps private. `owner`, `folder`, `title`,
+    `sessionId`, `index` and `role` are as in `TeamHitRow`; `messages` is the number of messages of the copy."""
+
+    owner: str
+    folder: str
+    title: str
+    session_id: str
+    index: int
+    role: str
+    text: str
+    messages: int
+
+
 async def search(workspace: Workspace, params: TeamSearchParams) -> TeamSearchResult:
-    if workspace.searches_team is None:
-        raise InvalidRequest("team/search: this server has no team's archive; run `ullage lsp`")
-    return TeamSearchResult(hits=tuple(map(_row, await workspace.searches_team(params.query, params.limit))))
+    found = await _team(workspace, "team/search").search(params.query, params.limit)
+    return TeamSearchResult(hits=tuple(map(_row, found)))
+
+
+async def open_message(workspace: Workspace, params: TeamOpenParams) -> TeamOpenResult:
+    (message,) = await _team(workspace, "team/open").open(params.session_id, params.index, params.index + 1)
+    return TeamOpenResult(**asdict(message))
+
+
+def _team(workspace: Workspace, method: str) -> ReadsTeam:
+    if workspace.team is None:
+        raise InvalidRequest(f"{method}: this server has no team's archive; run `ullage lsp`")
+    return workspace.team
 
 
 def _row(hit: TeamHit) -> TeamHitRow:

@@ -1,15 +1,16 @@
-"""Which archive the user's team has, and what opens and searches it."""
+"""Which archive the user's team has, and what opens and reads it."""
 
 import asyncio
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 
 from ullage.model.errors import InvalidRequest, StoreUnavailable
 from ullage.model.store_address import is_address
 from ullage.model.words import package_missing
-from ullage.service.ports.team import TeamHit
+from ullage.service.ports.team import TeamHit, TeamMessage
 from ullage.store.store_place import local_path
 from ullage.system.team_choices import TeamChoices, read_choices
 
@@ -17,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ullage.store.postgres.postgres_store import PostgresStore
 
+T = TypeVar("T")
 _VARIABLE = "ULLAGE_TEAM"
 
 
@@ -46,20 +48,36 @@ def open_archive(archive: str, *, is_team: bool = False) -> "PostgresStore":
     return open_postgres(archive, is_team=is_team)
 
 
-class TeamSearching:
-    """Searches the team's archive, see `SearchesTeam`. It is opened at the first search, in a thread, and stays open.
-    `given` returns the address in the settings, "" if there is none."""
+class TeamReading:
+    """Reads the team's archive, see `ReadsTeam`. It is opened at the first search, in a thread, and stays open. `given`
+    returns the address in the settings, "" if there is none."""
 
     def __init__(self, given: Callable[[], str]) -> None:
         self._given = given
         self._archive = ""
         self._open: PostgresStore | None = None
-        # Held in the thread that searches.
+        # Held in the thread that reads.
         self._lock = Lock()
 
-    async def __call__(self, query: str, limit: int, /) -> Sequence[TeamHit]:
-        """Returns what matches; see `SearchesTeam`."""
-        return await asyncio.to_thread(self._search, query, limit)
+    async def search(self, query: str, limit: int) -> Sequence[TeamHit]:
+        """Returns what matches; see `ReadsTeam`."""
+
+        def read(team: "PostgresStore") -> Sequence[TeamHit]:
+            from ullage.store.team.team_archive import find_in_team  # noqa: PLC0415  (needs a package that few have)
+
+            return find_in_team(team, query, limit)
+
+        return await asyncio.to_thread(self._read, read)
+
+    async def open(self, session_id: str, start: int, stop: int) -> Sequence[TeamMessage]:
+        """Returns messages of a copy; see `ReadsTeam`."""
+
+        def read(team: "PostgresStore") -> Sequence[TeamMessage]:
+            from ullage.store.team.team_archive import open_in_team  # noqa: PLC0415  (needs a package that few have)
+
+            return open_in_team(team, session_id, start, stop)
+
+        return await asyncio.to_thread(self._read, read)
 
     def close(self) -> None:
         """Closes the archive. The next search opens it again."""
@@ -68,7 +86,7 @@ class TeamSearching:
                 self._open.close()
             self._open = None
 
-    def _search(self, query: str, limit: int) -> Sequence[TeamHit]:
+    def _read(self, read: "Callable[[PostgresStore], T]") -> T:
         archive = archive_of(self._given(), read_choices(choices_path()))
         with self._lock:
             if self._open is not None and archive != self._archive:
@@ -76,6 +94,4 @@ class TeamSearching:
                 self._open = None
             if self._open is None:
                 self._open, self._archive = open_archive(archive, is_team=True), archive
-            from ullage.store.team.team_archive import find_in_team  # noqa: PLC0415  (needs a package that few have)
-
-            return find_in_team(self._open, query, limit)
+            return read(self._open)

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
-from ullage.app.chosen_team import TeamSearching
+from ullage.app.chosen_team import TeamReading
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.app.telemetry import traced
 from ullage.catalog.limits import ContextLimits
@@ -81,9 +81,9 @@ def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings:
     store = closing.enter_context(open_sessions_at(place, keeps_files=True, offline=offline))
     workspace = workspace_on(traced(store), settings, local_path(place), news=news_of(store))
     workspace.remove_traces = SessionTraces(local_path(place))
-    searching = TeamSearching(lambda: workspace.settings.search.team_archive)
-    workspace.searches_team = searching
-    closing.callback(searching.close)
+    team = TeamReading(lambda: workspace.settings.search.team_archive)
+    workspace.team = team
+    closing.callback(team.close)
     closing.push_async_callback(workspace.ports.providers.close)
     closing.push_async_callback(workspace.end_all)
     return workspace

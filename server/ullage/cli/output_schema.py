@@ -26,7 +26,7 @@ from ullage.cli.reports import (
     WatchReport,
 )
 from ullage.cli.surviving.report import SurviveReport
-from ullage.cli.team_reports import TeamReport, TeamSearchReport
+from ullage.cli.team_reports import TeamMessageReport, TeamReport, TeamSearchReport
 
 REPORTS: dict[str, tuple[type[Struct], ...]] = {
     "here": (HereReport,),
@@ -39,7 +39,7 @@ REPORTS: dict[str, tuple[type[Struct], ...]] = {
     "history": (HistoryReport,),
     "import": (ImportReport,),
     "sessions": (SessionsReport,),
-    "search": (SearchReport, MessageReport, TeamSearchReport),
+    "search": (SearchReport, MessageReport, TeamSearchReport, TeamMessageReport),
     "delete": (DeleteReport,),
     "lost": (LostReport,),
     "brief": (BriefReport,),

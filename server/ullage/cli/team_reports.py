@@ -55,6 +55,21 @@ class TeamHitRow(Struct, frozen=True, kw_only=True):
     fits: bool
 
 
+class TeamMessageReport(Report, frozen=True, kw_only=True):
+    """What `ullage search --team --show --json` prints: a whole message in the team's archive, with the role of the
+    database whose it is, the folder and the title of its session, and the number of the messages that the archive has
+    of this session."""
+
+    owner: str
+    folder: str
+    title: str
+    session_id: str
+    number: int
+    role: str
+    text: str
+    messages: int
+
+
 class TeamSearchReport(Report, frozen=True, kw_only=True):
     """What `ullage search --team --json` prints: the hits, the best first."""
 

@@ -2,19 +2,18 @@
 
 import re
 from collections.abc import Container, Iterator, Sequence
-from itertools import groupby, islice
-
-from msgspec import Struct
+from itertools import islice
 
 from ullage.agents.discovery import is_in
 from ullage.mcp.asked import Asked
+from ullage.mcp.message_pages import shown_page
 from ullage.mcp.references import Reference, read_reference, reference_of
 from ullage.mcp.result_size import MAX_RESULT
 from ullage.mcp.shown_passages import passage, results_of
 from ullage.mcp.tool_table import TOOLS
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound
-from ullage.redaction.quoting import RECORD, cut, quoted, size_of
+from ullage.model.errors import MessageNotFound, SessionNotFound
+from ullage.redaction.quoting import RECORD, cut, size_of
 from ullage.service.archive.recall import message_lines
 from ullage.service.archive.search import find_entry, search
 from ullage.service.conversation.conversation import Conversation
@@ -27,18 +26,9 @@ _BEST_HITS, _BEST, _OTHERS = 3, 480, 240
 _LOOKED_AT = 200
 # Hits among which those are left out that are earlier calls of these tools: more than a conversation makes of a query.
 _ECHOES = 20
-# Bytes of a page of `open`, so that the lines around the quotation fit, too.
-_PAGE = MAX_RESULT - 400
 # What comes before a tool's name where the agent adds the name of the server (`mcp__ullage__search`).
 _SERVER = re.compile(r"\w*ullage\w*?[_.:/-]+", re.IGNORECASE)
 _FIELDS = {tool.name: frozenset(tool.arguments.__struct_fields__) for tool in TOOLS}
-
-
-class _Line(Struct, frozen=True):
-    """A line of a stretch: which message it belongs to, and its text, quoted."""
-
-    index: int
-    text: str
 
 
 async def search_text(asked: Asked, query: str, limit: int, *, whole_project: bool) -> str:
@@ -79,16 +69,9 @@ def open_text(asked: Asked, text: str, page: int) -> str:
     if reference.first > total:
         raise MessageNotFound(f"open: there is no #{reference.first}: the messages are #1 to #{total}")
     entries = read_entries(conversation, reference.first - 1, min(reference.last, total))
-    pages = [*_pages([*_lines(entries)])]
-    if page > len(pages):
-        raise InvalidRequest(f"open: {text.strip()[:40]} has {len(pages)} pages; there is no page {page}")
     heads = {entry.index: _head(entry, _shown_id(asked.own, conversation.id)) for entry in entries}
-    begun = {line.index for earlier in pages[: page - 1] for line in earlier}
-    body: list[str] = []
-    for index, lines in groupby(pages[page - 1], key=lambda line: line.index):
-        body += ["", heads[index] + (", continued:" if index in begun else ":"), *(line.text for line in lines)]
-    more = f' Next: open with ref "{text.strip()}" and page {page + 1}.' if page < len(pages) else ""
-    return "\n".join([RECORD, *body, "", f"Page {page} of {len(pages)}.{more}"])
+    texts = {entry.index: "\n".join(message_lines(entry.message)) for entry in entries}
+    return shown_page(text, heads, texts, page)
 
 
 def _project_hits(asked: Asked, hits: Sequence[SearchHit]) -> Iterator[SearchHit]:
@@ -161,23 +144,3 @@ def _shown_id(own: Conversation, session_id: str) -> str:
 def _head(entry: Entry, session: str) -> str:
     where = "archived" if entry.archived else "in the context"
     return f"{cut(reference_of(entry.index, session), 200)} {entry.message.role.value}, {where}"
-
-
-def _lines(entries: Sequence[Entry]) -> Iterator[_Line]:
-    for entry in entries:
-        for line in quoted("\n".join(message_lines(entry.message))) or ["(nothing that can be shown as text)"]:
-            yield _Line(entry.index, line)
-
-
-def _pages(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """Divides the lines into pages that fit. A message that begins on a page also needs room for its head."""
-    page: list[_Line] = []
-    room = _PAGE
-    for line in lines:
-        head = 0 if page and page[-1].index == line.index else 60
-        if page and size_of(line.text) + head > room:
-            yield page
-            page, room, head = [], _PAGE, 60
-        page.append(line)
-        room -= size_of(line.text) + head
-    yield page

@@ -128,6 +128,14 @@ async def _search(asked: Asked, given: SearchInput) -> str:
 
 
 async def _open(asked: Asked, given: OpenInput) -> str:
+    from ullage.mcp.references import read_reference  # noqa: PLC0415
+    from ullage.service.ports.team import COPY_PREFIX  # noqa: PLC0415
+
+    reference = read_reference(given.ref)
+    if reference.session.startswith(COPY_PREFIX):
+        from ullage.mcp.team_passages import open_shared  # noqa: PLC0415
+
+        return await open_shared(asked, given.ref, reference, given.page)
     from ullage.mcp.looking_up import open_text  # noqa: PLC0415
 
     return open_text(asked, given.ref, given.page)

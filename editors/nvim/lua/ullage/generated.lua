@@ -41,6 +41,7 @@ M.methods = {
   ContextLost = 'ullage/context/lost',
   ContextGivenBack = 'ullage/context/givenBack',
   TeamSearch = 'ullage/team/search',
+  TeamOpen = 'ullage/team/open',
   SessionRequestPermission = 'ullage/session/request_permission',
   ModelsComplete = 'ullage/models/complete',
   ModelsCount = 'ullage/models/count',

@@ -1,18 +1,14 @@
--- What a search of the team's archive finds, in a window.
-local rows = require('ullage.context.rows')
+-- What a search of the team's archive finds, in a window, and a whole message of it in another one.
+local list = require('ullage.list')
+local notices = require('ullage.notices')
 local words = require('ullage.words')
 
 local M = {}
 
-local namespace = vim.api.nvim_create_namespace('ullage.team')
 local NAME = 'ullage://team'
-local WINDOW = { wrap = true, linebreak = true, breakindent = true, number = false, relativenumber = false }
 
----@param pieces ullage.LinePiece[]
-local function line(pieces)
-  local text, spans = rows.join(pieces)
-  return { text = text, spans = spans }
-end
+---@class ullage.TeamLine: ullage.ListLine
+---@field hit? ullage.TeamHitRow the message that the line is of
 
 ---Returns others' words as one line.
 ---@param text string
@@ -20,51 +16,77 @@ local function flat(text)
   return vim.trim((text:gsub('%s+', ' ')))
 end
 
+---@param found ullage.TeamHitRow|ullage.TeamOpenResult
+local function head(found)
+  return list.line({
+    { ('%s  %s'):format(flat(found.owner), flat(found.folder)), 'UllageTitle' },
+    { '  ' .. flat(found.title) },
+    { ('  %s %s'):format(words.number(found.index), flat(found.role)), 'UllageTokens' },
+  })
+end
+
+---@param text string
+local function body(text)
+  return vim.tbl_map(function(each)
+    return list.line({ { '  ' .. each:gsub('[%c]', ' ') } })
+  end, vim.split(text, '\n', { plain = true }))
+end
+
 ---Returns the lines of the list: for each hit whose it is, from which folder and conversation, then the text.
 ---@param query string
 ---@param result ullage.TeamSearchResult
----@return { text: string, spans: ullage.Span[] }[]
+---@return ullage.TeamLine[]
 function M.lines(query, result)
   local found = ('%d found in the team’s archive: %s'):format(#result.hits, flat(query))
-  local list = { line({ { found, 'UllageTitle' } }), line({ { 'q closes', 'UllageMuted' } }) }
+  local lines = {
+    list.line({ { found, 'UllageTitle' } }),
+    list.line({ { '<CR> opens the whole message, q closes', 'UllageMuted' } }),
+  }
   for _, hit in ipairs(result.hits) do
-    list[#list + 1] = line({ { '' } })
-    list[#list + 1] = line({
-      { ('%s  %s'):format(flat(hit.owner), flat(hit.folder)), 'UllageTitle' },
-      { '  ' .. flat(hit.title) },
-      { ('  %s %s'):format(words.number(hit.index), flat(hit.role)), 'UllageTokens' },
-    })
-    for text in vim.gsplit(hit.text, '\n', { plain = true }) do
-      list[#list + 1] = line({ { '  ' .. text:gsub('[%c]', ' ') } })
+    lines[#lines + 1] = list.line({ { '' } })
+    for _, each in ipairs(vim.list_extend({ head(hit) }, body(hit.text))) do
+      each.hit = hit
+      lines[#lines + 1] = each
     end
   end
-  return list
+  return lines
+end
+
+---Returns the lines of a whole message: whose it is, then its text.
+---@param message ullage.TeamOpenResult
+---@return ullage.ListLine[]
+function M.message_lines(message)
+  local close = list.line({ { ('of %s messages, q closes'):format(words.grouped(message.messages)), 'UllageMuted' } })
+  return vim.list_extend({ head(message), close, list.line({ { '' } }) }, body(message.text))
+end
+
+---Opens a whole message, below the list.
+---@param hit ullage.TeamHitRow
+local function open(hit)
+  local params = { sessionId = hit.sessionId, index = hit.index }
+  require('ullage.client').request('team/open', params, function(error, message)
+    if not notices.failed(error) then
+      local name = ('%s/%s/%d'):format(NAME, message.sessionId, message.index + 1)
+      list.show(name, M.message_lines(message), {}, {})
+    end
+  end)
 end
 
 ---Opens the list, below.
 ---@param query string
 ---@param result ullage.TeamSearchResult
 function M.show(query, result)
-  local list = M.lines(query, result)
-  local old = vim.fn.bufnr('^' .. NAME .. '$')
-  if old ~= -1 then
-    vim.api.nvim_buf_delete(old, { force = true })
-  end
-  local buffer = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_name(buffer, NAME)
-  for number, each in ipairs(list) do
-    vim.api.nvim_buf_set_lines(buffer, number - 1, -1, false, { each.text })
-    for _, span in ipairs(each.spans) do
-      vim.api.nvim_buf_set_extmark(buffer, namespace, number - 1, span[1], { end_col = span[2], hl_group = span[3] })
-    end
-  end
-  vim.bo[buffer].modifiable, vim.bo[buffer].bufhidden = false, 'wipe'
-  vim.cmd('botright split')
-  vim.api.nvim_win_set_buf(0, buffer)
-  for name, value in pairs(WINDOW) do
-    vim.api.nvim_set_option_value(name, value, { win = 0, scope = 'local' })
-  end
-  vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buffer, nowait = true, desc = 'Ullage: close' })
+  local lines = M.lines(query, result)
+  list.show(NAME, lines, {}, {
+    ['<CR>'] = {
+      'open the whole message',
+      function(number)
+        if lines[number].hit then
+          open(lines[number].hit)
+        end
+      end,
+    },
+  })
 end
 
 return M

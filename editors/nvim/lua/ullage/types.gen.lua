@@ -927,7 +927,7 @@
 ---@field prepareAt? number Share of the usable window from which a summary is prepared in the background. Default 0.75.
 ---@field confirm? boolean Ask instead of compacting by itself, as long as the context is not over its usable window. Default false.
 
---- A message in the team's archive that matches. `owner` is the role of the database whose it is; `folder` and `title` are those of its session. `index`, `role`, `score`, `snippet` and `fits` are as in `SearchHit`, `text` is the part of the message that matches. `sessionId` names the copy, which no other method takes.
+--- A message in the team's archive that matches. `owner` is the role of the database whose it is; `folder` and `title` are those of its session. `index`, `role`, `score`, `snippet` and `fits` are as in `SearchHit`, `text` is the part of the message that matches. `sessionId` names the copy, which `team/open` alone takes.
 ---@class (exact) ullage.TeamHitRow
 ---@field owner string
 ---@field folder string
@@ -939,6 +939,22 @@
 ---@field snippet string
 ---@field fits boolean
 ---@field text string
+
+--- Reads a whole message in the team's archive: one that `team/search` has found, or one before or after it.
+---@class (exact) ullage.TeamOpenParams
+---@field sessionId string
+---@field index integer
+
+--- A whole message in the team's archive, without what its owner keeps private. `owner`, `folder`, `title`, `sessionId`, `index` and `role` are as in `TeamHitRow`; `messages` is the number of messages of the copy.
+---@class (exact) ullage.TeamOpenResult
+---@field owner string
+---@field folder string
+---@field title string
+---@field sessionId string
+---@field index integer
+---@field role string
+---@field text string
+---@field messages integer
 
 --- Searches the team's archive: the redacted copies that its members share with the user, and the user's own. The query is that of `context/search`.
 ---@class (exact) ullage.TeamSearchParams

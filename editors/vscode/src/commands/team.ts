@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { errorText, isCancelled } from '../errors';
 import { numberOf, oneLine } from '../figures';
 import { asLabel } from '../labels';
-import { TeamSearch, type TeamHitRow } from '../protocol.gen';
+import { TeamOpen, TeamSearch, type TeamHitRow } from '../protocol.gen';
 import { speaker } from '../speaker';
 import type { Ullage } from '../ullage';
 import type { Command } from './guard';
@@ -20,7 +20,10 @@ type HitItem = vscode.QuickPickItem & { readonly hit: TeamHitRow };
 
 export const search: Command = async (ullage) => {
   const hit = await pickHit(ullage);
-  if (hit) await ullage.messages.show(`${hit.sessionId}-${hit.index}`, `${hit.owner} ${placeOf(hit)}`, hit.text);
+  if (!hit) return;
+  const { sessionId, index } = hit;
+  const { text } = await ullage.sessions.request(TeamOpen, { sessionId, index });
+  await ullage.messages.show(`${sessionId}-${index}`, `${hit.owner} ${placeOf(hit)}`, text);
 };
 
 /** Shows results while the user types. */

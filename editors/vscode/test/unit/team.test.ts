@@ -2,13 +2,14 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import { search } from '../../src/commands/team';
-import type { Method, TeamSearchResult } from '../../src/protocol.gen';
+import type { Method, TeamOpenResult, TeamSearchResult } from '../../src/protocol.gen';
 import type { Ullage } from '../../src/ullage';
 import { PATIENCE } from './patience';
 import { example } from './samples';
 import { window } from './vscode';
 
 const FOUND = example('team.search.result.json') as TeamSearchResult;
+const WHOLE = example('team.open.result.json') as TeamOpenResult;
 
 beforeEach(() => { vi.clearAllMocks(); });
 
@@ -27,12 +28,12 @@ class Pick {
   onDidChangeValue(type: (value: string) => void): void { this.type = type; }
 }
 
-function rig(answer: () => Promise<unknown>): { pick: Pick; shown: ReturnType<typeof vi.fn>; asked: unknown[]; done: Promise<unknown> } {
+function rig(answer: () => Promise<unknown>, opens: () => Promise<unknown> = () => Promise.resolve(WHOLE)): { pick: Pick; shown: ReturnType<typeof vi.fn>; asked: unknown[]; done: Promise<unknown> } {
   const pick = new Pick();
   window.createQuickPick.mockReturnValue(pick);
   const asked: unknown[] = [];
   const shown = vi.fn(() => Promise.resolve());
-  const request = ({ name }: Method<unknown, unknown>, params: unknown): Promise<unknown> => { asked.push([name, params]); return answer(); };
+  const request = ({ name }: Method<unknown, unknown>, params: unknown): Promise<unknown> => { asked.push([name, params]); return name === 'ullage/team/open' ? opens() : answer(); };
   const done = search({ sessions: { request }, messages: { show: shown } } as unknown as Ullage);
   return { pick, shown, asked, done };
 }
@@ -49,8 +50,18 @@ test('what is typed last is searched once, and whose each hit is stands first', 
   expect(pick.items[1]).toMatchObject({ label: 'carla · /srv/gateway', description: '#3 carla · /srv/gateway' });
   pick.accept();
   await done;
-  expect(shown).toHaveBeenCalledWith(expect.any(String), 'boris #41 assistant', FOUND.hits[0]?.text);
+  expect(asked[1]).toEqual(['ullage/team/open', example('team.open.params.json')]);
+  expect(shown).toHaveBeenCalledWith(expect.any(String), 'boris #41 assistant', WHOLE.text);
   expect(pick.dispose).toHaveBeenCalled();
+});
+
+test('a message that is shared no longer is not shown, and the error says why', async () => {
+  const { pick, shown, done } = rig(() => Promise.resolve(FOUND), () => Promise.reject(new Error('no conversation')));
+  pick.type('proxy');
+  await vi.waitFor(() => { expect(pick.items).toHaveLength(2); }, PATIENCE);
+  pick.accept();
+  await expect(done).rejects.toThrow('no conversation');
+  expect(shown).not.toHaveBeenCalled();
 });
 
 test('without an archive the list says how to choose one', async () => {

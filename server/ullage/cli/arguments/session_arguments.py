@@ -76,7 +76,10 @@ def _search(parser: ArgumentParser) -> None:
         "--show", metavar="MESSAGE", help="print this message of the session whole (number or id), instead of searching"
     )
     parser.add_argument(
-        "--team", action="store_true", help="search the team's archive: what others share with you, and what you share"
+        "--team",
+        action="store_true",
+        help="search the team's archive: what others share with you, and what you share; with --session and --show, "
+        "open a message of it",
     )
     parser.add_argument("--archive", metavar="ADDRESS", help="with --team: the archive, as of `ullage team`")
     add_embeddings(parser)

@@ -256,7 +256,7 @@ complete -c ullage -n '_shtab_ullage_using search' -s h -l help -d 'show this he
 complete -c ullage -n '_shtab_ullage_using search' -l session -xka "(ullage sessions --ids --limit 100 2>/dev/null)" -d 'only in this session'
 complete -c ullage -n '_shtab_ullage_using search' -l limit -x -d 'how many, the best first'
 complete -c ullage -n '_shtab_ullage_using search' -l show -x -d 'print this message of the session whole (number or id), instead of searching'
-complete -c ullage -n '_shtab_ullage_using search' -l team -d 'search the team'"'"'s archive: what others share with you, and what you share'
+complete -c ullage -n '_shtab_ullage_using search' -l team -d 'search the team'"'"'s archive: what others share with you, and what you share; with --session and --show, open a message of it'
 complete -c ullage -n '_shtab_ullage_using search' -l archive -x -d 'with --team: the archive, as of `ullage team`'
 complete -c ullage -n '_shtab_ullage_using search' -l embeddings -x -d 'order what is found by its meaning, too, with the embeddings of this server, such as http://127.0.0.1:11434/v1; without secrets, the query and what it finds are sent to it'
 complete -c ullage -n '_shtab_ullage_using search' -l json -d 'print one JSON object for programs (see `ullage schema output`)'

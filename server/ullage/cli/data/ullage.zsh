@@ -426,7 +426,7 @@ _shtab_ullage_search_options=(
   "--session[only in this session]:SESSION:($(ullage sessions --ids --limit 100 2>/dev/null))"
   "--limit[how many, the best first]:N:"
   "--show[print this message of the session whole (number or id), instead of searching]:MESSAGE:"
-  "--team[search the team\'s archive\: what others share with you, and what you share]"
+  "--team[search the team\'s archive\: what others share with you, and what you share\; with --session and --show, open a message of it]"
   "--archive[with --team\: the archive, as of \`ullage team\`]:ADDRESS:"
   "--embeddings[order what is found by its meaning, too, with the embeddings of this server, such as http\:\/\/127.0.0.1\:11434\/v1\; without secrets, the query and what it finds are sent to it]:('URL', 'MODEL'):"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"

@@ -29,7 +29,7 @@ from ullage.service.ports.models import EditorFiles, EditorModels, ModelLimits, 
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.session_tools import SessionTools
 from ullage.service.ports.store import StoredSession
-from ullage.service.ports.team import SearchesTeam
+from ullage.service.ports.team import ReadsTeam
 from ullage.service.ports.wiring import WiresAgents
 from ullage.service.ports.world import IndexingListener, SearchWait
 from ullage.tokens.calibration import Calibration
@@ -64,7 +64,7 @@ class Environment:
     `trusts_projects` is False if the client says that its user does not trust the open folder; the project's
     instructions for summaries are then not read. `following` is None in a process that can't follow agents'
     conversations; `followed` says by id which sessions it follows. `wiring`, `continuing`, `looks_up` and
-    `searches_team` are None in a process whose door does not offer them. `receipts` returns what hooks gave back to an
+    `team` are None in a process whose door does not offer them. `receipts` returns what hooks gave back to an
     agent's session, and `remove_traces` removes that and all else that is kept of it outside the store. `embedding` is
     the last work of an embeddings server, which may still run. Who holds `reading` reads messages ahead. `store_away`
     says that the server of the store can't be reached, "" if it can.
@@ -93,7 +93,7 @@ class Environment:
         self.wiring: WiresAgents | None = None
         self.continuing: ContinuesSessions | None = None
         self.looks_up: LooksUp | None = None
-        self.searches_team: SearchesTeam | None = None
+        self.team: ReadsTeam | None = None
         self.receipts: ReadsReceipts = no_receipts
         self.remove_traces: RemovesTraces = no_traces
         self.own_counter: TokenCounter | None = None

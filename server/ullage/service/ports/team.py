@@ -7,6 +7,9 @@ from msgspec import Struct
 
 from ullage.service.ports.store import Passage
 
+# What the id of a copy in a team's archive begins with. No session of this machine has such an id.
+COPY_PREFIX = "t_"
+
 
 class TeamHit(Struct, frozen=True, kw_only=True):
     """A passage in a team's archive: the role of the database whose it is, and the folder and the title of its
@@ -18,12 +21,31 @@ class TeamHit(Struct, frozen=True, kw_only=True):
     passage: Passage
 
 
-class SearchesTeam(Protocol):
-    """Searches the team's archive that the user has chosen."""
+class TeamMessage(Struct, frozen=True, kw_only=True):
+    """A whole message in a team's archive: the role of the database whose it is, the folder and the title of its
+    session, which copy of a session it is in, its index there, and the number of the copy's messages."""
 
-    async def __call__(self, query: str, limit: int, /) -> Sequence[TeamHit]:
-        """Returns the passages that match, the best first. Raises `InvalidRequest` if no archive was chosen or the
-        query has no word, and `StoreUnavailable` if the archive can't be used."""
+    owner: str
+    folder: str
+    title: str
+    session_id: str
+    index: int
+    role: str
+    text: str
+    messages: int
+
+
+class ReadsTeam(Protocol):
+    """Reads the team's archive that the user has chosen. Raises `InvalidRequest` if none was chosen, and
+    `StoreUnavailable` if it can't be used."""
+
+    async def search(self, query: str, limit: int) -> Sequence[TeamHit]:
+        """Returns the passages that match, the best first. Raises `InvalidRequest` if the query has no word."""
+        ...
+
+    async def open(self, session_id: str, start: int, stop: int) -> Sequence[TeamMessage]:
+        """Returns the messages with `start <= index < stop` of a copy that is shared with the user; see
+        `open_in_team`. Raises `SessionNotFound` and `MessageNotFound`."""
         ...
 
 

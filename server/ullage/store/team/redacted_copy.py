@@ -11,6 +11,7 @@ from ullage.model.message import Message, Role
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide_text
 from ullage.service.ports.store import SessionInfo
+from ullage.service.ports.team import COPY_PREFIX
 
 # Characters of one block that are shared, half from its beginning and half from its end: what the search indexes.
 _BLOCK_CHARS = 524_288
@@ -18,7 +19,7 @@ _BLOCK_CHARS = 524_288
 
 def copy_id(session_id: str) -> str:
     """Returns the id that the copy of a session has. The session's own id stays here."""
-    return f"t_{_digest(session_id)}"
+    return f"{COPY_PREFIX}{_digest(session_id)}"
 
 
 def workspace_of(folder: str) -> str:

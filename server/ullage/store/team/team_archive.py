@@ -9,10 +9,13 @@ from msgspec import Struct
 
 from ullage import __version__
 from ullage.agents.discovery import is_in
-from ullage.model.events import Record
+from ullage.model.blocks import TextBlock
+from ullage.model.errors import MessageNotFound, SessionNotFound
+from ullage.model.events import MessageAppended, Record
 from ullage.model.json_values import encode_json
+from ullage.model.message import number_of
 from ullage.service.ports.store import Passage, SessionInfo, SessionStore
-from ullage.service.ports.team import SentMark, TeamHit
+from ullage.service.ports.team import COPY_PREFIX, SentMark, TeamHit, TeamMessage
 from ullage.store.postgres.postgres_store import PostgresStore
 from ullage.store.team.redacted_copy import copy_id, redacted_copy, redacted_messages, workspace_of
 
@@ -167,6 +170,37 @@ def find_in_team(team: PostgresStore, query: str, limit: int) -> tuple[TeamHit, 
     """Returns what matches in a team's archive that was opened for reading what others share, best first. Raises
     `InvalidRequest` if the query has no word."""
     return tuple(_hit(team, passage) for passage in team.find_passages(query, None, limit))
+
+
+def open_in_team(team: PostgresStore, name: str, start: int, stop: int) -> tuple[TeamMessage, ...]:
+    """Returns the messages with `start <= index < stop` of a copy in a team's archive that was opened for reading what
+    others share. `name` is the copy's id or the beginning of it. Raises `SessionNotFound` if no copy, or several, that
+    the user may read have this name, and `MessageNotFound` if the copy has no message at `start`."""
+    ids = team.find_ids(name, 2) if name.startswith(COPY_PREFIX) else ()
+    if len(ids) != 1:
+        raise SessionNotFound(
+            f"no conversation {name[:40]!r} in the team's archive: search again, and take its whole id"
+        )
+    (session_id,) = ids
+    owner, _ = team.owner(session_id)
+    info = team.info(session_id)
+    records = team.read_messages(session_id, start, stop)
+    if not records:
+        raise MessageNotFound(f"no message #{number_of(start)}: the messages are #1 to #{info.messages:,}")
+    return tuple(
+        TeamMessage(
+            owner=owner,
+            folder=info.cwd,
+            title=info.title,
+            session_id=session_id,
+            index=index,
+            role=record.event.message.role.value,
+            text="\n".join(block.text for block in record.event.message.content if isinstance(block, TextBlock)),
+            messages=info.messages,
+        )
+        for index, record in enumerate(records, start)
+        if isinstance(record.event, MessageAppended)
+    )
 
 
 def _hit(team: PostgresStore, passage: Passage) -> TeamHit:
