@@ -14,6 +14,7 @@ import logging
 import uuid
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -68,6 +69,15 @@ class Framing(Protocol):
         ...
 
 
+# Returns what is entered while a request runs, of which it gets the method and the params.
+Around = Callable[[str, Any], AbstractContextManager[Any]]
+
+
+def no_around(_method: str, _params: Any) -> AbstractContextManager[Any]:
+    """Returns nothing to enter."""
+    return nullcontext()
+
+
 class _Route(Struct, frozen=True):
     read: ReadParams
     handler: Handler
@@ -76,7 +86,8 @@ class _Route(Struct, frozen=True):
 class RequestEngine:
     """One client's connection: runs the client's requests, each of which gets one answer, and sends requests to the
     client. `feed` takes input, and output goes to the writer that `connect` was given. `stopped` gets the exit status
-    when the connection has ended. `describe` converts an `UllageError` to the error object that is sent."""
+    when the connection has ended. `describe` converts an `UllageError` to the error object that is sent. `around` may
+    be set, and is entered while the handler of a request runs."""
 
     def __init__(
         self,
@@ -95,6 +106,7 @@ class RequestEngine:
         self._background: set[asyncio.Task[Any]] = set()
         self._writer: Writer | None = None
         self._gate = asyncio.Lock()
+        self.around: Around = no_around
         self.stopped: Future[int] = Future()
 
     def add_route(self, method: str, params: Any, handler: Handler) -> None:
@@ -235,7 +247,7 @@ class RequestEngine:
         # The callback is given the id alone: with the call it would keep the body, perhaps tens of megabytes, until the
         # request is answered.
         request_id = call.id
-        task = asyncio.get_running_loop().create_task(self._run(request_id, route.handler, params))
+        task = asyncio.get_running_loop().create_task(self._run(request_id, call.method, route.handler, params))
         self._running[request_id] = task
         task.add_done_callback(lambda task: self._finish(request_id, task))
 
@@ -262,11 +274,12 @@ class RequestEngine:
 
     # Answers out
 
-    async def _run(self, request_id: RequestId | None, handler: Handler, params: Any) -> None:
+    async def _run(self, request_id: RequestId | None, method: str, handler: Handler, params: Any) -> None:
         then: Callable[[], object] | None = None
         try:
             await self._turn()
-            result = await handler(params)
+            with self.around(method, params):
+                result = await handler(params)
             if isinstance(result, Reply):
                 result, then = result.result, result.then
             # Encoded here, so that a result that cannot be encoded counts as a failure of the request.

@@ -10,6 +10,7 @@ from ullage.acp.announce import Announcer
 from ullage.api.methods import METHODS
 from ullage.app.opening_failure import OpeningFailure
 from ullage.app.process import share_the_interpreter, warm_up
+from ullage.app.telemetry import request_span
 from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.model.errors import StoreError
 from ullage.model.settings import Settings, private_patterns
@@ -69,6 +70,7 @@ def make_agent(
         settings=settings,
     )
     agent = Agent(hooks, METHODS, __version__, max_line)
+    agent.connection.around = request_span
     closing.push_async_callback(agent.close)
     return agent
 

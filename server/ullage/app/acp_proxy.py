@@ -4,7 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
+from msgspec.structs import replace
+
 from ullage.app.process import share_the_interpreter, warm_up
+from ullage.app.telemetry import request_span
 from ullage.model.settings import Settings
 from ullage.proxy.connection import ProxyOptions
 from ullage.proxy.record.recorder import Store
@@ -33,7 +36,7 @@ def serve_acp_proxy(
     async def serve() -> int:
         async with closing:
             store = Store(prepare=warm_up, open=open_workspace)
-            return await serve_proxy(commands, store, options, 0, claim_stdout())
+            return await serve_proxy(commands, store, replace(options, around=request_span), 0, claim_stdout())
 
     share_the_interpreter()
     return asyncio.run(serve())

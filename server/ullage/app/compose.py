@@ -16,6 +16,7 @@ from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
 from ullage.app.chosen_team import TeamReading
+from ullage.app.server_telemetry import ServerTelemetry
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.app.telemetry import traced
 from ullage.catalog.limits import ContextLimits
@@ -80,6 +81,7 @@ def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings:
     offline = offline_settings((settings or Settings()).offline)
     store = closing.enter_context(open_sessions_at(place, keeps_files=True, offline=offline))
     workspace = workspace_on(traced(store), settings, local_path(place), news=news_of(store))
+    workspace.bus.listen(ServerTelemetry(workspace))
     workspace.remove_traces = SessionTraces(local_path(place))
     team = TeamReading(lambda: workspace.settings.search.team_archive)
     workspace.team = team

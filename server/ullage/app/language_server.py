@@ -9,7 +9,7 @@ from ullage.api.methods import METHODS
 from ullage.app.debugging import unix_milliseconds
 from ullage.app.opening_failure import OpeningFailure
 from ullage.app.process import share_the_interpreter, warm_up
-from ullage.app.server_telemetry import ServerTelemetry, traced_methods
+from ullage.app.telemetry import request_span
 from ullage.lsp.announce import Announcer
 from ullage.lsp.framing import MAX_BODY
 from ullage.lsp.palette import COMMANDS
@@ -69,7 +69,6 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
         chosen = place or settings.store or None
         workspace = failure.opened(lambda: build_workspace(closing, chosen, settings))
         workspace.bus.listen(announcer)
-        workspace.bus.listen(ServerTelemetry(workspace))
         workspace.indexing_listeners.append(announcer)
         for worker in (Follower(workspace).running(), indexing(workspace), TeamSender(chosen).running()):
             closing.enter_context(worker)
@@ -88,7 +87,9 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
         cancel_compaction=Workspace.cancel,
         keep_private=_keep_private,
     )
-    return LspServer(hooks, traced_methods(METHODS), COMMANDS, __version__, max_body)
+    server = LspServer(hooks, METHODS, COMMANDS, __version__, max_body)
+    server.connection.around = request_span
+    return server
 
 
 def _keep_private(editor: str, folders: Sequence[str], settings: Settings) -> None:

@@ -1,30 +1,13 @@
-"""Spans and metrics of a server: of its requests, and of what happens in its sessions; see `telemetry.py`."""
+"""Spans and metrics of what happens in a server's sessions; see `telemetry.py`."""
 
-from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from msgspec import UnsetType
-from msgspec.structs import replace
 
-from ullage.api.wire import AnyMethod
-from ullage.app.telemetry import spanned, telemetry
+from ullage.app.telemetry import telemetry
 from ullage.model.updates import CompactionStatus, CompactionUpdate, Update, UsageUpdate
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-
-
-def traced_methods(methods: Sequence[AnyMethod]) -> tuple[AnyMethod, ...]:
-    """Returns the methods with a span around each request, `ullage.request`."""
-    return tuple(replace(method, handler=_traced(method)) for method in methods)
-
-
-def _traced(method: AnyMethod) -> Callable[[Workspace, Any], Awaitable[Any]]:
-    async def handle(workspace: Workspace, params: Any) -> Any:
-        session_id = getattr(params, "session_id", None) or ""
-        with spanned("ullage.request", session_id, rpc_system="jsonrpc", rpc_method=method.name):
-            return await method.handler(workspace, params)
-
-    return handle
 
 
 class ServerTelemetry:

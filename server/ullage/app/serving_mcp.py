@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ullage import __version__
+from ullage.app.telemetry import request_span
 from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.jsonrpc.rpc_errors import RpcError
 from ullage.mcp.mcp_server import McpServer, ReadsOwn
@@ -64,7 +65,9 @@ def make_mcp_server(
         closing.enter_context(TeamSender(place).running())
         return OwnSession(workspace, around)
 
-    return McpServer(open_own, __version__, max_line)
+    server = McpServer(open_own, __version__, max_line)
+    server.connection.around = request_span
+    return server
 
 
 class ConversationTools:

@@ -1,9 +1,8 @@
 """Spans and metrics of conversations through OpenTelemetry's API, where it is installed (extra `otel`).
 
 Which SDK collects them is the choice of the embedding program, or of who starts a server; without one, OpenTelemetry
-itself does nothing. Names are those of the
-semantic conventions for generative AI where they have one. No text of the transcript is ever an attribute: only ids,
-model names, numbers and the types of errors.
+itself does nothing. Names are those of the semantic conventions for generative AI where they have one. No text of the
+transcript is ever an attribute: only ids, model names, numbers and the types of errors.
 """
 
 from collections.abc import Generator, Sequence
@@ -12,12 +11,19 @@ from functools import cache
 from importlib import import_module
 from typing import Any, cast
 
-from ullage.model.events import Record
-from ullage.model.updates import CompactionMeta
-from ullage.model.usage import Usage
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.ports.store import SessionStore
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Import much that the answer to `initialize` does not need.
+    from ullage.model.events import Record
+    from ullage.model.updates import CompactionMeta
+    from ullage.model.usage import Usage
+    from ullage.service.conversation.conversation import Conversation
+    from ullage.service.ports.store import SessionStore
 
+# Requests that the doors answer without anything loaded: importing OpenTelemetry's API takes 70 ms.
+_AT_ONCE = frozenset(
+    {"initialize", "shutdown", "ping", "server/discover", "tools/list", "resources/list", "resources/templates/list"}
+)
 _SESSION, _MODEL, _ERROR = "gen_ai.conversation.id", "gen_ai.request.model", "error.type"
 
 
@@ -48,7 +54,7 @@ class Telemetry:
                 raise
 
     @contextmanager
-    def compaction(self, conversation: Conversation, trigger: str) -> Generator[None]:
+    def compaction(self, conversation: "Conversation", trigger: str) -> Generator[None]:
         """Runs a block that makes room. A block that changes nothing counts as no compaction."""
         before, seen = conversation.used, conversation.edits_seen
         named: dict[str, str | int] = {
@@ -69,7 +75,7 @@ class Telemetry:
         attributes = {_SESSION: session_id, _MODEL: model, "ullage.compaction.trigger": trigger}
         return self._tracer.start_span("ullage.compaction", attributes=attributes)
 
-    def end(self, span: Any, model: str, sizes: CompactionMeta, *, is_done: bool) -> None:
+    def end(self, span: Any, model: str, sizes: "CompactionMeta", *, is_done: bool) -> None:
         """Ends that span. `sizes` are those of the compaction, if it is done."""
         if is_done:
             span.set_attribute("ullage.context.tokens.before", sizes.context_size_before)
@@ -79,14 +85,14 @@ class Telemetry:
             span.set_status(self._failed)
         span.end()
 
-    def measure(self, conversation: Conversation) -> None:
+    def measure(self, conversation: "Conversation") -> None:
         """Records how full a context is."""
         attributes = {_MODEL: conversation.model}
         self._tokens.record(conversation.used, attributes)
         if conversation.budget is not None:
             self._share.record(conversation.used / conversation.budget.window, attributes)
 
-    def report(self, conversation: Conversation, usage: Usage) -> None:
+    def report(self, conversation: "Conversation", usage: "Usage") -> None:
         """Records the tokens of a request that the provider has reported."""
         for kind, tokens in (("input", usage.prompt), ("output", usage.output_tokens)):
             self._usage.record(tokens, {_MODEL: conversation.model, "gen_ai.token.type": kind})
@@ -110,13 +116,21 @@ def spanned(name: str, session_id: str = "", **attributes: str) -> AbstractConte
     return found.span(name, {_SESSION: session_id, **named} if session_id else {**named})
 
 
-def compacting(conversation: Conversation, trigger: str) -> AbstractContextManager[None]:
+def request_span(method: str, params: Any) -> AbstractContextManager[Any]:
+    """Returns the span of a request, `ullage.request`, or nothing to enter."""
+    if method in _AT_ONCE:
+        return nullcontext()
+    session_id = getattr(params, "session_id", None) or ""
+    return spanned("ullage.request", session_id, rpc_system="jsonrpc", rpc_method=method)
+
+
+def compacting(conversation: "Conversation", trigger: str) -> AbstractContextManager[None]:
     """Returns the span of a block that makes room if that is due, or nothing to enter."""
     found = telemetry()
     return nullcontext() if found is None else found.compaction(conversation, trigger)
 
 
-def measured(conversation: Conversation, usage: Usage | None) -> None:
+def measured(conversation: "Conversation", usage: "Usage | None") -> None:
     """Records how full a context is after messages were appended, and the usage that was reported with them."""
     found = telemetry()
     if found is not None:
@@ -125,22 +139,22 @@ def measured(conversation: Conversation, usage: Usage | None) -> None:
             found.report(conversation, usage)
 
 
-def traced(store: SessionStore) -> SessionStore:
+def traced(store: "SessionStore") -> "SessionStore":
     """Returns the store with a span around each commit, or the store itself."""
     return store if telemetry() is None else cast("SessionStore", _TracedStore(store))
 
 
 class _TracedStore:
-    def __init__(self, store: SessionStore) -> None:
+    def __init__(self, store: "SessionStore") -> None:
         self._store = store
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def create(self, session_id: str, records: Sequence[Record]) -> None:
+    def create(self, session_id: str, records: "Sequence[Record]") -> None:
         with spanned("ullage.store.commit", session_id):
             self._store.create(session_id, records)
 
-    def append(self, session_id: str, records: Sequence[Record]) -> None:
+    def append(self, session_id: str, records: "Sequence[Record]") -> None:
         with spanned("ullage.store.commit", session_id):
             self._store.append(session_id, records)

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.acp.client import Client, read_client
+from ullage.api.engine import Around, no_around
 from ullage.jsonrpc.envelope import RequestId
 from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.proxy.aside import Aside
@@ -34,13 +35,13 @@ _FIRST = 1
 
 
 class ProxyOptions(Struct, frozen=True, kw_only=True):
-    """The options of the proxy's command line.
+    """The options of the proxy, all but `around` those of the command line.
 
     `window` is the window in tokens for an agent that reports none. If `hand_over` is true, the proxy compacts by a
     handover even if the agent has a compacting command. `server` is Ullage's MCP server as a client offers it to an
     agent; None to offer none. With `asks_for_compactions` the agent reports its compactions also if the client takes no
     updates of them. With `own_methods` the proxy answers the requests of Ullage's own methods, and the answer to
-    `initialize` names these methods.
+    `initialize` names these methods; `around` is entered while one of them runs.
     """
 
     window: int | None = None
@@ -48,6 +49,7 @@ class ProxyOptions(Struct, frozen=True, kw_only=True):
     server: JsonObject | None = None
     asks_for_compactions: bool = False
     own_methods: bool = False
+    around: Around = no_around
 
 
 class Connection:

@@ -46,6 +46,7 @@ class OwnMethods:
 
     def _made(self) -> RequestEngine:
         engine = RequestEngine(LineFraming(), _DIALECT, describe=wire_error)
+        engine.around = self._connection.options.around
         engine.connect(_Inserted(self._connection.client))
         for method in _methods():
             engine.add_route(PREFIX + method.name, method.params, self._serve(method))
