@@ -103,8 +103,18 @@ def test_a_line_is_quoted_once() -> None:
 def test_what_is_beside_an_item_competes_once_the_item_is_on_the_page() -> None:
     more = {"about name_11": [finding("name_8")], "about name_8": [finding("name_3")]}
     filled = page()
-    filled.fill([finding("name_11"), finding("name_5")], 1_000, lambda item: more.get(item.text, []))
+    found = [finding("name_11"), finding("name_5")]
+    filled.fill_from(filled.rank(found, lambda item: more.get(item.text, [])), 1_000)
     assert texts(filled) == ["about name_11", "about name_8", "about name_5", "about name_3"]
+
+
+def test_what_found_no_room_is_tried_again_when_there_is_more() -> None:
+    filled = page()
+    ranking = filled.rank([finding("name_11"), finding("name_5")])
+    filled.fill_from(ranking, filled.cost_of(finding("name_11")) + filled.cost(Section.FINDINGS))
+    assert texts(filled) == ["about name_11"]
+    filled.fill_from(ranking, 1_000)
+    assert texts(filled) == ["about name_11", "about name_5"]
 
 
 @settings(deadline=None)

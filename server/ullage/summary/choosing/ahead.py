@@ -1,10 +1,11 @@
 """Reading ahead: what a later summary will ask of messages, found before it is asked."""
 
+from collections import deque
 from collections.abc import Sequence
 
 from ullage.model.message import Message
 from ullage.summary.checks import Check, checked
-from ullage.summary.choosing.constraints import demands_in
+from ullage.summary.choosing.constraints import demands_in, instructions_of
 from ullage.summary.choosing.findings import judged, words_of
 from ullage.summary.choosing.scoring import names_in
 from ullage.summary.reading.digest import read_messages
@@ -22,3 +23,5 @@ def read_before(messages: Sequence[Message], indices: Sequence[int], reader: Rea
         words_of(text)
     for request in digest.requests:
         demands_in(request.text)
+        reader.names(request.text)
+    deque(instructions_of(messages, indices, frozenset(), digest.calls), maxlen=0)

@@ -13,7 +13,7 @@ from ullage.summary.choosing.constraints import constraints_of, instructions_of
 from ullage.summary.choosing.findings import errors_of, findings_of
 from ullage.summary.choosing.hints import hints_of
 from ullage.summary.choosing.items import Item, Section
-from ullage.summary.choosing.ledger import collect_from, fit, merge
+from ullage.summary.choosing.ledger import collect_from, fit, merge, with_contexts
 from ullage.summary.choosing.listed import listed_of
 from ullage.summary.choosing.mends import told_since
 from ullage.summary.choosing.page import Page
@@ -23,7 +23,6 @@ from ullage.summary.choosing.previous import read_previous, read_summary
 from ullage.summary.choosing.user_words import fit_requests, requests_of, task_of
 from ullage.summary.choosing.weights import Mention, count_mentions, mentions_focus, weigh
 from ullage.summary.choosing.work_state import next_of, plan_of, recent_of, state_of
-from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.contents import names_of
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.excerpts import shorten
@@ -89,6 +88,7 @@ def compose(
     sources = _read(request, reader or Reader(), check, tuning)
     room = request.max_tokens - _cost(request, Composition(pieces=("",), ledger=ArtifactLedger()), counter)
     ledger = fit(sources.ledger, int(room * tuning.ledger_share), counter)
+    ledger = with_contexts(ledger, sources.digest, check)
     page = Page(room, sources.weights, counter, check, tuning, ledger=ledger)
     page.cover(sources.verbatim)
     listed = frozenset(file.path for file in ledger.files)
@@ -123,14 +123,14 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
         instructions=list(instructions_of(request.messages, request.indices, frozenset(request.kept), digest.calls)),
         carried=carried,
         ledger=ledger,
-        verbatim=_verbatim(digest, tail),
+        verbatim=_verbatim(digest, tail, reader),
     )
 
 
-def _verbatim(digest: Digest, tail: Digest) -> frozenset[str]:
+def _verbatim(digest: Digest, tail: Digest, reader: Reader) -> frozenset[str]:
     """Returns the anchors of the texts that stay in the context verbatim, which a summary need not repeat."""
     requests = (*(request for request in digest.requests if request.kept), *tail.requests)
-    names = (name for request in requests for name in find_anchors(request.text))
+    names = (name for request in requests for name in reader.names(request.text))
     return frozenset((*names, *digest.kept, *names_of(tail.contents)))
 
 
@@ -158,10 +158,10 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, t
     page.fill(earlier, share - page.used)
     page.fill(errors, int(page.room * tuning.section_share))
     page.fill(findings, int((page.room - page.used) * tuning.findings_share))
-    beside = Neighbours(digest, tuning)
+    ranking = page.rank(pool, Neighbours(digest, tuning))
     # Twice: settling finds that gaps, frames and the ledger took fewer tokens than were reserved for them.
     for _ in range(2):
-        page.fill(pool, page.room - page.used - int(page.room * tuning.hints_share), beside)
+        page.fill_from(ranking, page.room - page.used - int(page.room * tuning.hints_share))
         page.settle()
     page.fill(list(hints_of(digest, sources.weights, sources.mentions, page.covered)), page.room)
 

@@ -73,13 +73,22 @@ def instructions_of(
 
 
 def _instructions(text: str, index: int) -> Iterator[Item]:
-    """Yields what a file of instructions says in sentences and names in lists. Its headings, code and drawings only
-    describe the project. What demands or forbids is worth more than the rest."""
-    for order, piece in enumerate(prose(_said(clean(head_and_tail(text, _INSTRUCTIONS_LIMIT))))):
+    for order, piece, value in _told_by(head_and_tail(text, _INSTRUCTIONS_LIMIT)):
+        yield _item(Section.INSTRUCTIONS, piece, index, order, value)
+
+
+@lru_cache(maxsize=64)
+def _told_by(text: str) -> tuple[tuple[int, str, float], ...]:
+    """Returns what a file of instructions says in sentences and names in lists, each with its place and its worth. Its
+    headings, code and drawings only describe the project. What demands or forbids is worth more than the rest.
+    Remembered like `demands_in`."""
+    told: list[tuple[int, str, float]] = []
+    for order, piece in enumerate(prose(_said(clean(text)))):
         demands = len(_FORBIDS.findall(piece))
         whole = len(piece.split()) >= FEWEST_WORDS and not piece.endswith(":")
         if len(piece) >= _SHORTEST_SENTENCE and (demands or whole or _FILE.fullmatch(piece)):
-            yield _item(Section.INSTRUCTIONS, piece, index, order, 1.0 + demands)
+            told.append((order, piece, 1.0 + demands))
+    return tuple(told)
 
 
 def _said(text: str) -> str:

@@ -95,12 +95,15 @@ def write_group(item: Item) -> str:
     summary."""
     if item.section is Section.EARLIER:
         return f"\n### {item.group}\n"
-    return f"{_group_line([item])}\n{FENCE}\n{FENCE}"
+    return f"{_group_line(item.group, _numbers([[item]]), item.index)}\n{FENCE}\n{FENCE}"
 
 
-def write_section(
-    section: Section, items: Sequence[Item], known: MutableMapping[Sequence[int], str] | None = None
-) -> str:
+# The lines of groups of details that have been written, by the identities of their items: the numbers of the lines in
+# their file, and the lines themselves.
+WrittenLines = MutableMapping[Sequence[int], tuple[str, str]]
+
+
+def write_section(section: Section, items: Sequence[Item], known: WrittenLines | None = None) -> str:
     """Returns the text of one section: its heading and its items in the order of the conversation. Findings of one
     message are one entry; those that name no message are an entry each. Details are collected under their groups, and
     what an earlier summary said under its own titles. `known` remembers the lines of the details' groups."""
@@ -121,21 +124,25 @@ def write_section(
     return "\n".join(lines)
 
 
-def _write_details(ordered: Sequence[Item], known: MutableMapping[Sequence[int], str]) -> Iterator[str]:
+def _write_details(ordered: Sequence[Item], known: WrittenLines) -> Iterator[str]:
     groups: dict[tuple[str, int], list[Item]] = {}
     for item in ordered:
         groups.setdefault((item.group, item.index), []).append(item)
     folder = _common_folder([group for group, _ in groups])
     if folder:
         yield f"Files are in `{folder}`."
-    for members in groups.values():
-        yield f"{_group_line(members, folder)}\n{FENCE}"
+    for (group, index), members in groups.items():
         key = tuple(map(id, members))
         if key not in known:
-            known[key] = f"\n{_indented(GAP_LINE)}\n".join(
-                _indented(dedent(_run_text(run))) for run in _neighbours(members)
-            )
-        yield f"{known[key]}\n{FENCE}"
+            known[key] = _write_lines(members)
+        numbers, lines = known[key]
+        yield f"{_group_line(group.removeprefix(folder), numbers, index)}\n{FENCE}\n{lines}\n{FENCE}"
+
+
+def _write_lines(members: Sequence[Item]) -> tuple[str, str]:
+    """Returns the numbers of a group's lines in their file, and the lines."""
+    runs = list(_neighbours(members))
+    return _numbers(runs), f"\n{_indented(GAP_LINE)}\n".join([_indented(dedent(_run_text(run))) for run in runs])
 
 
 def _neighbours(members: Sequence[Item]) -> Iterator[list[Item]]:
@@ -175,11 +182,15 @@ def _common_folder(groups: Sequence[str]) -> str:
     return best if best and saved[best] > 0 else ""
 
 
-def _group_line(members: Sequence[Item], folder: str = "") -> str:
+def _group_line(group: str, numbers: str, index: int) -> str:
     """Returns a group's list entry: the file with the numbers of the lines, and the number of the message."""
-    spans = [_span(run) for run in _neighbours(members)]
-    numbers = f":{', '.join(spans)}" if all(spans) else ""
-    return f"- {members[0].group.removeprefix(folder)}{numbers} (#{number_of(members[0].index)})"
+    return f"- {group}{numbers} (#{number_of(index)})"
+
+
+def _numbers(runs: Sequence[Sequence[Item]]) -> str:
+    """Returns the numbers of the lines of a group after a colon, empty if one is unknown."""
+    spans = [_span(run) for run in runs]
+    return f":{', '.join(spans)}" if all(spans) else ""
 
 
 def _span(run: Sequence[Item]) -> str:

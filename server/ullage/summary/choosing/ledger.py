@@ -43,18 +43,23 @@ def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedg
     """Returns the ledger of some messages. `indices` are their indices in the transcript, in the same order."""
     digest = read_messages(messages, indices, Reader())
     mentions = count_mentions(digest.contents)
-    return collect_from(digest, mentions, weigh(mentions))
+    return with_contexts(collect_from(digest, mentions, weigh(mentions)), digest)
 
 
 def collect_from(
     digest: Digest, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check = go_on
 ) -> ArtifactLedger:
-    """Returns the ledger of a digest. `mentions` and `weights` are those of the digest's anchors."""
-    return _ranked(
-        _files(digest, check),
-        _commands(digest),
-        _identifiers(digest, mentions, weights, check),
-    )
+    """Returns the ledger of a digest, its names without their contexts. `mentions` and `weights` are those of the
+    digest's anchors."""
+    return _ranked(_files(digest, check), _commands(digest), _identifiers(mentions, weights))
+
+
+def with_contexts(ledger: ArtifactLedger, digest: Digest, check: Check = go_on) -> ArtifactLedger:
+    """Returns the ledger with the text around the last occurrence of each name that the digest has: in the agent's
+    prose if the name occurs there, else elsewhere."""
+    contexts = _contexts(digest, frozenset(map(_NAME, ledger.identifiers)), check)
+    told = [replace(item, context=contexts.get(item.name, item.context)) for item in ledger.identifiers]
+    return replace(ledger, identifiers=tuple(told))
 
 
 def merge(old: ArtifactLedger, new: ArtifactLedger) -> ArtifactLedger:
@@ -195,26 +200,14 @@ def _commands(digest: Digest) -> Iterator[CommandArtifact]:
             )
 
 
-def _identifiers(
-    digest: Digest, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check
-) -> list[IdentifierArtifact]:
-    spoken = [name for name, mention in mentions.items() if (mention.said or mention.called) and not is_path(name)]
-    best = nsmallest(MAX_IDENTIFIERS, spoken, key=lambda name: (-weights[name], name))
-    contexts = _contexts(digest, frozenset(best), check)
-    return [
-        IdentifierArtifact(
-            name=name,
-            context=contexts.get(name, ""),
-            times=mentions[name].times,
-            last_index=mentions[name].last_index,
-        )
-        for name in best
-    ]
+def _identifiers(mentions: Mapping[str, Mention], weights: Mapping[str, float]) -> Iterator[IdentifierArtifact]:
+    spoken = [name for name, mention in mentions.items() if mention.written and not is_path(name)]
+    for name in nsmallest(MAX_IDENTIFIERS, spoken, key=lambda name: (-weights[name], name)):
+        mention = mentions[name]
+        yield IdentifierArtifact(name=name, times=mention.times, last_index=mention.last_index)
 
 
 def _contexts(digest: Digest, names: frozenset[str], check: Check) -> dict[str, str]:
-    """Returns the text around the last occurrence of each name: in the agent's prose if the name occurs there, else
-    elsewhere."""
     contexts: dict[str, str] = {}
     missing = set(names)
     # Those of one message stay in their order.

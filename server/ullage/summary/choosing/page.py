@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.marker import render_ledger
 from ullage.summary.checks import MANY, Check, checked, go_on
-from ullage.summary.choosing.items import HEADINGS, Item, Section, write_group, write_item, write_section
+from ullage.summary.choosing.items import HEADINGS, Item, Section, WrittenLines, write_group, write_item, write_section
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
 from ullage.tokens.counter import TokenCounter
 
@@ -18,6 +18,18 @@ _ENTRY = _FRAME // CHARACTERS_PER_TOKEN
 NO_LEDGER = ArtifactLedger()
 # A member of an enumeration is looked up more slowly.
 _DETAILS = Section.DETAILS
+
+Beside = Callable[[Item], Iterable[Item]]
+
+
+class Ranking:
+    """Items that compete for the room of a page. `heap` has the place of each that is not on the page yet after what it
+    is worth per character, negative so that the heap begins with the one that is worth most."""
+
+    def __init__(self, items: list[Item], heap: list[tuple[float, int]], beside: Beside | None) -> None:
+        self.items = items
+        self.heap = heap
+        self.beside = beside
 
 
 class Page:
@@ -48,7 +60,7 @@ class Page:
         # The texts of sections that have not changed since they were last written.
         self._written: dict[Section, str] = {}
         # The lines of groups of details, by the identities of their items.
-        self._lines_written: dict[Sequence[int], str] = {}
+        self._lines_written: WrittenLines = {}
         # The texts of the items, by section.
         self._texts: list[set[str]] = [set() for _ in Section]
         self._groups: set[tuple[str, int]] = set()
@@ -81,18 +93,26 @@ class Page:
             if not self._add(item, limit):
                 break
 
-    def fill(self, items: Iterable[Item], share: int, beside: Callable[[Item], Iterable[Item]] | None = None) -> None:
-        """Adds the items with the most worth per character, which may take `share` more tokens. An item loses worth
-        when another item brings its anchors onto the page, so each item is ranked again before it is added. What
-        `beside` returns for an item on the page competes with the others."""
-        limit = min(self.room, self.used + share)
-        if limit - self.used <= _ENTRY:
-            return
+    def fill(self, items: Iterable[Item], share: int) -> None:
+        """Adds the items with the most worth per character, which may take `share` more tokens."""
+        self.fill_from(self.rank(items), share)
+
+    def rank(self, items: Iterable[Item], beside: Beside | None = None) -> Ranking:
+        """Returns the items by what they are worth per character now. What `beside` returns for an item on the page
+        competes with the others."""
         known = [*items, *(more for item in self._items for more in (beside(item) if beside else ()))]
-        density = self._density
-        found = list(map(density, checked(known, self._check, MANY)))
+        found = list(map(self._density, checked(known, self._check, MANY)))
         heap = [(-worth, position) for position, worth in enumerate(found) if worth > 0]
         heapq.heapify(heap)
+        return Ranking(known, heap, beside)
+
+    def fill_from(self, ranking: Ranking, share: int) -> None:
+        """Adds the items of a ranking with the most worth per character, which may take `share` more tokens, and takes
+        them out of the ranking. An item loses worth when another item brings its anchors onto the page, so each item is
+        ranked again before it is added."""
+        limit = min(self.room, self.used + share)
+        known, heap, beside, density = ranking.items, ranking.heap, ranking.beside, self._density
+        missed: list[tuple[float, int]] = []
         misses = 0
         while heap and misses < _PATIENCE and limit - self.used > _ENTRY:
             self._check()
@@ -105,11 +125,14 @@ class Page:
             heapq.heappop(heap)
             if now < 0 and not self._add(item, limit):
                 misses += 1
+                missed.append((now, position))
             elif now < 0:
                 misses = 0
                 for more in beside(item) if beside else ():
                     heapq.heappush(heap, (-density(more), len(known)))
                     known.append(more)
+        for place in missed:
+            heapq.heappush(heap, place)
 
     def cost_of(self, item: Item) -> int:
         """Returns the tokens that an item takes, and its group's frame if that is not on the page yet."""

@@ -7,8 +7,7 @@ heaviest names are chosen, so that few lines come with a name that nothing needs
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, repeat
-from operator import attrgetter
+from itertools import accumulate, chain, repeat
 
 from ullage.agents.tools import OLD_TEXT_KEYS, text_of
 from ullage.model.artifacts import FileAction
@@ -17,6 +16,7 @@ from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.contents import Seen
 from ullage.summary.reading.digest import Digest, once
 from ullage.summary.reading.listings import FEWEST_LINES, Listing
+from ullage.summary.reading.text_reader import Lines
 from ullage.summary.tuning import TUNING, Tuning
 
 # A text with at most this many lines is quoted as a whole, because its rest would be a fragment.
@@ -29,7 +29,8 @@ _TELLING = 12
 # A member of an enumeration is looked up more slowly.
 _DETAILS = Section.DETAILS
 _NOTHING = repeat(0.0)
-_ANCHORS = attrgetter("anchors")
+# Weight per character that is no more than what rounding leaves of a difference of sums.
+_ROUNDED = 1e-12
 
 
 def passages_of(
@@ -49,7 +50,7 @@ def passages_of(
         gone = _gone_after(removed.get(seen.group, ()), seen.index)
         if gone is None:
             continue
-        for passage in _passages(seen, weights):
+        for passage in _passages(seen.lines, weights):
             item = _item(seen, passage, tuning)
             if item.text not in known and (not gone or gone.isdisjoint(map(str.strip, item.text.splitlines()))):
                 known.add(item.text)
@@ -135,31 +136,25 @@ def _gone_after(removals: Sequence[_Removal], index: int) -> frozenset[str] | No
     return None if None in later else frozenset(line for lines in later if lines for line in lines)
 
 
-def _passages(seen: Seen, weights: Mapping[str, float]) -> list[_Span]:
+def _passages(read: Lines, weights: Mapping[str, float]) -> list[_Span]:
     """Returns the passages with the most weight per character that do not overlap, heaviest first."""
-    listing, rows = seen.lines.listing, seen.lines.rows.places
-    if not seen.lines.counts.names:
+    listing, rows, lines = read.listing, read.rows.places, read.listing.lines
+    # What the anchors before each one weigh, so that the weight of neighbouring pieces is one subtraction.
+    before = list(accumulate(map(weights.get, read.names, _NOTHING), initial=0.0))
+    if not before[-1]:
         return []
-    get, lines = weights.get, listing.lines
     if len(lines) <= _WHOLE and not rows and listing.is_unbroken(0, len(lines)):
         told = sum([stop - start for start, stop in listing.spans])
-        is_named = any(get(each.name) for each in seen.lines.counts.names)
-        return [(0, len(lines), 0, len(listing.spans))] if told >= FEWEST_LINES and is_named else []
-    worth = [
-        0.0 if not names else get(names[0], 0.0) if len(names) == 1 else sum(map(get, names, _NOTHING))
-        for names in map(_ANCHORS, seen.lines.pieces)
-    ]
-    if not any(worth):
-        return []
+        return [(0, len(lines), 0, len(listing.spans))] if told >= FEWEST_LINES else []
     taken = bytearray(len(lines))
     for place in rows:
         taken[place] = 1
     found: list[_Span] = []
     is_log = len(rows) >= _MOSTLY * len(lines)
-    windows = listing.windows
-    totals: Iterator[float] = map(sum, map(worth.__getitem__, windows.pieces))
-    candidates = zip(totals, windows.sizes, windows.places, strict=True)
-    for _, place in sorted([(total / size, place) for total, size, place in candidates if total], reverse=True):
+    first = read.names_before
+    windows = zip(listing.windows.sizes, listing.windows.places, strict=True)
+    weighed = [((before[first[place[3]]] - before[first[place[2]]]) / size, place) for size, place in windows]
+    for _, place in sorted([each for each in weighed if each[0] > _ROUNDED], reverse=True):
         start, stop, _, _ = place
         if taken.find(1, start, stop) < 0 and not (is_log and not any(map(_WENT_WRONG.search, lines[start:stop]))):
             taken[start:stop] = b"\1" * (stop - start)

@@ -8,6 +8,7 @@ outdated.
 import re
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
+from itertools import accumulate, chain
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -134,10 +135,14 @@ class NameCounts(Struct, frozen=True, gc=False):
 
 class Lines(Struct, frozen=True, kw_only=True, gc=False):
     """A listing without secrets, its pieces, one for each of its spans, the anchors of all pieces, the rows among the
-    lines that a tool printed, and whether a piece may have an entry of a checklist in Markdown (`[x] `)."""
+    lines that a tool printed, and whether a piece may have an entry of a checklist in Markdown (`[x] `). `names` are
+    the anchors of one piece after another, `names_before` how many of them are before each piece and, at last, in all
+    pieces."""
 
     listing: Listing
     pieces: tuple[Piece, ...]
+    names: tuple[str, ...] = ()
+    names_before: tuple[int, ...] = (0,)
     counts: NameCounts
     rows: Rows = NO_ROWS
     has_boxes: bool = False
@@ -216,7 +221,16 @@ class Reader:
         is_output = limit == RESULT_LIMIT and not any(listing.numbers[:1])
         rows = find_rows(listing.lines) if is_output else NO_ROWS
         has_boxes = any("] " in piece.text and any(box in piece.text for box in _BOXES) for piece in pieces)
-        return Lines(listing=listing, pieces=pieces, counts=count_names(pieces), rows=rows, has_boxes=has_boxes)
+        anchors = [piece.anchors for piece in pieces]
+        return Lines(
+            listing=listing,
+            pieces=pieces,
+            names=tuple(chain.from_iterable(anchors)),
+            names_before=tuple(accumulate(map(len, anchors), initial=0)),
+            counts=count_names(pieces),
+            rows=rows,
+            has_boxes=has_boxes,
+        )
 
     def _read_written(self, key: tuple[str, str]) -> Written:
         text, group = key
