@@ -8,14 +8,12 @@ punctuation may take following `\r`, `\n` and `/` with it).
 import re
 from collections import OrderedDict
 from collections.abc import Iterator
-from hashlib import blake2b
 from threading import Lock
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-# Hashing and cutting cost little compared with counting 1-4 kB; smaller pieces would make the cache larger than it is
-# worth.
+# Cutting costs little compared with counting 1-4 kB; smaller pieces would make the cache larger than it is worth.
 TARGET = 2_000
 # tiktoken's pattern fails (a Rust panic) on about a million spaces, and one word of a megabyte takes seconds.
 LONGEST = 32_000
@@ -52,7 +50,7 @@ class PieceCache(Generic[T]):
 
     def __init__(self, entries: int = CACHE_ENTRIES) -> None:
         self._entries = entries
-        self._known: OrderedDict[bytes, T] = OrderedDict()
+        self._known: OrderedDict[int, T] = OrderedDict()
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -63,7 +61,7 @@ class PieceCache(Generic[T]):
         with self._lock:
             self._known.clear()
 
-    def get(self, key: bytes) -> T | None:
+    def get(self, key: int) -> T | None:
         """Returns the value of a key, or None if it was never stored or was dropped."""
         with self._lock:
             value = self._known.get(key)
@@ -71,7 +69,7 @@ class PieceCache(Generic[T]):
                 self._known.move_to_end(key)
             return value
 
-    def put(self, key: bytes, value: T) -> None:
+    def put(self, key: int, value: T) -> None:
         """Stores a value. When the cache is full, the least recently used value is dropped."""
         with self._lock:
             self._known[key] = value
@@ -79,6 +77,8 @@ class PieceCache(Generic[T]):
                 self._known.popitem(last=False)
 
 
-def key_of(piece: bytes) -> bytes:
-    """Returns the key of a piece of text in the cache: a hash of 16 bytes, so that the cache holds no text."""
-    return blake2b(piece, digest_size=16).digest()
+def key_of(piece: str, salt: int) -> int:
+    """Returns the key of a piece of text in the cache: its hash and its length, so that the cache holds no text. Texts
+    are hashed with a secret of the process (SipHash, PEP 456), so nobody can make two texts that share a key. `salt`
+    is a hash of what the value depends on besides the text."""
+    return (hash(piece) ^ salt) + (len(piece) << 64)

@@ -40,7 +40,7 @@ class TiktokenCounter(MessageCounter):
     def __init__(self, family: Family) -> None:
         super().__init__(family)
         self._encoding = load_encoding(family.encoding)
-        self._salt = self._encoding.name.encode()
+        self._salt = hash(self._encoding.name)
         scaled = "" if family.ratios == KindRatios() else f"×{family.ratios.typical:.2f}"
         self._name = f"{self._encoding.name}{scaled}"
 
@@ -59,30 +59,22 @@ class TiktokenCounter(MessageCounter):
         if len(text) <= TARGET:
             tokens = self._count_piece(text) if text else 0.0
         else:
-            tokens = sum(map(self._count_piece, cut(text if _is_well_formed(text) else well_formed(text))))
+            tokens = sum(map(self._count_piece, cut(text)))
         return ceil(tokens - 1e-6)
 
     def _count_piece(self, piece: str) -> float:
         """Returns the tokens of a piece, which `cut` would not cut, scaled by its kind."""
-        try:
-            data = piece.encode()
-        except UnicodeEncodeError:
-            piece = well_formed(piece)
-            data = piece.encode()
-        key = key_of(self._salt + data)
+        key = key_of(piece, self._salt)
         known = _cache.get(key)
         if known is None:
+            try:
+                data = piece.encode()
+            except UnicodeEncodeError:
+                piece = well_formed(piece)
+                data = piece.encode()
             known = PieceCount(count_piece(self._encoding, piece), kind_of(data))
             _cache.put(key, known)
         return known.tokens * self.family.ratios[known.kind]
-
-
-def _is_well_formed(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def count_piece(encoding: "Encoding", piece: str) -> int:

@@ -1,6 +1,9 @@
 """Cutting text into pieces and caching their counts."""
 
-from ullage.tokens.pieces import LONGEST, TARGET, PieceCache, cut
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ullage.tokens.pieces import LONGEST, TARGET, PieceCache, cut, key_of
 
 
 def test_appending_leaves_earlier_pieces_as_they_were() -> None:
@@ -20,8 +23,15 @@ def test_no_cut_before_whitespace_or_a_slash() -> None:
 
 def test_cache_forgets_what_was_used_longest_ago() -> None:
     cache: PieceCache[int] = PieceCache(entries=2)
-    cache.put(b"a", 1)
-    cache.put(b"b", 2)
-    assert cache.get(b"a") == 1
-    cache.put(b"c", 3)
-    assert (cache.get(b"a"), cache.get(b"b"), cache.get(b"c"), len(cache)) == (1, None, 3, 2)
+    cache.put(1, 10)
+    cache.put(2, 20)
+    assert cache.get(1) == 10
+    cache.put(3, 30)
+    assert (cache.get(1), cache.get(2), cache.get(3), len(cache)) == (10, None, 30, 2)
+
+
+@given(st.lists(st.text(), unique=True), st.lists(st.integers(0, 2**60), min_size=1, max_size=2, unique=True))
+def test_each_text_has_a_key_of_its_own_for_each_salt(texts: list[str], salts: list[int]) -> None:
+    keys = [key_of(text, salt) for text in texts for salt in salts if text]
+    assert len(set(keys)) == len(keys)
+    assert keys == [key_of(text, salt) for text in texts for salt in salts if text]
