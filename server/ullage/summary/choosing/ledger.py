@@ -4,7 +4,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from operator import attrgetter
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.mends import failures_of, is_overtaken
 from ullage.summary.choosing.weights import Mention, count_mentions, weigh
 from ullage.summary.reading.anchors import is_path
-from ullage.summary.reading.contents import Excerpt, Source
+from ullage.summary.reading.contents import Excerpt, Seen, Source
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.excerpts import clip
 from ullage.summary.reading.text_reader import Reader
@@ -34,7 +34,7 @@ from ullage.tokens.counter import TokenCounter
 # No budget has room for more than these. The limits bound the merging and the ranking.
 MAX_FILES, MAX_COMMANDS, MAX_IDENTIFIERS = 400, 200, 200
 _CONTEXT_LIMIT = 150
-_NAME, _INDEX = attrgetter("name"), attrgetter("index")
+_NAME = attrgetter("name")
 Artifact = FileArtifact | CommandArtifact | IdentifierArtifact
 _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 
@@ -43,7 +43,7 @@ def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedg
     """Returns the ledger of some messages. `indices` are their indices in the transcript, in the same order."""
     digest = read_messages(messages, indices, Reader())
     mentions = count_mentions(digest.contents)
-    return with_contexts(collect_from(digest, mentions, weigh(mentions)), digest)
+    return with_contexts(collect_from(digest, mentions, weigh(mentions)), digest, mentions)
 
 
 def collect_from(
@@ -54,10 +54,12 @@ def collect_from(
     return _ranked(_files(digest, check), _commands(digest), _identifiers(mentions, weights))
 
 
-def with_contexts(ledger: ArtifactLedger, digest: Digest, check: Check = go_on) -> ArtifactLedger:
+def with_contexts(
+    ledger: ArtifactLedger, digest: Digest, mentions: Mapping[str, Mention], check: Check = go_on
+) -> ArtifactLedger:
     """Returns the ledger with the text around the last occurrence of each name that the digest has: in the agent's
-    prose if the name occurs there, else elsewhere."""
-    contexts = _contexts(digest, frozenset(map(_NAME, ledger.identifiers)), check)
+    prose if the name occurs there, else elsewhere. `mentions` are those of the digest's anchors."""
+    contexts = _contexts(digest, {item.name for item in ledger.identifiers if item.name in mentions}, mentions, check)
     told = [replace(item, context=contexts.get(item.name, item.context)) for item in ledger.identifiers]
     return replace(ledger, identifiers=tuple(told))
 
@@ -207,27 +209,28 @@ def _identifiers(mentions: Mapping[str, Mention], weights: Mapping[str, float]) 
         yield IdentifierArtifact(name=name, times=mention.times, last_index=mention.last_index)
 
 
-def _contexts(digest: Digest, names: frozenset[str], check: Check) -> dict[str, str]:
+def _contexts(digest: Digest, missing: set[str], mentions: Mapping[str, Mention], check: Check) -> dict[str, str]:
     contexts: dict[str, str] = {}
-    missing = set(names)
-    # Those of one message stay in their order.
-    newest = sorted(digest.contents, key=_INDEX, reverse=True)
-    said = [one for one in newest if one.source is Source.AGENT]
-    for one in checked(chain(said, (one for one in newest if one.source is not Source.AGENT)), check, MANY):
+    said = [one for one in reversed(digest.excerpts) if one.source is Source.AGENT]
+    _find_contexts(said, missing, contexts, check)
+    # What the agent never said is found in the message that has it last.
+    last = {mentions[name].last_index for name in missing}
+    elsewhere = [one for one in reversed(digest.contents) if one.index in last and one.source is not Source.AGENT]
+    _find_contexts(elsewhere, missing, contexts, check)
+    return contexts
+
+
+def _find_contexts(newest: Iterable[Excerpt | Seen], missing: set[str], contexts: dict[str, str], check: Check) -> None:
+    """Adds the text around each missing name in the first of these contents that has it, and takes the name out of
+    `missing`."""
+    for one in checked(newest, check, MANY):
+        if not missing:
+            return
         wanted = missing.intersection(map(_NAME, one.counts.names))
-        if not wanted:
-            continue
         missing -= wanted
         for piece in [one] if isinstance(one, Excerpt) else one.pieces:
-            if found := wanted.intersection(piece.anchors):
-                for name in found:
-                    contexts[name] = _around(piece.text, name)
-                wanted -= found
-                if not wanted:
-                    break
-        if not missing:
-            break
-    return contexts
+            for name in wanted.intersection(piece.anchors):
+                contexts.setdefault(name, _around(piece.text, name))
 
 
 def _around(text: str, name: str) -> str:

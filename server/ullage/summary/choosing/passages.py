@@ -7,7 +7,7 @@ heaviest names are chosen, so that few lines come with a name that nothing needs
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, repeat
 
 from ullage.agents.tools import OLD_TEXT_KEYS, text_of
 from ullage.model.artifacts import FileAction
@@ -165,13 +165,13 @@ def _passages(read: Lines, weights: Mapping[str, float]) -> list[_Span]:
 def _item(seen: Seen, span: _Span, tuning: Tuning) -> Item:
     start, stop, first, last = span
     lines = seen.lines
-    names = [piece.anchors for piece in lines.pieces[first:last] if piece.anchors]
+    names = lines.names[lines.names_before[first] : lines.names_before[last]]
     return Item(
         section=_DETAILS,
         text="\n".join(lines.listing.lines[start:stop]).replace("```", "'''"),
         index=seen.index,
         order=seen.order + start,
-        anchors=names[0] if len(names) == 1 else tuple(dict.fromkeys(chain.from_iterable(names))),
+        anchors=tuple(dict.fromkeys(names)),
         group=seen.group,
         value=tuning.shown_value,
         first_line=lines.listing.numbers[start],
