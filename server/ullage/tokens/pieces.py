@@ -17,7 +17,7 @@ T = TypeVar("T")
 TARGET = 2_000
 # tiktoken's pattern fails (a Rust panic) on about a million spaces, and one word of a megabyte takes seconds.
 LONGEST = 32_000
-# About 140 bytes per entry: 9 MB for 130 MB of text, several times the largest sessions seen.
+# About 190 bytes per entry: 12 MB for 130 MB of text, several times the largest sessions seen.
 CACHE_ENTRIES = 65_536
 
 _SAFE_CUT = re.compile(r"\n(?=[^\s/])")
