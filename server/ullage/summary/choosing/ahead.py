@@ -23,5 +23,4 @@ def read_before(messages: Sequence[Message], indices: Sequence[int], reader: Rea
         words_of(text)
     for request in digest.requests:
         demands_in(request.text)
-        reader.names(request.text)
     deque(instructions_of(messages, indices, frozenset(), digest.calls), maxlen=0)

@@ -23,6 +23,7 @@ from ullage.summary.choosing.previous import read_previous, read_summary
 from ullage.summary.choosing.user_words import fit_requests, requests_of, task_of
 from ullage.summary.choosing.weights import Mention, count_mentions, mentions_focus, weigh
 from ullage.summary.choosing.work_state import next_of, plan_of, recent_of, state_of
+from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.contents import names_of
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.excerpts import shorten
@@ -123,14 +124,14 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
         instructions=list(instructions_of(request.messages, request.indices, frozenset(request.kept), digest.calls)),
         carried=carried,
         ledger=ledger,
-        verbatim=_verbatim(digest, tail, reader),
+        verbatim=_verbatim(digest, tail),
     )
 
 
-def _verbatim(digest: Digest, tail: Digest, reader: Reader) -> frozenset[str]:
+def _verbatim(digest: Digest, tail: Digest) -> frozenset[str]:
     """Returns the anchors of the texts that stay in the context verbatim, which a summary need not repeat."""
     requests = (*(request for request in digest.requests if request.kept), *tail.requests)
-    names = (name for request in requests for name in reader.names(request.text))
+    names = (name for request in requests for name in find_anchors(request.text))
     return frozenset((*names, *digest.kept, *names_of(tail.contents)))
 
 

@@ -94,7 +94,7 @@ def _told_by(text: str) -> tuple[tuple[int, str, float], ...]:
 def _said(text: str) -> str:
     """Returns the lines of a Markdown text without the numbers that a tool wrote before them, its headings, its code
     and its drawings."""
-    lines = "\n".join(line for _, line in numbered_lines(text))
+    lines = "\n".join(numbered_lines(text)[0])
     return "\n".join(line for line in FENCE.sub("\n", lines).splitlines() if not _NO_PROSE.match(line))
 
 

@@ -228,9 +228,9 @@ def _find_contexts(newest: Iterable[Excerpt | Seen], missing: set[str], contexts
             return
         wanted = missing.intersection(map(_NAME, one.counts.names))
         missing -= wanted
-        for piece in [one] if isinstance(one, Excerpt) else one.pieces:
-            for name in wanted.intersection(piece.anchors):
-                contexts.setdefault(name, _around(piece.text, name))
+        for text, anchors in zip(one.texts, one.names, strict=True):
+            for name in wanted.intersection(anchors):
+                contexts.setdefault(name, _around(text, name))
 
 
 def _around(text: str, name: str) -> str:

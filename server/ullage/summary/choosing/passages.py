@@ -7,7 +7,7 @@ heaviest names are chosen, so that few lines come with a name that nothing needs
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, repeat
+from itertools import accumulate, chain, repeat
 
 from ullage.agents.tools import OLD_TEXT_KEYS, text_of
 from ullage.model.artifacts import FileAction
@@ -139,8 +139,7 @@ def _gone_after(removals: Sequence[_Removal], index: int) -> frozenset[str] | No
 def _passages(read: Lines, weights: Mapping[str, float]) -> list[_Span]:
     """Returns the passages with the most weight per character that do not overlap, heaviest first."""
     listing, rows, lines = read.listing, read.rows.places, read.listing.lines
-    # What the anchors before each one weigh, so that the weight of neighbouring pieces is one subtraction.
-    before = list(accumulate(map(weights.get, read.names, _NOTHING), initial=0.0))
+    before = _sums(read.names, weights)
     if not before[-1]:
         return []
     if len(lines) <= _WHOLE and not rows and listing.is_unbroken(0, len(lines)):
@@ -151,9 +150,8 @@ def _passages(read: Lines, weights: Mapping[str, float]) -> list[_Span]:
         taken[place] = 1
     found: list[_Span] = []
     is_log = len(rows) >= _MOSTLY * len(lines)
-    first = read.names_before
     windows = zip(listing.windows.sizes, listing.windows.places, strict=True)
-    weighed = [((before[first[place[3]]] - before[first[place[2]]]) / size, place) for size, place in windows]
+    weighed = [((before[place[3]] - before[place[2]]) / size, place) for size, place in windows]
     for _, place in sorted([each for each in weighed if each[0] > _ROUNDED], reverse=True):
         start, stop, _, _ = place
         if taken.find(1, start, stop) < 0 and not (is_log and not any(map(_WENT_WRONG.search, lines[start:stop]))):
@@ -162,10 +160,17 @@ def _passages(read: Lines, weights: Mapping[str, float]) -> list[_Span]:
     return found
 
 
+def _sums(names: Sequence[Sequence[str]], weights: Mapping[str, float]) -> list[float]:
+    """Returns what the names before each piece weigh, and at last those of all pieces, so that the weight of
+    neighbouring pieces is one subtraction. `names` are those of each piece."""
+    sums = list(accumulate(map(weights.get, chain.from_iterable(names), _NOTHING), initial=0.0))
+    return list(map(sums.__getitem__, accumulate(map(len, names), initial=0)))
+
+
 def _item(seen: Seen, span: _Span, tuning: Tuning) -> Item:
     start, stop, first, last = span
     lines = seen.lines
-    names = lines.names[lines.names_before[first] : lines.names_before[last]]
+    names = chain.from_iterable(lines.names[first:last])
     return Item(
         section=_DETAILS,
         text="\n".join(lines.listing.lines[start:stop]).replace("```", "'''"),

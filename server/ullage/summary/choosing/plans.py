@@ -13,7 +13,7 @@ from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.redaction.clean import clean
 from ullage.summary.choosing.steps import Kind, changed, kind_of, ran
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.contents import Excerpt, Seen, Source
+from ullage.summary.reading.contents import Seen, Source
 from ullage.summary.reading.digest import Digest
 from ullage.summary.reading.excerpts import cut_at_space
 
@@ -183,8 +183,8 @@ def _checklist(digest: Digest) -> tuple[int, list[tuple[Status, str]]]:
                 break
             index, found = one.index, []
         pattern = _SAID_ENTRY if one.source is Source.AGENT else _WRITTEN_ENTRY
-        for piece in [one] if isinstance(one, Excerpt) else reversed(one.pieces):
-            entries = pattern.finditer(piece.text) if "[" in piece.text and _BOX.search(piece.text) else ()
+        for text in reversed(one.texts):
+            entries = pattern.finditer(text) if "[" in text and _BOX.search(text) else ()
             found[:0] = [(Status.OPEN if match[1] == " " else Status.DONE, match[2]) for match in entries]
     return (index, found) if len(found) >= _FEWEST_ENTRIES else (-1, [])
 

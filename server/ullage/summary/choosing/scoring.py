@@ -1,7 +1,6 @@
 """The worth of keeping an old message verbatim, instead of summarizing it."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import chain
 
 from ullage.agents.results import fenced_command
@@ -9,6 +8,7 @@ from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resource
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, Role
 from ullage.summary.checks import Check
+from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.contents import held_by
 from ullage.summary.reading.excerpts import head_and_tail
 from ullage.summary.reading.spoken import typed_text
@@ -48,11 +48,11 @@ class Judge:
 
 def names_in(reader: Reader, message: Message) -> tuple[str, ...]:
     """Returns the anchors in the texts, inputs and results of a message."""
-    return reader.named_by(message.id, (message,), partial(_read_names, reader))
+    return reader.named_by(message.id, (message,), _read_names)
 
 
-def _read_names(reader: Reader, message: Message) -> tuple[tuple[str, ...], int]:
-    names = reader.names(head_and_tail("\n".join(_texts(message)), _READ_AT_MOST))
+def _read_names(message: Message) -> tuple[tuple[str, ...], int]:
+    names = find_anchors(head_and_tail("\n".join(_texts(message)), _READ_AT_MOST))
     return names, held_by(message.content)
 
 

@@ -230,7 +230,7 @@ def _touched(path: str, call: ToolCall) -> str:
 
 @lru_cache(maxsize=64)
 def _first_lines(written: str) -> str:
-    shown = [line for _, line in numbered_lines(clean(written)) if _WORD.search(line)]
+    shown = [line for line in numbered_lines(clean(written))[0] if _WORD.search(line)]
     if len(shown) < _TOUCHED_LINES:
         first = next((single_spaced(line.strip()) for line in shown if not _PREAMBLE.match(line)), "")
         quoted = clip(first, _TOUCHED_LIMIT).replace("`", "'")

@@ -101,7 +101,8 @@ def _seen(call: ToolCall, order: int, reader: Reader, check: Check) -> Iterator[
             order=order,
             source=Source.CALL,
             group=group,
-            pieces=written.pieces,
+            texts=written.texts,
+            names=written.names,
             counts=written.counts,
         )
         order += len(written.lines.listing.lines) + _APART
@@ -114,7 +115,8 @@ def _seen(call: ToolCall, order: int, reader: Reader, check: Check) -> Iterator[
             order=order,
             source=Source.RESULT,
             group=group,
-            pieces=lines.pieces,
+            texts=lines.listing.texts,
+            names=lines.names,
             counts=lines.counts,
         )
 
@@ -122,7 +124,7 @@ def _seen(call: ToolCall, order: int, reader: Reader, check: Check) -> Iterator[
 def unread(seen: Seen) -> Seen:
     """Returns the lines of a result unchanged, and those of a call without pieces, as of one that is not among the
     messages that are read."""
-    return replace(seen, pieces=(), counts=_NOTHING) if seen.source is Source.CALL else seen
+    return replace(seen, texts=(), names=(), counts=_NOTHING) if seen.source is Source.CALL else seen
 
 
 def _touches(call: ToolCall, reader: Reader) -> tuple[Touch, ...]:

@@ -16,7 +16,7 @@ from ullage.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.summary.reading.text_reader import Lines, NameCounts, Piece
+from ullage.summary.reading.text_reader import Lines, NameCounts
 
 
 class Source(StrEnum):
@@ -41,18 +41,30 @@ class Excerpt(Struct, frozen=True, kw_only=True, gc=False):
     anchors: tuple[str, ...]
     counts: NameCounts
 
+    @property
+    def texts(self) -> tuple[str]:
+        """The one text, as `Seen` has several."""
+        return (self.text,)
+
+    @property
+    def names(self) -> tuple[tuple[str, ...]]:
+        """The anchors of the one text."""
+        return (self.anchors,)
+
 
 class Seen(Struct, frozen=True, kw_only=True, gc=False):
     """The redacted lines that the agent wrote into a call or that a tool returned. `index` is the message's index in
     the transcript, `order` the place of the first line among those of all calls. `group` is the file or command in
-    which the lines were seen. `pieces` are those that add something to the group, and `counts` their anchors."""
+    which the lines were seen. `texts` are the pieces that add something to the group, `names` the anchors of each, and
+    `counts` those of all."""
 
     lines: Lines
     index: int
     order: int
     source: Source
     group: str
-    pieces: Sequence[Piece]
+    texts: Sequence[str]
+    names: Sequence[tuple[str, ...]]
     counts: NameCounts
 
 

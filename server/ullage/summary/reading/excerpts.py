@@ -180,13 +180,14 @@ def lines(text: str, limit: int = RESULT_LIMIT) -> list[str]:
     """Returns the lines of code or output without terminal codes, line numbers and indentation. Lines without a word
     are left out, and long lines lose their middle. Of a text of more than `limit` characters only the beginning and the
     end are read."""
-    numbered = numbered_lines(head_and_tail(text, limit))
-    return [single_spaced(line.strip()) for _, line in numbered if _WORD.search(line)]
+    found, _ = numbered_lines(head_and_tail(text, limit))
+    return [single_spaced(line.strip()) for line in found if _WORD.search(line)]
 
 
-def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yields the lines of code or output, each with the number that the tool wrote before it, 0 if none. They keep
+def numbered_lines(text: str) -> tuple[list[str], list[int]]:
+    """Returns the lines of code or output, and for each the number that the tool wrote before it, 0 if none. They keep
     their indentation, but have no terminal codes; long lines lose their middle."""
+    found, numbers = list[str](), list[int]()
     # Nearly every text is printable except for its tabs, and few lines have numbers. Testing costs less than matching.
     is_plain = text.replace("\n", "").replace("\t", "").isprintable()
     for raw in text.splitlines():
@@ -195,7 +196,9 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
             line = _TERMINAL.sub("", line)
         number = LINE_NUMBER.match(line) if line[:_INDENTED].lstrip()[:1].isdigit() else None
         line = line[number.end() :].rstrip() if number else line.rstrip()
-        yield int(number[1]) if number else 0, line if len(line) <= LINE_LIMIT else clip(line, LINE_LIMIT)
+        found.append(line if len(line) <= LINE_LIMIT else clip(line, LINE_LIMIT))
+        numbers.append(int(number[1]) if number else 0)
+    return found, numbers
 
 
 def single_spaced(line: str) -> str:

@@ -72,5 +72,5 @@ def bounded(text: str) -> str:
 
 def _numbered(pieces: Iterable[Piece], index: int, source: Source) -> Iterator[Excerpt]:
     for order, piece in enumerate(pieces):
-        counts = count_names((piece,))
+        counts = count_names((piece.text,), (piece.anchors,))
         yield Excerpt(text=piece.text, index=index, order=order, source=source, anchors=piece.anchors, counts=counts)

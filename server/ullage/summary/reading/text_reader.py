@@ -8,7 +8,7 @@ outdated.
 import re
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from itertools import accumulate, chain
+from itertools import compress
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -19,7 +19,7 @@ from ullage.agents.shell import Touch, first_line, is_test, only_looks, touched_
 from ullage.agents.shell_purpose import Purpose, purpose_of
 from ullage.model.artifacts import Outcome
 from ullage.redaction.clean import clean, redact
-from ullage.summary.reading.anchors import find_anchors
+from ullage.summary.reading.anchors import find_in_each
 from ullage.summary.reading.excerpts import RESULT_LIMIT, clip, cut_at_space, head_and_tail, prose
 from ullage.summary.reading.listings import Listing, read_listing
 from ullage.summary.reading.plan_lists import read_plan
@@ -110,8 +110,8 @@ class RememberedOf(_Generations[Hashable, tuple[tuple[Any, ...], int, Any]]):
         return found
 
 
-class Piece(Struct, frozen=True, kw_only=True, gc=False):
-    """A redacted piece of text, short enough to quote in a summary, with its anchors."""
+class Piece(Struct, frozen=True, gc=False):
+    """A redacted piece of prose, short enough to quote in a summary, with its anchors."""
 
     text: str
     anchors: tuple[str, ...]
@@ -134,26 +134,23 @@ class NameCounts(Struct, frozen=True, gc=False):
 
 
 class Lines(Struct, frozen=True, kw_only=True, gc=False):
-    """A listing without secrets, its pieces, one for each of its spans, the anchors of all pieces, the rows among the
-    lines that a tool printed, and whether a piece may have an entry of a checklist in Markdown (`[x] `). `names` are
-    the anchors of one piece after another, `names_before` how many of them are before each piece and, at last, in all
-    pieces."""
+    """A listing without secrets, the anchors of each of its pieces and of all, the rows among the lines that a tool
+    printed, and whether a piece may have an entry of a checklist in Markdown (`[x] `)."""
 
     listing: Listing
-    pieces: tuple[Piece, ...]
-    names: tuple[str, ...] = ()
-    names_before: tuple[int, ...] = (0,)
+    names: tuple[tuple[str, ...], ...]
     counts: NameCounts
     rows: Rows = NO_ROWS
     has_boxes: bool = False
 
 
 class Written(Struct, frozen=True, kw_only=True, gc=False):
-    """Lines that an agent wrote into a call: the pieces that add something to the name of the call's group, and their
-    anchors."""
+    """Lines that an agent wrote into a call: the pieces that add something to the name of the call's group, the anchors
+    of each and of all."""
 
     lines: Lines
-    pieces: tuple[Piece, ...]
+    texts: tuple[str, ...]
+    names: tuple[tuple[str, ...], ...]
     counts: NameCounts
 
 
@@ -172,8 +169,7 @@ class Command(Struct, frozen=True, kw_only=True, gc=False):
 
 class Reader:
     """Reads texts for summaries and remembers the results, for all sessions of a process: `clean`, `redact`, `command`
-    (a shell command), `names` (anchors), `said` (pieces of prose), `plan` (the
-    entries of a plan in prose), and the methods. `said_by`,
+    (a shell command), `said` (pieces of prose), `plan` (the entries of a plan in prose), and the methods. `said_by`,
     `called_by`, `joined` and `named_by` remember what was read of messages and calls. Remembers up to `room` characters
     of each kind of text. May be used from any thread."""
 
@@ -181,7 +177,6 @@ class Reader:
         self.clean = Remembered(clean, room)
         self.redact = Remembered(redact, room)
         self.command = Remembered(self._read_command, room)
-        self.names = Remembered(find_anchors, room)
         self.said = Remembered(self._read_prose, room)
         self.plan = Remembered(read_plan, room)
         self.said_by, self.called_by, self.joined, self.named_by = (RememberedOf(room) for _ in range(4))
@@ -212,35 +207,31 @@ class Reader:
 
     def _read_prose(self, text: str) -> tuple[Piece, ...]:
         cleaned = self.clean(text)
-        return self._pieces(prose(FENCE.sub("\n", cleaned) if "```" in cleaned else cleaned))
+        texts = prose(FENCE.sub("\n", cleaned) if "```" in cleaned else cleaned)
+        return tuple(map(Piece, texts, find_in_each(texts)))
 
     def _read_lines(self, clean: Callable[[str], str], limit: int, text: str) -> Lines:
         listing = read_listing(clean(text), limit)
-        pieces = self._pieces([listing.text_of(span) for span in listing.spans])
+        names = find_in_each(listing.texts)
         # What an agent writes, and the lines of a file, which tools number, are no lists of a tool.
         is_output = limit == RESULT_LIMIT and not any(listing.numbers[:1])
         rows = find_rows(listing.lines) if is_output else NO_ROWS
-        has_boxes = any("] " in piece.text and any(box in piece.text for box in _BOXES) for piece in pieces)
-        anchors = [piece.anchors for piece in pieces]
         return Lines(
             listing=listing,
-            pieces=pieces,
-            names=tuple(chain.from_iterable(anchors)),
-            names_before=tuple(accumulate(map(len, anchors), initial=0)),
-            counts=count_names(pieces),
+            names=tuple(names),
+            counts=count_names(listing.texts, names),
             rows=rows,
-            has_boxes=has_boxes,
+            has_boxes=any("] " in text and any(box in text for box in _BOXES) for text in listing.texts),
         )
 
     def _read_written(self, key: tuple[str, str]) -> Written:
         text, group = key
         lines = self._called(text)
-        pieces = tuple([piece for piece in lines.pieces if len(piece.text) >= _SHORTEST and piece.text not in group])
-        counts = lines.counts if len(pieces) == len(lines.pieces) else count_names(pieces)
-        return Written(lines=lines, pieces=pieces, counts=counts)
-
-    def _pieces(self, texts: list[str]) -> tuple[Piece, ...]:
-        return tuple(Piece(text=text, anchors=self.names(text)) for text in texts)
+        adds = [len(text) >= _SHORTEST and text not in group for text in lines.listing.texts]
+        if all(adds):
+            return Written(lines=lines, texts=lines.listing.texts, names=lines.names, counts=lines.counts)
+        texts, names = tuple(compress(lines.listing.texts, adds)), tuple(compress(lines.names, adds))
+        return Written(lines=lines, texts=texts, names=names, counts=count_names(texts, names))
 
     def _read_command(self, line: str) -> Command:
         """Returns what a summary says of one shell command, whose text may have several lines, without secrets."""
@@ -265,15 +256,19 @@ class Reader:
         return cut_at_space(_SPACES.sub(" ", self.clean(first)).strip().replace("`", "'"), _SHOWN_LIMIT)
 
 
-def count_names(pieces: Sequence[Piece]) -> NameCounts:
-    """Returns the anchors of the pieces of a text, which are in the text's order."""
+def count_names(texts: Sequence[str], names: Sequence[tuple[str, ...]]) -> NameCounts:
+    """Returns the anchors of the pieces of a text, whose texts and anchors are in the text's order."""
     size, last, times = 0, dict[str, int](), dict[str, int]()
-    for piece in reversed(pieces):
-        size += len(piece.text)
-        for name in piece.anchors:
-            last.setdefault(name, size)
-            times[name] = times.get(name, 0) + 1
-    return NameCounts(names=tuple(NameCount(name, times[name], from_end) for name, from_end in last.items()), size=size)
+    for text, found in zip(reversed(texts), reversed(names), strict=True):
+        size += len(text)
+        for name in found:
+            if name in times:
+                times[name] += 1
+            else:
+                last[name], times[name] = size, 1
+    return NameCounts(
+        names=tuple([NameCount(name, times[name], from_end) for name, from_end in last.items()]), size=size
+    )
 
 
 def _size_of_written(key: tuple[str, str]) -> int:
