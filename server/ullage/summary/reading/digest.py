@@ -39,8 +39,9 @@ class UserRequest(Struct, frozen=True, kw_only=True, gc=False):
 
 class Run(Struct, frozen=True, kw_only=True, gc=False):
     """One shell command that the agent ran: its text for a summary, its message's index, its outcome, and the most
-    informative line of its output. `looks` is true if the command only shows something and changes nothing. `number` is
-    the place of its call among `Digest.calls`; `purpose` is what it was run for."""
+    informative line of its output. `looks` is true if the command only shows something and changes nothing; how such a
+    command ended is not read, because nothing depends on it. `number` is the place of its call among `Digest.calls`;
+    `purpose` is what it was run for."""
 
     command: str
     index: int
@@ -173,7 +174,9 @@ def _runs(calls: Sequence[ToolCall], called: Sequence[Called], reader: Reader) -
     for number, (call, each) in enumerate(zip(calls, called, strict=True)):
         command = each.command
         if command.shown and each.was_run:
-            outcome, detail = reader.end(call.result, _reported(call, command.purpose, reports=reports))
+            outcome, detail = Outcome.UNKNOWN, ""
+            if not command.looks:
+                outcome, detail = reader.end(call.result, _reported(call, command.purpose, reports=reports))
             yield Run(
                 command=command.shown,
                 index=call.index,
