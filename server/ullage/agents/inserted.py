@@ -16,10 +16,18 @@ from ullage.model.standing_instructions import INSTRUCTION_FILES
 # Characters. A longer text in tags is not recognised; the bound keeps the search fast on large messages.
 _LONGEST = 20_000
 # What programs that run an agent without a user answer in the user's place: mini-swe-agent if a message has not exactly
-# one command, and trae-agent if it has no call.
+# one command or no call, and trae-agent if it has no call or nothing was changed.
 _BY_HARNESS = (
     r"Please always provide EXACTLY ONE action in triple backticks",
     r"Please continue with the next step, or if the task is complete or you need clarification, use the ",
+    r"Tool call error:\s+<error>",
+    r"ERROR! Your Patch is empty\.",
+)
+# A command of Claude Code that the user typed and that is a prompt. One that only its program runs has its name first.
+_COMMAND = re.compile(
+    r"<command-message>[^<]{0,200}</command-message>\s{0,40}<command-name>(/[^<]{1,200})</command-name>"
+    rf"(?:\s{{0,40}}<command-args>(.{{0,{_LONGEST}}}?)</command-args>)?",
+    re.DOTALL,
 )
 
 
@@ -29,6 +37,7 @@ class _Patterns(Struct, frozen=True, kw_only=True):
     summary_openings: tuple[str, ...]
     not_typed: re.Pattern[str]
     tagged: re.Pattern[str]
+    typed: re.Pattern[str]
     instructions: re.Pattern[str]
 
 
@@ -41,6 +50,7 @@ def _patterns() -> _Patterns:
     file_names = (re.escape(path.rsplit("/", 1)[-1]) for path in INSTRUCTION_FILES)
     not_typed = "|".join([*(pattern for one in known for pattern in one.not_typed), *_BY_HARNESS])
     tags = "|".join(tag for one in known for tag in (*one.tags, *one.instruction_tags, *one.reminder_tags))
+    typed_tags = "|".join(tag for one in known for tag in one.typed_tags)
     instruction_tags = "|".join(tag for one in known for tag in one.instruction_tags)
     reminder_tags = "|".join(tag for one in known for tag in one.reminder_tags)
     marks = "|".join([*(mark for one in known for mark in one.instruction_marks), *file_names])
@@ -48,6 +58,7 @@ def _patterns() -> _Patterns:
         summary_openings=tuple(opening for one in known for opening in one.summary_openings),
         not_typed=re.compile(rf"\s*(?:{not_typed})"),
         tagged=re.compile(rf"<({tags})>.{{0,{_LONGEST}}}?</\1>", re.DOTALL),
+        typed=re.compile(rf"</?(?:{typed_tags})(?: [^<>]{{0,200}})?>"),
         instructions=re.compile(
             rf"<({instruction_tags})>(.{{0,{_LONGEST}}}?)</\1>"
             rf"|<({reminder_tags})>(?=.{{0,2000}}?(?:{marks}))(.{{0,{_LONGEST}}}?)</\3>",
@@ -68,8 +79,16 @@ def is_typed(text: str) -> bool:
 
 
 def without_inserted(text: str) -> str:
-    """Returns the text without the tags, and the text in them, that agents and editors insert into a user's message."""
-    return _patterns().tagged.sub("", text) if "</" in text else text
+    """Returns the text without the tags, and the text in them, that agents and editors insert into a user's message.
+    Of tags around what the user typed, only the tags are left out; a command of the agent is as the user typed it."""
+    if "</" not in text:
+        return text
+    patterns = _patterns()
+    return _COMMAND.sub(_as_typed, patterns.typed.sub("", patterns.tagged.sub("", text)))
+
+
+def _as_typed(command: re.Match[str]) -> str:
+    return f"{command[1]} {command[2] or ''}".rstrip()
 
 
 def is_by_agent(message: Message) -> bool:

@@ -14,6 +14,27 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        ('<user_input mode="act">Fix it.</user_input>', "Fix it."),
+        ("<USER_REQUEST>\nFix it.\n</USER_REQUEST>\n<USER_SETTINGS_CHANGE>\nx\n</USER_SETTINGS_CHANGE>", "Fix it."),
+        (
+            "<current_datetime>2026-11-22</current_datetime>\n\nFix it.\n\n<system_reminder>x</system_reminder>",
+            "Fix it.",
+        ),
+        ("<command-message>review</command-message>\n<command-name>/review</command-name>", "/review"),
+        (
+            "<command-message>review</command-message>\n<command-name>/review</command-name>\n"
+            "<command-args>the last commit</command-args>",
+            "/review the last commit",
+        ),
+    ],
+)
+def test_what_is_around_the_users_words_is_left_out(text: str, typed: str) -> None:
+    assert without_inserted(text).strip() == typed
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "<command-name>/clear</command-name>",
@@ -21,6 +42,10 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
         "<bash-stdout>x</bash-stdout>",
         "Base directory for this skill: /skills/review\n\n# Review",
         "Please always provide EXACTLY ONE action in triple backticks, found 2 actions.",
+        "Tool call error:\n\n<error>\nNo tool calls found in the response.\n</error>",
+        "ERROR! Your Patch is empty. Please provide a patch that fixes the problem.",
+        "Continue if you have next steps, or stop and ask for clarification if you are unsure how to proceed.",
+        "The following is a <SYSTEM_MESSAGE> not actually sent by the user.\n\n<SYSTEM_MESSAGE>x</SYSTEM_MESSAGE>",
         "Please continue with the next step, or if the task is complete or you need clarification, use the 'x' tool.",
     ],
 )

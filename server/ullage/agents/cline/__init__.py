@@ -15,5 +15,5 @@ AGENT = Agent(
     # Read in its source: nine tenths of the largest prompt, which is nine tenths of the window. It compares its own
     # estimate.
     own_context=OwnContext(threshold=share(0.81)),
-    inserted=Inserted(tags=("environment_details", "hook_context")),
+    inserted=Inserted(tags=("environment_details", "hook_context"), typed_tags=("user_input",)),
 )

@@ -15,5 +15,5 @@ AGENT = Agent(
     ),
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,
-    inserted=Inserted(reminder_tags=("system-reminder",)),
+    inserted=Inserted(tags=("git-context",), reminder_tags=("system-reminder",)),
 )

@@ -1,6 +1,6 @@
 """What Ullage knows about opencode."""
 
-from ullage.agents.agent import AcpAgent, Agent, Sessions
+from ullage.agents.agent import AcpAgent, Agent, Inserted, Sessions
 from ullage.agents.opencode.compaction_settings import RESERVED, SETTINGS
 from ullage.agents.opencode.reader import FORMAT
 from ullage.agents.opencode.sessions import companions, facts_of, patterns, title_of
@@ -17,6 +17,8 @@ AGENT = Agent(
     # Measured by trial: 92,000 of 100,000 with answers of up to 8,000.
     own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
     own_settings=SETTINGS,
+    # What it says in the user's place after its own compaction.
+    inserted=Inserted(not_typed=(r"Continue if you have next steps, or stop and ask for clarification if you",)),
     acp=AcpAgent(name="OpenCode", compact_command="compact", offers_command=False),
     wiring=WIRING,
 )
