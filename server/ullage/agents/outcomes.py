@@ -45,7 +45,10 @@ _BROKE = re.compile(
     re.MULTILINE,
 )
 _ERROR_LINE = re.compile(
-    r"^[ >|E]{0,6}((?:[\w.]*(?:Error|Exception|Interrupt)\b(?::| \().*)|(?:(?:fatal|error|ERROR|panic|panicked)\b.*)"
+    # pytest marks its lines with an `E`.
+    r"^[ >|]{0,6}(?:E {1,12})?((?:[\w.]*(?:Error|Exception|Interrupt)\b(?::| \().*)"
+    r"|(?:(?:fatal|error|ERROR|panic|panicked)\b.*)"
+    r"|(?:[^\s:(]{1,200}(?:\(\d+,\d+\)|:\d+(?::\d+)?): (?:fatal )?error\b.*)"
     r"|(?:The last command .* timed out\b.*)|(?:\*\* \(.*\).*)"
     r"|(?:.*(?:[Nn]o such file or directory|command not found|Permission denied|cannot find|[Cc]ould not|SyntaxError)"
     r".*))$",
@@ -132,14 +135,19 @@ def _last_summary(output: str) -> str:
 
 
 def _error_line(output: str) -> str:
-    """Returns the last line that names an error, or else the last line that is neither empty nor a tag nor an exit
-    code."""
-    last = ""
+    """Returns the last line that names an error, with the line after it if it ends with a colon; or else the last line
+    that is neither empty nor a tag nor an exit code."""
+    last, end = "", 0
     for match in _ERROR_LINE.finditer(output):
-        last = match[1]
+        last, end = match[1], match.end()
     if not last:
-        named = _NAMES_FAILURE.findall(output)
-        last = named[-1] if named else ""
+        for match in _NAMES_FAILURE.finditer(output):
+            last, end = match[0], match.end()
     if not last:
-        last = next((line for line in reversed(output.splitlines()) if line.strip() and not _FRAME.match(line)), "")
-    return last.strip()
+        return next((line for line in reversed(output.splitlines()) if _says(line)), "").strip()
+    follows = next(filter(_says, output[end:].splitlines()), "") if last.rstrip().endswith(":") else ""
+    return f"{last.strip()} {follows.strip()}".strip()
+
+
+def _says(line: str) -> bool:
+    return bool(line.strip()) and not _FRAME.match(line)

@@ -15,6 +15,17 @@ from ullage.model.artifacts import Outcome
         ("<returncode>1</returncode>\nmake: *** Error 1\nfatal: no rule", None, Outcome.FAILED, "fatal: no rule"),
         ("Process exited with code 0", None, Outcome.PASSED, ""),
         ("Traceback (most recent call last)\nValueError: x", None, Outcome.FAILED, "ValueError: x"),
+        ("Error: /bin/sh: 3: finish: not found", True, Outcome.FAILED, "Error: /bin/sh: 3: finish: not found"),
+        ("E   ValueError: x\n1 frame", True, Outcome.FAILED, "ValueError: x"),
+        ("a.ts(2,4): error TS1: no x\nWaiting ...", True, Outcome.FAILED, "a.ts(2,4): error TS1: no x"),
+        ("src/a.c:3:1: fatal error: no b.h\nstopped.", True, Outcome.FAILED, "src/a.c:3:1: fatal error: no b.h"),
+        (
+            "error: would be overwritten by:\n\n\ta.py\nStop.",
+            True,
+            Outcome.FAILED,
+            "error: would be overwritten by: a.py",
+        ),
+        ("Checks failed:", True, Outcome.FAILED, "Checks failed:"),
         (
             "The last command <command>make x</command> timed out and has been killed.\nPlease try another command.",
             None,
