@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.agents.results import FENCED, fenced_command, printed
-from ullage.agents.shell import Touch, touched_files
+from ullage.agents.shell import Touch, text_put, touched_files
 from ullage.agents.tools import FILE_ACTIONS, NEW_TEXT_KEYS, action_of, command_of, path_of, paths_of, text_of
 from ullage.model.artifacts import FileAction
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resources
@@ -112,8 +112,9 @@ def touches_of(call: ToolCall, of_command: Callable[[str], Sequence[Touch]] = to
 
 def text_put_into(call: ToolCall, path: str) -> str:
     """Returns the text that a call writes into the file `path`: the most lines that a patch adds to the file at one
-    place, or else the new text of an edit, or else the whole shell command."""
-    return _added_by_patch(call, path) or text_of(call.input, NEW_TEXT_KEYS) or call.command
+    place, or else the new text of an edit, or else what the shell command shows of it, or else the whole command."""
+    written = _added_by_patch(call, path) or text_of(call.input, NEW_TEXT_KEYS)
+    return written or text_put(call.command, path) or call.command
 
 
 def _by_name(call: ToolCall) -> Iterator[Touch]:

@@ -66,6 +66,7 @@ _SHOWS = {
 _FILTERS = re.compile(r"(?:head|tail|sed -n|cat -n)\b")
 _WRITES = {">": FileAction.CREATED, "1>": FileAction.CREATED, "&>": FileAction.CREATED, ">|": FileAction.CREATED}
 _APPENDS = {">>": FileAction.MODIFIED, "1>>": FileAction.MODIFIED, "&>>": FileAction.MODIFIED}
+_PUTS = {FileAction.CREATED, FileAction.MODIFIED}
 _MAX_COMMAND = 6000
 
 Touch = tuple[str, FileAction]
@@ -147,6 +148,39 @@ def touched_files(command: str) -> list[Touch]:
     rest, folder = without_cd(command)
     touches = [touch for part in parts_of(rest) for touch in _touches(part)]
     return [(_join(folder, path), action) for path, action in touches if _is_file(path)]
+
+
+def text_put(command: str, path: str) -> str:
+    """Returns what a command line puts into the file `path`: the body of a here-document, or else the simple command
+    that changes the file. Empty if the words do not show it."""
+    rest, folder = without_cd(command)
+    changing = ""
+    for line, body in _with_bodies(rest):
+        for part in parts_of(line):
+            if any(_join(folder, name) == path and action in _PUTS for name, action in _touches(part)):
+                if body:
+                    return body
+                redirected = (f"{sign} {name}" for sign, name in part.redirections)
+                changing = " ".join((*part.quoted, *redirected))
+    return changing
+
+
+def _with_bodies(command: str) -> Iterator[tuple[str, str]]:
+    """Yields the lines of a command that open a here-document, each with its body, and then the whole command without
+    them."""
+    ending, opened, body = "", "", list[str]()
+    for line in command[:_MAX_COMMAND].split("\n"):
+        if not ending:
+            opening = HEREDOC.search(line)
+            ending, opened, body = opening[1] if opening else "", line, []
+        elif line.strip() == ending:
+            yield HEREDOC.sub("", opened), "\n".join(body)
+            ending = ""
+        else:
+            body.append(line)
+    if ending:
+        yield HEREDOC.sub("", opened), "\n".join(body)
+    yield _bare(command), ""
 
 
 def _bare(command: str) -> str:

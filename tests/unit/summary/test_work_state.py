@@ -105,6 +105,23 @@ def test_so_many_files_are_named_and_no_more() -> None:
     assert len(list(recent_of(digest(*written)))) == RECENT_FILES
 
 
+def test_a_file_that_was_deleted_is_not_among_the_changed_ones_unless_it_was_written_again() -> None:
+    written = call("Write", {"file_path": "a.py", "content": "total = 1"})
+    assert list(recent_of(digest(*written, *bash("rm a.py", call_id="2")))) == []
+    again = call("Write", {"file_path": "a.py", "content": "total = 2"}, call_id="3")
+    assert texts(list(recent_of(digest(*written, *bash("rm a.py", call_id="2"), *again)))) == ["a.py: `total = 2`"]
+
+
+def test_of_a_command_that_changed_files_each_has_what_was_put_into_it() -> None:
+    script = "cat <<'EOF' > fix.py\nimport re\ntotal = 1\nEOF\npython fix.py"
+    command = f"{script} && sed -i 's/a/b/' src/a.py && ls > x.tmp && mv x.tmp x.txt"
+    assert texts(list(recent_of(digest(*bash(command))))) == [
+        "x.txt: `mv x.tmp x.txt`",
+        "src/a.py: `sed -i 's/a/b/' src/a.py`",
+        "fix.py: `total = 1`",
+    ]
+
+
 def test_a_file_that_was_only_read_was_not_changed() -> None:
     assert list(recent_of(digest(*call("Read", {"file_path": "a.py"}, "x = 1")))) == []
 

@@ -157,16 +157,20 @@ def _names(paths: Sequence[str]) -> str:
 
 
 def recent_of(digest: Digest, listed: Set[str] = frozenset()) -> Iterator[Item]:
-    """Yields an item for each of the five files that were changed last, newest first, with the lines last written into
-    it. Files whose whole paths are `listed` elsewhere are named from the folder that holds all changed files."""
-    seen: set[str] = set()
+    """Yields an item for each of the five files that were changed last and not deleted since, newest first, with the
+    lines last written into it. Files whose whole paths are `listed` elsewhere are named from the folder that holds all
+    changed files."""
+    seen, shown = set[str](), 0
     changes = changes_of(digest)
     for call, touches in zip(reversed(digest.calls), reversed(digest.touches), strict=True):
-        for path, action in touches:
-            if action in (FileAction.CREATED, FileAction.MODIFIED) and path not in seen:
-                if len(seen) == RECENT_FILES:
+        for path, action in reversed(touches):
+            if action is FileAction.READ or path in seen:
+                continue
+            seen.add(path)
+            if action is not FileAction.DELETED:
+                if shown == RECENT_FILES:
                     return
-                seen.add(path)
+                shown += 1
                 item = _item(Section.RECENT, path + _touched(path, call), call.index)
                 # A short name alone shows too little, so the item keeps the anchors of the whole path.
                 short = path.removeprefix("./") in listed
