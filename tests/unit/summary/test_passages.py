@@ -1,5 +1,7 @@
 """Passages of code and output: which neighbouring lines a summary quotes."""
 
+import pytest
+
 from support.conversations import agent, bash, call, places, user
 from ullage.model.message import Message
 from ullage.summary.choosing.items import Item, Section, write_section
@@ -50,6 +52,33 @@ def test_what_a_later_edit_removed_is_left_out_and_the_rest_of_the_file_is_not()
     found = written(*call("Read", {"file_path": "src/app.py"}, lines), *edit)
     assert "handler_50" in found
     assert "handler_40" not in found
+
+
+def test_a_line_of_which_a_later_edit_removed_a_part_is_left_out() -> None:
+    edit = call(
+        "Edit", {"file_path": "src/app.py", "old_string": "r_40(request)", "new_string": "r_40(call)"}, call_id="e"
+    )
+    assert "handler_40" not in written(*call("Read", {"file_path": "src/app.py"}, HANDLERS), *edit)
+
+
+def test_a_long_line_that_a_later_edit_removed_is_left_out() -> None:
+    long = "def handler_39(request): return " + "read_config() and " * 40
+    edit = call("Edit", {"file_path": "src/app.py", "old_string": long, "new_string": "pass"}, call_id="e")
+    assert "handler_39" not in written(*call("Read", {"file_path": "src/app.py"}, f"   39→{long}\n{HANDLERS}"), *edit)
+
+
+@pytest.mark.parametrize(
+    ("result", "failed"),
+    [
+        ("No match.", True),
+        ("The user doesn't want to proceed with this tool use.", False),
+        ("The file was changed.", False),
+    ],
+)
+def test_the_text_of_a_change_that_failed_is_not_quoted_as_the_files(result: str, failed: bool) -> None:
+    change = {"file_path": "src/app.py", "old_string": "x = 1", "new_string": HANDLERS.replace("→", " ")}
+    applied = result.startswith("The file")
+    assert ("handler_41" in written(*call("Edit", change, result, is_error=failed))) is applied
 
 
 def test_a_file_that_was_written_anew_is_not_quoted_as_it_was() -> None:

@@ -9,12 +9,16 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain, repeat
 
+from msgspec import Struct
+
+from ullage.agents.outcomes import was_refused
 from ullage.agents.tools import OLD_TEXT_KEYS, text_of
 from ullage.model.artifacts import FileAction
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import Item, Section
-from ullage.summary.reading.contents import Seen
+from ullage.summary.reading.contents import Seen, Source
 from ullage.summary.reading.digest import Digest, once
+from ullage.summary.reading.excerpts import LINE_LIMIT, clip
 from ullage.summary.reading.listings import FEWEST_LINES, Listing
 from ullage.summary.reading.text_reader import Lines
 from ullage.summary.tuning import TUNING, Tuning
@@ -38,8 +42,8 @@ def passages_of(
 ) -> Iterator[Item]:
     """Yields, as items, the passages that the agent wrote into files and commands and those that tools returned, newest
     first; of equal passages only the newest. A passage with a line that a later edit removed from the file is left
-    out."""
-    removed = _removed_lines(digest)
+    out, and so is the text of a change that failed."""
+    removed, failed = _removed_lines(digest), _failed_changes(digest)
     known: set[str] = set()
     # By file and by lines, which are the same object for equal texts. What is gone from newer lines is from older ones.
     read: set[tuple[str, int]] = set()
@@ -47,12 +51,14 @@ def passages_of(
         if (seen.group, id(seen.lines)) in read:
             continue
         read.add((seen.group, id(seen.lines)))
+        if seen.source is Source.CALL and (seen.index, seen.group) in failed:
+            continue
         gone = _gone_after(removed.get(seen.group, ()), seen.index)
         if gone is None:
             continue
         for passage in _passages(seen.lines, weights):
             item = _item(seen, passage, tuning)
-            if item.text not in known and (not gone or gone.isdisjoint(map(str.strip, item.text.splitlines()))):
+            if item.text not in known and not gone.is_in(item.text):
                 known.add(item.text)
                 yield item
 
@@ -91,7 +97,7 @@ class Neighbours:
                 if not seen.lines.rows.places.isdisjoint(range(beside[0], beside[1])):
                     continue
                 more = _item(seen, beside, self._tuning)
-                if not gone or gone.isdisjoint(map(str.strip, more.text.splitlines())):
+                if not gone.is_in(more.text):
                     yield more
 
 
@@ -110,9 +116,22 @@ def _beside(listing: Listing, start: int, stop: int) -> Iterator[_Span]:
         yield stop, spans[after][1], after, after + 1
 
 
-_NO_LINES = frozenset[str]()
-# The lines that an edit removed from a file, None if it may have removed any, and the index of its message.
-_Removal = tuple[int, frozenset[str] | None]
+class _Gone(Struct, frozen=True, kw_only=True):
+    """What edits removed from a file: lines, and parts of a line each."""
+
+    lines: frozenset[str] = frozenset()
+    parts: tuple[str, ...] = ()
+
+    def is_in(self, text: str) -> bool:
+        """Returns whether a text has one of the lines or parts."""
+        if not self.lines:
+            return False
+        return not self.lines.isdisjoint(map(str.strip, text.splitlines())) or any(part in text for part in self.parts)
+
+
+_NOTHING_GONE = _Gone()
+# The index of an edit's message, and what the edit removed from a file, None if it may have removed any line.
+_Removal = tuple[int, _Gone | None]
 
 
 @once
@@ -123,17 +142,41 @@ def _removed_lines(digest: Digest) -> dict[str, list[_Removal]]:
         for path, action in touches:
             if action is not FileAction.READ:
                 old = text_of(call.input, OLD_TEXT_KEYS)
-                lines = frozenset(line.strip() for line in old.splitlines() if len(line) >= _TELLING)
-                removed.setdefault(path, []).append((call.index, lines if old else None))
+                removed.setdefault(path, []).append((call.index, _gone_by(old) if old else None))
     return removed
 
 
-def _gone_after(removals: Sequence[_Removal], index: int) -> frozenset[str] | None:
-    """Returns the lines that edits after the message at `index` removed, None if any line may be gone."""
+def _gone_by(old: str) -> _Gone:
+    # As long lines are shown.
+    clipped = (clip(line.rstrip(), LINE_LIMIT).strip() for line in old.splitlines())
+    lines = frozenset(line for line in clipped if len(line) >= _TELLING)
+    # The old text of an edit occurs once, so that one within a line says which line it was.
+    return _Gone(lines=lines, parts=(old.strip(),) if lines and "\n" not in old.strip() else ())
+
+
+def _gone_after(removals: Sequence[_Removal], index: int) -> _Gone | None:
+    """Returns what edits after the message at `index` removed, None if any line may be gone."""
     if not removals:
-        return _NO_LINES
-    later = [lines for place, lines in removals if place > index]
-    return None if None in later else frozenset(line for lines in later if lines for line in lines)
+        return _NOTHING_GONE
+    later = [gone for place, gone in removals if place > index]
+    if None in later:
+        return None
+    known = [gone for gone in later if gone]
+    return _Gone(
+        lines=frozenset(line for gone in known for line in gone.lines),
+        parts=tuple([part for gone in known for part in gone.parts]),
+    )
+
+
+@once
+def _failed_changes(digest: Digest) -> frozenset[tuple[int, str]]:
+    """Returns the messages and files of changes that failed or were refused, except where another change of that file
+    in the same message worked."""
+    failed, worked = set[tuple[int, str]](), set[tuple[int, str]]()
+    for call in digest.calls:
+        if call.path and not call.command:
+            (failed if call.failed or was_refused(call.result) else worked).add((call.index, call.path))
+    return frozenset(failed - worked)
 
 
 def _passages(read: Lines, weights: Mapping[str, float]) -> list[_Span]:
