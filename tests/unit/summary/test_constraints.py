@@ -40,6 +40,15 @@ def test_a_row_of_a_pasted_table_is_no_constraint() -> None:
     assert [text for text in texts(list(constraints_of(found))) if "M1" in text] == []
 
 
+def test_code_a_patch_a_forms_comment_and_what_is_only_so_are_no_constraints() -> None:
+    code = "```sh\n# Never replace more than the first one\nsed -i s/a/b/ a.py\n```"
+    form = "<!-- Do not write\nthe number of the issue here. -->"
+    patch = "+        # Never build it twice, always cache it"
+    told = "This package is only used on the old machines."
+    found = digest(user(f"{LONG}\n{code}\n{form}\n{patch}\n{told}\n- Never touch config/legacy.ini here."))
+    assert texts(list(constraints_of(found))) == ["Never touch config/legacy.ini here."]
+
+
 def test_a_short_request_gives_no_separate_constraint() -> None:
     assert list(constraints_of(digest(user("Never touch config/legacy.ini.")))) == []
 

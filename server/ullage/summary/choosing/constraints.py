@@ -17,11 +17,15 @@ from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.digest import Digest
 from ullage.summary.reading.excerpts import head_and_tail, numbered_lines, prose
 
-_FORBIDS = re.compile(r"\b(?:[Nn]ever|NEVER|[Mm]ust|MUST|[Dd]o not|DO NOT|[Dd]on['’]t|[Oo]nly|[Aa]lways|IMPORTANT)\b")
+_FORBIDS = re.compile(
+    r"\b(?:[Nn]ever|NEVER|[Mm]ust|MUST|[Dd]o not|DO NOT|[Dd]on['’]t|(?<!is |re |as |be )[Oo]nly|[Aa]lways|IMPORTANT)\b"
+)
 # Characters. Shorter sentences are headings.
 _SHORTEST_SENTENCE = 20
 _INSTRUCTIONS_LIMIT = 24_000
 _NO_PROSE = re.compile(r"\s*(?:#{1,6} |[│├└|+]|[-=*_]{3,}|</?[\w-]+>|[$>] )")
+# Comments of a form that was filled in, and lines of a patch.
+_NOT_SAID = re.compile(r"<!--.{0,4000}?-->|^[+-](?: {2,}|\t)[^\n]*$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"\S*[/.]\S+")
 # Between the cells of a table that was pasted: a row says what something is, not what to do.
 _CELL = re.compile(r"\t| \| ")
@@ -44,7 +48,7 @@ def demands_in(request: str) -> tuple[tuple[int, str, int], ...]:
     number of words that say so. Remembered, because a conversation is often summarized again."""
     return tuple(
         (order, piece, cues)
-        for order, piece in enumerate(prose(request))
+        for order, piece in enumerate(prose(_NOT_SAID.sub("\n", FENCE.sub("\n", request))))
         if (cues := len(_FORBIDS.findall(piece)))
         and len(piece) >= _SHORTEST_SENTENCE
         and not piece.endswith(("?", ":"))
