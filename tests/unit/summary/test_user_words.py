@@ -1,15 +1,21 @@
 """The user's words: the task, every request verbatim, what is shortened first, and the answers to questions."""
 
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from support.conversations import agent, bash, places, user
+from support.counting import LengthCounter
 from ullage.model.message import Message
+from ullage.summary.choosing.composition import compose
 from ullage.summary.choosing.items import Item
 from ullage.summary.choosing.user_words import fit_requests, requests_of, task_of
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.excerpts import shorten
 from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 
 LONG = (
     "Port part {} of the spool to Rust. It has many corners. Never touch config/legacy.ini. " + "All are small. " * 30
@@ -87,6 +93,48 @@ def test_a_question_is_followed_by_the_beginning_of_its_last_answer() -> None:
     assert answered.text.startswith("Where does v0.3.0 come from?\n→ #3 ")
     assert "src/version.rs since the last release." in answered.text
     assert other.text == "Change it."
+
+
+def test_an_answer_that_only_announces_is_followed_by_what_it_announces() -> None:
+    said = agent("Looking at the evidence, there are two things:\n\n- The cache is new.\n- `read()` has no test.")
+    (answered,) = requests_of(digest(user("Why did it work before?"), said))
+    told = "there are two things: The cache is new.; `read()` has no test."
+    assert answered.text.endswith(told) or answered.text.endswith(told.replace(".;", "."))
+
+
+def test_a_short_reply_is_followed_by_the_question_to_which_it_replies() -> None:
+    asked = agent("`stage()` has no callers. Shall I remove it? Its tests pass.")
+    _, reply, later = requests_of(digest(user("Look at git.py."), asked, user("yes"), agent("Done."), user("yes, all")))
+    assert (reply.text, later.text) == ("yes\n← #2 Shall I remove it?", "yes, all")
+
+
+def test_the_task_among_whole_requests_is_their_beginning_and_leaves_no_fence_open() -> None:
+    code = "\n".join(f"step {number} of the loop;" for number in range(9))
+    request = f"Port the spool:\n```c\n{code}\n```\n{'All are small. ' * 9}\nNever touch config/legacy.ini."
+    summary = compose(
+        SummaryRequest(messages=(user(request), agent("Done.")), indices=(0, 1), max_tokens=4_000), LengthCounter()
+    ).summary
+    shown = summary.split("## Task\n")[1]
+    assert shown.startswith("- #1 Port the spool:")
+    assert "```" not in shown
+    assert "Never" not in shown
+
+
+@pytest.mark.parametrize("said", ["Thank you so much for your help!", "Thanks a lot", "many thanks."])
+def test_thanks_are_no_task(said: str) -> None:
+    assert task(user("Port the spool."), agent("Done."), user(said)).startswith("Port the spool.")
+
+
+def test_a_shortened_request_ends_with_no_list_mark_and_prefers_no_code() -> None:
+    steps = "".join(f"{number}. Step {number} of the long list of all steps.\n" for number in range(1, 20))
+    text = (
+        f"Port it.\n{steps}```\n# Never replace more than the first.\n```\n<!-- Do not fill this in. -->\nNever push."
+    )
+    shown = shorten(text, 200)
+    assert not re.search(r"\d\.\s+\[…\]", shown)
+    assert "Never push." in shown
+    assert "Never replace" not in shown
+    assert "Do not fill" not in shown
 
 
 def test_while_all_requests_fit_none_is_changed() -> None:

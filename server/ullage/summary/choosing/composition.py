@@ -20,13 +20,13 @@ from ullage.summary.choosing.page import Page
 from ullage.summary.choosing.passages import Neighbours, passages_of
 from ullage.summary.choosing.plans import Entry, plan_entries
 from ullage.summary.choosing.previous import read_previous, read_summary
-from ullage.summary.choosing.user_words import fit_requests, requests_of, task_of
+from ullage.summary.choosing.user_words import closed, fit_requests, requests_of, task_of
 from ullage.summary.choosing.weights import Mention, count_mentions, mentions_focus, weigh
 from ullage.summary.choosing.work_state import next_of, plan_of, recent_of, state_of
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.contents import names_of
 from ullage.summary.reading.digest import Digest, read_messages
-from ullage.summary.reading.excerpts import shorten
+from ullage.summary.reading.excerpts import begin, shorten
 from ullage.summary.reading.text_reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
@@ -204,7 +204,9 @@ def _opening(task: Sequence[Item], share: int, whole: Set[int]) -> list[Item]:
     # A quarter less than the usual number of characters, so that the task surely fits.
     limit = max(share * CHARACTERS_PER_TOKEN * 3 // 4, 40)
     return [
-        replace(item, text=shorten(item.text, min(limit, _TASK_AGAIN) if item.index in whole else limit))
+        replace(item, text=closed(begin(item.text, min(limit, _TASK_AGAIN))))
+        if item.index in whole
+        else replace(item, text=closed(shorten(item.text, limit)))
         for item in task
     ]
 

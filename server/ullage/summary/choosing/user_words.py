@@ -11,12 +11,13 @@ from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.contents import Excerpt, Source
 from ullage.summary.reading.digest import Digest, UserRequest
-from ullage.summary.reading.excerpts import CHATTER, FORBIDS, shorten
+from ullage.summary.reading.excerpts import CHATTER, FORBIDS, sentences, shorten
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN
 
 # Words with which a user agrees or lets the agent continue, and which ask for nothing by themselves.
 _AGREES = re.compile(
-    r"\W*(?:y|yes|yep|yeah|ok|okay|sure|go|go on|go ahead|continue|proceed|keep going|thanks?|thank you|great|perfect"
+    r"\W*(?:y|yes|yep|yeah|ok|okay|sure|go|go on|go ahead|continue|proceed|keep going|great|perfect"
+    r"|(?:many )?(?:thanks?|thank you)(?: (?:so|very) much| a lot)?(?: for (?:(?:all )?(?:your|the) )?help)?"
     r"|good|nice|cool|do it|do that|please|please (?:do|continue|proceed|go on)|carry on|lgtm|all|both|done|retry"
     r"|(?:please )?(?:check|try|run|look)(?: it| that| them)? again)\W*",
     re.IGNORECASE,
@@ -36,7 +37,16 @@ _FLOORS = (600, 240, 120)
 # Characters per token of text with many symbols, such as formulas.
 _FEWEST_CHARACTERS = 3
 _FENCES = re.compile(r"^[ \t]*```.*\n?", re.MULTILINE)
-_ANSWERED = "\n→ #"
+# Before the answer to a question of the user, and before a question of the agent to which the user replied.
+_ANSWERED, _ASKED = "\n→ #", "\n← #"
+_BESIDE = re.compile(f"{_ANSWERED}|{_ASKED}")
+# How a reply begins that says nothing without the question, and the most characters of one.
+_REPLIES = re.compile(
+    r"\W*(?:y|yes|yep|yeah|n|no|nope|ok|okay|sure|go (?:on|ahead|for it)|do (?:it|that|so)|please do|both|all|none"
+    r"|neither|either|the (?:first|second|third|last|former|latter|other)|option|exactly|correct|right|[a-d]|[1-9])\b",
+    re.IGNORECASE,
+)
+_REPLY = 60
 _MARKED = " (the message stays in the context)"
 
 
@@ -54,7 +64,7 @@ def task_of(digest: Digest, later: Sequence[UserRequest] = ()) -> list[Item]:
 
 
 def _task(request: UserRequest) -> Item:
-    text = _closed(shorten(request.text, _TASK)) + (_MARKED if request.kept else "")
+    text = closed(shorten(request.text, _TASK)) + (_MARKED if request.kept else "")
     return Item(section=Section.TASK, text=text, index=request.index, anchors=find_anchors(text))
 
 
@@ -72,16 +82,27 @@ def is_question(text: str) -> bool:
 
 def requests_of(digest: Digest) -> list[Item]:
     """Returns an item for every archived request, verbatim, in order. A question is followed by the beginning of the
-    answer that it got."""
+    answer that it got, and a short reply by the question of the agent to which it replies."""
     said = [piece for piece in digest.excerpts if piece.source is Source.AGENT]
     starts = [piece.index for piece in said]
     found: list[Item] = []
+    before = 0
     for request, end in zip(digest.requests, _ends(digest), strict=False):
+        at, until = bisect_right(starts, request.index), bisect_right(starts, end - 1)
         if not request.kept:
-            until = bisect_right(starts, end - 1)
-            answer = _answer(said[bisect_right(starts, request.index) : until]) if is_question(request.text) else ""
-            found.append(_item(request.text + answer, request.index))
+            beside = _answer(said[at:until]) if is_question(request.text) else ""
+            if len(request.text) <= _REPLY and _REPLIES.match(request.text):
+                beside = _question(said[before:at])
+            found.append(_item(request.text + beside, request.index))
+        before = at
     return found
+
+
+def _question(said: Sequence[Excerpt]) -> str:
+    """Returns the last question of the last message among the pieces of prose, marked as one; empty if it has none."""
+    texts = [piece.text for piece in said if piece.index == said[-1].index]
+    asked = [part for text in texts for part in sentences(text) if is_question(part)]
+    return f"{_ASKED}{number_of(said[-1].index)} {shorten(asked[-1].strip(), _ANSWER)}" if asked else ""
 
 
 def fit_requests(items: Sequence[Item], cost: Callable[[Item], int], room: int) -> list[Item]:
@@ -126,15 +147,15 @@ def _newest(fitted: Sequence[tuple[Item, int]], cost: Callable[[Item], int], roo
 
 
 def _without_answer(item: Item) -> Item:
-    return _item(item.text.split(_ANSWERED, 1)[0], item.index)
+    return _item(_BESIDE.split(item.text, maxsplit=1)[0], item.index)
 
 
 def _shortened(item: Item, floor: int, over: int) -> Item:
     """Returns a request that is about `over` tokens shorter, but has at least `floor` characters if it had as many."""
-    return _item(_closed(shorten(item.text, max(floor, len(item.text) - over * CHARACTERS_PER_TOKEN))), item.index)
+    return _item(closed(shorten(item.text, max(floor, len(item.text) - over * CHARACTERS_PER_TOKEN))), item.index)
 
 
-def _closed(text: str) -> str:
+def closed(text: str) -> str:
     """Returns a shortened text without a code fence that lost its end, which would take what follows for code."""
     return text if len(_FENCES.findall(text)) % 2 == 0 else _FENCES.sub("", text)
 
@@ -150,8 +171,16 @@ def _answer(said: Sequence[Excerpt]) -> str:
     none."""
     texts = [piece.text for piece in said if piece.index == said[-1].index and not CHATTER.match(piece.text)]
     # "You are right." does not answer anything.
-    told = next((text for text in texts if len(text) >= _SHORTEST_ANSWER), "")
-    return f"{_ANSWERED}{number_of(said[-1].index)} {shorten(told, _ANSWER)}" if told else ""
+    first = next((place for place, text in enumerate(texts) if len(text) >= _SHORTEST_ANSWER), len(texts))
+    if first == len(texts):
+        return ""
+    told = texts[first]
+    # What ends with a colon only announces the answer.
+    for text in texts[first + 1 :] if told.rstrip("*_ ").endswith(":") else ():
+        if len(told) + len(text) >= _ANSWER:
+            break
+        told += f"{' ' if told.endswith((':', '.')) else '; '}{text}"
+    return f"{_ANSWERED}{number_of(said[-1].index)} {shorten(told, _ANSWER)}"
 
 
 def _item(text: str, index: int) -> Item:

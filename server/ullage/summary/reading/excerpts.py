@@ -2,7 +2,8 @@
 more."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 
 # Characters. The middle of a longer result is not read: tools report the essential at the beginning and at the end.
@@ -43,6 +44,9 @@ _AFTER_HASH, _AFTER_WORD = (
 )
 _GLUED_ENTRY = re.compile(r"(?<=[^\s-])- (?=\S)")
 _SENTENCE = re.compile(r".+?(?:(?<=[.!?])(?=\s)[ \t]*\n?|\n|$)", re.DOTALL)
+_MARK = re.compile(r"\s*(?:\d{1,3}[.)]|[-*•])\s*")
+# A line that a patch adds or removes. The mark of a list has one space after it.
+_PATCH = re.compile(r"[+-](?: {2,}|\t)")
 _SPACE = re.compile(r"\s+")
 _LAST_SPACE = re.compile(r"\s+(?=\S*$)")
 # Characters. A longer run without a space is no name, so it may be divided.
@@ -95,13 +99,25 @@ def shorten(text: str, limit: int) -> str:
     not even the first sentence fits, it is clipped."""
     if len(text) <= limit:
         return text
-    sentences = [part for part in _SENTENCE.findall(text) if part.strip()]
+    sentences = _whole_sentences(text)
     chosen, room = set[int](), limit - 2 * len(GAP)
-    for number, sentence in enumerate(sentences):
+    for number, sentence in _outside_code(sentences):
         size = len(sentence) + len(GAP)
         if FORBIDS.search(sentence) and size <= room - limit // 2:
             chosen.add(number)
             room -= size
+    return _chosen(text, limit, chosen, room)
+
+
+def begin(text: str, limit: int) -> str:
+    """Returns the first whole sentences and lines of a text, of at most `limit` characters, with `[…]` after them if
+    there are more. If not even the first sentence fits, it is clipped."""
+    return text if len(text) <= limit else _chosen(text, limit, set(), limit - 2 * len(GAP))
+
+
+def _chosen(text: str, limit: int, chosen: set[int], room: int) -> str:
+    """Returns the `chosen` sentences of a text, and the first of the others that fit into `room` characters."""
+    sentences = _whole_sentences(text)
     for number, sentence in enumerate(sentences):
         if number not in chosen:
             if len(sentence) > room:
@@ -112,6 +128,30 @@ def shorten(text: str, limit: int) -> str:
         return clip(sentences[0].strip() if sentences else text, limit)
     pieces = [sentences[number] if number in chosen else "" for number in range(len(sentences))]
     return _GAPS.sub(GAP, "".join(_with_gaps(pieces))).strip()
+
+
+@lru_cache(maxsize=16)
+def _whole_sentences(text: str) -> tuple[str, ...]:
+    """Returns the sentences of a text that have more than spaces, none of them the mark of a list alone."""
+    parts, mark = list[str](), ""
+    for part in _SENTENCE.findall(text):
+        if _MARK.fullmatch(part):
+            mark += part
+        elif part.strip():
+            parts.append(mark + part)
+            mark = ""
+    return tuple([*parts, mark] if mark else parts)
+
+
+def _outside_code(sentences: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yields the sentences that are neither code, nor lines of a patch, nor comments of a form, with their numbers."""
+    fenced = commented = False
+    for number, sentence in enumerate(sentences):
+        fenced ^= sentence.lstrip().startswith("```")
+        commented |= "<!--" in sentence
+        if not (fenced or commented or _PATCH.match(sentence)):
+            yield number, sentence
+        commented &= "-->" not in sentence
 
 
 def _with_gaps(pieces: list[str]) -> Iterator[str]:
