@@ -63,6 +63,18 @@ def test_a_promised_run_is_done_by_such_a_command(said: str, command: str, done:
     assert (said.rstrip(":") not in steps(agent(said), *bash(command, "1 passed in 0.1s"))) is done
 
 
+@pytest.mark.parametrize(("command", "left"), [("curl -F a=b http://localhost", 0), ("wget http://localhost", 1)])
+def test_a_step_is_done_by_the_program_that_it_names(command: str, left: int) -> None:
+    said = agent("Let's test the form of the site using a `curl` command with both fields.")
+    assert len(steps(said, *bash(command, "<html>"))) == left
+
+
+def test_what_the_agent_then_found_to_be_there_is_not_next() -> None:
+    said = agent("I'll create a new file named `hello.py` that prints a greeting.")
+    assert len(steps(said, *bash("ls", "hello.py"), agent("Let me see."))) == 1
+    assert steps(said, *bash("ls", "hello.py"), agent("There is already a hello.py in the folder.")) == []
+
+
 def test_what_the_agent_promised_before_a_new_request_is_dropped() -> None:
     assert steps(agent("Next I will wire `load_config`."), user("Stop. Explain the config first.")) == []
 

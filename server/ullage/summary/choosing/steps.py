@@ -88,6 +88,11 @@ _MOST_STEPS = 3
 _POINTS = re.compile(
     r"\b(?:this|that|these|those|it|them|both)\b[ .,:!]*+(?:(?:now|first|too|as well|up)[ .,:!]*+)?$", re.IGNORECASE
 )
+_ALREADY = re.compile(r"\balready\b", re.IGNORECASE)
+# The program with which a step is to be done.
+_MEANS = re.compile(
+    r"\b(?:us(?:e|ing)|with|via|through|by running)\s+(?:(?:a|an|the|another|simple)\s+)*`([\w./-]{1,40})`"
+)
 # "Let me check" names no step.
 _FEWEST_WORDS = 4
 # What is made by a command and not in a file.
@@ -171,8 +176,9 @@ class _Later:
             for call, touches in zip(part.calls, part.touches, strict=True)
             if call.index >= first and any(action is not FileAction.READ for _, action in touches)
         ]
-        said = (piece.index for part in parts for piece in part.excerpts if piece.source is Source.AGENT)
-        self._last_said = max(said, default=-1)
+        spoken = [piece for part in parts for piece in part.excerpts if piece.source is Source.AGENT]
+        self._said = [(piece.index, piece.text) for piece in spoken if piece.index >= first]
+        self._last_said = max((piece.index for piece in spoken), default=-1)
         self._asked = [request.index for part in parts for request in part.requests]
 
     def has_done(self, text: str, index: int) -> bool:
@@ -183,6 +189,8 @@ class _Later:
         if self._last_said > index and not any(call.index >= index for call in self._calls):
             return True
         kind, names = kind_of(text), find_anchors(text)
+        if self._found_done(names, index) or (kind is not Kind.LOOK and self._used(text, index)):
+            return True
         match kind:
             case Kind.CHANGE:
                 return (
@@ -199,6 +207,20 @@ class _Later:
         """Returns whether a script in a command line ran from message `index` on. It may have changed any file, and a
         done step that is named as the next misleads more than one that is left out."""
         return any(run.purpose.once and not run.looks for run in self._runs if run.index >= index)
+
+    def _found_done(self, names: Sequence[str], index: int) -> bool:
+        """Returns whether the agent said later that something is there already, and named all that a step names."""
+        later = (text for at, text in self._said if at > index and _ALREADY.search(text))
+        return bool(names) and any(all(name in text for name in names) for text in later)
+
+    def _used(self, text: str, index: int) -> bool:
+        """Returns whether a command ran the program with which a step is to be done: `test it using a `curl` command`
+        is done by `curl`, and not by a test run."""
+        means = _MEANS.search(text)
+        if means is None:
+            return False
+        program = re.compile(rf"(?:^|[\s/;|&(]){re.escape(means[1])}(?:\s|$)")
+        return any(program.search(run.command) for run in self._runs if run.index >= index)
 
     def _made(self, text: str, index: int) -> bool:
         """Returns whether a command made the branch or the pull request that a step names."""
