@@ -40,6 +40,7 @@ QUOTED = (
     "FAILED tests/test_spool.py::test_case_{} - AssertionError",
     "The spool number {} holds the thread of the loom.",
     "src/spool.py:{}:    def wind(self):",
+    "src/winding/spool.py-{}-",
     "-    alibi = torch.tensor({})",
 )
 

@@ -7,6 +7,7 @@ from support.conversations import agent, bash, places, user
 from support.counting import LengthCounter
 from ullage.model.artifacts import Outcome
 from ullage.summary.choosing.composition import compose
+from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.text_reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 
@@ -72,3 +73,7 @@ def test_no_secret_is_in_what_was_said_called_or_shown() -> None:
 )
 def test_sentences_and_entries_that_were_run_together_are_parted(said: str, pieces: tuple[str, ...]) -> None:
     assert tuple(piece.text for piece in Reader().said(said)) == pieces
+
+
+def test_a_name_after_an_escaped_line_break_has_no_letter_of_it() -> None:
+    assert find_anchors(r'"text": "Done.\nLoadConfig\n\nRead the file in C:\new_files"') == ("LoadConfig", "new_files")

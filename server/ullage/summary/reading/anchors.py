@@ -28,6 +28,8 @@ _TICKET = re.compile(r"[A-Za-z]{2,}-[A-Za-z]*\d\w*")
 # Punctuation at the end of a name that belongs to the sentence.
 _CLINGING = ".,:;-/"
 _SHORTEST = 4
+# A line break or a tab as a program's text has it: `\nRead` is no name with a small first letter.
+_ESCAPED = re.compile(r"\\[nrt](?=[A-Z])")
 # Words remembered. A session of 160,000 tokens has 15,000 different ones.
 _MOST_WORDS = 32_768
 
@@ -78,7 +80,7 @@ class _Words:
             known, new = self._known, set(chain.from_iterable(words))
         slashed = {word for word in new if "/" in word}
         for some, candidates in ((slashed, _IN_SLASHED), (new - slashed, _IN_OTHERS)):
-            names = "".join(map(self._name_in.__getitem__, candidates.findall("\n".join(some))))
+            names = "".join(map(self._name_in.__getitem__, candidates.findall(_ESCAPED.sub(" ", "\n".join(some)))))
             known.update(zip(some, map(self._names_in.__getitem__, names.split("\n")), strict=False))
         return known
 

@@ -72,9 +72,10 @@ _PATTERN = re.compile(
     r"|[-dlbcps](?:[r-][w-][xsStT-]){3}[@+.]? .*[ /](?P<p1>[\w@.+-]+)$|(?P<p0>total \d+)$"
     r"|[│├└─| `]*[├└|`]─{1,2} ?(?P<p2>[\w@.+-]+/?)(?: .*)?$"
     rf"|[-*] (?P<p3>{_FILE}|[\w@.+-]{{1,80}}/)$"
-    # What begins with a path.
+    # What begins with a path. A blank line beside a match of `grep` has its number after the path, with dashes.
     r"|(?=[~\w@+()-]{0,80}[./])(?:"
-    rf"(?P<p4>(?:{_FILE}|[~.\w@+-]{{0,80}}/{_PATH})(?:[ \t]+(?:{_FILE}|[\w@.+-]{{1,80}}/|[A-Z]{{4,20}}))*)$"
+    rf"(?P<p4>(?!\S{{1,200}}-\d{{1,6}}-$)(?:{_FILE}|[~.\w@+-]{{0,80}}/{_PATH})"
+    rf"(?:[ \t]+(?:{_FILE}|[\w@.+-]{{1,80}}/|[A-Z]{{4,20}}))*)$"
     r"|(?P<t2>[\w./-]{1,160}::\S{1,160}) PASSED\b|(?P<t8>[\w./-]{1,160}\.py) [.sxX]+ +\[ {0,2}\d{1,3}%\]$"
     rf"|(?P<g3>{_PATH}) +\| +(?:\d+ ?[+-]*|Bin .*)$)"
     # Progress and logs.
