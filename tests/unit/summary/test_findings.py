@@ -142,6 +142,14 @@ def test_an_error_names_the_cause_that_the_agent_found() -> None:
     assert "; cause: The test fails because the cache is never cleared; passed in #6" in error.text
 
 
+def test_what_might_be_is_no_cause() -> None:
+    (error,) = errors(
+        *run(TEST, FAILED, 1),
+        agent("If the cache is not cleared, then the test is wrong. But the lock is not released."),
+    )
+    assert error.text.endswith("; cause: The lock is not released")
+
+
 def test_a_command_that_the_user_refused_has_not_failed() -> None:
     refused = "The user doesn't want to proceed with this tool use. The tool use was rejected."
     assert errors(*bash("make deploy", refused, is_error=True)) == []
@@ -171,6 +179,16 @@ def test_a_command_that_the_user_refused_has_not_failed() -> None:
         "return (2, num_blocks, block_size, head_size) and more of it",
         "exhaust { enable_start, speed_percent, off_at_end, pin }",
         "raise ValueError('The spool must not be empty.')",
+        '"The key of the spool is not supported in this mode.")',
+        "561 m = self.match_names(col, names or others)",
+        "`(text, padding, theme, style, color)`.",
+        "If the package has a reader and a writer.",
+        "If so, please confirm which class of the reader you mean.",
+        "Please confirm that the reader and the writer may change.",
+        "If you want, I can also add a reader for the old format.",
+        "Given that the reader is right, let me close the task and go on.",
+        "All tests pass, including those of the reader.",
+        "Need to update the names of the reader in the tests.",
     ],
 )
 def test_what_decides_nothing_is_no_finding(said: str) -> None:
@@ -188,6 +206,28 @@ def test_what_decides_nothing_is_no_finding(said: str) -> None:
 )
 def test_what_decides_or_measures_is_a_finding(said: str) -> None:
     assert [item.text for item in findings_of(digest(agent(f"Let me see. {said} Here is how:")))] == [said]
+
+
+def test_what_the_agent_does_next_is_cut_off_unless_it_decides() -> None:
+    said = "The epic must be closed later than its tasks - let me check."
+    assert [item.text for item in findings_of(digest(agent(said)))] == ["The epic must be closed later than its tasks."]
+    decided = "The lock is never released, so let's use a timeout instead."
+    assert [item.text for item in findings_of(digest(agent(decided)))] == [decided]
+
+
+def test_emphasis_is_left_out_and_patterns_of_paths_are_not() -> None:
+    said = "The glob `**/*.py` **must** not match **src/a.py** or src/**/*.ts here."
+    assert [item.text for item in findings_of(digest(agent(said)))] == [
+        "The glob `**/*.py` must not match src/a.py or src/**/*.ts here."
+    ]
+
+
+def test_of_sentences_without_names_that_say_the_same_only_the_newest_stays() -> None:
+    said = [
+        "I completed the change and made the patch, but the harness still reports it as empty.",
+        "I completed the change and made the new patch, but the harness still reports it as empty.",
+    ]
+    assert [item.text for item in findings_of(digest(*map(agent, said)))] == said[1:]
 
 
 def test_a_sentence_does_not_begin_inside_code() -> None:

@@ -192,6 +192,17 @@ def test_the_state_has_sub_agents_issues_and_what_still_runs() -> None:
     ]
 
 
+def test_an_answer_of_a_sub_agent_has_no_headings_and_its_entries_are_parted() -> None:
+    answer = (
+        "I now have all the information.\n\n# The versions of the package\n\n- The reader must be at 2.1 or later"
+        "\n- The writer fails because 2.0 has no lock"
+    )
+    found = digest(*call("Task", {"description": "Check the versions", "prompt": "x"}, answer))
+    assert texts(list(state_of(found)))[0].endswith(
+        "it said: The reader must be at 2.1 or later; The writer fails because 2.0 has no lock"
+    )
+
+
 def test_several_sub_agents_are_listed_with_the_ids_for_their_output() -> None:
     def launched(name: str, what: str) -> tuple[Message, Message]:
         said = f"Async agent launched successfully.\nagentId: {name} (internal ID)"

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ullage.agents.calls_begun import Begun, BegunKind
 from ullage.redaction.clean import clean
-from ullage.summary.choosing.items import Item, Section
+from ullage.summary.choosing.items import Item, Section, joined
 from ullage.summary.choosing.sentences import telling
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.digest import Digest
@@ -22,6 +22,7 @@ _CONCLUSION = re.compile(
     r"^#+ .{0,40}(?:summary|conclusion|findings|recommendation|result|verdict|answer).{0,40}$",
     re.IGNORECASE | re.MULTILINE,
 )
+_HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
 _CODE_LINE = re.compile(r"[{};]\s*$|^\s*(?:func|def|class|import|//|#include)\b|:= ")
 
 
@@ -64,9 +65,9 @@ def _answer(result: str) -> str:
     # The output of a sub-agent in the background begins with its calls.
     text = "\n".join(line for line in result.splitlines() if not line.startswith("[Tool: "))
     starts = [heading.end() for heading in _CONCLUSION.finditer(text)]
-    pieces = prose(clean(text[starts[-1] if starts else 0 :][:_ANSWER_READ]))
-    said = [kept for piece in pieces if not _CODE_LINE.search(piece) and (kept := telling(piece))]
-    return cut_at_space(" ".join(said[:2]), _ANSWER_LIMIT)
+    told = _HEADING.sub("", text[starts[-1] if starts else 0 :][:_ANSWER_READ])
+    said = [kept for piece in prose(clean(told)) if not _CODE_LINE.search(piece) and (kept := telling(piece))]
+    return cut_at_space(joined(said[:2]), _ANSWER_LIMIT)
 
 
 def _item(text: str, index: int) -> Item:

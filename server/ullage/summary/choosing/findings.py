@@ -30,7 +30,7 @@ _CONCLUDES = re.compile(
 _CODE = re.compile(
     r"^(?:diff --git|index [0-9a-f]{7}|@@ |[-+] |[-+]{3} |from [\w.]+ import |import [\w.{]|raise \w|assert \w"
     r"|return [\w(\[{\"']|# |(?:async )?def \w|class \w+[(:])|^[\w.\[\]]+(?:: [\w.\[\]]+)? = |^\w+=\S"
-    r"|[,({};]$|^[\w.]+\(.*\)$"
+    r"|[,({};]$|^[\w.]+\(.*\)$|^\d+:? +[\w.\[\]]+ = |^[\"'].*[\"']\)$"
 )
 
 # Longer words than articles and the like, and how many of them make two sentences the same.
@@ -44,6 +44,8 @@ _CAUSE = re.compile(
     r"|needs? to be|not (?:installed|available|defined|found)|(?:is|are|was|were) (?:wrong|failing|not))\b",
     re.IGNORECASE,
 )
+# What might be or have been is no cause.
+_SUPPOSES = re.compile(r"(?:if|when|unless|whether|suppose|assuming|or)\b", re.IGNORECASE)
 # Messages after a failure in which a cause is looked for: the agent's answer, and one more after a look at a file.
 _CAUSE_WITHIN = 6
 _CAUSE_LIMIT = 240
@@ -82,11 +84,12 @@ class _Newer:
 
     def __init__(self) -> None:
         self._by_name: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}
+        self._nameless: list[frozenset[str]] = []
 
     def repeats(self, excerpt: Excerpt) -> bool:
         """Returns whether a newer finding has all names of this one and most of its words. If not, remembers it."""
         if not excerpt.anchors:
-            return False
+            return self._repeats_words(words_of(excerpt.text))
         by_name, names = self._by_name, frozenset(excerpt.anchors)
         told = min([by_name.get(name, ()) for name in names], key=len)
         words = words_of(excerpt.text)
@@ -95,6 +98,12 @@ class _Newer:
                 return True
         for name in names:
             by_name.setdefault(name, []).append((names, words))
+        return False
+
+    def _repeats_words(self, words: frozenset[str]) -> bool:
+        if any(len(words & newer) >= _SAME_SHARE * len(words) for newer in self._nameless[-_MOST_COMPARED:]):
+            return True
+        self._nameless.append(words)
         return False
 
 
@@ -173,8 +182,9 @@ class _Causes:
         for piece in self._pieces[bisect_left(self._indices, first) : bisect_right(self._indices, last)]:
             for sentence in sentences(piece.text):
                 named = _CAUSE.search(sentence) and sentence[:1].isupper() and not _CODE.search(sentence)
-                if named and len(sentence) <= _CAUSE_LIMIT and telling(sentence):
-                    return f"; cause: {sentence.strip().rstrip('.')}"
+                cause = telling(sentence) if named and len(sentence) <= _CAUSE_LIMIT else ""
+                if cause and not _SUPPOSES.match(cause):
+                    return f"; cause: {cause.strip().rstrip('.')}"
         return ""
 
 

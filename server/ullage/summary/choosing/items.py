@@ -118,7 +118,7 @@ def write_section(section: Section, items: Sequence[Item], known: WrittenLines |
     elif section is Section.FINDINGS:
         for index, said in groupby(ordered, key=lambda item: item.index):
             texts = [item.text for item in said]
-            lines.extend(_entry(index, text) for text in ([_joined(texts)] if index >= 0 else texts))
+            lines.extend(_entry(index, text) for text in ([joined(texts)] if index >= 0 else texts))
     else:
         lines.extend(write_item(item) for item in ordered)
     return "\n".join(lines)
@@ -205,7 +205,7 @@ def _indented(text: str) -> str:
     return "  " + text.replace("\n", "\n  ")
 
 
-def _joined(texts: Iterable[str]) -> str:
+def joined(texts: Iterable[str]) -> str:
     """Returns the texts of one message's items on one line. A text without final punctuation gets a semicolon after it,
     except the last."""
     return " ".join(text if text[-1:] in ".!?:;," else f"{text};" for text in texts).removesuffix(";")

@@ -30,7 +30,7 @@ _LEANS = re.compile(
 # What else reads as torn off: a sentence that continues, compares or answers.
 _GOES_ON = re.compile(
     r"(?:or|nor|otherwise|instead|thus|therefore|hence|likewise|same|as (?:above|before)|for example|not only"
-    r"|even (?:so|then)|maybe|perhaps|hopefully|except|rather|then|only if|not(?! yet))\b|no,",
+    r"|if (?:so|not|yes)|even (?:so|then)|maybe|perhaps|hopefully|except|rather|then|only if|not(?! yet))\b|no,",
     re.IGNORECASE,
 )
 # A plain word, with which a sentence may begin after its opening was taken away. Others may be names.
@@ -43,12 +43,13 @@ _NARRATES = re.compile(
     r"(?:[\w'’]+,? ){0,3}let me\b|let['’]s\b|i['’]?ll\b|i will\b"
     r"|i(?:['’]m| am) (?:now |going )|i(?:['’]m| am) (?:\w+ly )?\w+ing\b"
     r"|i need to\b|i should\b|i want to\b|i can (?:now )?see\b|i see\b|i notice\b|i have (?:a |the )|i intend\b"
-    r"|i(?:['’]ve| have) (?:just |now |already )?(?:finished|got|been|started|pinpointed|begun|now)\b|i realize\b"
-    r"|i think i\b|apologies\b|my (?:next|current|immediate|focus|plan|apologies|attention|goal|aim)\b"
+    r"|i now have\b|i(?:['’]ve| have) (?:just |now |already )?(?:finished|got|been|started|pinpointed|begun|now)\b"
+    r"|i realize\b|i think i\b|apologies\b|my (?:next|current|immediate|focus|plan|apologies|attention|goal|aim)\b"
     r"|we(?:['’]ll| (?:will|can|should|need to|have to))(?: (?:now|then|next|first|also|have to|need to|try to))?"
     r" (?:check|look|see|try|examine|inspect|explore|search|continue|proceed|start|begin|move|edit|open|read|run"
     r"|rerun|view|verify|test)\b|here(?:['’]s| is| are)\b|looking at\b|checking\b|running\b|trying\b|starting\b"
-    r"|reading\b|searching\b|time to\b|going to\b|back to\b|moving on\b|continuing\b|proceeding\b|on to\b"
+    r"|reading\b|searching\b|committing\b|executing\b|(?:re)?generating\b|time to\b|going to\b|back to\b"
+    r"|moving on\b|continuing\b|proceeding\b|on to\b"
     r"|this is an? (?:\w+ ){0,2}(?:task|change|one)\b"
     r"|(?:that|this) (?:should )?(?:works?|is done|did it|looks good)\b"
     r"|(?:check|look at|read|run|see|view|verify|rerun|search|examine|explore|inspect|try)\b"
@@ -60,7 +61,8 @@ _REPORTS = re.compile(
     rf"{_FILLERS}"
     r"(?:(?:all|both|the|these|those|every|full|unit|new|existing|my|our|\d[\d,]*|of|and|integration)\s+){0,5}"
     r"(?:tests?|checks?|specs?|doctests?|builds?|suite|linter|lint|compilation|formatting|ci)\b"
-    r"[^.;]{0,40}\b(?:pass(?:es|ed|ing)?|green|clean|succeed(?:s|ed)?|successful(?:ly)?|fine|works?)\b[^,;]{0,30}$",
+    r"[^.;]{0,40}\b(?:pass(?:es|ed|ing)?|green|clean|succeed(?:s|ed)?|successful(?:ly)?|fine|works?)\b"
+    r"(?:, including\b)?[^,;]{0,30}$",
     re.IGNORECASE,
 )
 _PRAISES = re.compile(
@@ -72,10 +74,26 @@ _PRAISES = re.compile(
 _ROW = re.compile(r"^\|.*\|$|^[-=_*~]{3,}")
 # A step of a plan, as it is written in lists: `Add tests for X`. With a reason or a limit it decides something.
 _STEP = re.compile(
-    r"(?:(?:and|then)\s+)?(?:add|implement|update|fix|write|create|close|commit|push|run|test|verify|build|compile"
-    r"|refactor|remove|delete|rename|move|edit|wire|install|extend|continue|finish|complete|document|start|open|show)\s",
+    r"(?:(?:and|then)\s+)?(?:need to\s+)?(?:add|implement|update|fix|write|create|close|commit|push|run|test|verify"
+    r"|build|compile|refactor|remove|delete|rename|move|edit|wire|install|extend|continue|finish|complete|document|start"
+    r"|open|show)\s",
     re.IGNORECASE,
 )
+# What the agent asks of the user or offers.
+_ASKS = re.compile(
+    r"(?:(?:if so|if not|then|so),? )?(?:please\b|feel free\b|kindly\b)"
+    r"|if (?:you(?:['’]d)? (?:want|like|need|prefer|wish|would (?:like|prefer|rather))|needed|desired|preferred)\b",
+    re.IGNORECASE,
+)
+# What the agent does next, at the end of a sentence: `It has no test - let me add one.`
+_NEXT = re.compile(
+    r"(?:\s+[-–—]+|[,;])\s+(?:(?:so|and|but|now|then)\s+)*let(?: me|['’]s)\b.*$", re.IGNORECASE | re.DOTALL
+)
+# Half of a sentence: the condition or reason of what is not there.
+_REASON = re.compile(r"(?:if|because|since|although|unless|whether|given|now that|as|when|while|once|to)\b", re.I)
+_HALF = re.compile(r"(?:if|because|since|although|unless|whether|given|now that)\b[^,:;—–]*$", re.IGNORECASE)
+_HALF_WORDS = 10
+_CODE, _MESSAGE = re.compile(r"`[^`]*`"), re.compile(r"[A-Za-z']+(?: [a-z']+){2}")
 _DECIDES = re.compile(
     r"\b(?:because|instead|so that|must|only|never|not|don['’]t|without|unless|rather than|since|to avoid)\b", re.I
 )
@@ -84,13 +102,16 @@ _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 
 
 def narrates(sentence: str) -> bool:
-    """Returns whether a sentence says only what the agent does next, sees at the moment, or that a test passes."""
+    """Returns whether a sentence says only what the agent does next, sees at the moment, asks of the user, or that a
+    test passes."""
+    sentence = sentence.lstrip("(*_")
     return (
         CHATTER.match(sentence) is not None
         or _NARRATES.match(sentence) is not None
         or _REPORTS.match(sentence) is not None
         or _PRAISES.match(sentence) is not None
         or _OPENS_NOW.match(sentence) is not None
+        or _ASKS.match(sentence) is not None
         or (_STEP.match(sentence) is not None and not _DECIDES.search(sentence))
     )
 
@@ -102,7 +123,7 @@ def telling(text: str) -> str:
     kept: list[str] = []
     follows = False
     for part in sentences(text):
-        whole = _OPENING.sub("", part.strip())
+        whole = _without_next(_OPENING.sub("", part.strip()))
         sentence = whole if follows else _JOINS.sub("", whole)
         leans = _LEANS.match(_JOINS.sub("", whole)) or _GOES_ON.match(sentence)
         follows = _tells(sentence) and (follows or not leans)
@@ -113,9 +134,22 @@ def telling(text: str) -> str:
     return " ".join(kept)
 
 
+def _without_next(sentence: str) -> str:
+    """Returns a sentence without what the agent does next at its end, unless that decides something."""
+    follows = _NEXT.search(sentence) if "let" in sentence or "Let" in sentence else None
+    if follows is None or _DECIDES.search(follows[0]):
+        return sentence
+    said = sentence[: follows.start()]
+    return "" if _REASON.match(said) else f"{said}."
+
+
 def _tells(sentence: str) -> bool:
     # A list after a colon is not part of the sentence.
     if sentence.rstrip("*_`\"') ").endswith((":", "?")) or _ROW.match(sentence):
         return False
     words = min(len(_WORD.findall(sentence)), len(sentence.split()))
-    return words >= FEWEST_WORDS and not narrates(sentence)
+    if words < FEWEST_WORDS or (words <= _HALF_WORDS and _HALF.match(sentence) and " then " not in sentence):
+        return False
+    # A line of code alone is no sentence, but a message of a program is.
+    alone = sentence[:1] == "`" and not _WORD.search(_CODE.sub("", sentence)) and not _MESSAGE.search(sentence)
+    return not alone and not narrates(sentence)

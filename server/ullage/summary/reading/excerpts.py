@@ -18,6 +18,7 @@ _MARKUP = re.compile(r"^(?:[-*•>#]+|\d{1,3}[.)])\s+")
 # characters.
 _INDENTED = 7
 LINE_NUMBER = re.compile(r"^\s{0,6}(\d{1,6})(?:→|\t|:(?!\d)\s?|\s*\|\s?)")
+_EMPHASIS = re.compile(r"(`[^`]*`)|\*\*(?=\S)((?:[^`*]|`[^`]*`){1,400}+)(?<=\S)\*\*|(?<!/)\*\*(?!/)")
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _SPACES = re.compile(r"[ \t]{2,}")
 # Sentences in which an agent names its next call or praises its progress.
@@ -174,10 +175,17 @@ def prose(text: str) -> list[str]:
     are removed, and lines without a word are left out. What was run together is parted."""
     pieces: list[str] = []
     for raw in _parted(head_and_tail(text, PROSE_LIMIT)).splitlines():
-        line = single_spaced(_MARKUP.sub("", raw.strip()).replace("**", ""))
+        line = single_spaced(_without_emphasis(_MARKUP.sub("", raw.strip())))
         if _WORD.search(line):
             pieces.extend(_pack(sentences(line[: _end_before(line, 4000)]), PIECE_LIMIT, " "))
     return pieces
+
+
+def _without_emphasis(line: str) -> str:
+    """Returns a line without the marks of strong emphasis. In code and in paths `**` is no such mark."""
+    if "**" not in line:
+        return line
+    return _EMPHASIS.sub(r"\1\2", line) if "`" in line or "/" in line else line.replace("**", "")
 
 
 def sentences(text: str) -> list[str]:
