@@ -41,6 +41,8 @@ class Words(Struct, frozen=True, kw_only=True):
 def measure_words(messages: Sequence[Message], context: str, room: int, counter: TokenCounter) -> Words:
     """Returns which of the user's messages are in `context`, a text of at most `room` tokens."""
     typed = list(typed_texts(messages))
+    # A message that stays has what its agent put around the user's words.
+    context = without_inserted(context)
     flat = _flat(context)
     kept = [_holds(context, flat, text) for text in typed]
     return Words(

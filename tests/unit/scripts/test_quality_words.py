@@ -37,6 +37,11 @@ def test_the_whole_text_on_other_lines_is_kept() -> None:
     assert kept("- #1 Make the importer fast.\n  Don't touch the writer.") == 1
 
 
+def test_what_an_agent_put_around_words_that_stay_does_not_hide_them() -> None:
+    command = "<command-message>review</command-message>\n<command-name>/review</command-name>"
+    assert measure_words((user(command),), f"[user] {command}", 1000, COUNTER).kept == 1
+
+
 @pytest.mark.parametrize(
     "context",
     ["", "Make the importer fast.", "Make the importer faster. Don't touch the writer", "Don't touch the writer."],

@@ -44,7 +44,7 @@ def test_code_a_patch_a_forms_comment_and_what_is_only_so_are_no_constraints() -
     code = "```sh\n# Never replace more than the first one\nsed -i s/a/b/ a.py\n```"
     form = "<!-- Do not write\nthe number of the issue here. -->"
     patch = "+        # Never build it twice, always cache it"
-    told = "This package is only used on the old machines."
+    told = "This package is only used on the old machines. The rank is: CRITICAL, IMPORTANT, NICE TO HAVE."
     found = digest(user(f"{LONG}\n{code}\n{form}\n{patch}\n{told}\n- Never touch config/legacy.ini here."))
     assert texts(list(constraints_of(found))) == ["Never touch config/legacy.ini here."]
 

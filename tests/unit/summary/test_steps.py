@@ -69,6 +69,12 @@ def test_a_step_is_done_by_the_program_that_it_names(command: str, left: int) ->
     assert len(steps(said, *bash(command, "<html>"))) == left
 
 
+def test_a_call_that_says_that_all_is_done_ends_what_was_promised() -> None:
+    said = agent("Let me create a final summary of the changes.")
+    assert len(steps(said, *bash("ls", "a.py"))) == 1
+    assert steps(said, *bash("ls", "a.py"), *call("task_done", {"message": "Done."}, call_id="d")) == []
+
+
 def test_what_the_agent_then_found_to_be_there_is_not_next() -> None:
     said = agent("I'll create a new file named `hello.py` that prints a greeting.")
     assert len(steps(said, *bash("ls", "hello.py"), agent("Let me see."))) == 1

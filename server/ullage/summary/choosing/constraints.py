@@ -18,7 +18,8 @@ from ullage.summary.reading.digest import Digest
 from ullage.summary.reading.excerpts import head_and_tail, numbered_lines, prose
 
 _FORBIDS = re.compile(
-    r"\b(?:[Nn]ever|NEVER|[Mm]ust|MUST|[Dd]o not|DO NOT|[Dd]on['’]t|(?<!is |re |as |be )[Oo]nly|[Aa]lways|IMPORTANT)\b"
+    r"\b(?:[Nn]ever|NEVER|[Mm]ust|MUST|[Dd]o not|DO NOT|[Dd]on['’]t|(?<!is |re |as |be )[Oo]nly|[Aa]lways"
+    r"|IMPORTANT(?=[:!]))\b"
 )
 # Characters. Shorter sentences are headings.
 _SHORTEST_SENTENCE = 20

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from ullage.agents.calls import ToolCall
 from ullage.agents.shell import Touch
-from ullage.agents.tools import strings_in
+from ullage.agents.tools import plain, strings_in
 from ullage.model.artifacts import FileAction
 from ullage.summary.reading.anchors import find_anchors, is_path
 from ullage.summary.reading.contents import Excerpt, Source
@@ -88,6 +88,8 @@ _MOST_STEPS = 3
 _POINTS = re.compile(
     r"\b(?:this|that|these|those|it|them|both)\b[ .,:!]*+(?:(?:now|first|too|as well|up)[ .,:!]*+)?$", re.IGNORECASE
 )
+# Calls with which an agent says that it is done. What runs it may let it continue all the same.
+_FINISHES = {plain(name) for name in ("task_done", "finish", "attempt_completion", "complete_task", "submit")}
 _ALREADY = re.compile(r"\balready\b", re.IGNORECASE)
 # The program with which a step is to be done.
 _MEANS = re.compile(
@@ -183,10 +185,11 @@ class _Later:
 
     def has_done(self, text: str, index: int) -> bool:
         """Returns whether a call from message `index` on has done the step that a text promises there."""
-        if any(asked > index for asked in self._asked):
+        later = [call for call in self._calls if call.index >= index]
+        if any(asked > index for asked in self._asked) or any(plain(call.name) in _FINISHES for call in later):
             return True
         # Some agents write their calls as prose that is not recognised. What they say later shows that they continued.
-        if self._last_said > index and not any(call.index >= index for call in self._calls):
+        if self._last_said > index and not later:
             return True
         kind, names = kind_of(text), find_anchors(text)
         if self._found_done(names, index) or (kind is not Kind.LOOK and self._used(text, index)):
@@ -201,7 +204,7 @@ class _Later:
             case Kind.RUN | Kind.TEST | Kind.COMMIT:
                 return ran([run for run in self._runs if run.index >= index], kind)
             case _:
-                return any(call.index >= index for call in self._calls)
+                return bool(later)
 
     def _scripted(self, index: int) -> bool:
         """Returns whether a script in a command line ran from message `index` on. It may have changed any file, and a
