@@ -35,6 +35,10 @@ _PATCH_ACTIONS = {
 }
 
 
+# Characters at the beginning of a command in which its program is: `cd /home/ana/spool && apply_patch << 'EOF'`.
+_PATCH_WITHIN = 400
+
+
 class ToolCall(Struct, frozen=True, kw_only=True, dict=True):
     """A tool call and its result.
 
@@ -108,6 +112,14 @@ def touches_of(call: ToolCall, of_command: Callable[[str], Sequence[Touch]] = to
     if call.failed:
         return [(path, action) for path, action in touches if action is FileAction.READ]
     return touches
+
+
+def patched_files(call: ToolCall) -> list[str]:
+    """Returns the files of the patches in Codex's notation that a call holds, each once, whether they were applied or
+    not."""
+    if "patch" not in call.name and "apply_patch" not in call.command[:_PATCH_WITHIN]:
+        return []
+    return list(dict.fromkeys(path for path, _, _ in _patched(call)))
 
 
 def text_put_into(call: ToolCall, path: str) -> str:

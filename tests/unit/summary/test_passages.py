@@ -81,6 +81,14 @@ def test_the_text_of_a_change_that_failed_is_not_quoted_as_the_files(result: str
     assert ("handler_41" in written(*call("Edit", change, result, is_error=failed))) is applied
 
 
+@pytest.mark.parametrize("head", ["apply_patch << 'EOF'\n", "cd /home/ana/spool && apply_patch <<'EOF'\n"])
+def test_a_passage_of_a_patch_names_the_files_of_the_patch(head: str) -> None:
+    lines = "\n".join(f"+def handler_{number}(request): ..." for number in range(40, 48))
+    patch = f"*** Begin Patch\n*** Update File: src/app.py\n@@\n{lines}\n*** End Patch\n"
+    assert "\n- patch of src/app.py (#1)\n" in written(*bash(f"{head}{patch}EOF", "Done!"))
+    assert "\n- patch of src/app.py (#1)\n" in written(*call("apply_patch", {"input": patch}, "Done!"))
+
+
 def test_a_file_that_was_written_anew_is_not_quoted_as_it_was() -> None:
     write = call("Write", {"file_path": "src/app.py", "content": "x = 1"}, call_id="w")
     assert passages(*call("Read", {"file_path": "src/app.py"}, HANDLERS), *write) == []

@@ -127,6 +127,7 @@ def test_thanks_are_no_task(said: str) -> None:
 
 def test_a_shortened_request_ends_with_no_list_mark_and_prefers_no_code() -> None:
     steps = "".join(f"{number}. Step {number} of the long list of all steps.\n" for number in range(1, 20))
+    steps += "M112\tNever an emergency stop\tAll\n"
     text = (
         f"Port it.\n{steps}```\n# Never replace more than the first.\n```\n<!-- Do not fill this in. -->\nNever push."
     )
@@ -135,6 +136,7 @@ def test_a_shortened_request_ends_with_no_list_mark_and_prefers_no_code() -> Non
     assert "Never push." in shown
     assert "Never replace" not in shown
     assert "Do not fill" not in shown
+    assert "emergency" not in shown
 
 
 def test_while_all_requests_fit_none_is_changed() -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.calls import ToolCall, joined_call, touches_of
+from ullage.agents.calls import ToolCall, joined_call, patched_files, touches_of
 from ullage.agents.calls_begun import Begun, begun_by
 from ullage.agents.outcomes import said_in_refusal, was_refused
 from ullage.agents.shell import Touch, without_cd
@@ -32,6 +32,8 @@ _NOT_QUOTED = (*PATH_KEYS, *COMMAND_KEYS, *PLAN_KEYS, *OLD_TEXT_KEYS, *_HOW_KEYS
 # Added to `order` between two texts of one message, so that their pieces don't count as neighbours.
 _APART = 10
 _NOTHING = NameCounts()
+# Files of one patch that its name lists.
+_MOST_PATCHED = 3
 # No message has more calls. The order of their lines distinguishes the calls of one message.
 _MOST_CALLS = 4_096
 
@@ -144,8 +146,10 @@ def _written(call: ToolCall) -> Iterator[str]:
 
 
 def group_of(call: ToolCall, reader: Reader) -> str:
-    """Returns a short name for the subject of a call: the first line of its command, else its file, else the tool's
-    name with the query or address."""
+    """Returns a short name for the subject of a call: the files of its patch, else the first line of its command, else
+    its file, else the tool's name with the query or address."""
+    if patched := patched_files(call):
+        return reader.clean(f"patch of {', '.join(patched[:_MOST_PATCHED])}")
     if call.command:
         return "$ " + reader.command(call.command).first
     return call.path or f"{call.name} {_subject(call, reader)}".strip()

@@ -46,8 +46,8 @@ _AFTER_HASH, _AFTER_WORD = (
 _GLUED_ENTRY = re.compile(r"(?<=[^\s-])- (?=\S)")
 _SENTENCE = re.compile(r".+?(?:(?<=[.!?])(?=\s)[ \t]*\n?|\n|$)", re.DOTALL)
 _MARK = re.compile(r"\s*(?:\d{1,3}[.)]|[-*•])\s*")
-# A line that a patch adds or removes. The mark of a list has one space after it.
-_PATCH = re.compile(r"[+-](?: {2,}|\t)")
+# A line that a patch adds or removes, or a row of a table. The mark of a list has one space after it.
+_PATCH = re.compile(r"[+-](?: {2,}|\t)|[^\n]*\S(?:\t| \| )")
 _SPACE = re.compile(r"\s+")
 _LAST_SPACE = re.compile(r"\s+(?=\S*$)")
 # Characters. A longer run without a space is no name, so it may be divided.
@@ -145,7 +145,8 @@ def _whole_sentences(text: str) -> tuple[str, ...]:
 
 
 def _outside_code(sentences: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yields the sentences that are neither code, nor lines of a patch, nor comments of a form, with their numbers."""
+    """Yields the sentences that are neither code, nor lines of a patch, nor rows of a table, nor comments of a form,
+    with their numbers."""
     fenced = commented = False
     for number, sentence in enumerate(sentences):
         fenced ^= sentence.lstrip().startswith("```")
