@@ -205,6 +205,19 @@ def test_an_output_that_quotes_a_refusal_is_no_request() -> None:
     assert texts(requests_of(digest(user("Add a flag."), *bash("cat log", output)))) == ["Add a flag."]
 
 
+def test_a_newest_request_of_formulas_leaves_the_others_whole() -> None:
+    formulas = "\n".join("ᵢ⊗ₖ" * 9 for _ in range(200))
+
+    def symbols(item: Item) -> int:
+        return sum(1 if sign.isascii() else 8 for sign in item.text) // 4
+
+    found = fit_requests(
+        requests_of(digest(user("Port it."), user("Test it."), user(f"Use these names:\n{formulas}"))), symbols, 900
+    )
+    assert texts(found)[:2] == ["Port it.", "Test it."]
+    assert 600 <= sum(map(symbols, found)) <= 900
+
+
 def test_a_newest_request_that_must_be_cut_makes_room_for_the_others_whole() -> None:
     long, short = "Rename every operator as listed here. " * 100, "Count the undefined references in the paper. " * 20
     room = size(requests_of(digest(user(short)))[0]) * 2

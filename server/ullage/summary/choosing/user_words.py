@@ -34,8 +34,7 @@ _TASK = 600
 # Characters to which requests are shortened, the oldest first, in as many passes as are needed: a paragraph, a few
 # sentences, one sentence. After that the oldest are left out, those that forbid or correct something last.
 _FLOORS = (600, 240, 120)
-# Characters per token of text with many symbols, such as formulas.
-_FEWEST_CHARACTERS = 3
+_MOST_CUTS = 4
 _FENCES = re.compile(r"^[ \t]*```.*\n?", re.MULTILINE)
 # Before the answer to a question of the user, and before a question of the agent to which the user replied.
 _ANSWERED, _ASKED = "\n→ #", "\n← #"
@@ -139,9 +138,12 @@ def _newest(fitted: Sequence[tuple[Item, int]], cost: Callable[[Item], int], roo
     left = room - sum(tokens for _, tokens in fitted[:-1])
     most = left if left >= room // 3 else room // 2
     item, tokens = fitted[-1]
-    # Twice: how many characters a token has is only a rule of thumb.
-    for _ in range(2):
-        item = _shortened(item, max(most * _FEWEST_CHARACTERS, _FLOORS[-1]), tokens - most)
+    # Some parts of a text have fewer characters per token than others, such as formulas.
+    for _ in range(_MOST_CUTS):
+        if tokens <= most:
+            break
+        limit = max(len(item.text) * most // tokens, _FLOORS[-1])
+        item = _item(closed(shorten(item.text, limit)), item.index)
         tokens = cost(item)
     return item, tokens
 
