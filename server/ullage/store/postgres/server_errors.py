@@ -9,8 +9,9 @@ from ullage.model.errors import InvalidRequest, StoreUnavailable
 
 
 def unavailable(server: str, remedy: str) -> StoreUnavailable:
-    """Returns the error for a store that cannot be used. `remedy` continues the sentence that the server begins."""
-    return StoreUnavailable(f"session store on {server} {remedy}")
+    """Returns the error for a store, or a team's archive, that cannot be used. `remedy` continues the sentence that the
+    server begins."""
+    return StoreUnavailable(f"{server} {remedy}")
 
 
 class reporting:  # noqa: N801 - a context manager, used like a function
