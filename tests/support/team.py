@@ -55,12 +55,13 @@ class Team(Struct, frozen=True, kw_only=True):
         return "\n".join(str(row) for found in (*rows, loads) for row in found)
 
 
-def make_team(server: PostgresServer, folder: Path) -> Team:
-    """Makes the archive in a new schema, and two users with homes in a folder."""
+def make_team(server: PostgresServer, folder: Path, *, plain: bool = False) -> Team:
+    """Makes the archive in a new schema, and two users with homes in a folder. A server's only team may have plain
+    names, `anna` and `boris`."""
     maker = server.new_schema()
     schema = maker.rpartition("%3D")[2]
     open_postgres(maker).close()
-    roles = {name: f"{name}_{schema}" for name in ("anna", "boris")}
+    roles = {name: name if plain else f"{name}_{schema}" for name in ("anna", "boris")}
     server.execute(
         *(f"CREATE ROLE {role} LOGIN" for role in roles.values()),
         *(grant.format(schema=schema, role=role) for role in roles.values() for grant in _GRANTS),

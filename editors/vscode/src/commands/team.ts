@@ -77,6 +77,7 @@ function placeOf({ index, role, owner }: TeamHitRow): string {
 /** Keeps the editor's own filter from hiding results of the server. */
 function asItem(hit: TeamHitRow): HitItem {
   const label = asLabel(oneLine(`${hit.owner} · ${hit.title || hit.folder}`, 80));
-  const description = asLabel(oneLine(`${placeOf(hit)} · ${hit.folder}`, 80));
+  // Without a title, the label has the folder.
+  const description = asLabel(oneLine(hit.title ? `${placeOf(hit)} · ${hit.folder}` : placeOf(hit), 80));
   return { label, description, detail: asLabel(oneLine(hit.snippet.replaceAll('**', ''), 200)), alwaysShow: true, hit };
 }
