@@ -121,6 +121,12 @@ def covers(passed: str, failed: str) -> bool:
     return all(word in rest or any(_includes(word, inner) for inner in rest) for word in wide[program:])
 
 
+@lru_cache(maxsize=2048)
+def without_options(key: str) -> str:
+    """Returns a command's key without its options: the same program on the same names."""
+    return " ".join(word for word in key.split() if not word.startswith("-"))
+
+
 def _includes(outer: str, inner: str) -> bool:
     if outer.startswith("-") or inner.startswith("-"):
         return False

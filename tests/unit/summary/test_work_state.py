@@ -177,6 +177,14 @@ def test_a_failed_check_is_not_told_if_it_ran_again_in_front_of_a_test_run() -> 
     assert not [text for text in texts(list(state_of(found))) if text.startswith("Last run of")]
 
 
+def test_a_failed_check_is_not_told_if_it_ran_again_with_other_options() -> None:
+    failed = bash("pdflatex paper.tex", "! Undefined control sequence.", is_error=True, call_id="1")
+    again = bash("pdflatex -interaction=nonstopmode paper.tex || echo failed", "Output written.", call_id="2")
+    other = bash("pdflatex -interaction=nonstopmode notes.tex || echo failed", "Output written.", call_id="2")
+    assert not any("paper.tex` failed" in text for text in texts(list(state_of(digest(*failed, *again)))))
+    assert any("paper.tex` failed" in text for text in texts(list(state_of(digest(*failed, *other)))))
+
+
 def test_the_state_has_sub_agents_issues_and_what_still_runs() -> None:
     found = digest(
         *bash("bd close app-1.2", "closed", call_id="i"),

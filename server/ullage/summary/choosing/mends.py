@@ -8,7 +8,7 @@ from posixpath import commonpath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.shell_purpose import covers, purpose_of
+from ullage.agents.shell_purpose import covers, purpose_of, without_options
 from ullage.model.artifacts import FileAction, Outcome
 from ullage.model.message import number_of
 from ullage.summary.choosing.items import Item, Section
@@ -54,7 +54,7 @@ class _Later:
                 if run.is_test:
                     self.tests[key] = run
         elif run.outcome is Outcome.UNKNOWN:
-            self.again.update(dict.fromkeys(run.purpose.keys, run))
+            self.again.update(dict.fromkeys(map(without_options, run.purpose.keys), run))
 
     def cure_of(self, keys: Sequence[str], *, is_test: bool) -> Run | None:
         """Returns the run by which every command of a failed run had passed, None if one of them has not."""
@@ -63,8 +63,8 @@ class _Later:
         return max(known, key=lambda cure: cure.index) if known and len(known) == len(cures) else None
 
     def again_of(self, keys: Sequence[str]) -> Run | None:
-        """Returns a later run of the same commands whose outcome is not shown."""
-        found = [self.again.get(key) for key in keys]
+        """Returns a later run of the same commands, also with other options, whose outcome is not shown."""
+        found = [self.again.get(without_options(key)) for key in keys]
         return found[-1]
 
     def _cure(self, key: str, *, is_test: bool) -> Run | None:

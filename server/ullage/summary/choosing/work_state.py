@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ullage.agents.calls import ToolCall, text_put_into
 from ullage.agents.shell_git import Commit, branch_after, commits_in
 from ullage.agents.shell_issues import issue_changes
+from ullage.agents.shell_purpose import without_options
 from ullage.model.artifacts import FileAction, Outcome
 from ullage.redaction.clean import clean
 from ullage.summary.choosing.begun_work import begun_work
@@ -107,9 +108,12 @@ def _checked(digest: Digest, changes: Changes) -> Iterator[Item]:
     tests: Run | None = None
     checks: dict[tuple[str, ...], Run] = {}
     for run in [*digest.runs, *(digest.after.runs if digest.after else ())]:
-        # A later run, also one in front of a test run, says more than an earlier one.
-        for keys in [keys for keys in checks if set(keys) <= set(run.purpose.keys)]:
-            del checks[keys]
+        # A later run, also one in front of a test run or with other options, says more than an earlier one.
+        bare = set(map(without_options, run.purpose.keys)) if checks else ()
+        for keys, older in [*checks.items()]:
+            failed = older.outcome is Outcome.FAILED
+            if set(keys) <= set(run.purpose.keys) or (failed and without_options(keys[-1]) in bare):
+                del checks[keys]
         if run.is_test:
             tests = run
         elif not (run.looks or run.purpose.once) and run.outcome is not Outcome.UNKNOWN and _is_check(run):
