@@ -5,6 +5,7 @@ import re
 from msgspec import Struct
 
 from ullage.agents.calls import ToolCall
+from ullage.agents.shell import without_cd
 
 # Outputs are sometimes JSON, in which a line ends with a backslash and an n.
 _COMMITTED = re.compile(
@@ -24,6 +25,7 @@ _RESET = re.compile(
 )
 _ON_BRANCH = re.compile(r"(?:^|\\n|\n|\"|Output: )On branch ([\w./@+-]+)")
 _SWITCHED = re.compile(r"Switched to (?:a new |)branch '([^'\n]+)'|[Aa]lready on '([^'\n]+)'")
+_IN_FOLDER = re.compile(r"\bgit -C (\"[^\"]{1,200}\"|'[^']{1,200}'|\S{1,200})")
 _LOOKED_AT = 4_000
 
 
@@ -72,19 +74,24 @@ def _before(commits: list[Commit], undone: re.Match[str]) -> list[Commit]:
     return commits[: max(0, len(commits) - count)]
 
 
-def branch_after(calls: list[ToolCall]) -> str:
-    """Returns the branch that is checked out after the calls; empty if none of them shows it."""
+def branch_after(calls: list[ToolCall]) -> tuple[str, str]:
+    """Returns the branch that is checked out after the calls, empty if none of them shows it, and the folder in which
+    the call that shows it ran, empty if all git commands of the calls ran there."""
     for call in reversed(calls):
         command = call.command
         if "git" in command and not call.failed:
             output = call.result[:_LOOKED_AT]
-            if match := _COMMITTED.search(output):
-                return match[1]
-            if match := _SWITCHED.search(output):
-                return match[1] or match[2]
-            if match := _ON_BRANCH.search(output):
-                return match[1]
-    return ""
+            found = _COMMITTED.search(output) or _SWITCHED.search(output) or _ON_BRANCH.search(output)
+            if found:
+                folder = _folder(command)
+                others = any(_folder(other.command) != folder for other in calls if "git" in other.command)
+                return found[1] or found[2], folder if others else ""
+    return "", ""
+
+
+def _folder(command: str) -> str:
+    named = _IN_FOLDER.search(command[:_LOOKED_AT])
+    return named[1].strip("\"'") if named else without_cd(command)[1]
 
 
 def _subject(command: str) -> str:

@@ -18,7 +18,7 @@ def test_a_commit_has_the_hash_and_the_subject_that_git_printed() -> None:
     )
     (commit,) = commits_in(calls(*made))
     assert (commit.hash, commit.subject) == ("1a2b3c4", "fix: close files")
-    assert branch_after(calls(*made)) == "fix/leak"
+    assert branch_after(calls(*made)) == ("fix/leak", "")
 
 
 def test_a_commit_is_read_from_output_in_json() -> None:
@@ -74,8 +74,15 @@ def test_the_branch_is_the_last_one_that_was_checked_out() -> None:
         *bash("git status", "On branch main\nnothing to commit", call_id="a"),
         *bash("git switch -c fix/leak", "Switched to a new branch 'fix/leak'", call_id="b"),
     )
-    assert branch_after(found) == "fix/leak"
+    assert branch_after(found) == ("fix/leak", "")
 
 
 def test_without_git_there_is_no_branch() -> None:
-    assert branch_after(calls(*bash("ls", "On branch main"))) == ""
+    assert branch_after(calls(*bash("ls", "On branch main"))) == ("", "")
+
+
+@pytest.mark.parametrize("there", ["cd ../site && git status", "git -C ../site status"])
+def test_a_branch_of_another_folder_is_told_with_the_folder(there: str) -> None:
+    seen = bash(there, "On branch fix/leak", call_id="a")
+    assert branch_after(calls(*seen)) == ("fix/leak", "")
+    assert branch_after(calls(*bash("git log -1", "one", call_id="b"), *seen)) == ("fix/leak", "../site")

@@ -5,9 +5,9 @@ from msgspec.structs import replace
 
 from support.conversations import agent, bash, call, places
 from ullage.model.message import Message
-from ullage.summary.choosing.items import Item
+from ullage.summary.choosing.items import Item, Section
 from ullage.summary.choosing.plans import plan_entries
-from ullage.summary.choosing.work_state import RECENT_FILES, next_of, plan_of, recent_of, state_of
+from ullage.summary.choosing.work_state import RECENT_FILES, next_of, plan_of, recent_of, standing, state_of
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.text_reader import Reader
 
@@ -183,6 +183,26 @@ def test_a_failed_check_is_not_told_if_it_ran_again_with_other_options() -> None
     other = bash("pdflatex -interaction=nonstopmode notes.tex || echo failed", "Output written.", call_id="2")
     assert not any("paper.tex` failed" in text for text in texts(list(state_of(digest(*failed, *again)))))
     assert any("paper.tex` failed" in text for text in texts(list(state_of(digest(*failed, *other)))))
+
+
+def test_the_last_test_run_and_commit_of_an_earlier_summary_stand_until_there_are_newer_ones() -> None:
+    told = [
+        Item(section=Section.STATE, text=text, index=3)
+        for text in ("Last test run: `pytest -q` passed", "Last commit: 1a2b3c4 one", "Last call: `ls`")
+    ]
+    edit = call("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "total = 1"}, call_id="e")
+    since = digest(*edit)
+    assert texts(list(standing(told, list(state_of(since)), since))) == [
+        "Last test run: `pytest -q` passed",
+        "Changed after that test run: a.py",
+        "Last commit: 1a2b3c4 one",
+        "Changed after that commit: a.py",
+    ]
+    tested = bash("pytest -q", PASSED, call_id="a")
+    newer = digest(*tested, *bash("git commit -m two", "[main 2b3c4d5] two", call_id="d"))
+    assert list(standing(told, list(state_of(newer)), newer)) == []
+    undone = digest(*tested, *bash("git reset --hard HEAD~1", "HEAD is now at 0a1b2c3 none", call_id="d"))
+    assert list(standing(told, list(state_of(undone)), undone)) == []
 
 
 def test_the_state_has_sub_agents_issues_and_what_still_runs() -> None:

@@ -22,7 +22,7 @@ from ullage.summary.choosing.plans import Entry, plan_entries
 from ullage.summary.choosing.previous import read_previous, read_summary
 from ullage.summary.choosing.user_words import closed, fit_requests, requests_of, task_of
 from ullage.summary.choosing.weights import Mention, count_mentions, mentions_focus, weigh
-from ullage.summary.choosing.work_state import next_of, plan_of, recent_of, state_of
+from ullage.summary.choosing.work_state import next_of, plan_of, recent_of, standing, state_of
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.contents import names_of
 from ullage.summary.reading.digest import Digest, read_messages
@@ -193,6 +193,8 @@ def _write_state(page: Page, sources: _Sources, check: Check, tuning: Tuning) ->
     page.place(next_of(digest, sources.plan), share)
     for section in _CURRENT:
         newest = [item for item in sources.current if item.section is section]
+        if newest and section is Section.STATE:
+            newest += standing(of[section], newest, digest)
         page.place(newest or of[section], share)
     page.fill([*of[Section.CONSTRAINTS], *checked(constraints_of(digest), check)], share)
     page.fill([*sources.instructions, *of[Section.INSTRUCTIONS]], share)

@@ -44,6 +44,10 @@ _PREAMBLE = re.compile(
     r"\s*(?:import\b|from \S+ import\b|package\b|use \w|#include\b|#!|[\"']{3}|//|/?\*|\)|\"[^\"]*\"$)"
 )
 _WORD = re.compile(r"[A-Za-z]{2}")
+# How items of the state begin.
+_TESTED, _COMMITTED, _EARLIER = "Last test run: ", "Last commit", "Earlier commits: "
+_AFTER_TESTS, _AFTER_COMMIT = "Changed after that test run: ", "Changed after that commit: "
+_BESIDE = {_COMMITTED: (_EARLIER,)}
 # Calls after a failure in which the agent still looks for its cause. Later on it may have given the command up.
 _JUST_NOW = 6
 
@@ -59,12 +63,28 @@ def state_of(digest: Digest) -> Iterator[Item]:
     and commands that still run in the background, as far as there are any; and the last call, unless messages that stay
     in the context have a later one."""
     changes = changes_of(digest)
-    told = [*_committed(digest, changes), *_checked(digest, changes), *failed_changes(digest), *_issues(digest)]
+    told = [*_commits(digest, changes), *_checked(digest, changes), *failed_changes(digest), *_issues(digest)]
     told += begun_work(digest)
     yield from told
     last = _last_call(digest)
     if last and all(item.index != last.index for item in told):
         yield last
+
+
+def standing(earlier: Sequence[Item], newest: Sequence[Item], digest: Digest) -> Iterator[Item]:
+    """Yields what an earlier summary's state says that still holds beside the `newest` state: the last test run and the
+    last commits if there were none since, each with what was changed after it, also in the messages of the digest."""
+    changed = changes_of(digest).since(-1)
+    # A reset may have undone the commits that were told.
+    undone = any("git reset" in key for run in digest.runs for key in run.purpose.keys)
+    for last, after in ((_TESTED, _AFTER_TESTS), (_COMMITTED, _AFTER_COMMIT)):
+        if any(item.text.startswith(last) for item in newest) or (undone and last is _COMMITTED):
+            continue
+        told = [item for item in earlier if item.text.startswith((last, after, *_BESIDE.get(last, ())))]
+        yield from told
+        runs = [item for item in told if item.text.startswith(last)]
+        if runs and changed:
+            yield replace(_item(Section.STATE, f"{after}{_names(changed)}", runs[-1].index), order=2)
 
 
 def _last_call(digest: Digest) -> Item | None:
@@ -80,22 +100,23 @@ def _last_call(digest: Digest) -> Item | None:
     return replace(_item(Section.STATE, f"Last call: {what}", call.index), order=3)
 
 
-def _committed(digest: Digest, changes: Changes) -> Iterator[Item]:
+def _commits(digest: Digest, changes: Changes) -> Iterator[Item]:
     parts = [digest, *([digest.after] if digest.after else [])]
     runs = [(part, run) for part in parts for run in part.runs]
     calls = [part.calls[run.number] for part, run in runs if any("git " in key for key in run.purpose.keys)]
-    branch, commits = clean(branch_after(calls)), commits_in(calls)
+    (branch, folder), commits = map(clean, branch_after(calls)), commits_in(calls)
+    place = f" in {folder}" if folder else ""
     if not commits:
         if branch:
-            yield _item(Section.STATE, f"Branch: {branch}", digest.end_index - 1)
+            yield _item(Section.STATE, f"Branch{place}: {branch}", digest.end_index - 1)
         return
     last = commits[-1]
-    where = f" on branch {branch}" if branch else ""
-    yield _item(Section.STATE, f"Last commit{where}: {_commit(last)}", last.index)
+    where = f" on branch {branch}{place}" if branch else ""
+    yield _item(Section.STATE, f"{_COMMITTED}{where}: {_commit(last)}", last.index)
     if earlier := [_commit(commit) for commit in commits[-1 - _MOST_COMMITS : -1]]:
-        yield _item(Section.STATE, f"Earlier commits: {'; '.join(reversed(earlier))}", commits[-2].index)
+        yield _item(Section.STATE, f"{_EARLIER}{'; '.join(reversed(earlier))}", commits[-2].index)
     if changed := changes.since(last.index):
-        text = f"Changed after that commit: {_names(changed)}"
+        text = f"{_AFTER_COMMIT}{_names(changed)}"
         yield replace(_item(Section.STATE, text, last.index), order=1)
 
 
@@ -119,9 +140,9 @@ def _checked(digest: Digest, changes: Changes) -> Iterator[Item]:
         elif not (run.looks or run.purpose.once) and run.outcome is not Outcome.UNKNOWN and _is_check(run):
             checks[run.purpose.keys] = run
     if tests:
-        yield _item(Section.STATE, f"Last test run: {_ended(tests)}", tests.index)
+        yield _item(Section.STATE, f"{_TESTED}{_ended(tests)}", tests.index)
         if changed := changes.since(tests.index):
-            text = f"Changed after that test run: {_names(changed)}"
+            text = f"{_AFTER_TESTS}{_names(changed)}"
             yield replace(_item(Section.STATE, text, tests.index), order=1)
     for run in [*checks.values()][-_MOST_CHECKS:]:
         yield replace(_item(Section.STATE, f"Last run of {_ended(run)}", run.index), order=2)
