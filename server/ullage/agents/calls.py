@@ -35,6 +35,8 @@ _PATCH_ACTIONS = {
 }
 
 
+# What tools say that wrote a file which was there before, in so many characters.
+_WROTE_OVER, _SAID_WITHIN = re.compile(r"\bhas been updated\b|\boverwr(?:ote|itten)\b", re.IGNORECASE), 400
 # Characters at the beginning of a command in which its program is: `cd /home/ana/spool && apply_patch << 'EOF'`.
 _PATCH_WITHIN = 400
 
@@ -132,7 +134,10 @@ def text_put_into(call: ToolCall, path: str) -> str:
 def _by_name(call: ToolCall) -> Iterator[Touch]:
     action = action_of(call.name, call.input)
     if action and action in FILE_ACTIONS:
-        yield from ((path, FILE_ACTIONS[action]) for path in paths_of(call.input))
+        touch = FILE_ACTIONS[action]
+        if touch is FileAction.CREATED and _WROTE_OVER.search(call.result[:_SAID_WITHIN]):
+            touch = FileAction.MODIFIED
+        yield from ((path, touch) for path in paths_of(call.input))
 
 
 def _by_patch(call: ToolCall) -> Iterator[Touch]:

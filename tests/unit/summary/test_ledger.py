@@ -54,6 +54,31 @@ def test_a_failed_edit_changes_nothing() -> None:
     assert collect(messages, places(messages)).files == ()
 
 
+@pytest.mark.parametrize(
+    ("before", "written", "action"),
+    [
+        (call("Read", {"file_path": "a.py"}, "x = 1", call_id="r"), "File created.", FileAction.MODIFIED),
+        (call("Read", {"file_path": "a.py"}, "No such file.", call_id="r", is_error=True), "ok", FileAction.CREATED),
+        (
+            bash("cat a.py", "cat: a.py: No such file or directory", call_id="r", is_error=True),
+            "ok",
+            FileAction.CREATED,
+        ),
+        (bash("rm a.py", "", call_id="r"), "File created.", FileAction.CREATED),
+        ((), "The file a.py has been updated. This is a snippet of it:", FileAction.MODIFIED),
+        ((), "Successfully overwrote file: a.py", FileAction.MODIFIED),
+    ],
+)
+def test_a_file_that_was_there_was_not_created(before: tuple[Message, ...], written: str, action: FileAction) -> None:
+    messages = (*before, *call("Write", {"file_path": "a.py", "content": "x = 2"}, written, call_id="w"))
+    assert [(file.path, file.action) for file in collect(messages, places(messages)).files] == [("a.py", action)]
+
+
+def test_a_file_that_could_not_be_read_is_not_listed() -> None:
+    messages = call("Read", {"file_path": "a.py"}, "No such file.", is_error=True)
+    assert collect(messages, places(messages)).files == ()
+
+
 def test_a_command_in_fenced_text_is_run_by_the_next_message() -> None:
     messages = (
         agent("THOUGHT: run it.\n\n```bash\npython -m pytest tests/test_a.py\n```"),

@@ -61,6 +61,12 @@ def test_a_line_of_which_a_later_edit_removed_a_part_is_left_out() -> None:
     assert "handler_40" not in written(*call("Read", {"file_path": "src/app.py"}, HANDLERS), *edit)
 
 
+def test_a_line_to_which_a_later_edit_added_stays() -> None:
+    text = "r_40(request): ..."
+    edit = call("Edit", {"file_path": "src/app.py", "old_string": text, "new_string": f"{text}  # slow"}, call_id="e")
+    assert "handler_40" in written(*call("Read", {"file_path": "src/app.py"}, HANDLERS), *edit)
+
+
 def test_a_long_line_that_a_later_edit_removed_is_left_out() -> None:
     long = "def handler_39(request): return " + "read_config() and " * 40
     edit = call("Edit", {"file_path": "src/app.py", "old_string": long, "new_string": "pass"}, call_id="e")

@@ -163,6 +163,9 @@ def _standing(commands: Sequence[CommandArtifact]) -> Iterator[CommandArtifact]:
 def _join_files(old: FileArtifact, new: FileArtifact) -> FileArtifact:
     created = old.action is FileAction.CREATED and new.action is not FileAction.DELETED
     stays = old.action if new.action is FileAction.READ or created else new.action
+    # What was there before was not created by being written anew.
+    if stays is FileAction.CREATED and old.action in (FileAction.READ, FileAction.MODIFIED):
+        stays = FileAction.MODIFIED
     return replace(new, action=stays, times=old.times + new.times)
 
 
@@ -177,6 +180,9 @@ def _join_identifiers(old: IdentifierArtifact, new: IdentifierArtifact) -> Ident
 def _files(digest: Digest, check: Check) -> Iterator[FileArtifact]:
     for call, touches in checked(zip(digest.calls, digest.touches, strict=True), check):
         for path, action in touches:
+            # A command may have read files before a later part of it failed.
+            if call.failed and (not call.command or f"{path}: No such file" in call.result):
+                continue
             shown = path.removeprefix("./")
             yield FileArtifact(path=shown, action=action, last_index=call.index)
 

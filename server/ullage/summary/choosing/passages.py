@@ -12,7 +12,7 @@ from itertools import accumulate, chain, repeat
 from msgspec import Struct
 
 from ullage.agents.outcomes import was_refused
-from ullage.agents.tools import OLD_TEXT_KEYS, text_of
+from ullage.agents.tools import NEW_TEXT_KEYS, OLD_TEXT_KEYS, text_of
 from ullage.model.artifacts import FileAction
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import Item, Section
@@ -142,16 +142,20 @@ def _removed_lines(digest: Digest) -> dict[str, list[_Removal]]:
         for path, action in touches:
             if action is not FileAction.READ:
                 old = text_of(call.input, OLD_TEXT_KEYS)
-                removed.setdefault(path, []).append((call.index, _gone_by(old) if old else None))
+                removed.setdefault(path, []).append(
+                    (call.index, _gone_by(old, text_of(call.input, NEW_TEXT_KEYS)) if old else None)
+                )
     return removed
 
 
-def _gone_by(old: str) -> _Gone:
+def _gone_by(old: str, new: str) -> _Gone:
     # As long lines are shown.
     clipped = (clip(line.rstrip(), LINE_LIMIT).strip() for line in old.splitlines())
     lines = frozenset(line for line in clipped if len(line) >= _TELLING)
-    # The old text of an edit occurs once, so that one within a line says which line it was.
-    return _Gone(lines=lines, parts=(old.strip(),) if lines and "\n" not in old.strip() else ())
+    # The old text of an edit occurs once, so that one within a line says which line it was. What is only added to it
+    # leaves the line as it was.
+    part = old.strip()
+    return _Gone(lines=lines, parts=(part,) if lines and "\n" not in part and part not in new else ())
 
 
 def _gone_after(removals: Sequence[_Removal], index: int) -> _Gone | None:

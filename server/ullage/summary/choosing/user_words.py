@@ -29,6 +29,8 @@ _ASKS = re.compile(
 )
 # Characters. An answer only has to say what came of the question; its message number leads to the rest.
 _SHORTEST_ANSWER, _ANSWER = 40, 260
+# Characters of an answer with the beginning of the list that it announces.
+_LISTED = 180
 # Characters. The task repeats a longer request by its first sentences, since the whole is among the requests.
 _TASK = 600
 # Characters to which requests are shortened, the oldest first, in as many passes as are needed: a paragraph, a few
@@ -179,7 +181,7 @@ def _answer(said: Sequence[Excerpt]) -> str:
     told = texts[first]
     # What ends with a colon only announces the answer.
     for text in texts[first + 1 :] if told.rstrip("*_ ").endswith(":") else ():
-        if len(told) + len(text) >= _ANSWER:
+        if len(told) + len(text) >= _LISTED:
             break
         told += f"{' ' if told.endswith((':', '.')) else '; '}{text}"
     return f"{_ANSWERED}{number_of(said[-1].index)} {shorten(told, _ANSWER)}"
