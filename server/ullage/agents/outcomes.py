@@ -1,11 +1,14 @@
 """Reads from a command's output whether the command passed or failed."""
 
 import re
+from itertools import islice
 
 from ullage.model.artifacts import Outcome
 
 # Characters. Test runners report at the end; wrappers print an exit code at the beginning.
 _HEAD, _TAIL = 1_500, 5_000
+# Lines that one ending with a colon announces, each of which may announce another.
+_MOST_FOLLOWING = 2
 _EXIT_CODE = re.compile(
     r"<returncode>\s*(-?\d+)|\bexit(?:ed)?[ _](?:with )?(?:code|status)[\"']?[:= ]{1,3}(-?\d+)"
     r"|return ?code[:= ]{1,3}(-?\d+)",
@@ -135,8 +138,8 @@ def _last_summary(output: str) -> str:
 
 
 def _error_line(output: str) -> str:
-    """Returns the last line that names an error, with the line after it if it ends with a colon; or else the last line
-    that is neither empty nor a tag nor an exit code."""
+    """Returns the last line that names an error, with the lines after it while it ends with a colon; or else the last
+    line that is neither empty nor a tag nor an exit code."""
     last, end = "", 0
     for match in _ERROR_LINE.finditer(output):
         last, end = match[1], match.end()
@@ -145,8 +148,12 @@ def _error_line(output: str) -> str:
             last, end = match[0], match.end()
     if not last:
         return next((line for line in reversed(output.splitlines()) if _says(line)), "").strip()
-    follows = next(filter(_says, output[end:].splitlines()), "") if last.rstrip().endswith(":") else ""
-    return f"{last.strip()} {follows.strip()}".strip()
+    told, following = last.strip(), filter(_says, output[end:].splitlines())
+    for line in islice(following, _MOST_FOLLOWING):
+        if not told.endswith(":"):
+            break
+        told = f"{told} {line.strip()}"
+    return told
 
 
 def _says(line: str) -> bool:

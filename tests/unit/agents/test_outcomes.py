@@ -25,6 +25,8 @@ from ullage.model.artifacts import Outcome
             Outcome.FAILED,
             "error: would be overwritten by: a.py",
         ),
+        ("** (EXIT) raised:\n  ** (BadMapError) got:\n  []", True, Outcome.FAILED, "** (BadMapError) got: []"),
+        ("error: EXIT:\n  a map, got:\n  []\n  more", True, Outcome.FAILED, "error: EXIT: a map, got: []"),
         ("Checks failed:", True, Outcome.FAILED, "Checks failed:"),
         (
             "The last command <command>make x</command> timed out and has been killed.\nPlease try another command.",
