@@ -57,7 +57,7 @@ def _patterns() -> _Patterns:
     return _Patterns(
         summary_openings=tuple(opening for one in known for opening in one.summary_openings),
         not_typed=re.compile(rf"\s*(?:{not_typed})"),
-        tagged=re.compile(rf"<({tags})>.{{0,{_LONGEST}}}?</\1>", re.DOTALL),
+        tagged=re.compile(rf"<({tags})(?: [^<>]{{0,400}})?>.{{0,{_LONGEST}}}?</\1>", re.DOTALL),
         typed=re.compile(rf"</?(?:{typed_tags})(?: [^<>]{{0,200}})?>"),
         instructions=re.compile(
             rf"<({instruction_tags})>(.{{0,{_LONGEST}}}?)</\1>"

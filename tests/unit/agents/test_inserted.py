@@ -16,6 +16,7 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
 @pytest.mark.parametrize(
     ("text", "typed"),
     [
+        ('Fix it.\n<hook_context source="PreToolUse" tool_name="run">\nx\n</hook_context>', "Fix it."),
         ('<user_input mode="act">Fix it.</user_input>', "Fix it."),
         ("<USER_REQUEST>\nFix it.\n</USER_REQUEST>\n<USER_SETTINGS_CHANGE>\nx\n</USER_SETTINGS_CHANGE>", "Fix it."),
         (
