@@ -41,6 +41,7 @@ def test_what_is_around_the_users_words_is_left_out(text: str, typed: str) -> No
         "<command-name>/clear</command-name>",
         " [Request interrupted by user]",
         "<bash-stdout>x</bash-stdout>",
+        "## Context Usage\n\n**Model:** claude-opus-4-8  \n**Tokens:** 22.9k / 1m (2%)",
         "Base directory for this skill: /skills/review\n\n# Review",
         "Please always provide EXACTLY ONE action in triple backticks, found 2 actions.",
         "Tool call error:\n\n<error>\nNo tool calls found in the response.\n</error>",

@@ -16,6 +16,8 @@ INSERTED = Inserted(
         r"Caveat:",
         # The text of a skill, which Claude Code sends as a message of its own.
         r"Base directory for this skill: ",
+        # The answer to `/context` where there is no terminal.
+        r"## Context Usage\s+\*\*Model:",
     ),
     tags=(r"ide_\w+",),
     reminder_tags=("system-reminder",),
