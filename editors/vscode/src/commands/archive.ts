@@ -3,7 +3,6 @@ import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { archivedBehind, bringsBack, describeEdit, undoSteps, type UndoStep } from '../edits';
-import { errorText, isCancelled } from '../errors';
 import { numberOf, oneLine, shrinking } from '../figures';
 import { asLabel } from '../labels';
 import { messageMarkdown } from '../messageText';
@@ -20,6 +19,7 @@ import { speaker } from '../speaker';
 import type { Ullage } from '../ullage';
 import { activeSession, type Command } from './guard';
 import { contextEntries } from './messages';
+import { pickFound } from './searchPick';
 
 /** Undoes the edit that the first argument names, or the last edit in force. */
 export const undo: Command = async (ullage, editId) => {
@@ -54,7 +54,17 @@ export const restore: Command = async (ullage) => {
 };
 
 export const search: Command = async (ullage) => {
-  const hit = await pickHit(ullage, activeSession(ullage));
+  const inSession = activeSession(ullage);
+  const hit = await pickFound({
+    title: SEARCH,
+    placeholder: l10n.t('Words to find, archived or not'),
+    pause: 0,
+    find: async (query, token) => {
+      const { hits, note } = await ullage.sessions.request(ContextSearch, { sessionId: inSession, query, limit: HITS }, token);
+      return { hits, title: foundTitle(hits.length, note) };
+    },
+    asItem,
+  });
   if (!hit) return;
   const { sessionId, messageId, index, role } = hit;
   const { entries: [entry] } = await ullage.sessions.request(ContextMessages, { sessionId, messageId });
@@ -91,59 +101,9 @@ async function revert(ullage: Ullage, sessionId: string, work: () => Promise<Rev
   void vscode.window.showInformationMessage(l10n.t('Undone: {0}.', shrinking(before, usage.used)));
 }
 
-type HitItem = vscode.QuickPickItem & { readonly hit: SearchHit };
-
 const SEARCH = l10n.t('Search everything ever said in this session');
 /** The most messages that a search lists. */
 const HITS = 50;
-
-/** Shows results while the user types. A newer search cancels an older one. */
-async function pickHit(ullage: Ullage, sessionId: string): Promise<SearchHit | undefined> {
-  const pick = vscode.window.createQuickPick<HitItem>();
-  pick.title = SEARCH;
-  pick.matchOnDetail = true;
-  pick.placeholder = l10n.t('Words to find, archived or not');
-  let source = new vscode.CancellationTokenSource();
-  pick.onDidChangeValue((value) => {
-    source.cancel();
-    source = new vscode.CancellationTokenSource();
-    void find(ullage, sessionId, pick, value, source.token);
-  });
-  try {
-    return await new Promise((resolve) => {
-      pick.onDidAccept(() => { resolve(pick.activeItems[0]?.hit); });
-      pick.onDidHide(() => { resolve(undefined); });
-      pick.show();
-    });
-  } finally {
-    source.cancel();
-    pick.dispose();
-  }
-}
-
-async function find(
-  ullage: Ullage,
-  sessionId: string,
-  pick: vscode.QuickPick<HitItem>,
-  query: string,
-  token: vscode.CancellationToken,
-): Promise<void> {
-  pick.busy = true;
-  try {
-    const { hits, note } = query.trim()
-      ? await ullage.sessions.request(ContextSearch, { sessionId, query, limit: HITS }, token)
-      : { hits: [], note: '' };
-    if (token.isCancellationRequested) return;
-    pick.items = hits.map(asItem);
-    pick.title = query.trim() ? foundTitle(hits.length, note) : SEARCH;
-  } catch (error) {
-    if (isCancelled(error)) return;
-    pick.items = [];
-    pick.title = errorText(error);
-  } finally {
-    if (!token.isCancellationRequested) pick.busy = false;
-  }
-}
 
 /** Returns the title that says how many were found, with the server's note. */
 function foundTitle(count: number, note: string): string {
@@ -151,8 +111,7 @@ function foundTitle(count: number, note: string): string {
   return note === '' ? found : `${found} (${note})`;
 }
 
-/** Keeps the editor's own filter from hiding results of the server. */
-function asItem(hit: SearchHit): HitItem {
+function asItem(hit: SearchHit): vscode.QuickPickItem {
   const detail = asLabel(oneLine(hit.snippet.replaceAll('**', ''), 200));
-  return { label: `${numberOf(hit.index)} ${speaker(hit.role)}`, detail, alwaysShow: true, hit };
+  return { label: `${numberOf(hit.index)} ${speaker(hit.role)}`, detail };
 }
