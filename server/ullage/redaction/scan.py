@@ -7,29 +7,29 @@ that is tried at every character.
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from string import ascii_letters, digits
 
 from ullage.redaction import REDACTED
 
 # How many places within one stretch of text are tried.
 _MOST_WITHIN = 16
-# Characters of the shortest token that is known by its shape: Slack's, `xoxb-` and ten more.
-_SHORTEST = 15
-# Characters that no token contains. In texts of ASCII alone a table is the faster way to replace them, in others a
-# pattern.
-_SIGNS = "()[]{}<>\"'`,;|&?!*^\\$@#%"
-_BETWEEN, _ONE_BETWEEN = str.maketrans(dict.fromkeys(_SIGNS, " ")), re.compile(f"[{re.escape(_SIGNS)}]+")
+_LETTERS = {"ſ": "s", "ı": "i", "İ": "i", "\u212a": "k"}
+
+
+@lru_cache(maxsize=4)
+def ascii_of(text: str) -> bytes:
+    """Returns a byte for each character of `text`: the character itself if it is ASCII, otherwise a question mark. The
+    last texts are remembered here and in `lowered`, because each kind of secret is searched for separately."""
+    return text.encode("ascii", "replace")
 
 
 @lru_cache(maxsize=4)
 def lowered(text: str) -> str:
-    """Returns `text` in lower case without moving any character to another index. Plain `lower()` makes two characters
-    of `İ`. `ſ` and `ı` become `s` and `i`, as which patterns that ignore case take them. The last texts are remembered,
-    because each kind of secret is searched for separately."""
-    low = text.lower()
-    if low.isascii():
-        return low
-    low = low if len(low) == len(text) else text.replace("İ", "I").lower()
-    return low.replace("ſ", "s").replace("ı", "i")
+    """Returns `text` in lower case without moving any character to another index. Characters that are not ASCII become
+    question marks, but for `ſ`, `ı`, `İ` and the sign for kelvin: patterns that ignore case take them as letters."""
+    for char, letter in () if text.isascii() else _LETTERS.items():
+        text = text.replace(char, letter)
+    return ascii_of(text).lower().decode()
 
 
 def places_of(text: str, words: Iterable[str]) -> Iterator[int]:
@@ -85,12 +85,31 @@ def cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join([*pieces, text[done:]]) if pieces else text
 
 
-@lru_cache(maxsize=4)
-def long_words(text: str) -> str:
-    """Returns the words of `text` with at least 15 characters, divided at brackets, quotes and other characters that no
-    token contains, and joined by spaces. Every token that is known by its shape, or that looks random, is in them. The
-    last texts are remembered, because each kind of token is searched for separately."""
-    # Most words are short, so the others are divided after they were chosen.
-    words = " ".join(dict.fromkeys([word for word in text.split() if len(word) >= _SHORTEST]))
-    words = words.translate(_BETWEEN) if words.isascii() else _ONE_BETWEEN.sub(" ", words)
-    return " ".join([word for word in words.split() if len(word) >= _SHORTEST])
+class CharRuns:
+    """Finds the runs of at least `shortest` letters, digits and `signs` in texts. Characters that are not ASCII belong
+    to the runs if `?` is one of the signs. The runs of the last texts are remembered."""
+
+    def __init__(self, signs: str, shortest: int) -> None:
+        chars = f"{ascii_letters}{digits}{signs}".encode()
+        self._kinds = bytes(ord("a") if char in chars else ord(" ") for char in range(256))
+        self._beginning = b"a" * shortest
+        self.of = lru_cache(maxsize=4)(self._of)
+
+    def _of(self, text: str) -> list[tuple[int, int]]:
+        """Returns the start and end of each run in a text."""
+        kinds = ascii_of(text).translate(self._kinds)
+        runs: list[tuple[int, int]] = []
+        # Most texts have few such runs. Plain search finds them several times faster than a pattern.
+        start = kinds.find(self._beginning)
+        while start >= 0:
+            end = kinds.find(b" ", start)
+            end = len(kinds) if end < 0 else end
+            runs.append((start, end))
+            start = kinds.find(self._beginning, end)
+        return runs
+
+
+# Characters of the shortest token that is known by its shape: Slack's, `xapp-` and ten more.
+_SHORTEST = 15
+# Words in which a token can be, if no sign can part it. Letters that are not ASCII belong to words.
+LONG_WORDS = CharRuns("_-?", _SHORTEST)

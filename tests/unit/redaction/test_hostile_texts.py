@@ -13,6 +13,11 @@ _TEXTS = (
     f"# task{_SPACES}x",
     f"htpasswd -{'b' * _LENGTH} a b c",
     "\u200d" * _LENGTH,
+    f"{_SPACES}summarise" * 2,
+    "the summary " * (_LENGTH // 12),
+    "xoxb-" * (_LENGTH // 5),
+    "aaaaaaaaaaaaaa " * (_LENGTH // 15),
+    "é" * _LENGTH,
 )
 
 

@@ -4,14 +4,12 @@ Names are found in code, data, environments, command lines and prose.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from ullage.redaction.known_words import NAMES, words_in
 from ullage.redaction.scan import FewWithin, cut, lowered, places_of
 from ullage.redaction.secrets.judgement import is_secret
 
-# The words by which a secret's name is recognised. Plain search finds them; a pattern would be tried at every
-# character.
-_WORDS = ("pass", "pwd", "secret", "token", "credential", "key", "_auth", "_pw", "sig")
 _NAME = re.compile(
     r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credential|key|_auth|_pw|sig(?:nature)?)"
     r"(?:s|_?\d{1,3}|[_-](?:value|base|b64|base64|raw|plain|text|prod|production|dev|test|staging|live|old|new|v\d))?"
@@ -55,12 +53,13 @@ _LONGEST_OF = len("subscription-")
 def redact_named(text: str) -> str:
     """Returns `text` with `[redacted]` for the values of names that mean a password, secret, token, credential or
     key."""
-    return cut(text, _values(text))
+    words = words_in(text) & NAMES
+    return cut(text, _values(text, words)) if words else text
 
 
-def _values(text: str) -> Iterator[tuple[int, int]]:
+def _values(text: str, words: Iterable[str]) -> Iterator[tuple[int, int]]:
     done, few = 0, FewWithin()
-    for at in sorted(places_of(lowered(text), _WORDS)):
+    for at in sorted(places_of(lowered(text), words)):
         word = _NAME.match(text, at) if at >= done and few.tries(at) else None
         before = text[max(0, at - _LONGEST_NAME) : at]
         is_flag = "-" in before and _FLAG.search(before) is not None

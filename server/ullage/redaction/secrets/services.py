@@ -5,8 +5,9 @@ Such a token is hexadecimal or in lower case, as are many digests and ids. So th
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
-from ullage.redaction.scan import cut, long_words
+from ullage.redaction.scan import LONG_WORDS, cut
 from ullage.redaction.secrets.issuers import SERVICES
 from ullage.redaction.secrets.judgement import is_drawn
 
@@ -23,6 +24,7 @@ _MORE = (
 _SERVICE = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(sorted((*SERVICES, *_MORE)))})", re.IGNORECASE)
 _SHORTEST, _SHORTEST_BARE = 16, 20
 _WORD = re.compile(rf"(?<![\w/.+%@#-])[A-Za-z0-9][\w-]{{{_SHORTEST - 1},199}}+(?![\w/.+%@(=-])")
+_DIGIT = re.compile("[0-9]")
 _SEPARATORS = re.compile(r"[_-]")
 _HEX = re.compile(r"[0-9a-fA-F-]+")
 # Characters before a token in which its name or its service is searched.
@@ -48,17 +50,25 @@ _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 def redact_by_service(text: str) -> str:
     """Returns `text` with `[redacted]` for drawn values of environment variables, of lines that only give one value to
     one name, and next to the name of a service. Names of public values, such as `commit`, keep theirs."""
-    return cut(text, _tokens(text)) if any(map(is_drawn, _WORD.findall(long_words(text)))) else text
+    return cut(text, _tokens(text)) if LONG_WORDS.of(text) else text
 
 
 def _tokens(text: str) -> Iterator[tuple[int, int]]:
-    for found in _WORD.finditer(text):
+    drawn = cache(is_drawn)
+    for found in _words(text):
         token = found[0]
-        if is_drawn(token):
+        if drawn(token):
             start = max(0, found.start() - _BEFORE)
             before = text[start : found.start()]
             if _is_named(token, before, text, found.end()) or _is_of_service(before):
                 yield found.span()
+
+
+def _words(text: str) -> Iterator[re.Match[str]]:
+    for start, end in LONG_WORDS.of(text):
+        if _DIGIT.search(text, start, end):
+            # With the character after the run, at which the pattern looks.
+            yield from _WORD.finditer(text, start, end + 1)
 
 
 def _is_named(token: str, before: str, text: str, end: int) -> bool:
