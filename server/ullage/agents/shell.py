@@ -22,15 +22,16 @@ _SUBSTITUTION = re.compile(_SUBSTITUTED)
 # The joint of a part that is in a substitution.
 SUBSTITUTED = "$("
 _TOKEN = re.compile(
-    rf"""(?P<space>[ \t\r]+|\\\n)
-    |(?P<comment>\#[^\n]*)
+    rf"""(?:[ \t\r]|\\\n)*+(?:
+    (?P<comment>\#[^\n]*)
     |(?P<sign>[\d&]?>>?[&|]?|<+)
     |(?P<joint>&&|\|\||\|&?|[;&\n()])
-    |(?P<word>(?:(?<!=){_SUBSTITUTED}|[^\s;|&<>()"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+)
-    |(?P<stray>.)""",
+    |(?P<word>(?:(?<!=){_SUBSTITUTED}|[^\s;|&<>()"'\\$]++|\$|\\.|"(?:[^"\\]++|\\.)*"|'[^']*')+)
+    |(?P<stray>.))""",
     re.VERBOSE | re.DOTALL,
 )
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|\\(.)", re.DOTALL)
+_SIGNS_OF_QUOTES = re.compile(r"[\"'\\]")
 _ESCAPED = re.compile(r"\\([\\\"$`])")
 _LEADING_CD = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|\S+?)\s*(?:&&|;|\n)\s*")
 _PREAMBLE = re.compile(r"\s*+(?:set [-+]\w+.*|#.*|\\|:)?\s*$")
@@ -205,7 +206,8 @@ def parts_of(command: str) -> tuple[Part, ...]:
     joint, sign = "", ""
     words, redirections = list[str](), list[tuple[str, str]]()
     for token in _TOKEN.finditer(_bare(command) + "\n"):
-        kind, text = token.lastgroup, token[0]
+        kind = token.lastgroup or ""
+        text = token[kind]
         if kind == "joint":
             if words:
                 parts.append(Part(joint, tuple(map(_unquoted, words)), tuple(words), tuple(redirections)))
@@ -219,7 +221,8 @@ def parts_of(command: str) -> tuple[Part, ...]:
                 redirections.append((sign, _unquoted(text)))
             else:
                 words.append(text)
-                parts.extend(_substituted(text))
+                if SUBSTITUTED in text:
+                    parts.extend(_substituted(text))
             sign = ""
     return tuple(parts)
 
@@ -236,7 +239,7 @@ def _unquoted(word: str) -> str:
             return _ESCAPED.sub(r"\1", match[1])
         return match[2] if match[2] is not None else match[3]
 
-    return _QUOTED.sub(inner, word) if re.search(r"[\"'\\]", word) else word
+    return _QUOTED.sub(inner, word) if _SIGNS_OF_QUOTES.search(word) else word
 
 
 def _is_plain(word: str) -> bool:

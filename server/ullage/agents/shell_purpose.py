@@ -5,7 +5,7 @@ the same command, whatever part of the output the agent asked for.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from zlib import crc32
@@ -55,7 +55,6 @@ _INLINE_OPTIONS = {"-c", "-e", "-lc", "-r", "--eval", "-p"}
 _SCRIPT = 40
 # Characters. What follows in a longer command line is a script's text.
 _LONGEST = 2_000
-_SPACES = re.compile(r"\s+")
 # How a line ends that continues in the next one.
 _GOES_ON = re.compile(r"(?:\b(?:do|then|else|in)|[{(|;&\\])$")
 
@@ -82,15 +81,18 @@ class Purpose(Struct, frozen=True, kw_only=True):
 def purpose_of(command: str) -> Purpose:
     """Returns what a command line is run for. If all its commands only show something, its keys are those of them
     all."""
-    parts = tuple(part for part in parts_of(command) if part.joint != SUBSTITUTED)
-    real = tuple(_real(parts))
+    parts = tuple([part for part in parts_of(command) if part.joint != SUBSTITUTED])
+    places = dict(_real(parts))
+    real = tuple(places.values())
     # The message of a commit is often a here-document, and it doesn't say what must succeed.
     body = None if any(part.words[0] == "git" for part in real) else HEREDOC.search(command)
     once = body is not None or "*** Begin Patch" in command or any(_is_inline(part) for part in real)
     mark = f" <<{crc32(command.encode(errors='replace')):08x}" if body else ""
     loops = any(part.words[0] in _KEYWORDS for part in parts)
-    whole = _spaced(without_cd(command[:_LONGEST])[0])
-    keys = (whole,) if loops or not real else tuple(dict.fromkeys(_key(part) + mark for part in real))
+    if loops or not real:
+        keys = (_spaced(without_cd(command[:_LONGEST])[0]),)
+    else:
+        keys = tuple(dict.fromkeys(_key(part) + mark for part in real))
     if loops and not body:
         shown = _on_one_line(command)
     else:
@@ -101,10 +103,10 @@ def purpose_of(command: str) -> Purpose:
     return Purpose(
         keys=keys,
         shown=shown,
-        masked=_is_masked(parts, real),
+        masked=_is_masked(parts, places),
         searched=bool(parts) and parts[-1].words[0] in _SEARCHES,
         once=once,
-        certain=keys if loops or not real or body else tuple(dict.fromkeys(map(_key, _last_chain(parts, real)))),
+        certain=keys if loops or not real or body else tuple(dict.fromkeys(map(_key, _last_chain(places)))),
     )
 
 
@@ -144,9 +146,10 @@ def _program_length(words: Sequence[str]) -> int:
     return 2 if len(words) > 1 and words[0].rsplit("/", 1)[-1] in _OF_TWO_WORDS else 1
 
 
-def _real(parts: Sequence[Part]) -> Iterator[Part]:
-    """Yields the simple commands that do something: no preparation, no filter, nothing that only prints."""
-    for part in parts:
+def _real(parts: Sequence[Part]) -> Iterator[tuple[int, Part]]:
+    """Yields the simple commands that do something, without their prefixes, each with its place: no preparation, no
+    filter, nothing that only prints."""
+    for place, part in enumerate(parts):
         bare = _without_prefixes(part)
         if not bare.words or (bare.words[0] in _PREPARES and not part.writes):
             continue
@@ -154,7 +157,7 @@ def _real(parts: Sequence[Part]) -> Iterator[Part]:
             continue
         if part_looks(bare) and len(parts) > 1:
             continue
-        yield bare
+        yield place, bare
 
 
 def _without_prefixes(part: Part) -> Part:
@@ -206,32 +209,23 @@ def _shown(real: Sequence[Part]) -> str:
     return "".join(piece for pair in zip(texts, [*joints, ""], strict=True) for piece in pair)
 
 
-def _is_masked(parts: Sequence[Part], real: Sequence[Part]) -> bool:
-    """Returns whether the exit code of a command line says nothing about its commands."""
-    if not real or not parts:
+def _is_masked(parts: Sequence[Part], real: Mapping[int, Part]) -> bool:
+    """Returns whether the exit code of a command line says nothing about its commands. `real` are those that do
+    something, by their places among `parts`."""
+    if not real:
         return False
-    last = real[-1]
-    after = parts[_position(parts, last) + 1 :]
-    return any(part.joint in ("|", "|&", "||", ";", "\n", "&") for part in after)
+    return any(part.joint in ("|", "|&", "||", ";", "\n", "&") for part in parts[max(real) + 1 :])
 
 
-def _last_chain(parts: Sequence[Part], real: Sequence[Part]) -> Iterator[Part]:
-    """Yields the commands that have succeeded if the command line did: the last one that does something, and those
+def _last_chain(real: Mapping[int, Part]) -> list[Part]:
+    """Returns the commands that have succeeded if the command line did: the last one that does something, and those
     joined to it by `&&`."""
     chain: list[Part] = []
-    for before, part in pairwise([None, *parts]):
-        if part is not None and before is not None and part.joint not in ("&&", "|", "|&"):
-            chain = chain if not any(_is_same(part, one) for one in real) else []
-        chain.extend(one for one in real if part is not None and _is_same(part, one))
-    yield from chain
-
-
-def _position(parts: Sequence[Part], part: Part) -> int:
-    return max(place for place, one in enumerate(parts) if _is_same(one, part))
-
-
-def _is_same(whole: Part, bare: Part) -> bool:
-    return whole.joint == bare.joint and whole.words[len(whole.words) - len(bare.words) :] == bare.words
+    for place, part in real.items():
+        if place and part.joint not in ("&&", "|", "|&"):
+            chain.clear()
+        chain.append(part)
+    return chain
 
 
 def _is_inline(part: Part) -> bool:
@@ -243,4 +237,4 @@ def _is_inline(part: Part) -> bool:
 
 
 def _spaced(text: str) -> str:
-    return _SPACES.sub(" ", text).strip()
+    return " ".join(text.split())

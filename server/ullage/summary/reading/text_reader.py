@@ -44,7 +44,6 @@ _COMMIT_MESSAGE = re.compile(r"\bgit commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\
 _LOOKED_AT = 4000
 # Commands whose arguments may be files of tests, although they run none.
 _MOVES = re.compile(r"(?:git|rm|cp|mv|touch|chmod|mkdir|cat|tee) ")
-_SPACES = re.compile(r"\s+")
 _BOXES = ("[ ] ", "[x] ", "[X] ")
 
 
@@ -253,7 +252,7 @@ class Reader:
         cleaned = self.clean(line)
         shown = purpose.shown if cleaned == line else purpose_of(cleaned).shown
         first = f"git commit: {commit[1]}" if commit else shown
-        return cut_at_space(_SPACES.sub(" ", self.clean(first)).strip().replace("`", "'"), _SHOWN_LIMIT)
+        return cut_at_space(" ".join(self.clean(first).split()).replace("`", "'"), _SHOWN_LIMIT)
 
 
 def count_names(texts: Sequence[str], names: Sequence[tuple[str, ...]]) -> NameCounts:
