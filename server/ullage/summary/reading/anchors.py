@@ -5,8 +5,7 @@ anchors. Texts should be bounded (see `excerpts`). Every pattern takes time line
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, filterfalse
+from collections.abc import Callable, Iterator, Sequence
 from sys import intern
 from typing import TypeVar
 
@@ -18,7 +17,7 @@ _FLAG = r"--[a-z][a-z0-9-]{2,40}"
 _PATH = r"(?<![\w@.-])[~\w@.-]{0,80}+(?:/[\w@.+-]{1,80}+){1,16}+"
 _QUALIFIED = r"[A-Za-z_]\w{0,80}+(?:(?:\.|::)[A-Za-z_]\w{0,80}+){1,8}+"
 _COMPOUND = r"[A-Za-z0-9_]{3,80}+(?:-[A-Za-z0-9_]{1,40}+){0,6}+"
-# What may be an anchor in words of which each is a line, and the line breaks. Nine words in ten have no slash.
+# What may be an anchor in texts of which each is a line, and the line breaks. Four pieces in five have no slash.
 _IN_SLASHED = re.compile(f"{_ADDRESS}|{_FLAG}|{_PATH}|{_QUALIFIED}|{_COMPOUND}|\n")
 _IN_OTHERS = re.compile(f"{_FLAG}|{_QUALIFIED}|{_COMPOUND}|\n")
 _INNER_CAPITAL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
@@ -30,69 +29,21 @@ _CLINGING = ".,:;-/"
 _SHORTEST = 4
 # A line break or a tab as a program's text has it: `\nRead` is no name with a small first letter.
 _ESCAPED = re.compile(r"\\[nrt](?=[A-Z])")
-# Words remembered. A session of 160,000 tokens has 15,000 different ones.
-_MOST_WORDS = 32_768
+# Candidates remembered. A session of 160,000 tokens has 5,600 different ones.
+_MOST_REMEMBERED = 32_768
 
 
-def find_anchors(text: str) -> tuple[str, ...]:
-    """Returns the anchors of a text, each once, in the order in which they first occur."""
-    return find_in_each((text,))[0]
-
-
-def find_in_each(texts: Iterable[str]) -> list[tuple[str, ...]]:
-    """Returns the anchors of each text. One call for many short texts costs much less than a call for each."""
-    # No anchor contains a space.
-    words = [text.split() for text in texts]
-    anchors_in = _WORDS.learned(words).__getitem__
-    return [_joined(list(filter(None, map(anchors_in, each)))) for each in words]
-
-
-def forget_words() -> None:
-    """Forgets the anchors of all words, as in a process that has just started."""
-    _WORDS.forget()
-
-
-def _joined(found: list[tuple[str, ...]]) -> tuple[str, ...]:
-    if len(found) < 2:
-        return found[0] if found else ()
-    return tuple(dict.fromkeys(chain.from_iterable(found)))
-
-
-class _Words:
-    """Remembers the anchors of words, which are texts without spaces, because texts repeat their words. The words of a
-    text are read together: a call for each costs more than the reading. Threads may share an instance without a lock:
-    nothing is removed from a dictionary, so at worst a word is read twice."""
-
-    def __init__(self) -> None:
-        self.forget()
-
-    def forget(self) -> None:
-        self._known: dict[str, tuple[str, ...]] = {}
-        # A session with 15,000 different words has 5,600 different candidates in them.
-        self._name_in, self._names_in = _Read(_name_in), _Read(_names_in)
-
-    def learned(self, words: Sequence[Sequence[str]]) -> Mapping[str, tuple[str, ...]]:
-        """Returns the anchors of these words, and of others."""
-        known = self._known
-        new = set(filterfalse(known.__contains__, chain.from_iterable(words)))
-        if len(known) + len(new) > _MOST_WORDS:
-            self.forget()
-            known, new = self._known, set(chain.from_iterable(words))
-        slashed = {word for word in new if "/" in word}
-        for some, candidates in ((slashed, _IN_SLASHED), (new - slashed, _IN_OTHERS)):
-            names = "".join(map(self._name_in.__getitem__, candidates.findall(_ESCAPED.sub(" ", "\n".join(some)))))
-            known.update(zip(some, map(self._names_in.__getitem__, names.split("\n")), strict=False))
-        return known
-
-
-class _Read(dict[str, T]):
-    """What was read of texts. Looking up a key costs less than calling a function that remembers."""
+class _Remembered(dict[str, T]):
+    """What was read of short texts, which repeat. Looking up a key costs less than calling a function that remembers.
+    Threads may share an instance: at worst a text is read twice."""
 
     def __init__(self, read: Callable[[str], T]) -> None:
         super().__init__()
         self._read = read
 
     def __missing__(self, text: str) -> T:
+        if len(self) >= _MOST_REMEMBERED:
+            self.clear()
         self[text] = read = self._read(text)
         return read
 
@@ -104,10 +55,35 @@ def _name_in(candidate: str) -> str:
 
 
 def _names_in(line: str) -> tuple[str, ...]:
+    # No anchor contains a space.
     return tuple(dict.fromkeys(map(intern, line.split())))
 
 
-_WORDS = _Words()
+_NAME_IN, _NAMES_IN = _Remembered(_name_in), _Remembered(_names_in)
+
+
+def find_anchors(text: str) -> tuple[str, ...]:
+    """Returns the anchors of a text, each once, in the order in which they first occur."""
+    return next(_find((text,), _IN_SLASHED if "/" in text else _IN_OTHERS))
+
+
+def find_in_each(texts: Sequence[str]) -> list[tuple[str, ...]]:
+    """Returns the anchors of each text. One call for many short texts costs much less than a call for each."""
+    slashed = _find([text for text in texts if "/" in text], _IN_SLASHED)
+    others = _find([text for text in texts if "/" not in text], _IN_OTHERS)
+    return [next(slashed if "/" in text else others) for text in texts]
+
+
+def _find(texts: Sequence[str], candidates: re.Pattern[str]) -> Iterator[tuple[str, ...]]:
+    lines = "\n".join([text.replace("\n", " ") for text in texts])
+    names = "".join(map(_NAME_IN.__getitem__, candidates.findall(_ESCAPED.sub(" ", lines))))
+    return map(_NAMES_IN.__getitem__, names.split("\n"))
+
+
+def forget_words() -> None:
+    """Forgets all candidates, as in a process that has just started."""
+    _NAME_IN.clear()
+    _NAMES_IN.clear()
 
 
 def is_anchor(name: str) -> bool:
