@@ -57,6 +57,7 @@ _SCRIPT = 40
 _LONGEST = 2_000
 # How a line ends that continues in the next one.
 _GOES_ON = re.compile(r"(?:\b(?:do|then|else|in)|[{(|;&\\])$")
+_LONGEST_END = len("then")
 
 
 class Purpose(Struct, frozen=True, kw_only=True):
@@ -199,7 +200,8 @@ def _on_one_line(command: str) -> str:
     for line in without_cd(command[:_LONGEST])[0].split("\n"):
         said = line.strip()
         if said and not said.startswith("#"):
-            shown += (" " if not shown or _GOES_ON.search(shown) else "; ") + said.removesuffix("\\").rstrip()
+            goes_on = not shown or _GOES_ON.search(shown, max(len(shown) - _LONGEST_END, 0))
+            shown += (" " if goes_on else "; ") + said.removesuffix("\\").rstrip()
     return _spaced(shown)
 
 

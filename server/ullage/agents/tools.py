@@ -226,7 +226,11 @@ def strings_in(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, dict):
         for inner in as_object(cast("Any", value)).values():
-            yield from strings_in(inner)
+            # Nearly every value is a string, for which another generator would cost the most.
+            if isinstance(inner, str):
+                yield inner
+            else:
+                yield from strings_in(inner)
     else:
         for inner in as_list(value):
             yield from strings_in(inner)

@@ -252,7 +252,11 @@ def numbered_lines(text: str) -> tuple[list[str], list[int]]:
 
 def single_spaced(line: str) -> str:
     """Returns a line with one space for each run of spaces and tabs."""
-    return _SPACES.sub(" ", line) if "  " in line or "\t" in line else line
+    if "\t" in line:
+        return _SPACES.sub(" ", line)
+    while "  " in line:
+        line = line.replace("  ", " ")
+    return line
 
 
 def _pack(parts: list[str], limit: int, joint: str) -> list[str]:

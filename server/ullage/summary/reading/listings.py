@@ -87,7 +87,7 @@ def _windows(lines: Sequence[str], numbers: Sequence[int], spans: Sequence[tuple
             break
         stop = spans[last - 1][1]
         told -= after - start
-        if _is_unbroken(numbers, start, stop):
+        if not numbers[start] or _is_unbroken(numbers, start, stop):
             places.append((start, stop, first, last))
             sizes.append(before[stop] - before[start] or 1)
     return Windows(places=tuple(places), sizes=tuple(sizes))

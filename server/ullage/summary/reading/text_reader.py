@@ -247,7 +247,7 @@ class Reader:
         )
 
     def _shown_command(self, line: str, purpose: Purpose) -> str:
-        commit = _COMMIT_MESSAGE.search(line[:_LOOKED_AT])
+        commit = _COMMIT_MESSAGE.search(line[:_LOOKED_AT]) if "git commit" in line else None
         # The whole line is cleaned before it is taken apart: a secret may be known by the line before it.
         cleaned = self.clean(line)
         shown = purpose.shown if cleaned == line else purpose_of(cleaned).shown
