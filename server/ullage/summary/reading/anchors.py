@@ -17,9 +17,13 @@ _FLAG = r"--[a-z][a-z0-9-]{2,40}"
 _PATH = r"(?<![\w@.-])[~\w@.-]{0,80}+(?:/[\w@.+-]{1,80}+){1,16}+"
 _QUALIFIED = r"[A-Za-z_]\w{0,80}+(?:(?:\.|::)[A-Za-z_]\w{0,80}+){1,8}+"
 _COMPOUND = r"[A-Za-z0-9_]{3,80}+(?:-[A-Za-z0-9_]{1,40}+){0,6}+"
-# What may be an anchor in texts of which each is a line, and the line breaks. Four pieces in five have no slash.
-_IN_SLASHED = re.compile(f"{_ADDRESS}|{_FLAG}|{_PATH}|{_QUALIFIED}|{_COMPOUND}|\n")
-_IN_OTHERS = re.compile(f"{_FLAG}|{_QUALIFIED}|{_COMPOUND}|\n")
+# What may be an anchor in texts of which each is a line, and the line breaks. Signs and plain words are passed over,
+# because most of a text consists of them. Four pieces in five have no slash.
+_PLAIN = r"[A-Za-z][a-z]*+(?![\w.:-])"
+_IN_SLASHED = re.compile(
+    rf"[^\w\n~@./-]*+(?:{_PLAIN}(?![/@~])|({_ADDRESS}|{_FLAG}|{_PATH}|{_QUALIFIED}|{_COMPOUND}|\n))"
+)
+_IN_OTHERS = re.compile(rf"[^\w\n-]*+(?:{_PLAIN}|({_FLAG}|{_QUALIFIED}|{_COMPOUND}|\n))")
 _INNER_CAPITAL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
 _EXTENSION = re.compile(r"\.[A-Za-z]\w{0,5}$")
