@@ -54,7 +54,8 @@ class Rows(Struct, frozen=True, kw_only=True):
 
 NO_ROWS = Rows(places=frozenset(), groups=())
 _FILE = r"[\w@.+-]{1,80}\.[A-Za-z]\w{0,7}"
-_PATH = r"[~\w@.+()\[\]-]{0,80}(?:/[\w@.+()\[\]-]{1,80}){0,16}/?"
+# Possessive, because the slash that ends a part cannot occur within it.
+_PATH = r"[~\w@.+()\[\]-]{0,80}+(?:/[\w@.+()\[\]-]{1,80}+){0,16}+/?"
 # The indentation is possessive: given back space by space, all that follows would be tried again for each.
 _PATTERN = re.compile(
     r"\s{0,16}+(?:"
