@@ -10,6 +10,7 @@ from ullage.model.marker import render_ledger, render_marker
 from ullage.model.message import Message
 from ullage.summary.choosing.composition import NOTHING_FITS, compose
 from ullage.summary.choosing.ledger import collect, fit
+from ullage.summary.reading.anchors import find_anchors, find_in_each, forget_words
 from ullage.summary.summary_request import SummaryRequest
 
 COUNTER = LengthCounter()
@@ -78,3 +79,9 @@ def test_fitted_ledger_never_takes_more_than_its_budget(messages: tuple[Message,
 @given(histories, st.integers(0, 600))
 def test_same_request_gives_the_same_summary(messages: tuple[Message, ...], tokens: int) -> None:
     assert compacted(messages, tokens) == compacted(messages, tokens)
+
+
+@given(st.lists(st.one_of(texts, st.text(alphabet='aB9_-./:~@+ \t\n\\"é', max_size=40)), max_size=8))
+def test_texts_that_are_read_together_have_the_anchors_of_each_read_alone(several: list[str]) -> None:
+    forget_words()
+    assert find_in_each(several) == [find_anchors(text) for text in several]
