@@ -95,6 +95,8 @@ class Part(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
+        if not self.redirections:
+            return False
         return any(sign in _WRITES or sign in _APPENDS for sign, _ in self.redirections)
 
 
@@ -274,12 +276,12 @@ def part_looks(part: Part) -> bool:
 
 
 def _touches(part: Part) -> Iterator[Touch]:
-    written = [(path, _WRITES.get(sign) or _APPENDS.get(sign)) for sign, path in part.redirections]
-    yield from ((path, action) for path, action in written if action)
+    if part.writes:
+        written = [(path, _WRITES.get(sign) or _APPENDS.get(sign)) for sign, path in part.redirections]
+        yield from ((path, action) for path, action in written if action)
+        return
     words, name = part.words, part.words[0]
     arguments = [word for word in words[1:] if not word.startswith("-")]
-    if part.writes:
-        return
     if name in _READERS:
         yield from ((path, FileAction.READ) for path in arguments)
     elif name == "sed" and arguments:

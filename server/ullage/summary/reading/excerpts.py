@@ -236,10 +236,15 @@ def lines(text: str, limit: int = RESULT_LIMIT) -> list[str]:
 def numbered_lines(text: str) -> tuple[list[str], list[int]]:
     """Returns the lines of code or output, and for each the number that the tool wrote before it, 0 if none. They keep
     their indentation, but have no terminal codes; long lines lose their middle."""
-    found, numbers = list[str](), list[int]()
-    # Nearly every text is printable except for its tabs, and few lines have numbers. Testing costs less than matching.
+    raws = text.splitlines()
+    # Most texts are printable except for their tabs, and have short lines without numbers. To see that of a whole text
+    # costs less than to look at each line for everything.
     is_plain = text.replace("\n", "").replace("\t", "").isprintable()
-    for raw in text.splitlines():
+    has_numbers = any(map(str.isdigit, [raw[:_INDENTED].lstrip()[:1] for raw in raws]))
+    if is_plain and not has_numbers and max(map(len, raws), default=0) <= LINE_LIMIT:
+        return [raw.rstrip() for raw in raws], [0] * len(raws)
+    found, numbers = list[str](), list[int]()
+    for raw in raws:
         line = raw if len(raw) <= _LONGEST_LINE else clip(raw, _LONGEST_LINE)
         if not is_plain and not line.isprintable():
             line = _TERMINAL.sub("", line)
