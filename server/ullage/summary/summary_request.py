@@ -10,9 +10,10 @@ class SummaryRequest(Struct, frozen=True, kw_only=True):
     """What to summarize, and into how many tokens.
 
     `messages` are those before the tail in order, and `indices` their indices in the transcript. `kept` are the ids of
-    those among them that stay in the context verbatim. `tail` are the messages after them. `previous` is the marker
-    that this summary replaces, None if there is none. `focus` is what the user wants the summary to keep. `max_tokens`
-    limits the summary and the ledger together, by the session's counter.
+    those among them that stay in the context verbatim. `tail` are the messages after them, as they stay. If one of
+    them was shortened, `whole` are the same messages as they were before, else none. `previous` is the marker that this
+    summary replaces, None if there is none. `focus` is what the user wants the summary to keep. `max_tokens` limits the
+    summary and the ledger together, by the session's counter.
     """
 
     messages: tuple[Message, ...]
@@ -21,4 +22,5 @@ class SummaryRequest(Struct, frozen=True, kw_only=True):
     previous: CompactionBlock | None = None
     kept: tuple[str, ...] = ()
     tail: tuple[Message, ...] = ()
+    whole: tuple[Message, ...] = ()
     focus: str = ""

@@ -68,16 +68,21 @@ async def write_anew(
 
 def summary_request(conversation: Conversation, planned: Planned, focus: str = "") -> SummaryRequest:
     """Returns the request for the summary of a plan's head. The messages have the content that they have in the log,
-    before edits cleared or shortened it, without private text."""
+    before edits cleared or shortened it, without private text. The tail is as it stays."""
     plan = planned.plan
     ratio = conversation.projection.tracker.calibration.ratio
+    head = tuple(item.message for item in plan.head)
+    tail = tuple(item.message for item in planned.view.items if item.index >= plan.end)
+    originals = _originals(conversation, planned, (*head, *tail))
+    whole = originals[len(head) :]
     request = SummaryRequest(
-        messages=_originals(conversation, planned),
+        messages=originals[: len(head)],
         indices=tuple(item.index for item in plan.head),
         max_tokens=max(1, int(plan.summary_tokens / ratio)),
         previous=plan.previous,
         kept=(*plan.leading, *plan.kept),
-        tail=tuple(item.message for item in planned.view.items if item.index >= plan.end),
+        tail=tail,
+        whole=whole if whole != tail else (),
         focus=focus,
     )
     return hide(request, planned.private)
@@ -97,15 +102,14 @@ def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
     )
 
 
-def _originals(conversation: Conversation, planned: Planned) -> tuple[Message, ...]:
-    head = tuple(item.message for item in planned.plan.head)
+def _originals(conversation: Conversation, planned: Planned, messages: tuple[Message, ...]) -> tuple[Message, ...]:
     edits = conversation.transcript.edits_in_force
     if not planned.cuts and all(edit.kind == "compaction" for edit in edits):
-        return head
-    wanted = {message.id for message in head}
+        return messages
+    wanted = {message.id for message in messages}
     originals = {
         record.event.message.id: record.event.message
         for record in conversation.workspace.ports.store.read(conversation.id)
         if isinstance(record.event, MessageAppended) and record.event.message.id in wanted
     }
-    return tuple(originals.get(message.id, message) for message in head)
+    return tuple(originals.get(message.id, message) for message in messages)

@@ -104,6 +104,8 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
     last = request.messages[-1] if request.messages else None
     tail = read_messages(request.tail, after, reader, check=check, before=last)
     digest = replace(digest, after=tail)
+    if request.whole:
+        digest = _with_lost(digest, request, read_messages(request.whole, after, reader, check=check, before=last))
     mentions = count_mentions(digest.contents, tail.contents, check)
     weights = weigh(mentions, check, tuning)
     carried = read_previous(request.previous, tuning)
@@ -125,6 +127,19 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
         carried=carried,
         ledger=ledger,
         verbatim=_verbatim(digest, tail),
+    )
+
+
+def _with_lost(digest: Digest, request: SummaryRequest, whole: Digest) -> Digest:
+    """Returns the digest with the contents of the tail's messages that were shortened, because what they lost is
+    nowhere else in the context. `whole` is the digest of the tail as it was before."""
+    pairs = enumerate(zip(request.whole, request.tail, strict=True), start=digest.end_index)
+    shortened = {index for index, (before, after) in pairs if before != after}
+    return replace(
+        digest,
+        excerpts=(*digest.excerpts, *(one for one in whole.excerpts if one.index in shortened)),
+        seen=(*digest.seen, *(one for one in whole.seen if one.index in shortened)),
+        contents=(*digest.contents, *(one for one in whole.contents if one.index in shortened)),
     )
 
 
