@@ -12,7 +12,8 @@ from ullage.model.blocks import CompactionBlock, TextBlock
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
 from ullage.summary.choosing.composition import Composition, compose
-from ullage.summary.choosing.items import HEADINGS
+from ullage.summary.choosing.items import HEADINGS, Section
+from ullage.summary.choosing.previous import read_summary
 from ullage.summary.summary_request import SummaryRequest
 
 COUNTER = LengthCounter()
@@ -171,7 +172,7 @@ def test_details_stand_in_one_frame_per_file_and_are_read_back() -> None:
     messages = (user("Look."), *call("Read", {"file_path": "src/handlers.py"}, f"{source}\n```\nnot a frame\n```"))
     first = block_of(compose(SummaryRequest(messages=messages, indices=places(messages), max_tokens=1500), COUNTER), 1)
     details = section(first.summary, "## Details")
-    assert details.startswith("- src/handlers.py (#3)\n  ```\n  def handler_0(request, context): return respond_0\n")
+    assert details.startswith("- src/handlers.py (#3)\n```\ndef handler_0(request, context): return respond_0\n")
     assert details.count("```") == 2
     again = SummaryRequest(messages=(), indices=(), max_tokens=1500, previous=first)
     assert section(compose(again, COUNTER).summary, "## Details").strip() == details.strip()
@@ -407,3 +408,13 @@ def test_what_a_shortened_message_of_the_tail_lost_is_quoted() -> None:
     details = section(compose(replace(request, whole=(asked, answered)), COUNTER).summary, "## Details")
     assert f"- src/cut.py (#{len(SESSION) + 2})" in details
     assert "def shorten_29(" in details
+
+
+@pytest.mark.parametrize("indentation", ["", "  "])
+def test_a_passage_of_an_earlier_summary_keeps_its_lines_and_their_numbers(indentation: str) -> None:
+    lines = ("def handle(request):", "    log(request)", "", "    # ## Not a heading", "    return respond(request)")
+    framed = "\n".join(indentation + line for line in ("```", *lines, "…", *lines[:2], "```"))
+    summary = f"## Details\n- src/app.py:7-11, 20-21 (#4)\n{framed}\n\n## Where to look\n- #5 `x_y`"
+    first, second = [item for item in read_summary(summary) if item.section is Section.DETAILS]
+    assert (first.group, first.index, first.first_line, second.first_line) == ("src/app.py", 3, 7, 20)
+    assert first.text == "\n".join(lines)

@@ -25,7 +25,7 @@ def written(*messages: Message) -> str:
 
 def test_a_passage_names_its_file_its_lines_and_its_message() -> None:
     shown = written(*call("Read", {"file_path": "src/app.py"}, HANDLERS))
-    assert shown.startswith("## Details\n- src/app.py:40-47 (#2)\n  ```\n  def handler_40(request): ...\n")
+    assert shown.startswith("## Details\n- src/app.py:40-47 (#2)\n```\ndef handler_40(request): ...\n")
 
 
 def test_a_few_lines_are_not_quoted() -> None:

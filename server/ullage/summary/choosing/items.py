@@ -71,7 +71,8 @@ class Item(Struct, frozen=True, kw_only=True, gc=False):
 _PLACE = attrgetter("index", "order")
 # Marks a gap between two details that did not follow one another.
 GAP_LINE = "…"
-FENCE = "  ```"
+# Not indented, although it belongs to a list entry: the indentation of every line takes one token in fourteen.
+FENCE = "```"
 # Parts of a path, the empty one before its first slash included. A folder with fewer says nothing.
 _SHALLOWEST = 4
 # Characters of the line that names a folder, besides the folder.
@@ -79,11 +80,11 @@ _FOLDER_LINE = 20
 
 
 def write_item(item: Item) -> str:
-    """Returns an item's text as a list entry, a detail's as indented lines for its group, and a line of an earlier
+    """Returns an item's text as a list entry, a detail's as lines for its group's fence, and a line of an earlier
     summary unchanged."""
     match item.section:
         case Section.DETAILS:
-            return _indented(f"{item.text}\n{GAP_LINE}")
+            return f"{item.text}\n{GAP_LINE}"
         case Section.EARLIER:
             return item.text
         case _:
@@ -142,7 +143,7 @@ def _write_details(ordered: Sequence[Item], known: WrittenLines) -> Iterator[str
 def _write_lines(members: Sequence[Item]) -> tuple[str, str]:
     """Returns the numbers of a group's lines in their file, and the lines."""
     runs = list(_neighbours(members))
-    return _numbers(runs), f"\n{_indented(GAP_LINE)}\n".join([_indented(dedent(_run_text(run))) for run in runs])
+    return _numbers(runs), f"\n{GAP_LINE}\n".join([dedent(_run_text(run)) for run in runs])
 
 
 def _neighbours(members: Sequence[Item]) -> Iterator[list[Item]]:
@@ -199,10 +200,6 @@ def _span(run: Sequence[Item]) -> str:
         return ""
     last = run[-1].first_line + run[-1].text.count("\n")
     return f"{run[0].first_line}-{last}"
-
-
-def _indented(text: str) -> str:
-    return "  " + text.replace("\n", "\n  ")
 
 
 def joined(texts: Iterable[str]) -> str:

@@ -94,7 +94,7 @@ def _parts(summary: str) -> Iterator[_Part]:
             yield part
             named = (heading[2] if heading else "") or (title and (title[1] or title[2])) or ""
             part = _Part(level=len(heading[1]) if heading else 0, title=named.strip(), body=[])
-        elif line and not is_summary(line) and not _CLOSING.match(line):
+        elif (line or fenced) and not is_summary(line) and not _CLOSING.match(line):
             part.body.append(line)
     yield part
 
@@ -166,11 +166,12 @@ def _entries(body: list[str]) -> Iterator[tuple[str, int]]:
 
 
 def _details(body: list[str]) -> Iterator[Item]:
-    """Yields the items of the section on details, divided at gaps."""
+    """Yields the items of the section on details, divided at gaps. Earlier summaries indented their fences."""
     group, index, order, spans, stretch = "", -1, 0, list[str](), list[str]()
-    for line in [*body, ""]:
-        match = _GROUP.match(line)
-        inside = line.startswith("  ") and line not in (FENCE, f"  {GAP_LINE}")
+    fenced = False
+    for line in [*body, FENCE]:
+        is_fence = line.strip().startswith(FENCE)
+        inside = fenced and not is_fence and line.strip() != GAP_LINE
         if stretch and not inside:
             first = int(spans.pop(0).split("-")[0]) if spans else 0
             text = dedent("\n".join(stretch))
@@ -178,11 +179,13 @@ def _details(body: list[str]) -> Iterator[Item]:
             # The next stretch does not follow this one at once.
             order += len(stretch) + 2
             stretch = []
-        if match:
-            group, index = match[1], index_of(int(match[3]))
-            spans = match[2].split(", ") if match[2] else []
+        if is_fence:
+            fenced = not fenced
         elif inside and group:
             stretch.append(line)
+        elif not fenced and (match := _GROUP.match(line)):
+            group, index = match[1], index_of(int(match[3]))
+            spans = match[2].split(", ") if match[2] else []
 
 
 def _item(section: Section, text: str, index: int, group: str = "") -> Item:
