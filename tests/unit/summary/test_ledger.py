@@ -126,8 +126,17 @@ def test_the_outcome_and_the_telling_line_come_from_the_output(
 
 
 def test_commands_that_only_look_are_left_out() -> None:
-    messages = (*bash("ls -la", "x"), *bash("git status && grep -n x a.py | head", "y"), *bash("git commit -m x", "z"))
-    assert [command.command for command in collect(messages, places(messages)).commands] == ["git commit -m x"]
+    messages = (*bash("ls -la", "x"), *bash("git status && grep -n x a.py | head", "y"), *bash("make docs", "z"))
+    assert [command.command for command in collect(messages, places(messages)).commands] == ["make docs"]
+
+
+def test_commands_that_only_change_files_or_the_repository_are_left_out_unless_they_failed() -> None:
+    changes = "git add -A && git commit -m x", "sed -i 's/a/b/' a.py", "mkdir -p out && cp a.py out/"
+    changed = [message for number, line in enumerate(changes) for message in bash(line, "", call_id=f"c{number}")]
+    failed = bash("git push origin main", "error: failed to push some refs", is_error=True, call_id="p")
+    messages = (*changed, *failed, *bash("cp a.py out/ && make docs", "ok", call_id="m"))
+    found = [command.command for command in collect(messages, places(messages)).commands]
+    assert sorted(found) == ["cp a.py out/ && make docs", "git push origin main"]
 
 
 def test_paths_stand_as_the_agent_wrote_them() -> None:

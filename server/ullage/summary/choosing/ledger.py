@@ -1,6 +1,7 @@
 """The artifact ledger: collected from tool calls, merged over compactions, fitted to a budget."""
 
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
@@ -34,6 +35,8 @@ from ullage.tokens.counter import TokenCounter
 # No budget has room for more than these. The limits bound the merging and the ranking.
 MAX_FILES, MAX_COMMANDS, MAX_IDENTIFIERS = 400, 200, 200
 _CONTEXT_LIMIT = 150
+# Commands that only change files or the repository.
+_CHANGES = re.compile(r"(?:git|cp|mv|rm|mkdir|touch|chmod|ln|sed -i) ")
 _NAME = attrgetter("name")
 Artifact = FileArtifact | CommandArtifact | IdentifierArtifact
 _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
@@ -189,7 +192,8 @@ def _files(digest: Digest, check: Check) -> Iterator[FileArtifact]:
 
 def _commands(digest: Digest) -> Iterator[CommandArtifact]:
     """Yields the commands of the archived messages with their newest outcome, which messages that stay in the context
-    may show. Failed ones that passed as a part of others are left out."""
+    may show. Left out are failed ones that passed as a part of others, and, unless they failed, those that only change
+    files or the repository: the list of files and the state of the work say what came of them."""
     after = {run.purpose.keys: run for run in (digest.after.runs if digest.after else ())}
     failures = {run.number: failure for failure in failures_of(digest) for run in failure.runs}
     for run in digest.runs:
@@ -197,6 +201,8 @@ def _commands(digest: Digest) -> Iterator[CommandArtifact]:
             continue
         failure = failures.get(run.number)
         ended = after.get(run.purpose.keys) or (failure and (failure.cure or failure.again)) or run
+        if ended.outcome is not Outcome.FAILED and all(map(_CHANGES.match, run.purpose.keys)):
+            continue
         same = ended.purpose.keys == run.purpose.keys
         if same or ended.outcome is Outcome.UNKNOWN:
             yield CommandArtifact(
