@@ -9,6 +9,8 @@ from ullage.model.artifacts import Outcome
 _HEAD, _TAIL = 1_500, 5_000
 # Lines that one ending with a colon announces, each of which may announce another.
 _MOST_FOLLOWING = 2
+# Line breaks that a program printed as its text has them, before what begins a line.
+_BREAKS = re.compile(r"(?:\\n)+(?=[^\w.]|[A-Z]|$)")
 _EXIT_CODE = re.compile(
     r"<returncode>\s*(-?\d+)|\bexit(?:ed)?[ _](?:with )?(?:code|status)[\"']?[:= ]{1,3}(-?\d+)"
     r"|return ?code[:= ]{1,3}(-?\d+)",
@@ -148,7 +150,7 @@ def _error_line(output: str) -> str:
             last, end = match[0], match.end()
     if not last:
         return next((line for line in reversed(output.splitlines()) if _says(line)), "").strip()
-    told, following = last.strip(), filter(_says, output[end:].splitlines())
+    told, following = _BREAKS.sub(" ", last).strip(), filter(_says, output[end:].splitlines())
     for line in islice(following, _MOST_FOLLOWING):
         if not told.endswith(":"):
             break

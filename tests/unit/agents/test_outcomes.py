@@ -44,3 +44,8 @@ def test_the_outcome_and_the_line_that_shows_it(
     output: str, failed: bool | None, outcome: Outcome, detail: str
 ) -> None:
     assert judge(output, failed) == (outcome, detail)
+
+
+def test_escaped_line_breaks_are_no_part_of_an_error_line() -> None:
+    output = "pre-commit\nfast checks\nError: the hook said\\n\\n[LINT] 3 warnings\\nSee the log\\n"
+    assert judge(output, failed=True) == (Outcome.FAILED, "Error: the hook said [LINT] 3 warnings See the log")

@@ -91,6 +91,18 @@ def test_a_list_is_told_in_one_line_with_its_folder_and_the_names_that_matter() 
     assert "spool" not in quoted(said, *bash("git status -sb", STATUS))
 
 
+def test_every_file_in_conflict_is_named() -> None:
+    merge = "\n".join(f"CONFLICT (content): Merge conflict in src/spool_{number}.ts" for number in range(9))
+    (line,) = told(*bash("git merge main", merge))
+    assert line.startswith("`git merge main`: 9 files in conflict: `src/spool_")
+    assert line.count("spool_") == 9
+
+
+def test_a_list_of_four_is_named_whole() -> None:
+    (line,) = told(*bash("ls -F", "AUTHORS.rst\nREADME.rst\nsetup.py\ntox.ini"))
+    assert line == "`ls -F`: 4 paths: `AUTHORS.rst`, `README.rst`, `setup.py`, `tox.ini`"
+
+
 def test_what_failed_among_passed_tests_is_quoted_and_the_tests_are_not() -> None:
     messages = bash("cargo test", f"{TESTS}\n{FAILURE}")
     assert "thread_3 panicked" in quoted(*messages)

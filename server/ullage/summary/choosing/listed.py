@@ -10,8 +10,10 @@ from ullage.summary.reading.excerpts import cut_at_space
 from ullage.summary.reading.rows import FEWEST_ROWS, RowGroup, RowKind
 from ullage.summary.tuning import TUNING, Tuning
 
-# Names shown of each kind.
+# Names shown of each kind. A list of one more is shown whole, because "4 files, such as" three hides one alone.
 _MOST_NAMES = 3
+# Whoever goes on must resolve each conflict.
+_MOST_CONFLICTS = 12
 # Characters. The longest subject that git's own documents call for is 72 characters, and its hash comes before it.
 _NAME_LIMIT = 84
 _COMMAND_LIMIT = 100
@@ -47,8 +49,10 @@ def _told(group: RowGroup, weights: Mapping[str, float]) -> str:
     count = group.count
     names = dict.fromkeys(name for name in group.names if len(name) <= _NAME_LIMIT)
     best = sorted(names, key=lambda name: -max((weights.get(part, 0.0) for part in find_anchors(name)), default=0.0))
-    shown = ", ".join(map(_quoted, best[:_MOST_NAMES]))
-    if not shown or count <= len(best[:_MOST_NAMES]):
+    most = _MOST_CONFLICTS if group.kind is RowKind.CONFLICT else _MOST_NAMES
+    best = best if len(best) <= most + 1 else best[:most]
+    shown = ", ".join(map(_quoted, best))
+    if not shown or count <= len(best):
         return f"{count} {one if count == 1 else many}" + (f": {shown}" if shown else "")
     folder = _folder(group.names) if group.kind not in (RowKind.COMMIT, RowKind.PASSED) else None
     where = f" ({folder[1]} in {folder[0]})" if folder else ""

@@ -68,6 +68,7 @@ _PATTERN = re.compile(
     rf"|(?P<status>[MADRCUT?]{{1,2}}) {{1,2}}(?=\S*[./])(?P<g1>{_PATH})(?: -> {_PATH})?$"
     rf"|(?P<word>modified|deleted|new file|renamed|both modified|create mode \d+|delete mode \d+):? +(?P<g2>{_PATH})"
     rf"(?: -> {_PATH})?$"
+    rf"|CONFLICT \([^)]{{1,40}}\): Merge conflict in (?P<conflict>{_PATH})$"
     r"|(?:[*|\\/] {0,2}){0,6}(?P<commit>(?=[a-f]{0,39}\d)[0-9a-f]{7,40} (?:\([^)]{1,120}\) )?\S.{0,160})$"
     # Lists of files and folders.
     r"|[-dlbcps](?:[r-][w-][xsStT-]){3}[@+.]? .*[ /](?P<p1>[\w@.+-]+)$|(?P<p0>total \d+)$"
@@ -109,6 +110,8 @@ _WORDS = {
     "renamed": RowKind.RENAMED,
     "both modified": RowKind.CONFLICT,
 }
+# Kinds by the groups of the pattern that say no more than their kind.
+_KINDS = {"log": RowKind.PROGRESS, "commit": RowKind.COMMIT, "conflict": RowKind.CONFLICT}
 
 
 def find_rows(lines: Sequence[str]) -> Rows:
@@ -144,10 +147,8 @@ def _read(match: re.Match[str]) -> tuple[RowKind, str]:
     """Returns the kind of a row and the name in it, empty if there is none to show."""
     which = match.lastgroup or ""
     said = match[which] if which else ""
-    if which == "log":
-        return RowKind.PROGRESS, ""
-    if which == "commit":
-        return RowKind.COMMIT, said
+    if which in _KINDS:
+        return _KINDS[which], "" if which == "log" else said
     if which.startswith("t"):
         return RowKind.PASSED, "" if which == "t0" else said
     if which.startswith("p"):
