@@ -170,6 +170,10 @@ def test_a_command_that_the_user_refused_has_not_failed() -> None:
         "Perfect! The build works.",
         "We will first try to examine the files of the project.",
         "We can now open the log of the spool.",
+        "The alias is used, but I need to update the event of the spool first.",
+        "`spool_of` is passed in somewhere (need to find where).",
+        "Line 3273 is inside the class `Spool` (I assume, by its indentation).",
+        "There is a `spool_test.py` and a `state_test.py` probably.",
         "Expected — I'll use that alias of the module in the next edits.",
         "It checks the shell's type and returns another one.",
         "But this mismatch means that the sandbox hides the shell.",
@@ -202,6 +206,8 @@ def test_what_decides_nothing_is_no_finding(said: str) -> None:
         "We will keep SQLite, since two processes write.",
         "The parser takes 40 ms instead of 900 ms for 10,000 lines.",
         "`load_config` must never read the file twice.",
+        "For `spool_of` I need to keep SQLite, because two processes write.",
+        "Callers of `load_config` need to pass a folder of the project.",
     ],
 )
 def test_what_decides_or_measures_is_a_finding(said: str) -> None:

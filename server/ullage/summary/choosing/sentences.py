@@ -85,6 +85,13 @@ _ASKS = re.compile(
     r"|if (?:you(?:['’]d)? (?:want|like|need|prefer|wish|would (?:like|prefer|rather))|needed|desired|preferred)\b",
     re.IGNORECASE,
 )
+# What the agent still wants to do or to know, wherever a sentence says it. Later messages show what became of it.
+_WANTS = re.compile(
+    r"\bi (?:still |also |now |first |just |only )?need (?:to|access|more)\b"
+    r"|\bneed to (?:check|find|see|look|verify|confirm|understand)\b|\bi (?:assume|guess|wonder)\b"
+    r"|\b(?:probably|presumably)\W*$",
+    re.IGNORECASE,
+)
 # What the agent does next, at the end of a sentence: `It has no test - let me add one.`
 _NEXT = re.compile(
     r"(?:\s+[-–—]+|[,;])\s+(?:(?:so|and|but|now|then)\s+)*let(?: me|['’]s)\b.*$", re.IGNORECASE | re.DOTALL
@@ -112,7 +119,7 @@ def narrates(sentence: str) -> bool:
         or _PRAISES.match(sentence) is not None
         or _OPENS_NOW.match(sentence) is not None
         or _ASKS.match(sentence) is not None
-        or (_STEP.match(sentence) is not None and not _DECIDES.search(sentence))
+        or ((_STEP.match(sentence) or _WANTS.search(sentence)) is not None and not _DECIDES.search(sentence))
     )
 
 
