@@ -1,5 +1,6 @@
 """Secrets are redacted in summaries; text that only looks like a secret stays."""
 
+import base64
 import json
 from time import perf_counter
 from typing import Any
@@ -93,3 +94,9 @@ def test_a_text_that_repeats_what_secrets_begin_with_is_read_in_time(piece: str)
     began = perf_counter()
     redact(text)
     assert perf_counter() - began < 30  # a hundredth of this is usual; the slowest took ten minutes
+
+
+def test_base64_is_looked_into_whatever_follows_it() -> None:
+    hidden = base64.b64encode(b"export DB_PASSWORD=correct-horse-7").decode().rstrip("=")
+    assert redact(f"{hidden} is at 80%") == "[redacted] is at 80%"
+    assert redact(f"{hidden}-80% done") == "[redacted]-80% done"
