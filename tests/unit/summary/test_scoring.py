@@ -30,6 +30,17 @@ def test_a_result_that_the_tail_refers_to_is_worth_more_than_one_it_does_not() -
     assert judge(MESSAGES, TAIL).worth(range(1, 3)) > judge(MESSAGES, TAIL).worth(range(3, 5)) == 0
 
 
+def test_that_two_calls_have_the_same_keys_makes_neither_worth_more() -> None:
+    messages = (user("Go."), *call("Read", {"file_path": "src/other.py"}, "...", call_id="a"), *MESSAGES[1:3])
+    assert judge(messages, range(3, 5)).worth(range(1, 3)) == 0
+
+
+def test_a_name_at_the_beginning_of_a_line_that_the_agent_wrote_counts() -> None:
+    written = {"file_path": "src/x.py", "content": "import os\ndrain_spool()\n"}
+    messages = (user("Go."), *call("Write", written, "ok", call_id="a"), agent("Now `drain_spool` is there."))
+    assert judge(messages, range(3, 4)).worth(range(1, 3)) == 0.5
+
+
 def test_what_a_program_put_into_the_users_mouth_is_worth_nothing() -> None:
     inserted = (user("<local-command-stdout>ok</local-command-stdout>"), *bash("ls", "x"))
     assert judge(inserted, range(1, 3)).worth(range(1)) == 0

@@ -7,8 +7,8 @@ from ullage.model.message import Message
 from ullage.summary.checks import Check, checked
 from ullage.summary.choosing.constraints import demands_in, instructions_of
 from ullage.summary.choosing.findings import judged, words_of
-from ullage.summary.choosing.scoring import names_in
 from ullage.summary.reading.digest import read_messages
+from ullage.summary.reading.message_names import names_in
 from ullage.summary.reading.text_reader import Reader
 
 

@@ -8,13 +8,9 @@ from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resource
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, Role
 from ullage.summary.checks import Check
-from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.contents import held_by
-from ullage.summary.reading.excerpts import head_and_tail
+from ullage.summary.reading.message_names import names_in
 from ullage.summary.reading.spoken import typed_text
 from ullage.summary.reading.text_reader import Reader
-
-_READ_AT_MOST = 8_000
 
 
 class Judge:
@@ -44,16 +40,6 @@ class Judge:
         results."""
         self._check()
         return not any(_holds_secret(self._reader, self._messages[place]) for place in group)
-
-
-def names_in(reader: Reader, message: Message) -> tuple[str, ...]:
-    """Returns the anchors in the texts, inputs and results of a message."""
-    return reader.named_by(message.id, (message,), _read_names)
-
-
-def _read_names(message: Message) -> tuple[tuple[str, ...], int]:
-    names = find_anchors(head_and_tail("\n".join(_texts(message)), _READ_AT_MOST))
-    return names, held_by(message.content)
 
 
 def _is_prompt(messages: Sequence[Message], place: int) -> bool:

@@ -1,7 +1,8 @@
 """Reads what each tool call shows together with its result: lines, files, and how it ended."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -95,7 +96,7 @@ def _seen(call: ToolCall, order: int, reader: Reader, check: Check) -> Iterator[
     """Yields the lines of the texts in a call's input, then those of its result. `order` is that of the first line."""
     # The first line of a command is clean already.
     group = group_of(call, reader) if call.command else reader.clean(group_of(call, reader))
-    for text in checked(_written(call), check):
+    for text in checked(texts_written(call.command, call.input), check):
         written = reader.written(text, group)
         yield Seen(
             lines=written.lines,
@@ -134,13 +135,13 @@ def _touches(call: ToolCall, reader: Reader) -> tuple[Touch, ...]:
     return tuple((reader.clean(path), action) for path, action in touches)
 
 
-def _written(call: ToolCall) -> Iterator[str]:
-    """Yields the texts that the agent wrote as a call's input: the command, or else all strings except paths, to-do
-    lists, removed text and the like."""
-    if call.command:
-        yield without_cd(call.command)[0]
+def texts_written(command: str, given: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the texts that the agent wrote as a call's input `given`: the command, or else all strings except paths,
+    to-do lists, removed text and the like."""
+    if command:
+        yield without_cd(command)[0]
         return
-    for key, value in call.input.items():
+    for key, value in given.items():
         if not has_key(key, _NOT_QUOTED):
             yield from strings_in(value)
 
