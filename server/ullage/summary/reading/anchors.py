@@ -53,7 +53,7 @@ class _Remembered(dict[str, T]):
 
 
 def _name_in(candidate: str) -> str:
-    """Returns the anchor that a candidate is, and a space; empty if it is none. A line break stays."""
+    """Returns the anchor that a candidate is, and a space, or an empty string. A line break stays."""
     name = candidate.rstrip(_CLINGING)
     return f"{name} " if is_anchor(name) else candidate if candidate == "\n" else ""
 
