@@ -7,6 +7,8 @@ import pytest
 from support.command_line import ullage
 from support.corpus import cases
 from support.leaks import leaks, line_of
+from support.logs import conversation
+from support.panes import wait_until
 from support.postgres_server import PostgresServer, needs_postgres
 from support.team import Team, make_team, said
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
@@ -93,6 +95,24 @@ def test_a_message_that_was_found_is_opened_whole_by_members_alone_and_until_it_
     assert (own.status, "By the well." in own.out) == (0, True)
     assert ullage("team", "unshare", "/orchard", env=anna.env).status == 0
     assert "no conversation" in ullage(*opened, env=anna.env).err
+
+
+def test_a_members_search_asks_of_few_records_whether_they_are_shared(team: Team) -> None:
+    with open_postgres(team.anna.archive) as archive:
+        for number in range(20):
+            texts = (f"The walnut {number} and the {word}." for word in ("well", *("fence",) * 99))
+            archive.create(f"t_{number}", conversation(*texts))
+            archive.share(f"t_{number}", "w")
+        archive.set_members("w", [team.boris.role])
+        while archive.index_some():
+            pass
+    team.server.execute("ANALYZE")
+    looked, before = team.records_read()
+    with open_postgres(team.boris.archive, is_team=True) as archive:
+        assert len(archive.find_passages("well", limit=10)) == 10
+    # What a connection has read is counted soon after its end.
+    wait_until(lambda: team.records_read()[0] > looked)
+    assert team.records_read()[1] - before < 1_000
 
 
 def test_no_secret_and_no_private_text_reaches_the_archive_and_the_own_store_keeps_them(team: Team) -> None:

@@ -54,6 +54,18 @@ class Team(Struct, frozen=True, kw_only=True):
             loads = connection.execute("SELECT encode(payload, 'escape') FROM records").fetchall()
         return "\n".join(str(row) for found in (*rows, loads) for row in found)
 
+    def records_read(self) -> tuple[int, int]:
+        """Returns how often the index of the archive's records was looked at, and how many records were read."""
+        import psycopg  # noqa: PLC0415
+
+        with psycopg.connect(self.server.address(self.schema), autocommit=True) as connection:
+            found = connection.execute(
+                "SELECT idx_scan, coalesce(idx_tup_fetch, 0) + seq_tup_read FROM pg_stat_user_tables "
+                "WHERE schemaname = current_schema() AND relname = 'records'"
+            ).fetchone()
+        assert found is not None
+        return found[0], found[1]
+
 
 def make_team(server: PostgresServer, folder: Path, *, plain: bool = False) -> Team:
     """Makes the archive in a new schema, and two users with homes in a folder. A server's only team may have plain

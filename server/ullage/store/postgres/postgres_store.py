@@ -214,6 +214,11 @@ def _configure(connection: PostgresConnection, *, is_team: bool) -> None:
     connection.execute(f"SET lock_timeout = '{_TIMEOUT}s'".encode())
     connection.execute(b"SET application_name = 'ullage'")
     connection.execute(f"SET ullage.team = '{'on' if is_team else 'off'}'".encode())
+    if is_team:
+        # Whether a record is shared takes a fraction of a millisecond, which PostgreSQL does not expect: these joins
+        # would ask it of each record.
+        connection.execute(b"SET enable_hashjoin = off")
+        connection.execute(b"SET enable_mergejoin = off")
     connection.adapters.register_dumper(str, _NoNulDumper)
     connection.cursor_factory = _WholeCursor
 
