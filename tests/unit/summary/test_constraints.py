@@ -49,6 +49,13 @@ def test_code_a_patch_a_forms_comment_and_what_is_only_so_are_no_constraints() -
     assert texts(list(constraints_of(found))) == ["Never touch config/legacy.ini here."]
 
 
+def test_demands_in_other_languages_are_constraints() -> None:
+    german, chinese = "Die Datei config/alt.ini darfst du auf keinen Fall ändern.", "不要改动公共接口和配置文件。"
+    found = digest(user(f"{LONG}\n{german}\n{chinese}必须使用两个线程来处理。"))
+    assert set(texts(list(constraints_of(found)))) >= {german}
+    assert any("不要改动" in text for text in texts(list(constraints_of(found))))
+
+
 def test_a_short_request_gives_no_separate_constraint() -> None:
     assert list(constraints_of(digest(user("Never touch config/legacy.ini.")))) == []
 

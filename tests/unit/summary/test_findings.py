@@ -236,6 +236,12 @@ def test_of_sentences_without_names_that_say_the_same_only_the_newest_stays() ->
     assert [item.text for item in findings_of(digest(*map(agent, said)))] == said[1:]
 
 
+def test_what_is_found_in_a_language_without_spaces_is_a_finding() -> None:
+    said = "缓存从不清空，因此 `load_config` 会返回旧值。接下来我再看看。"
+    (item,) = findings_of(digest(agent(said)))
+    assert item.text.startswith("缓存从不清空，因此 `load_config` 会返回旧值。")
+
+
 def test_a_sentence_does_not_begin_inside_code() -> None:
     said = "The reader failed because `read: (path: string) => string` takes no object any more."
     assert [item.text for item in findings_of(digest(agent(said)))] == [said]

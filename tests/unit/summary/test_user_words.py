@@ -120,6 +120,19 @@ def test_the_task_among_whole_requests_is_their_beginning_and_leaves_no_fence_op
     assert "Never" not in shown
 
 
+@pytest.mark.parametrize("said", ["继续", "好的，谢谢", "はい", "Ja, bitte weiter", "да", "oui, merci", "네"])
+def test_a_consent_in_another_language_is_no_task(said: str) -> None:
+    asked = "请修复 src/spool.py 里的缓存错误，不要改动公共接口。"
+    assert task(user(asked), agent("Done."), user(said)).startswith(asked)
+
+
+def test_a_request_without_spaces_is_shortened_at_the_ends_of_its_sentences() -> None:
+    text = "请修复缓存错误。" + "每个部分都很重要，请仔细检查。" * 30 + "不要改动公共接口。"
+    shown = shorten(text, 120)
+    assert "不要改动公共接口。" in shown
+    assert all(part.strip().endswith("。") for part in shown.split("[…]") if part.strip())
+
+
 @pytest.mark.parametrize("said", ["Thank you so much for your help!", "Thanks a lot", "many thanks."])
 def test_thanks_are_no_task(said: str) -> None:
     assert task(user("Port the spool."), agent("Done."), user(said)).startswith("Port the spool.")

@@ -19,7 +19,8 @@ from ullage.summary.reading.excerpts import head_and_tail, numbered_lines, prose
 
 _FORBIDS = re.compile(
     r"\b(?:[Nn]ever|NEVER|[Mm]ust|MUST|[Dd]o not|DO NOT|[Dd]on['’]t|(?<!is |re |as |be )[Oo]nly|[Aa]lways"
-    r"|IMPORTANT(?=[:!]))\b"
+    r"|IMPORTANT(?=[:!])|[Nn]iemals|[Aa]uf keinen Fall|[Mm]uss|[Mm]üssen|[Dd]ürfen nicht|[Jj]amais|[Nn]unca)\b"
+    r"|不要|不能|不得|请勿|切勿|禁止|绝不|必须|ないで|てはいけ|必ず"
 )
 # Characters. Shorter sentences are headings.
 _SHORTEST_SENTENCE = 20
@@ -51,7 +52,7 @@ def demands_in(request: str) -> tuple[tuple[int, str, int], ...]:
         (order, piece, cues)
         for order, piece in enumerate(prose(_NOT_SAID.sub("\n", FENCE.sub("\n", request))))
         if (cues := len(_FORBIDS.findall(piece)))
-        and len(piece) >= _SHORTEST_SENTENCE
+        and len(piece) >= (_SHORTEST_SENTENCE if piece.isascii() else _SHORTEST_SENTENCE // 2)
         and not piece.endswith(("?", ":"))
         and not _CELL.search(piece)
     )

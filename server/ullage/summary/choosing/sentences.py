@@ -97,6 +97,7 @@ _NEXT = re.compile(
     r"(?:\s+[-–—]+|[,;])\s+(?:(?:so|and|but|now|then)\s+)*let(?: me|['’]s)\b.*$", re.IGNORECASE | re.DOTALL
 )
 # Half of a sentence: the condition or reason of what is not there.
+_IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _REASON = re.compile(r"(?:if|because|since|although|unless|whether|given|now that|as|when|while|once|to)\b", re.I)
 _HALF = re.compile(r"(?:if|because|since|although|unless|whether|given|now that)\b[^,:;—–]*$", re.IGNORECASE)
 _HALF_WORDS = 10
@@ -152,9 +153,12 @@ def _without_next(sentence: str) -> str:
 
 def _tells(sentence: str) -> bool:
     # A list after a colon is not part of the sentence.
-    if sentence.rstrip("*_`\"') ").endswith((":", "?")) or _ROW.match(sentence):
+    if sentence.rstrip("*_`\"') ").endswith((":", "?", "：", "？")) or _ROW.match(sentence):
         return False
     words = min(len(_WORD.findall(sentence)), len(sentence.split()))
+    if words < FEWEST_WORDS and not sentence.isascii():
+        # Chinese and Japanese have no spaces between words, which have one to three characters.
+        words = max(words, len(_IDEOGRAPHS.findall(sentence)) // 2)
     if words < FEWEST_WORDS or (words <= _HALF_WORDS and _HALF.match(sentence) and " then " not in sentence):
         return False
     # A line of code alone is no sentence, but a message of a program is.

@@ -19,7 +19,12 @@ _AGREES = re.compile(
     r"\W*(?:y|yes|yep|yeah|ok|okay|sure|go|go on|go ahead|continue|proceed|keep going|great|perfect"
     r"|(?:many )?(?:thanks?|thank you)(?: (?:so|very) much| a lot)?(?: for (?:(?:all )?(?:your|the) )?help)?"
     r"|good|nice|cool|do it|do that|please|please (?:do|continue|proceed|go on)|carry on|lgtm|all|both|done|retry"
-    r"|(?:please )?(?:check|try|run|look)(?: it| that| them)? again)\W*",
+    r"|(?:please )?(?:check|try|run|look)(?: it| that| them)? again"
+    # German, French, Spanish, Portuguese, Russian, Chinese, Japanese, Korean.
+    r"|ja|gut|klar|gern|bitte|danke|(?:ja )?(?:mach )?(?:bitte )?weiter|oui|d['’]accord|vas-y|merci|s[ií]|vale|adelante"
+    r"|sigue|gracias|sim|obrigad[oa]|да|хорошо|продолжай|спасибо|好|好的|好吧|行|可以|是|是的|对|嗯|继续|请继续|谢谢|多谢"
+    r"|はい|お願いします|続けて(?:ください)?|ありがとう(?:ございます)?"
+    r"|네|예|좋아요?|계속(?:해 ?주세요)?|감사합니다)\W*",
     re.IGNORECASE,
 )
 # A question that asks for work.
@@ -71,14 +76,14 @@ def _task(request: UserRequest) -> Item:
 
 def asks_for_work(text: str) -> bool:
     """Returns whether a request asks for work: False for a consent such as `yes, go on` and for a plain question."""
-    if all(_AGREES.fullmatch(part) for part in re.split(r"[,.!\n]", text) if part.strip()):
+    if all(_AGREES.fullmatch(part) for part in re.split(r"[,.!\n，。！、]", text) if part.strip()):
         return False
     return not is_question(text) or _ASKS.search(text) is not None
 
 
 def is_question(text: str) -> bool:
     """Returns whether a request ends as a question."""
-    return text.rstrip().rstrip(")\"'*_ ").endswith("?")
+    return text.rstrip().rstrip(")\"'*_ ").endswith(("?", "？"))
 
 
 def requests_of(digest: Digest) -> list[Item]:

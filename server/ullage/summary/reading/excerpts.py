@@ -13,6 +13,9 @@ LINE_LIMIT = 360
 PIECE_LIMIT = 260
 _LONGEST_LINE = 2000
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\"'(\[*0-9-])")
+# Chinese and Japanese have no space after a sentence.
+_WIDE_ENDS = "。！？"
+_ANY_SENTENCE_END = re.compile(rf"{_SENTENCE_END.pattern}|(?<=[{_WIDE_ENDS}])\s*(?=[^\s」』）)”’\"'])")
 _MARKUP = re.compile(r"^(?:[-*•>#]+|\d{1,3}[.)])\s+")
 # A tool's number before a line of a file, with what parts it from the line. Its first digit is among the first seven
 # characters.
@@ -29,6 +32,7 @@ CHATTER = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z]{2}")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 # Sentences and entries of lists that lost the space or the line break between them, as some recorded thinking did:
 # `the repo root.But it`, `detectedLet me`, `are:- Write- Edit`.
 _OPENERS = (
@@ -44,7 +48,7 @@ _AFTER_HASH, _AFTER_WORD = (
     re.compile(r"(?:Let me|Let['’]s|So|But|However,|Actually,|Wait,) "),
 )
 _GLUED_ENTRY = re.compile(r"(?<=[^\s-])- (?=\S)")
-_SENTENCE = re.compile(r".+?(?:(?<=[.!?])(?=\s)[ \t]*\n?|\n|$)", re.DOTALL)
+_SENTENCE = re.compile(r".+?(?:(?<=[.!?])(?=\s)[ \t]*\n?|(?<=[。！？])|\n|$)", re.DOTALL)
 _MARK = re.compile(r"\s*(?:\d{1,3}[.)]|[-*•])\s*")
 # A line that a patch adds or removes, or a row of a table. The mark of a list has one space after it.
 _PATCH = re.compile(r"[+-](?: {2,}|\t)|[^\n]*\S(?:\t| \| )")
@@ -55,7 +59,8 @@ _LONG_WORD = 120
 # A sentence that corrects the agent or forbids something.
 FORBIDS = re.compile(
     r"\b(?:never|must(?: not|n['’]t)|do not|don['’]t|stop|avoid|instead of|rather than|wrong|revert|undo|not what"
-    r"|forbidden|shouldn['’]t|should not|always)\b|^\s*(?:no|nope|wait)\b",
+    r"|forbidden|shouldn['’]t|should not|always|niemals|auf keinen fall|dürfen nicht|darfst? nicht|jamais|nunca)\b"
+    r"|不要|不能|不得|请勿|切勿|禁止|绝不|ないで|てはいけ|^\s*(?:no|nope|wait)\b",
     re.IGNORECASE,
 )
 GAP = " […] "
@@ -177,7 +182,7 @@ def prose(text: str) -> list[str]:
     pieces: list[str] = []
     for raw in _parted(head_and_tail(text, PROSE_LIMIT)).splitlines():
         line = single_spaced(_without_emphasis(_MARKUP.sub("", raw.strip())))
-        if _WORD.search(line):
+        if _LETTERS.search(line):
             pieces.extend(_pack(sentences(line[: _end_before(line, 4000)]), PIECE_LIMIT, " "))
     return pieces
 
@@ -192,11 +197,13 @@ def _without_emphasis(line: str) -> str:
 def sentences(text: str) -> list[str]:
     """Returns the sentences of a text of one line. None ends inside code between backticks, as in
     `f: (x: string) => void`."""
+    wide = not text.isascii() and any(sign in text for sign in _WIDE_ENDS)
+    end = _ANY_SENTENCE_END if wide else _SENTENCE_END
     if "`" not in text:
-        return _SENTENCE_END.split(text)
+        return end.split(text)
     parts: list[str] = []
     start = counted = ticks = 0
-    for gap in _SENTENCE_END.finditer(text):
+    for gap in end.finditer(text):
         ticks += text.count("`", counted, gap.start())
         counted = gap.start()
         if ticks % 2 == 0 or text.find("`", counted) < 0:
