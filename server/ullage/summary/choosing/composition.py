@@ -38,6 +38,9 @@ _CURRENT = (Section.PLAN, Section.STATE, Section.RECENT)
 _PLACED = {*_CURRENT, Section.REQUESTS, Section.TASK, Section.CONSTRAINTS, Section.INSTRUCTIONS}
 # Characters of the task if the whole of it is among the requests: a sentence or two.
 _TASK_AGAIN = 160
+# Thousands of tokens. The weights are fitted to names that no tail of so many tokens shows, and would put what a
+# message of the tail lost before an open failure.
+_NEAREST = 4.0
 NOTHING_FITS = "The details are in the archive."
 
 
@@ -105,8 +108,12 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
     tail = read_messages(request.tail, after, reader, check=check, before=last)
     digest = replace(digest, after=tail)
     if request.whole:
-        digest = _with_lost(digest, request, read_messages(request.whole, after, reader, check=check, before=last))
+        whole = read_messages(request.whole, after, reader, check=check, before=last)
+        digest = _with_lost(digest, request, tail, whole)
     mentions = count_mentions(digest.contents, tail.contents, check)
+    if request.whole:
+        for name in names_of([one for one in digest.contents if one.index >= digest.end_index]):
+            mentions[name].since = max(mentions[name].since, _NEAREST)
     weights = weigh(mentions, check, tuning)
     carried = read_previous(request.previous, tuning)
     # The agent's newest summary includes the earlier ones.
@@ -130,14 +137,16 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
     )
 
 
-def _with_lost(digest: Digest, request: SummaryRequest, whole: Digest) -> Digest:
+def _with_lost(digest: Digest, request: SummaryRequest, tail: Digest, whole: Digest) -> Digest:
     """Returns the digest with the contents of the tail's messages that were shortened, because what they lost is
-    nowhere else in the context. `whole` is the digest of the tail as it was before."""
+    nowhere else in the context. `whole` is the digest of the `tail` as it was before."""
     pairs = enumerate(zip(request.whole, request.tail, strict=True), start=digest.end_index)
     shortened = {index for index, (before, after) in pairs if before != after}
+    left = {one.text for one in tail.excerpts}
+    lost = [one for one in whole.excerpts if one.index in shortened and one.text not in left]
     return replace(
         digest,
-        excerpts=(*digest.excerpts, *(one for one in whole.excerpts if one.index in shortened)),
+        excerpts=(*digest.excerpts, *lost),
         seen=(*digest.seen, *(one for one in whole.seen if one.index in shortened)),
         contents=(*digest.contents, *(one for one in whole.contents if one.index in shortened)),
     )
