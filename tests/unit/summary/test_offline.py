@@ -8,12 +8,11 @@ from msgspec.structs import replace
 from support.bounded import ends
 from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
-from ullage.model.blocks import CompactionBlock, TextBlock
+from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
 from ullage.summary.choosing.composition import Composition, compose
-from ullage.summary.choosing.items import HEADINGS, Section
-from ullage.summary.choosing.previous import read_summary
+from ullage.summary.choosing.items import HEADINGS
 from ullage.summary.summary_request import SummaryRequest
 
 COUNTER = LengthCounter()
@@ -397,24 +396,3 @@ def test_a_check_is_asked_from_the_first_message_to_the_page_and_ends_the_work_w
         with pytest.raises(GivenUp):
             compose(request, COUNTER, check=hasty)
         assert hasty.asked == most + 1
-
-
-def test_what_a_shortened_message_of_the_tail_lost_is_quoted() -> None:
-    source = "\n".join(f"def shorten_{number}(text, limit): return cut_{number}(text)" for number in range(30))
-    asked, answered = call("Read", {"file_path": "src/cut.py"}, source)
-    left = replace(answered, content=(replace(answered.content[0], content=(TextBlock(text=source[:200]),)),))
-    request = SummaryRequest(messages=SESSION, indices=places(SESSION), max_tokens=1500, tail=(asked, left))
-    assert "shorten_29" not in compose(request, COUNTER).summary
-    details = section(compose(replace(request, whole=(asked, answered)), COUNTER).summary, "## Details")
-    assert f"- src/cut.py (#{len(SESSION) + 2})" in details
-    assert "def shorten_29(" in details
-
-
-@pytest.mark.parametrize("indentation", ["", "  "])
-def test_a_passage_of_an_earlier_summary_keeps_its_lines_and_their_numbers(indentation: str) -> None:
-    lines = ("def handle(request):", "    log(request)", "", "    # ## Not a heading", "    return respond(request)")
-    framed = "\n".join(indentation + line for line in ("```", *lines, "…", *lines[:2], "```"))
-    summary = f"## Details\n- src/app.py:7-11, 20-21 (#4)\n{framed}\n\n## Where to look\n- #5 `x_y`"
-    first, second = [item for item in read_summary(summary) if item.section is Section.DETAILS]
-    assert (first.group, first.index, first.first_line, second.first_line) == ("src/app.py", 3, 7, 20)
-    assert first.text == "\n".join(lines)

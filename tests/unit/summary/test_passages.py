@@ -6,6 +6,7 @@ from support.conversations import agent, bash, call, places, user
 from ullage.model.message import Message
 from ullage.summary.choosing.items import Item, Section, write_section
 from ullage.summary.choosing.passages import Neighbours, passages_of
+from ullage.summary.choosing.previous import read_summary
 from ullage.summary.choosing.weights import count_mentions, weigh
 from ullage.summary.reading.digest import read_messages
 from ullage.summary.reading.listings import FEWEST_LINES
@@ -170,3 +171,13 @@ def test_the_folder_of_several_files_is_named_once() -> None:
 
 def test_the_folder_of_one_file_is_not_named_apart() -> None:
     assert "Files are in" not in written(*call("Read", {"file_path": "/home/me/project/src/app.py"}, HANDLERS))
+
+
+@pytest.mark.parametrize("indentation", ["", "  "])
+def test_a_passage_of_an_earlier_summary_keeps_its_lines_and_their_numbers(indentation: str) -> None:
+    lines = ("def handle(request):", "    log(request)", "", "    # ## Not a heading", "    return respond(request)")
+    framed = "\n".join(indentation + line for line in ("```", *lines, "…", *lines[:2], "```"))
+    summary = f"## Details\n- src/app.py:7-11, 20-21 (#4)\n{framed}\n\n## Where to look\n- #5 `x_y`"
+    first, second = [item for item in read_summary(summary) if item.section is Section.DETAILS]
+    assert (first.group, first.index, first.first_line, second.first_line) == ("src/app.py", 3, 7, 20)
+    assert first.text == "\n".join(lines)
