@@ -7,7 +7,7 @@ from ullage.model.artifacts import Outcome
 
 # Characters. Test runners report at the end; wrappers print an exit code at the beginning.
 _HEAD, _TAIL = 1_500, 5_000
-# Lines that one ending with a colon announces, each of which may announce another.
+# Lines after one that ends with a colon, each of which may end with one.
 _MOST_FOLLOWING = 2
 # Line breaks that a program printed as its text has them, before what begins a line.
 _BREAKS = re.compile(r"(?:\\n)+(?=[^\w.]|[A-Z]|$)")

@@ -166,7 +166,7 @@ def _standing(commands: Sequence[CommandArtifact]) -> Iterator[CommandArtifact]:
 def _join_files(old: FileArtifact, new: FileArtifact) -> FileArtifact:
     created = old.action is FileAction.CREATED and new.action is not FileAction.DELETED
     stays = old.action if new.action is FileAction.READ or created else new.action
-    # What was there before was not created by being written anew.
+    # What was there before was not created by being written again.
     if stays is FileAction.CREATED and old.action in (FileAction.READ, FileAction.MODIFIED):
         stays = FileAction.MODIFIED
     return replace(new, action=stays, times=old.times + new.times)

@@ -34,7 +34,7 @@ _ASKS = re.compile(
 )
 # Characters. An answer only has to say what came of the question; its message number leads to the rest.
 _SHORTEST_ANSWER, _ANSWER = 40, 260
-# Characters of an answer with the beginning of the list that it announces.
+# Characters of an answer that ends with a colon, with the beginning of the list after it.
 _LISTED = 180
 # Characters. The task repeats a longer request by its first sentences, since the whole is among the requests.
 _TASK = 600
@@ -184,7 +184,7 @@ def _answer(said: Sequence[Excerpt]) -> str:
     if first == len(texts):
         return ""
     told = texts[first]
-    # What ends with a colon only announces the answer.
+    # What ends with a colon only introduces the answer.
     for text in texts[first + 1 :] if told.rstrip("*_ ").endswith(":") else ():
         if len(told) + len(text) >= _LISTED:
             break

@@ -72,10 +72,11 @@ def state_of(digest: Digest) -> Iterator[Item]:
 
 
 def standing(earlier: Sequence[Item], newest: Sequence[Item], digest: Digest) -> Iterator[Item]:
-    """Yields what an earlier summary's state says that still holds beside the `newest` state: the last test run and the
-    last commits if there were none since, each with what was changed after it, also in the messages of the digest."""
+    """Yields what an earlier summary's state says that still holds next to the `newest` state: the last test run and
+    the last commits if there were none since, each with what was changed after it, also in the messages of the
+    digest."""
     changed = changes_of(digest).since(-1)
-    # A reset may have undone the commits that were told.
+    # A reset may have undone the earlier commits.
     undone = any("git reset" in key for run in digest.runs for key in run.purpose.keys)
     for last, after in ((_TESTED, _AFTER_TESTS), (_COMMITTED, _AFTER_COMMIT)):
         if any(item.text.startswith(last) for item in newest) or (undone and last is _COMMITTED):

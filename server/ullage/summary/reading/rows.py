@@ -74,7 +74,7 @@ _PATTERN = re.compile(
     r"|[-dlbcps](?:[r-][w-][xsStT-]){3}[@+.]? .*[ /](?P<p1>[\w@.+-]+)$|(?P<p0>total \d+)$"
     r"|[│├└─| `]*[├└|`]─{1,2} ?(?P<p2>[\w@.+-]+/?)(?: .*)?$"
     rf"|[-*] (?P<p3>{_FILE}|[\w@.+-]{{1,80}}/)$"
-    # What begins with a path. A blank line beside a match of `grep` has its number after the path, with dashes.
+    # What begins with a path. A blank line next to a match of `grep` has its number after the path, with dashes.
     r"|(?=[~\w@+()-]{0,80}[./])(?:"
     rf"(?P<p4>(?!\S{{1,200}}-\d{{1,6}}-$)(?:{_FILE}|[~.\w@+-]{{0,80}}/{_PATH})"
     rf"(?:[ \t]+(?:{_FILE}|[\w@.+-]{{1,80}}/|[A-Z]{{4,20}}))*)$"
