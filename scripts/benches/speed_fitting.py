@@ -6,6 +6,8 @@ on, in the background. The counter knows the entries of summaries from earlier r
 """
 
 import asyncio
+import functools
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,6 +37,7 @@ SHARE = 4
 FIT_AIM = 10.0
 _RUNS = 9
 _MODEL = "gpt-4o"
+_REMEMBERS = type(functools.lru_cache(get_counter))
 
 
 def run(transcripts: Sequence[ImportedTranscript]) -> Report:
@@ -89,8 +92,18 @@ def _reader_of(messages: Sequence[Message]) -> Reader:
 
 def _compact_anew(messages: Sequence[Message], budget: int) -> float:
     """Returns the seconds of `_compact` in a process that has read nothing before."""
-    forget_words()
+    _forget()
     return _compact(messages, budget, Reader())
+
+
+def _forget() -> None:
+    """Empties what remembers texts that were read. What a process makes once, such as its patterns, stays."""
+    forget_words()
+    for name, module in [*sys.modules.items()]:
+        if name.startswith("ullage."):
+            for remembers in vars(module).values():
+                if isinstance(remembers, _REMEMBERS) and remembers.cache_parameters()["maxsize"]:
+                    remembers.cache_clear()
 
 
 async def _fit(session: Conversation, budget: int) -> None:
