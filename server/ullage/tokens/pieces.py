@@ -79,6 +79,6 @@ class PieceCache(Generic[T]):
 
 def key_of(piece: str, salt: int) -> int:
     """Returns the key of a piece of text in the cache: its hash and its length, so that the cache holds no text. Texts
-    are hashed with a secret of the process (SipHash, PEP 456), so nobody can make two texts that share a key. `salt`
-    is a hash of what the value depends on besides the text."""
+    are hashed with a secret of the process (SipHash, PEP 456), so no client can make two texts that share a key.
+    `salt` is a hash of what the value depends on besides the text."""
     return (hash(piece) ^ salt) + (len(piece) << 64)

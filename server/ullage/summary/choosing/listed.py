@@ -12,7 +12,7 @@ from ullage.summary.tuning import TUNING, Tuning
 
 # Names shown of each kind. A list of one more is shown whole, because "4 files, such as" three hides one alone.
 _MOST_NAMES = 3
-# Whoever goes on must resolve each conflict.
+# Each conflict must be resolved.
 _MOST_CONFLICTS = 12
 # Characters. The longest subject that git's own documents call for is 72 characters, and its hash comes before it.
 _NAME_LIMIT = 84
