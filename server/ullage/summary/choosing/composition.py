@@ -165,10 +165,8 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, t
     names that are not on the page."""
     digest = sources.digest
     earlier = [item for item in sources.carried if item.section not in _PLACED]
-    findings, passages = (
-        list(findings_of(digest, check, tuning)),
-        list(passages_of(digest, sources.weights, check, tuning)),
-    )
+    findings = list(findings_of(digest, check, tuning))
+    passages = list(passages_of(digest, sources.weights, check, tuning))
     _write_requests(page, sources, tuning)
     _write_state(page, sources, check, tuning)
     state = [item.text for item in page.items if item.section is Section.STATE]
