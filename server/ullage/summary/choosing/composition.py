@@ -9,6 +9,7 @@ from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_marker
 from ullage.summary.checks import Check, checked, go_on
+from ullage.summary.choosing.conflicts import conflicts_of
 from ullage.summary.choosing.constraints import constraints_of, instructions_of
 from ullage.summary.choosing.findings import errors_of, findings_of
 from ullage.summary.choosing.hints import hints_of
@@ -160,19 +161,21 @@ def _verbatim(digest: Digest, tail: Digest) -> frozenset[str]:
 
 
 def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, tuning: Tuning) -> None:
-    """Fills the page in this order: the user's words, the task and the state of the work in fixed shares, text that
-    matches the focus, items of earlier summaries, errors and findings, all other items by their worth, and hints at
-    names that are not on the page."""
+    """Fills the page in this order: the user's words, the task and the state of the work in fixed shares, conflicts of
+    a merge, text that matches the focus, items of earlier summaries, errors and findings, all other items by their
+    worth, and hints at names that are not on the page."""
     digest = sources.digest
     earlier = [item for item in sources.carried if item.section not in _PLACED]
     findings = list(findings_of(digest, check, tuning))
     passages = list(passages_of(digest, sources.weights, check, tuning))
     _write_requests(page, sources, tuning)
     _write_state(page, sources, check, tuning)
+    conflicts = list(conflicts_of(digest, check, tuning))
+    page.fill(conflicts, int((page.room - page.used) * tuning.conflicts_share))
     state = [item.text for item in page.items if item.section is Section.STATE]
     errors = [error for error in errors_of(digest, check, tuning) if not _is_told(error, state)]
     listed = list(listed_of(digest, sources.weights, tuning))
-    pool = [*findings, *errors, *passages, *listed, *earlier]
+    pool = [*findings, *errors, *conflicts, *passages, *listed, *earlier]
     if focus:
         page.fill([item for item in pool if mentions_focus(item.text, focus)], int(page.room * tuning.focus_share))
     # Text under an earlier summary's own titles first: where single findings take its place, it has gaps.

@@ -43,7 +43,7 @@ def passages_of(
     """Yields, as items, the passages that the agent wrote into files and commands and those that tools returned, newest
     first; of equal passages only the newest. A passage with a line that a later edit removed from the file is left
     out, and so is the text of a change that failed."""
-    removed, failed = _removed_lines(digest), _failed_changes(digest)
+    failed = _failed_changes(digest)
     known: set[str] = set()
     # By file and by lines, which are the same object for equal texts. What is gone from newer lines is from older ones.
     read: set[tuple[str, int]] = set()
@@ -53,7 +53,7 @@ def passages_of(
         read.add((seen.group, id(seen.lines)))
         if seen.source is Source.CALL and (seen.index, seen.group) in failed:
             continue
-        gone = _gone_after(removed.get(seen.group, ()), seen.index)
+        gone = gone_from(digest, seen.group, seen.index)
         if gone is None:
             continue
         for passage in _passages(seen.lines, weights):
@@ -68,7 +68,7 @@ class Neighbours:
 
     def __init__(self, digest: Digest, tuning: Tuning = TUNING) -> None:
         self._tuning = tuning
-        self._removed = _removed_lines(digest)
+        self._digest = digest
         self._seen: dict[tuple[str, int], list[Seen]] = {}
         for seen in digest.seen:
             self._seen.setdefault((seen.group, seen.index), []).append(seen)
@@ -86,7 +86,7 @@ class Neighbours:
         return self._known[key]
 
     def _find(self, item: Item) -> Iterator[Item]:
-        gone = _gone_after(self._removed.get(item.group, ()), item.index)
+        gone = gone_from(self._digest, item.group, item.index)
         if gone is None:
             return
         for seen in self._seen.get((item.group, item.index), ()):
@@ -116,7 +116,7 @@ def _beside(listing: Listing, start: int, stop: int) -> Iterator[_Span]:
         yield stop, spans[after][1], after, after + 1
 
 
-class _Gone(Struct, frozen=True, kw_only=True):
+class Gone(Struct, frozen=True, kw_only=True):
     """What edits removed from a file: lines, and parts of a line each."""
 
     lines: frozenset[str] = frozenset()
@@ -129,9 +129,9 @@ class _Gone(Struct, frozen=True, kw_only=True):
         return not self.lines.isdisjoint(map(str.strip, text.splitlines())) or any(part in text for part in self.parts)
 
 
-_NOTHING_GONE = _Gone()
+_NOTHING_GONE = Gone()
 # The index of an edit's message, and what the edit removed from a file, None if it may have removed any line.
-_Removal = tuple[int, _Gone | None]
+_Removal = tuple[int, Gone | None]
 
 
 @once
@@ -148,25 +148,26 @@ def _removed_lines(digest: Digest) -> dict[str, list[_Removal]]:
     return removed
 
 
-def _gone_by(old: str, new: str) -> _Gone:
+def _gone_by(old: str, new: str) -> Gone:
     # As long lines are shown.
     clipped = (clip(line.rstrip(), LINE_LIMIT).strip() for line in old.splitlines())
     lines = frozenset(line for line in clipped if len(line) >= _TELLING)
     # The old text of an edit occurs once, so that one within a line says which line it was. What is only added to it
     # leaves the line as it was.
     part = old.strip()
-    return _Gone(lines=lines, parts=(part,) if lines and "\n" not in part and part not in new else ())
+    return Gone(lines=lines, parts=(part,) if lines and "\n" not in part and part not in new else ())
 
 
-def _gone_after(removals: Sequence[_Removal], index: int) -> _Gone | None:
-    """Returns what edits after the message at `index` removed, None if any line may be gone."""
+def gone_from(digest: Digest, path: str, index: int) -> Gone | None:
+    """Returns what edits after the message at `index` removed from a file, None if any line may be gone."""
+    removals = _removed_lines(digest).get(path, ())
     if not removals:
         return _NOTHING_GONE
     later = [gone for place, gone in removals if place > index]
     if None in later:
         return None
     known = [gone for gone in later if gone]
-    return _Gone(
+    return Gone(
         lines=frozenset(line for gone in known for line in gone.lines),
         parts=tuple([part for gone in known for part in gone.parts]),
     )
