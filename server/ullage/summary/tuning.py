@@ -64,7 +64,7 @@ class Tuning(Struct, frozen=True, kw_only=True):
     # the probe sees, because names could take the place of the user's words, the plan and the state.
     section_share: float = 0.12
     # Chosen, of the room left at that point: the most that unresolved conflicts of a merge take. The work can't be
-    # continued without them, and the rest of their files says little. Buys 0.8 points at 8,000 tokens, all of it in one
+    # continued without them, and the rest of their files says little. Buys 0.9 points at 8,000 tokens, all of it in one
     # session.
     conflicts_share: float = 0.4
     # Chosen: the most that text with a word of the user's focus takes before all other text. The probe has no focus.

@@ -18,7 +18,7 @@ REGION = """<<<<<<< HEAD
 =======
     checkpoint_count = 0
 >>>>>>> origin/spools"""
-SHOWN = f"import os\n\nclass Spool:\n{REGION}\n    name = ''\n"
+SHOWN = f"import os\n\nclass Spool:\n{REGION}\n    name = ''"
 
 
 def read(path: str = "spool.py", text: str = SHOWN) -> Sequence[Message]:
@@ -38,8 +38,28 @@ def conflicts(*messages: Message, stays: int = 0) -> list[str]:
     return [f"{item.group}: {item.text}" for item in conflicts_of(digest)]
 
 
-def test_a_region_in_conflict_is_shown_whole() -> None:
-    assert conflicts(*read()) == [f"spool.py: {REGION}"]
+def test_a_region_in_conflict_is_shown_whole_with_the_lines_around_it() -> None:
+    assert conflicts(*read()) == [f"spool.py: {SHOWN}"]
+
+
+def test_regions_next_to_each_other_share_no_line() -> None:
+    other = REGION.replace("step_count", "stack_depth").replace("checkpoint_count", "depth")
+    assert conflicts(*read(text=f"class Spool:\n{REGION}\n    name = ''\n{other}\n    end = 1")) == [
+        f"spool.py: class Spool:\n{REGION}\n    name = ''",
+        f"spool.py: {other}\n    end = 1",
+    ]
+
+
+def test_lines_around_a_region_that_an_edit_removed_are_left_out() -> None:
+    messages = (*read(text=f"class OldSpool(Base):\n{REGION}"), *edit("spool.py", "class OldSpool(Base):"))
+    assert conflicts(*messages) == [f"spool.py: {REGION}"]
+
+
+def test_what_a_compiler_draws_of_a_conflict_is_no_region() -> None:
+    drawn = (
+        "error: a mark of a conflict\n  |\n95 | <<<<<<< HEAD\n  | ^^^^^^^ here\n96 | a = 1\n99 | >>>>>>> origin/spools"
+    )
+    assert conflicts(*bash("cargo fmt", drawn)) == []
 
 
 def test_a_resolved_region_is_not_shown() -> None:
@@ -48,7 +68,7 @@ def test_a_resolved_region_is_not_shown() -> None:
 
 def test_of_two_regions_the_one_that_is_left_is_shown() -> None:
     other = REGION.replace("step_count", "stack_depth").replace("checkpoint_count", "depth")
-    shown = conflicts(*read(text=f"{SHOWN}{other}\n"), *edit("spool.py", REGION))
+    shown = conflicts(*read(text=f"{SHOWN}\n{other}\n"), *edit("spool.py", REGION))
     assert shown == [f"spool.py: {other}"]
 
 
@@ -58,7 +78,7 @@ def test_after_a_commit_or_an_aborted_merge_there_are_no_conflicts() -> None:
 
 
 def test_a_region_that_the_agent_still_sees_is_not_shown_again() -> None:
-    assert conflicts(*read("a.py"), *read("spool.py"), stays=2) == [f"a.py: {REGION}"]
+    assert conflicts(*read("a.py"), *read("spool.py"), stays=2) == [f"a.py: {SHOWN}"]
 
 
 def test_conflicts_come_before_other_passages() -> None:

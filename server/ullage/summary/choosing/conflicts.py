@@ -1,7 +1,7 @@
 """Conflicts that a merge left in files, which must be resolved before the work can continue."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ullage.model.artifacts import Outcome
 from ullage.summary.checks import MANY, Check, checked, go_on
@@ -16,6 +16,8 @@ _BEGIN, _END = "<<<<<<< ", ">>>>>>> "
 _MARKS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 # Lines. A longer region would take the room of all others.
 _LONGEST = 120
+# Lines before and after a region that show where it is.
+_AROUND = 3
 # What ends a merge, one way or the other.
 _ENDS = re.compile(r"\bgit (?:-\S+ \S+ )?(?:commit|reset|(?:merge|rebase|cherry-pick|revert|am) --\w+)\b")
 
@@ -29,42 +31,62 @@ def conflicts_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) 
     ended = max(
         (run.index for run in runs if run.outcome is not Outcome.FAILED and _ENDS.search(run.command)), default=-1
     )
-    shown = {(seen.group, lines) for seen in (after.seen if after else ()) for _, lines in _regions(seen)}
+    shown = {(seen.group, _of(seen, region)) for seen in (after.seen if after else ()) for region in _regions(seen)}
     newest: dict[str, int] = {}
     for seen in checked(reversed(digest.seen), check, MANY):
         if seen.source is not Source.RESULT or seen.index <= ended:
             continue
-        for start, lines in _regions(seen):
+        regions = _regions(seen)
+        for region, span in zip(regions, _spans(regions, len(seen.lines.listing.lines)), strict=True):
+            lines = _of(seen, region)
             if newest.setdefault(seen.group, seen.index) != seen.index or (seen.group, lines) in shown:
                 continue
             gone = gone_from(digest, seen.group, seen.index)
-            said = "\n".join(line for line in lines if not line.startswith(_MARKS))
-            if gone is not None and not gone.is_in(said):
-                yield _item(seen, start, lines, tuning)
+            if gone is not None and not gone.is_in(_said(lines)):
+                yield _item(seen, region if gone.is_in(_said(_of(seen, span))) else span, tuning)
 
 
-def _regions(seen: Seen) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yields each region in conflict of a text: the place of its first line, and its lines."""
-    lines: Sequence[str] = seen.lines.listing.lines
-    begun = -1
-    for place, line in enumerate(lines):
+def _regions(seen: Seen) -> list[range]:
+    """Returns the lines of each region in conflict of a text, as indices of its lines. Where a compiler draws a region,
+    the numbers of the lines have gaps."""
+    regions: list[range] = []
+    listing, begun = seen.lines.listing, -1
+    for place, line in enumerate(listing.lines):
         if line.startswith(_BEGIN):
             begun = place
         elif line.startswith(_END) and begun >= 0:
-            if place - begun < _LONGEST:
-                yield begun, tuple(lines[begun : place + 1])
+            if place - begun < _LONGEST and listing.is_unbroken(begun, place + 1):
+                regions.append(range(begun, place + 1))
             begun = -1
+    return regions
 
 
-def _item(seen: Seen, start: int, lines: Sequence[str], tuning: Tuning) -> Item:
-    text = "\n".join(lines).replace("```", "'''")
+def _spans(regions: Sequence[range], count: int) -> Iterator[range]:
+    """Yields each region of a text of `count` lines with the lines around it that show where it is."""
+    ends = [0, *(region.stop + _AROUND for region in regions)]
+    starts = [*(region.start for region in regions[1:]), count]
+    for region, end, start in zip(regions, ends, starts, strict=False):
+        yield range(max(region.start - _AROUND, min(end, region.start)), min(region.stop + _AROUND, start))
+
+
+def _said(lines: Iterable[str]) -> str:
+    """Returns the lines without the marks of conflicts, which all regions of a file have alike."""
+    return "\n".join(line for line in lines if not line.startswith(_MARKS))
+
+
+def _of(seen: Seen, span: range) -> tuple[str, ...]:
+    return seen.lines.listing.lines[span.start : span.stop]
+
+
+def _item(seen: Seen, span: range, tuning: Tuning) -> Item:
+    text = "\n".join(_of(seen, span)).replace("```", "'''")
     return Item(
         section=Section.DETAILS,
         text=text,
         index=seen.index,
-        order=seen.order + start,
+        order=seen.order + span.start,
         anchors=find_anchors(text),
         group=seen.group,
         value=tuning.error_value,
-        first_line=seen.lines.listing.numbers[start],
+        first_line=seen.lines.listing.numbers[span.start],
     )
