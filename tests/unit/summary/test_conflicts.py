@@ -62,6 +62,13 @@ def test_what_a_compiler_draws_of_a_conflict_is_no_region() -> None:
     assert conflicts(*bash("cargo fmt", drawn)) == []
 
 
+def test_a_region_whose_lines_are_shown_again_without_it_is_resolved() -> None:
+    numbered = "\n".join(f"{number:>5}→{line}" for number, line in enumerate(SHOWN.splitlines(), start=1))
+    resolved = "\n".join(f"{number:>5}→    value_{number} = {number}" for number in range(1, 9))
+    assert conflicts(*read(text=numbered)) == [f"spool.py: {SHOWN}"]
+    assert conflicts(*read(text=numbered), *bash("git checkout --ours spool.py", ""), *read(text=resolved)) == []
+
+
 def test_a_resolved_region_is_not_shown() -> None:
     assert conflicts(*read(), *edit("spool.py", REGION)) == []
 

@@ -217,15 +217,20 @@ def _sums(names: Sequence[Sequence[str]], weights: Mapping[str, float]) -> list[
 
 def _item(seen: Seen, span: _Span, tuning: Tuning) -> Item:
     start, stop, first, last = span
-    lines = seen.lines
-    names = chain.from_iterable(lines.names[first:last])
+    names = chain.from_iterable(seen.lines.names[first:last])
+    return quote(seen, start, stop, tuple(dict.fromkeys(names)), tuning.shown_value)
+
+
+def quote(seen: Seen, start: int, stop: int, anchors: tuple[str, ...], value: float) -> Item:
+    """Returns the item that quotes these lines of a text, which have these anchors."""
+    listing = seen.lines.listing
     return Item(
         section=_DETAILS,
-        text="\n".join(lines.listing.lines[start:stop]).replace("```", "'''"),
+        text="\n".join(listing.lines[start:stop]).replace("```", "'''"),
         index=seen.index,
         order=seen.order + start,
-        anchors=tuple(dict.fromkeys(names)),
+        anchors=anchors,
         group=seen.group,
-        value=tuning.shown_value,
-        first_line=lines.listing.numbers[start],
+        value=value,
+        first_line=listing.numbers[start],
     )

@@ -44,6 +44,8 @@ _COMMIT_MESSAGE = re.compile(r"\bgit commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\
 _LOOKED_AT = 4000
 # Commands whose arguments may be files of tests, although they run none.
 _MOVES = re.compile(r"(?:git|rm|cp|mv|touch|chmod|mkdir|cat|tee) ")
+# How a region in conflict begins that a merge left in a file.
+CONFLICT = "<<<<<<< "
 _BOXES = ("[ ] ", "[x] ", "[X] ")
 
 
@@ -134,13 +136,15 @@ class NameCounts(Struct, frozen=True, gc=False):
 
 class Lines(Struct, frozen=True, kw_only=True, gc=False):
     """A listing without secrets, the anchors of each of its pieces and of all, the rows among the lines that a tool
-    printed, and whether a piece may have an entry of a checklist in Markdown (`[x] `)."""
+    printed, and whether a piece may have an entry of a checklist in Markdown (`[x] `) or a line may begin a region in
+    conflict."""
 
     listing: Listing
     names: tuple[tuple[str, ...], ...]
     counts: NameCounts
     rows: Rows = NO_ROWS
     has_boxes: bool = False
+    has_conflict: bool = False
 
 
 class Written(Struct, frozen=True, kw_only=True, gc=False):
@@ -210,7 +214,8 @@ class Reader:
         return tuple(map(Piece, texts, find_in_each(texts)))
 
     def _read_lines(self, clean: Callable[[str], str], limit: int, text: str) -> Lines:
-        listing = read_listing(clean(text), limit)
+        cleaned = clean(text)
+        listing = read_listing(cleaned, limit)
         names = find_in_each(listing.texts)
         # What an agent writes, and the lines of a file, which tools number, are no lists of a tool.
         is_output = limit == RESULT_LIMIT and not any(listing.numbers[:1])
@@ -220,6 +225,7 @@ class Reader:
             names=tuple(names),
             counts=count_names(listing.texts, names),
             rows=rows,
+            has_conflict=CONFLICT in cleaned,
             has_boxes=any("] " in text and any(box in text for box in _BOXES) for text in listing.texts),
         )
 
