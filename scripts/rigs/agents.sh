@@ -13,7 +13,7 @@ package_of() {
     codex-acp) echo @agentclientprotocol/codex-acp@2.6.0 ;;
     opencode) echo opencode-ai@1.18.33 ;;
     gemini) echo @google/gemini-cli@0.61.0 ;;
-    pi) echo @mariozechner/pi-coding-agent@0.73.1 ;;
+    pi) echo @earendil-works/pi-coding-agent@1.5.2 ;;
     qwen) echo @qwen-code/qwen-code@0.24.4 ;;
     *) say "There is no rig for the agent $1." && return 2 ;;
   esac

@@ -25,7 +25,7 @@ from support.wire.replies import Call
 _SHORT = 4_000
 _LOOK_EVERY = 0.3
 # Some agents don't compact a short conversation, whatever its usage.
-_TRIES = 3
+_TRIES = 5
 _LONG = " ".join(["cask"] * 4_000)
 OTHERS = [pytest.param(one, marks=pytest.mark.long, id=one.known.name) for one in ONE_SHOTS[1:]]
 

@@ -217,7 +217,7 @@ ONE_SHOTS = (
         compacts_at=47_000,
     ),
     OneShot(
-        known=Known(name="pi", package="@mariozechner/pi-coding-agent", prepare=_prepare_pi),
+        known=Known(name="pi", package="@earendil-works/pi-coding-agent", prepare=_prepare_pi),
         first=(*_PI, "-p"),
         again=(*_PI, "-c", "-p"),
         figure=_pi,
