@@ -14,13 +14,16 @@ from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_js
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import incremental
 from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.json_values import JsonObject, as_list, as_object, as_text
-from ullage.model.message import Role
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import Role, ToolDefinition
 from ullage.model.usage import Usage
 
 NAME = "pi"
-# Entries about the program and its display.
-_OWN_ENTRIES = {"thinking_level_change", "label", "custom"}
+# Entries about the program, its display and its other requests.
+_OWN_ENTRIES = {"thinking_level_change", "label", "custom", "usage"}
+# Entries that are no messages and change the context.
+_EDITS = {"compaction", "context_edit"}
+_LEFT_OUT = "[pi left a message out of the context here.]"
 # Requests that ended so have no usage, or one that stops in the middle.
 _UNFINISHED = {"aborted", "error"}
 
@@ -32,12 +35,14 @@ def matches(document: Document) -> bool:
 
 
 class _Entry(Struct, frozen=True):
-    """An entry of the tree: the id of its parent, the id of its message in the transcript (empty if it has none), and
-    the builder's tip right after it."""
+    """An entry of the tree: the id of its parent, the id of its message in the transcript (empty if it has none), the
+    builder's tip right after it, and what a `context_edit` keeps of it: its role, and the call that it answers."""
 
     parent: str
     message_id: str
     tip: str
+    role: Role = Role.USER
+    call_id: str = ""
 
 
 class PiReader:
@@ -48,6 +53,7 @@ class PiReader:
         self._tree: dict[str, _Entry] = {}
         self._last = ""
         self._count = 0
+        self._tools: dict[str, ToolDefinition] = {}
         builder.agent = "pi"
 
     def take(self, record: Line) -> None:
@@ -86,9 +92,11 @@ class PiReader:
         before = self._builder.tip
         self._read_entry(entry, number, parent)
         tip = self._builder.tip
-        added = tip if tip != before and entry.get("type") != "compaction" else ""
+        added = tip if tip != before and entry.get("type") not in _EDITS else ""
         self._last = as_text(entry.get("id")) or f"#{self._count}"
-        self._tree[self._last] = _Entry(parent, added, tip)
+        message = as_object(entry.get("message"))
+        role = Role.ASSISTANT if message.get("role") == "assistant" else Role.USER
+        self._tree[self._last] = _Entry(parent, added, tip, role, as_text(message.get("toolCallId")))
 
     def _go_to(self, parent: str, timestamp: int) -> None:
         tip = self._tree[parent].tip if parent else ""
@@ -108,6 +116,8 @@ class PiReader:
             kept = self._kept(entry, parent)
             before = as_count(entry.get("tokensBefore"))
             builder.compact(as_text(entry.get("summary")), entry_id, timestamp, before=before, kept=kept)
+        elif kind == "context_edit":
+            self._edit_context(entry, timestamp, number)
         elif kind == "model_change":
             builder.use_model(as_text(entry.get("modelId")))
             builder.skip(number, "model_change entry", expected=True)
@@ -133,7 +143,8 @@ class PiReader:
                 message_id = builder.add(Role.ASSISTANT, content, entry_id, timestamp)
                 builder.report(_read_usage(as_object(message.get("usage"))), message_id)
             case "toolResult":
-                builder.add(Role.USER, [_read_result(message, content)], entry_id, timestamp)
+                answer = _answer(as_text(message.get("toolCallId")), content, is_error=message.get("isError") is True)
+                builder.add(Role.USER, [answer], entry_id, timestamp)
             case "bashExecution":
                 before = builder.tip
                 builder.add(Role.USER, [TextBlock(text=_describe_command(message))], entry_id, timestamp)
@@ -144,9 +155,37 @@ class PiReader:
             case "user" | "custom" | "hookMessage":
                 builder.add(Role.USER, content, entry_id, timestamp)
             case "system":
+                self._declare(message)
                 builder.add(Role.SYSTEM, [*content, *_read_sections(message)], entry_id, timestamp)
             case _:
                 builder.skip(number, f"message of unknown role {role!r}", expected=False)
+
+    def _declare(self, message: JsonObject) -> None:
+        """Reads which tools a system message adds and takes away."""
+        before = dict(self._tools)
+        for removed in as_objects(message.get("toolsRemoved")):
+            self._tools.pop(as_text(removed.get("name")), None)
+        for added in as_objects(message.get("toolsAdded")):
+            name, about = as_text(added.get("name")), as_text(added.get("description"))
+            schema = as_object(added.get("parameters"))
+            self._tools[name] = ToolDefinition(name=name, description=about, input_schema=schema)
+        if self._tools != before:
+            self._builder.declare([*self._tools.values()])
+
+    def _edit_context(self, edit: JsonObject, timestamp: int, number: int) -> None:
+        """Reads that another content, or none, is sent in place of an earlier entry's from here on."""
+        target = self._tree.get(as_text(edit.get("targetId")))
+        if target is None or not target.message_id:
+            self._builder.skip(number, "context_edit of an entry without a message", expected=True)
+            return
+        replacement = edit.get("replacement")
+        if replacement is None:
+            self._builder.exchange(target.message_id, Role.USER, [TextBlock(text=_LEFT_OUT)], timestamp)
+            return
+        content = _read_content(as_object(replacement).get("content"))
+        if target.call_id:
+            content = [_answer(target.call_id, content)]
+        self._builder.exchange(target.message_id, target.role, content, timestamp)
 
     def _add_unfinished(self, content: list[Block], entry_id: str, timestamp: int) -> None:
         """Adds an answer that was cut off. Its calls were never made, and the next request holds its text alone: the
@@ -213,11 +252,9 @@ def _read_part(item: Any) -> Block:
             return TextBlock(text=item if isinstance(item, str) else to_json(item))
 
 
-def _read_result(message: JsonObject, content: list[Block]) -> ToolResultBlock:
+def _answer(call_id: str, content: list[Block], *, is_error: bool = False) -> ToolResultBlock:
     parts: list[ResultPart] = [block for block in content if isinstance(block, TextBlock | ImageBlock)]
-    return ToolResultBlock(
-        tool_use_id=as_text(message.get("toolCallId")), content=tuple(parts), is_error=message.get("isError") is True
-    )
+    return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=is_error)
 
 
 def _describe_command(message: JsonObject) -> str:

@@ -1,6 +1,6 @@
 """The branches of a conversation in which the user went back to an earlier message."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -14,12 +14,17 @@ class Rewind(Struct, frozen=True, kw_only=True):
 
 
 class _Place(Struct, frozen=True):
-    """A message or a compaction of a branch: its number in the order of the file, the id of the place before it, and
-    the compactions in force right after it, oldest first."""
+    """A message, a compaction or another edit of a branch: its number in the order of the file, the id of the place
+    before it, and what is in force right after it: the compactions, oldest first, and the edits of single messages, by
+    message."""
 
     number: int
     before: str
     compactions: tuple[str, ...]
+    edits: Mapping[str, str]
+
+
+_BEGINNING = _Place(-1, "", (), {})
 
 
 def kept_place(edit_id: str, message_id: str) -> str:
@@ -37,6 +42,7 @@ class Branches:
         self._places: dict[str, _Place] = {}
         self._kept: dict[str, str] = {}
         self._compactions: tuple[str, ...] = ()
+        self._edits: Mapping[str, str] = {}
         self._left_out: dict[str, frozenset[str]] = {}
 
     @property
@@ -46,7 +52,7 @@ class Branches:
 
     def add(self, message_id: str) -> None:
         """Adds a message after the tip, the last place of the present branch, and makes it the tip."""
-        self._places[message_id] = _Place(len(self._places), self.tip, self._compactions)
+        self._places[message_id] = _Place(len(self._places), self.tip, self._compactions, self._edits)
         self.tip = message_id
 
     def compact(self, edit_id: str, kept: Iterable[str] = ()) -> None:
@@ -59,6 +65,18 @@ class Branches:
             self._kept[place] = message_id
             self.add(place)
 
+    def edit(self, edit_id: str, message_id: str) -> str:
+        """Adds an edit of one message, which takes the place of an earlier one. Returns the id of that, or "" if there
+        is none."""
+        earlier = self._edits.get(message_id, "")
+        self._edits = {**self._edits, message_id: edit_id}
+        self.add(edit_id)
+        return earlier
+
+    def edit_of(self, message_id: str) -> str:
+        """Returns the id of the edit of a message that is in force, or "" if there is none."""
+        return self._edits.get(message_id, "")
+
     def leave_out(self, edit_id: str, message_ids: tuple[str, ...]) -> None:
         """Notes that an edit leaves the messages with these ids out of the context."""
         self._left_out[edit_id] = frozenset(message_ids)
@@ -70,24 +88,25 @@ class Branches:
         return place is None or (place.compactions == self._compactions and to in self._climb(self.tip, until=()))
 
     def rewind(self, to: str) -> Rewind:
-        """Makes the message or compaction `to` the tip, or the beginning if `to` is unknown. Returns what this
+        """Makes the message, compaction or edit `to` the tip, or the beginning if `to` is unknown. Returns what this
         changes."""
-        place = self._places.get(to)
-        compactions = place.compactions if place else ()
+        place = self._places.get(to, _BEGINNING)
+        compactions, edits = place.compactions, place.edits
         wanted = {self._kept.get(known, known) for known in self._climb(to, until=compactions[-1:])}
-        reverted = [(edit_id, True) for edit_id in self._compactions if edit_id not in compactions]
-        reverted += [(edit_id, False) for edit_id in compactions if edit_id not in self._compactions]
+        now, then = (*self._compactions, *self._edits.values()), (*compactions, *edits.values())
+        reverted = [(edit_id, True) for edit_id in now if edit_id not in then]
+        reverted += [(edit_id, False) for edit_id in then if edit_id not in now]
         for edit_id in [edit_id for edit_id, gone in self._left_out.items() if gone & wanted]:
             reverted.append((edit_id, True))
             del self._left_out[edit_id]
         gone = frozenset[str]().union(*self._left_out.values())
         # A compaction in force covers everything before it.
         first = self._places[compactions[-1]].number + 1 if compactions else 0
-        after = (known for known, at in self._places.items() if at.number >= first and not self._is_compaction(known))
+        after = (known for known, at in self._places.items() if at.number >= first and not self._is_edit(known))
         said = (self._kept.get(known, known) for known in after)
         left_out = tuple(dict.fromkeys(message for message in said if message not in wanted and message not in gone))
-        self.tip = to if place else ""
-        self._compactions = compactions
+        self.tip = to if to in self._places else ""
+        self._compactions, self._edits = compactions, edits
         return Rewind(reverted=tuple(reverted), left_out=left_out)
 
     def _climb(self, tip: str, until: tuple[str, ...]) -> Iterator[str]:
@@ -95,5 +114,6 @@ class Branches:
             yield tip
             tip = self._places[tip].before
 
-    def _is_compaction(self, known: str) -> bool:
-        return known in self._places[known].compactions
+    def _is_edit(self, known: str) -> bool:
+        place = self._places[known]
+        return known in place.compactions or known in place.edits.values()

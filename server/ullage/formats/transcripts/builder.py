@@ -50,6 +50,8 @@ class TranscriptBuilder:
         self._origin: ConversationImported | None = None
         self._window: tuple[int | None, int | None] = None, None
         self._times: dict[str, int] = {}
+        # What is sent in place of exchanged messages: the ids of the notices, by edit.
+        self._notices: dict[str, str] = {}
         self.cwd = ""
         self.title = ""
         self.agent = ""
@@ -157,7 +159,7 @@ class TranscriptBuilder:
             end=self._messages,
             marker=marker,
             leading=(*self._system, *leading),
-            kept=tuple(kept),
+            kept=(*kept, *self._notices_of(kept)),
             by_agent=True,
             forced=forced,
         )
@@ -170,10 +172,27 @@ class TranscriptBuilder:
         """Appends an edit by which the program stopped sending the messages with these ids. `notice` takes the place of
         the first of them. Nothing is appended for an empty list."""
         if message_ids:
-            unique = self._unique(f"{message_ids[0]}-dropped")
-            message = Message(id=self._unique(f"{unique}-notice"), role=Role.USER, content=(TextBlock(text=notice),))
-            edit = DropEdit(id=unique, timestamp=timestamp, message_ids=tuple(message_ids), notice=message)
-            self._events.append(ContextEdited(edit=edit))
+            self._drop(tuple(message_ids), Role.USER, (TextBlock(text=notice),), timestamp)
+
+    def exchange(self, message_id: str, role: Role, content: Sequence[Block], timestamp: int = 0) -> None:
+        """Appends an edit by which the program sends other content in place of a message. It holds on the present
+        branch from here on, and takes the place of an earlier exchange of the message."""
+        edit = self._drop((message_id,), role, tuple(content), timestamp)
+        self._notices[edit.id] = edit.notice.id
+        if earlier := self._branches.edit(edit.id, message_id):
+            self._events.append(EditReverted(edit_id=earlier, reverted=True, timestamp=timestamp))
+
+    def _notices_of(self, message_ids: Sequence[str]) -> list[str]:
+        """Returns the ids of what is sent in place of those of these messages that are exchanged."""
+        edits = map(self._branches.edit_of, message_ids)
+        return [self._notices[edit_id] for edit_id in edits if edit_id]
+
+    def _drop(self, message_ids: tuple[str, ...], role: Role, content: tuple[Block, ...], timestamp: int) -> DropEdit:
+        unique = self._unique(f"{message_ids[0]}-dropped")
+        notice = Message(id=self._unique(f"{unique}-notice"), role=role, content=content)
+        edit = DropEdit(id=unique, timestamp=timestamp, message_ids=message_ids, notice=notice)
+        self._events.append(ContextEdited(edit=edit))
+        return edit
 
     def clear_results(self, message_id: str, blocks: Sequence[int], notice: str, timestamp: int = 0) -> None:
         """Appends an edit by which the program replaced tool results by the text `notice`. `blocks` are their indices

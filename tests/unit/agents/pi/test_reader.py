@@ -5,8 +5,9 @@ from support.growing_files import expect_a_growing_log_to_only_add_records, expe
 from ullage.agents.pi.reader import FORMAT
 from ullage.formats.parsing import parse_document
 from ullage.formats.transcripts.imported import ImportedTranscript
-from ullage.model.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.events import ModelChanged
+from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.events import ModelChanged, ToolsDeclared
+from ullage.model.message import ToolDefinition
 from ullage.transcript.fold import project
 
 TIME = "2026-05-01T10:00:00.000Z"
@@ -96,6 +97,86 @@ def test_a_compaction_keeps_the_entries_of_its_branch_from_the_first_kept_one_on
     assert (marker.summary, marker.context_size_before) == ("All so far.", 900)
     before = read_lines(*COMPACTED, said("u6", "a3", "as it was"))
     assert view_of(before) == ["u1", "a1", "b1", "u3", "a3", "u6"]
+
+
+EDITED = (
+    HEADER,
+    said("u1", None, "first"),
+    answered("a1", "u1", "one"),
+    said("r1", "a1", "a long result", "toolResult", toolCallId="t1"),
+    entry(
+        "context_edit", "e1", "r1", targetId="r1", replacement={"content": [{"type": "text", "text": "shown shorter"}]}
+    ),
+    entry("context_edit", "e2", "e1", targetId="a1", replacement=None),
+    said("u2", "e2", "second"),
+)
+
+
+def in_context(*lines: dict[str, Any]) -> list[str]:
+    """Returns the texts of the context's messages, those of results after `result: `."""
+    shown: list[str] = []
+    for message in project(read_lines(*lines).events):
+        results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+        parts = [part.text for block in results for part in block.content if isinstance(part, TextBlock)]
+        shown.append(f"result: {parts[0]}" if parts else f"{message.role.value}: {message.text}")
+    return shown
+
+
+def test_what_is_sent_in_place_of_an_entry_counts_from_the_edit_on_and_not_before_it() -> None:
+    left_out = "user: [pi left a message out of the context here.]"
+    assert in_context(*EDITED) == ["user: first", left_out, "result: shown shorter", "user: second"]
+    result = project(read_lines(*EDITED).events)[2].content[0]
+    assert isinstance(result, ToolResultBlock)
+    assert result.tool_use_id == "t1"
+    again = entry("context_edit", "e3", "u2", targetId="r1", replacement={"content": "as it was"})
+    assert in_context(*EDITED, again)[2] == "result: as it was"
+    back = said("u3", "e1", "back after the first edit")
+    assert in_context(*EDITED, again, back)[1:3] == ["assistant: one", "result: shown shorter"]
+    before = said("u4", "r1", "back before it")
+    assert in_context(*EDITED, again, back, before)[1:3] == ["assistant: one", "result: a long result"]
+    forth = said("u5", "e3", "and where it was")
+    assert in_context(*EDITED, again, back, before, forth) == [
+        *("user: first", left_out, "result: as it was", "user: second"),
+        "user: and where it was",
+    ]
+
+
+def test_a_compaction_keeps_what_is_sent_in_place_of_an_entry() -> None:
+    compacted = entry("compaction", "k1", "u2", summary="So far.", firstKeptEntryId="r1", tokensBefore=900)
+    assert in_context(*EDITED, compacted)[1:] == ["result: shown shorter", "user: second"]
+    later = entry("context_edit", "e3", "k1", targetId="r1", replacement={"content": "shorter still"})
+    assert in_context(*EDITED, compacted, later)[1:] == ["result: shorter still", "user: second"]
+    nothing = compacted | {"firstKeptEntryId": "k1"}
+    assert in_context(*EDITED, nothing)[1:] == []
+
+
+def test_an_edit_of_an_entry_that_is_no_message_changes_nothing() -> None:
+    unknown = entry("context_edit", "e3", "u2", targetId="gone", replacement=None)
+    transcript = read_lines(*EDITED, unknown)
+    assert in_context(*EDITED, unknown) == in_context(*EDITED)
+    assert transcript.skipped[-1].reason == "context_edit of an entry without a message"
+
+
+def test_a_system_message_declares_the_tools() -> None:
+    tool = {"name": "read", "description": "Reads a file.", "parameters": {"type": "object"}}
+    transcript = read_lines(
+        HEADER,
+        said(
+            "s1", None, "", "system", sections={"preamble": "You are pi."}, toolsAdded=[tool, tool | {"name": "edit"}]
+        ),
+        said("u1", "s1", "hi"),
+        said("s2", "u1", "", "system", sections={"preamble": None}, toolsRemoved=[{"name": "edit"}]),
+    )
+    declared = [event.tools for event in transcript.events if isinstance(event, ToolsDeclared)]
+    assert [[one.name for one in tools] for tools in declared] == [["read", "edit"], ["read"]]
+    assert declared[-1] == (ToolDefinition(name="read", description="Reads a file.", input_schema={"type": "object"}),)
+
+
+def test_a_request_that_is_no_answer_reports_nothing() -> None:
+    warmed = entry("usage", "w1", "u1", model="m1", usage={"input": 0, "cacheRead": 50_000})
+    transcript = read_lines(HEADER, said("u1", None, "hi"), warmed, answered("a1", "w1", "hello"))
+    assert [report.message_id for report in reports_of(transcript)] == ["a1"]
+    assert all(skipped.expected for skipped in transcript.skipped)
 
 
 def test_entries_of_the_first_version_follow_each_other() -> None:
