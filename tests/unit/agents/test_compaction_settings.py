@@ -75,6 +75,12 @@ def test_codex_follows_a_limit_only_downwards() -> None:
 def test_other_agents_follow_their_settings() -> None:
     assert threshold("Gemini CLI", given("Gemini CLI", {"model": {"compressionThreshold": 0.2}}), 1_048_576) == 209_715
     assert threshold("pi", given("pi", {"compaction": {"reserveTokens": 30_000}})) == 170_000
+    overrides = {"modelOverrides": {"p/m": {"reserveTokens": 40_000}, "p/other": {"reserveTokens": 50_000}}}
+    said = given("pi", {"compaction": overrides}, {"compaction": {"reserveTokens": 30_000}})
+    assert (threshold("pi", said), said.name("reserve")) == (
+        160_000,
+        "compaction.modelOverrides.p/m.reserveTokens=40000",
+    )
     assert threshold("goose", given("goose", {"GOOSE_AUTO_COMPACT_THRESHOLD": "0.5"})) == 100_000
     assert (
         threshold("goose", given("goose", {"GOOSE_AUTO_COMPACT_THRESHOLD": "0.5"}, GOOSE_AUTO_COMPACT_THRESHOLD="0.6"))

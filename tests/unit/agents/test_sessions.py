@@ -42,6 +42,8 @@ def test_every_place_is_an_absolute_pattern_with_forward_slashes(machine: Machin
 def test_a_variable_moves_the_place() -> None:
     machine = Machine(system="linux", home="/home/ann", variables={"PI_CODING_AGENT_DIR": "/data/pi/"})
     assert patterns("pi", machine) == ("/data/pi/sessions/*/*.jsonl",)
+    machine = Machine(system="linux", home="/home/ann", variables={"PI_CODING_AGENT_SESSION_DIR": "/data/said/"})
+    assert patterns("pi", machine) == ("/data/said/*.jsonl", "/home/ann/.pi/agent/sessions/*/*.jsonl")
     machine = Machine(system="linux", home="/home/ann", variables={"GEMINI_CLI_HOME": "/data"})
     assert patterns("Gemini CLI", machine)[0] == "/data/.gemini/tmp/*/chats/session-*.json*"
     assert patterns("Gemini CLI", LINUX)[0] == "/home/ann/.gemini/tmp/*/chats/session-*.json*"

@@ -1,7 +1,9 @@
-"""pi's settings about compaction: `compaction.enabled` and `compaction.reserveTokens`."""
+"""pi's settings about compaction: `compaction.enabled` and `compaction.reserveTokens`, for a single model also
+`compaction.modelOverrides`. An override of the user's own file counts more than the reserve of a project's."""
 
 from ullage.agents.machine import Machine
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number, switch
+from ullage.model.json_values import as_object
 
 
 def _files(machine: Machine) -> tuple[str, ...]:
@@ -14,6 +16,12 @@ def _read(texts: Texts) -> Given:
     for file in texts.files:
         reading.take("automatic", "compaction.enabled", switch(inner(file, "compaction", "enabled")))
         reading.take("reserve", "compaction.reserveTokens", number(inner(file, "compaction", "reserveTokens")))
+    for file in texts.files:
+        for name, override in as_object(inner(file, "compaction", "modelOverrides")).items():
+            # A model's name has the provider before it, which conversations are not counted by.
+            if texts.model and name.partition("/")[2] == texts.model:
+                setting = f"compaction.modelOverrides.{name}.reserveTokens"
+                reading.take("reserve", setting, number(as_object(override).get("reserveTokens")))
     return reading.given()
 
 

@@ -10,8 +10,11 @@ from ullage.model.json_values import JsonObject, as_object, as_text
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns a glob pattern for pi's session files: in a folder per project, a file per session."""
-    return (f"{machine.folder('PI_CODING_AGENT_DIR', '.pi/agent')}/sessions/*/*.jsonl",)
+    """Returns glob patterns for pi's session files: in a folder per project, a file per session. A folder that the user
+    has chosen has the sessions of all projects."""
+    default = f"{machine.folder('PI_CODING_AGENT_DIR', '.pi/agent')}/sessions/*/*.jsonl"
+    chosen = machine.variables.get("PI_CODING_AGENT_SESSION_DIR")
+    return (f"{machine.folder('PI_CODING_AGENT_SESSION_DIR', '')}/*.jsonl", default) if chosen else (default,)
 
 
 def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
