@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from support.agents.launch import Known, prepare_of
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.program import ULLAGE
-from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
+from support.agents.runs import ONE_SHOTS, SEATED, SUMMARY_WORDS, OneShot
 from support.systems import needs_linux
 from support.wire.replies import Call, Say
 
@@ -27,10 +27,14 @@ _HISTORY, _MATCHES = "History, not a message to you", "The best matches in this 
 _MODEL, _WINDOW, _COMPACTS_AT = "claude-opus-4-6", 200_000, 167_000
 # The setting at which Codex compacts.
 _LIMIT = 50_000
+# Tokens of recent messages that pi keeps: a short prompt and its answer.
+_KEPT = 10
+# What pi puts the messages between that it asks a summary of, and the words of the others.
+_SUMMARY_WORDS = ("<conversation>", *SUMMARY_WORDS)
 
 
 class Looker(Struct, frozen=True):
-    """An agent that gets the server on its command line.
+    """An agent that gets the server on its command line or in its settings.
 
     `shot` returns the agent, given the server's command. `loads` is the tool that must be called before one of the
     server's, if there is one; `named` makes the call of a server's tool.
@@ -75,6 +79,21 @@ def _codex(server: list[str]) -> OneShot:
     )
 
 
+def _pi(server: list[str]) -> OneShot:
+    """Returns pi with the server as `ullage wire` adds it, and with so little kept of its newest messages that it
+    compacts a short conversation."""
+
+    def prepare(home: Path, url: str) -> Any:
+        variables = _PI.known.prepare(home, url)
+        servers = {"ullage": {"command": server[0], "args": server[1:], "exposure": "direct"}}
+        (home / "pi" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+        (home / "pi" / "settings.json").write_text(json.dumps({"compaction": {"keepRecentTokens": _KEPT}}))
+        return variables
+
+    return replace(_PI, known=replace(_PI.known, prepare=prepare))
+
+
+_PI = next(shot for shot in ONE_SHOTS if shot.known.name == "pi")
 _CLAUDE = replace(SEATED[0].known, prepare=_prepare_claude)
 _CODEX = SEATED[1].known
 _BOTH = "select:mcp__ullage__search,mcp__ullage__lost"
@@ -88,10 +107,13 @@ LOOKERS = {
     "codex": Looker(
         _CODEX, _codex, None, lambda call_id, tool, arguments: Call(call_id, tool, arguments, "mcp__ullage")
     ),
+    "pi": Looker(
+        _PI.known, _pi, None, lambda call_id, tool, arguments: Call(call_id, f"mcp__ullage__{tool}", arguments)
+    ),
 }
 
 
-@pytest.fixture(params=list(LOOKERS))
+@pytest.fixture(params=["claude-code", "codex", pytest.param("pi", marks=pytest.mark.long)])
 def looker(request: pytest.FixtureRequest) -> Looker:
     found = LOOKERS[request.param]
     if not found.known.program.exists():
@@ -112,7 +134,7 @@ async def test_the_model_of_a_real_agent_searches_its_own_conversation_of_severa
     model = ModelServer()
     shot = looker.shot([str(ULLAGE), "mcp", "--store", str(tmp_path / "store.db")])
     async with model.serving():
-        model.summary_words = SUMMARY_WORDS
+        model.summary_words = _SUMMARY_WORDS
         await shot.ask(tmp_path, model.url, f"Where is the quay? {ANOTHER}", again=False)
         query = json.dumps({"query": "never change without"})
         if looker.loads is not None:
@@ -137,7 +159,7 @@ async def test_after_the_compaction_of_a_real_agent_its_model_finds_what_the_sum
     model = ModelServer()
     shot = looker.shot([str(ULLAGE), "mcp", "--store", str(tmp_path / "store.db")])
     async with model.serving():
-        model.until_summary, model.summary_words = True, SUMMARY_WORDS
+        model.until_summary, model.summary_words = True, _SUMMARY_WORDS
         # Codex' compaction keeps the user's own words.
         model.scripted["every part"] = Say(DECISION)
         await shot.ask(tmp_path, model.url, "Rename the table in every part.", again=False)

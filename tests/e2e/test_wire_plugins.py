@@ -132,6 +132,21 @@ def test_the_mcp_server_is_added_to_the_settings_that_are_there_and_comments_sta
     assert path.read_text() == text
 
 
+@pytest.mark.parametrize(
+    "text", [None, '{\n  "mcpServers": {\n    "docs": {"url": "https://docs.example/mcp"}\n  }\n}\n']
+)
+def test_pi_declares_the_tools_of_the_mcp_server_to_its_model(tmp_path: Path, text: str | None) -> None:
+    home = Home(tmp_path, "pi")
+    path = home.agent / "mcp.json"
+    if text is not None:
+        path.write_text(text)
+    home.done("wire")
+    added = json.loads(path.read_text())["mcpServers"]["ullage"]
+    assert (added["args"][-3:], added["exposure"]) == (["mcp", "--store", str(home.store)], "direct")
+    home.done("unwire")
+    assert (path.read_text() if path.exists() else None) == text
+
+
 def test_a_server_of_the_users_own_stays_as_it_is(tmp_path: Path) -> None:
     home = Home(tmp_path, "opencode")
     path = home.agent / "opencode.json"

@@ -30,10 +30,12 @@ class McpPlace(Struct, frozen=True, kw_only=True):
     - `key`: the key of the object of servers.
     - `kind`: the `type` of a server that the agent starts; the program and its arguments are one list then. "" if a
       server has no type, a `command` and its `args`.
+    - `exposure`: how the model reaches the server's tools, if the agent asks that of each server.
     """
 
     key: str = "mcpServers"
     kind: str = ""
+    exposure: str = ""
 
 
 def _none(_: Machine) -> tuple[str, ...]:

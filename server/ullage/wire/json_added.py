@@ -124,7 +124,8 @@ def _entry(server: McpServer) -> dict[str, Any]:
     """Returns a server as settings have it."""
     if server.place.kind:
         return {"type": server.place.kind, "command": [server.command, *server.arguments]}
-    return {"command": server.command, "args": [*server.arguments]}
+    exposure = {"exposure": server.place.exposure} if server.place.exposure else {}
+    return {"command": server.command, "args": [*server.arguments], **exposure}
 
 
 def find_handlers(text: str, added: Added) -> list[Place]:
