@@ -67,7 +67,9 @@ def _claude(home: Path, url: str) -> Mapping[str, str]:
     # Since 0.101 its usual mode decides by itself which calls need the user, and asks the model about others.
     settings = home / "claude" / "settings.json"
     settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text(json.dumps({"permissions": {"defaultMode": "default"}}))
+    # What a test has put there stays.
+    if not settings.exists():
+        settings.write_text(json.dumps({"permissions": {"defaultMode": "default"}}))
     return {
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_API_KEY": _FALSE_KEY,
