@@ -22,9 +22,9 @@ WIRING = Wiring(
     word="pi",
     folder=_folder,
     files=(
-        SettingsFile(path=_extension, syntax="whole", plugin=("plugin_call.js", "pi/plugin.js")),
         # Otherwise the model only learns that there is a server, and calls its tools from scripts.
         SettingsFile(path=_servers, mcp_server=True, mcp_place=McpPlace(exposure="direct")),
+        SettingsFile(path=_extension, syntax="whole", plugin=("plugin_call.js", "pi/plugin.js")),
     ),
     summary_in_file=True,
 )
