@@ -8,29 +8,11 @@ from psycopg import connect
 from support.logs import message, records
 from support.postgres_server import needs_postgres
 from ullage.model.events import SessionCreated
-from ullage.store.postgres import text_index
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
 from ullage.store.postgres.text_index import SharedSql, TextIndex, read_expression
 from ullage.store.search.word_index import WantedRows
 
 pytestmark = needs_postgres
-
-
-def test_a_common_words_rows_are_estimated_by_the_newest_ones(
-    postgres: PostgresStore, postgres_address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = ("walnut", "quince", "walnut quince pear", "pear") * 30
-    postgres.create("s", records(SessionCreated(), *(message(f"m{at}", text) for at, text in enumerate(texts))))
-    postgres.search("walnut")
-    monkeypatch.setattr(text_index, "_MOST_COUNTED", 10)
-    monkeypatch.setattr(text_index, "_SAMPLE", 40)
-    with connect(postgres_address) as connection:
-        index = TextIndex(connection, is_team=True)
-        assert index.rows() == 120
-        assert index.count_rows(["walnut", "apple"]) == [60, 0]
-        connection.execute("ANALYZE records")
-        monkeypatch.setattr(text_index, "_MOST_ROWS", 10)
-        assert 60 < index.rows() < 240
 
 
 @pytest.mark.parametrize(
@@ -63,7 +45,7 @@ def test_a_search_makes_few_statements_however_many_messages_match(
 def test_the_rows_of_words_are_counted_as_they_come_and_go(postgres: PostgresStore, postgres_address: str) -> None:
     def counted() -> list[int]:
         with connect(postgres_address) as connection:
-            return TextIndex(connection, is_team=False).count_rows(["walnut", "pear", ""])
+            return TextIndex(connection).count_rows(["walnut", "pear", ""])
 
     postgres.create("s", records(SessionCreated(), message("m1", "walnut walnut"), message("m2", "walnut pear")))
     postgres.create("t", records(SessionCreated(), message("m3", "walnut\n" * 1_000)))
@@ -80,6 +62,32 @@ def test_the_rows_of_words_are_counted_as_they_come_and_go(postgres: PostgresSto
         ]
 
 
+def test_the_rows_of_words_are_counted_by_workspace_wherever_their_session_goes(
+    postgres: PostgresStore, postgres_address: str
+) -> None:
+    def counted() -> list[tuple[str, str, int]]:
+        with connect(postgres_address) as connection:
+            rows = connection.execute("SELECT workspace, word, rows FROM message_vocabulary ORDER BY 1, 2").fetchall()
+        return [(workspace, word, count) for workspace, word, count in rows if word]
+
+    postgres.create("s", records(SessionCreated(), message("m1", "walnut pear")))
+    postgres.create("t", records(SessionCreated(), message("m2", "walnut")))
+    postgres.share("s", "w")
+    while postgres.index_some():
+        pass
+    postgres.append("s", records(message("m3", "walnut\n" * 1_000), start=2))
+    while postgres.index_some():
+        pass
+    assert counted() == [("", "walnut", 1), ("w", "pear", 1), ("w", "walnut", 5)]
+    postgres.share("t", "v")
+    postgres.share("s", None)
+    assert counted() == [("", "pear", 1), ("", "walnut", 5), ("v", "walnut", 1)]
+    postgres.forget_words()
+    assert counted() == [("", "pear", 1), ("", "walnut", 5), ("v", "walnut", 1)]
+    postgres.delete("t")
+    assert counted() == [("", "pear", 1), ("", "walnut", 5)]
+
+
 def test_of_a_word_that_many_rows_have_the_newest_rows_are_found(
     postgres: PostgresStore, postgres_address: str
 ) -> None:
@@ -88,7 +96,7 @@ def test_of_a_word_that_many_rows_have_the_newest_rows_are_found(
     postgres.create("s", records(SessionCreated(), *(message(f"m{at}", text) for at, text in enumerate(texts))))
     postgres.search("walnut")
     with connect(postgres_address) as connection:
-        index = TextIndex(connection, is_team=False)
+        index = TextIndex(connection)
         last = index.last_record()
         walnut = WantedRows('"walnut"', 0, index.further - 1, 20, 65)
         rare = WantedRows('"walnut" AND "pear"', 0, index.further - 1, 100, 60)

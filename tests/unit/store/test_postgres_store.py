@@ -313,15 +313,19 @@ def test_a_store_of_an_older_version_keeps_its_sessions_and_is_searched(
                 "INSERT INTO message_words (row_id, session_id, size, tokens) "
                 "SELECT record_id, session_id, 1, 'walnut' FROM records WHERE message_id IS NOT NULL"
             )
-            connection.execute("UPDATE sessions SET indexed_position = 1")
+            connection.execute("UPDATE sessions SET indexed_position = 1, workspace = 'w'")
     with open_postgres(postgres_address) as store:
         assert len(store.read("s")) == 2
         assert [hit.session_id for hit in store.search("walnut")] == ["s"]
         store.append("s", records(message("two", "walnut"), start=2))
         assert len(store.search("walnut")) == 2
-        assert store.owner("s") == (role, None)
+        assert store.owner("s") == (role, "w" if version >= 3 else None)
+        if version >= 3:
+            store.share("s", None)
     with connect(postgres_address) as connection:
-        assert TextIndex(connection, is_team=False).count_rows(["walnut", ""]) == [2, 2]
+        assert TextIndex(connection).count_rows(["walnut", ""]) == [2, 2]
+        counted = connection.execute("SELECT DISTINCT workspace FROM message_vocabulary").fetchall()
+    assert counted == [("",)]
 
 
 def test_a_name_with_a_character_that_postgresql_has_not_is_escaped(postgres: PostgresStore) -> None:

@@ -232,6 +232,39 @@ def test_members_of_a_workspace_read_and_search_what_its_owner_shares(
         assert team.search("walnut") == ()
 
 
+def test_a_search_of_what_is_shared_leaves_out_what_the_searcher_keeps(users: Users, boris: PostgresStore) -> None:
+    for name, workspace in (("kept", None), ("nobody's", "v"), ("shared", "w")):
+        boris.create(name, records(SessionCreated(), message(f"m_{name}", "The walnut and the medlar.")))
+        boris.share(name, workspace)
+    boris.set_members("w", [role_of(users.anna)])
+    assert len(boris.search("walnut")) == 3
+    with open_postgres(users.boris, is_team=True) as team:
+        assert [hit.session_id for hit in team.search("walnut")] == ["shared"]
+
+
+def test_a_word_that_a_member_mistypes_is_corrected_by_shared_words_alone(
+    users: Users, anna: PostgresStore, boris: PostgresStore
+) -> None:
+    for name, workspace, word in (("s", "w", "persimmon"), ("t", "v", "mulberry"), ("u", None, "gooseberry")):
+        anna.create(name, records(SessionCreated(), message(f"m_{name}", f"The {word}.")))
+        anna.share(name, workspace)
+    anna.set_members("w", [role_of(users.boris)])
+    anna.set_members("v", [users.group])
+    while anna.index_some():
+        pass
+    typos = ("persimon", "mulbery", "goosebery")
+    with open_postgres(users.boris, is_team=True) as team:
+        assert [[hit.session_id for hit in team.search(typo)] for typo in typos] == [["s"], ["t"], []]
+        anna.set_members("w", [])
+        assert [[hit.session_id for hit in team.search(typo)] for typo in typos] == [[], ["t"], []]
+    assert [[hit.session_id for hit in anna.search(typo)] for typo in typos] == [["s"], ["t"], ["u"]]
+    assert [boris.search(typo) for typo in typos] == [(), (), ()]
+    # What a statement of the member's own sees.
+    with words(users.boris, "ullage.team=on") as connection:
+        seen = connection.execute(b"SELECT word FROM message_vocabulary WHERE word <> ''").fetchall()
+    assert {word for (word,) in seen} == {"mulberr", "the"}
+
+
 def test_a_member_changes_nothing_that_is_shared(users: Users, anna: PostgresStore) -> None:
     anna.share("a", "w")
     anna.set_members("w", [users.group])

@@ -62,6 +62,7 @@ class PostgresStore(TableStore):
     few seconds for the server and finds out whether the append was made.
 
     With `is_team` it has also the sessions that others share, and can only be read: its index is made by their owners.
+    A search then finds only what is shared, by others or by the user.
     """
 
     def __init__(self, address: str, server: str, *, is_team: bool = False) -> None:
@@ -111,7 +112,7 @@ class PostgresStore(TableStore):
 
     def share(self, session_id: str, workspace: str | None) -> None:
         """Puts a session into a workspace, whose members can read it, or with None into none; see `sharing.py`."""
-        with self._writing(session_id) as connection:
+        with self._writing_alone() as connection:
             sharing.put_into(connection, session_id, workspace)
 
     def set_members(self, workspace: str, members: Collection[str]) -> None:
@@ -214,11 +215,6 @@ def _configure(connection: PostgresConnection, *, is_team: bool) -> None:
     connection.execute(f"SET lock_timeout = '{_TIMEOUT}s'".encode())
     connection.execute(b"SET application_name = 'ullage'")
     connection.execute(f"SET ullage.team = '{'on' if is_team else 'off'}'".encode())
-    if is_team:
-        # Whether a record is shared takes a fraction of a millisecond, which PostgreSQL does not expect: these joins
-        # would ask it of each record.
-        connection.execute(b"SET enable_hashjoin = off")
-        connection.execute(b"SET enable_mergejoin = off")
     connection.adapters.register_dumper(str, _NoNulDumper)
     connection.cursor_factory = _WholeCursor
 

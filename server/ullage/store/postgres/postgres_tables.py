@@ -5,7 +5,7 @@ the number of migrations that the schema has seen. A migration that was released
 """
 
 from ullage.model.errors import StoreTooNew
-from ullage.store.postgres.row_security import ROW_SECURITY
+from ullage.store.postgres.row_security import ROW_SECURITY, SHARED_WORDS
 from ullage.store.postgres.search_functions import SEARCH_FUNCTIONS
 from ullage.store.tables.connection import Connection
 
@@ -138,7 +138,9 @@ _V6 = (
     *SEARCH_FUNCTIONS,
 )
 
-MIGRATIONS = (_V1, _V2, _V3, _V4, _V5, _V6)
+_V7 = SHARED_WORDS
+
+MIGRATIONS = (_V1, _V2, _V3, _V4, _V5, _V6, _V7)
 VERSION = len(MIGRATIONS)
 
 

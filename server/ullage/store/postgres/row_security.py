@@ -103,3 +103,54 @@ ROW_SECURITY = (
     f"CREATE POLICY owning ON sharing USING ({_MINE}) WITH CHECK ({_MINE})",
     *_enable("sharing"),
 )
+
+# What a member may read is asked for once in a statement, as a set, and not of each row. A subquery that gives one
+# value is never made a set, here of all records.
+_SHARED_NOW = {
+    "sessions": "(owner, workspace) IN (SELECT w.owner, w.workspace FROM shared_workspaces() w)",
+    "records": "session_id IN (SELECT shared_sessions())",
+    "snapshots": "session_id IN (SELECT shared_sessions())",
+    "message_chunks": f"({_TEAM} AND (SELECT TRUE FROM records r WHERE r.record_id = message_chunks.record_id))",
+}
+# A search of what is shared reads no other rows, not even one's own.
+_SEARCHED = {
+    "message_words": f"{_FOUND} AND (({_MINE} AND NOT {_TEAM}) OR session_id IN (SELECT shared_sessions()))",
+    "message_vocabulary": f"({_MINE} AND NOT {_TEAM}) OR "
+    "(owner, workspace) IN (SELECT w.owner, w.workspace FROM shared_workspaces() w)",
+}
+_WITHOUT_POLICIES = ("sessions", "message_words", "message_vocabulary")
+_SHARERS = "(SELECT owner FROM sessions WHERE workspace IS NOT NULL)"
+
+# The vocabulary counts the rows of each workspace apart, "" for none, so that a member may read those that are shared.
+SHARED_WORDS = (
+    # Row-level security would hide other users' rows from who brings the tables up to date.
+    *(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY" for table in _WITHOUT_POLICIES),
+    "ALTER TABLE message_vocabulary ADD workspace TEXT COLLATE \"C\" NOT NULL DEFAULT ''",
+    # By the word first: a member looks for one among those of several owners.
+    "ALTER TABLE message_vocabulary DROP CONSTRAINT message_vocabulary_pkey, ADD PRIMARY KEY (word, owner, workspace)",
+    f"DELETE FROM message_vocabulary WHERE owner IN {_SHARERS}",
+    "INSERT INTO message_vocabulary (owner, workspace, word, rows) SELECT w.owner, coalesce(s.workspace, ''), word, "
+    "count(*) FROM message_words w JOIN sessions s ON s.session_id = w.session_id, "
+    f"unnest(tsvector_to_array(w.tokens) || ARRAY['']) AS word WHERE w.owner IN {_SHARERS} "
+    "GROUP BY w.owner, coalesce(s.workspace, ''), word",
+    # Of the table `sharing` a role sees what it shares and what others share with it.
+    f"""
+    CREATE FUNCTION shared_workspaces() RETURNS TABLE (owner TEXT, workspace TEXT) LANGUAGE sql STABLE ROWS 100
+    BEGIN ATOMIC
+        SELECT DISTINCT h.owner, h.workspace FROM sharing h WHERE {_TEAM};
+    END
+    """,
+    f"ALTER POLICY reading ON sessions USING ({_MINE} OR {_SHARED_NOW['sessions']})",
+    f"""
+    CREATE OR REPLACE FUNCTION shared_sessions() RETURNS SETOF TEXT LANGUAGE sql STABLE ROWS 100 BEGIN ATOMIC
+        SELECT s.session_id FROM sessions s WHERE {_TEAM} AND {_SHARED_NOW["sessions"]};
+    END
+    """,
+    *(
+        f"ALTER POLICY reading ON {table} USING ({_MINE} OR {_SHARED_NOW[table]})"
+        for table in ("records", "snapshots", "message_chunks")
+    ),
+    *(f"ALTER POLICY reading ON {table} USING ({condition})" for table, condition in _SEARCHED.items()),
+    "DROP FUNCTION is_shared(TEXT, TEXT), is_shared_session(TEXT), is_shared_record(BIGINT)",
+    *(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY" for table in _WITHOUT_POLICIES),
+)

@@ -10,6 +10,16 @@ from ullage.model.errors import InvalidRequest
 from ullage.store.tables.connection import Connection
 from ullage.store.tables.session_table import require_session
 
+# Adds the rows of each word, and all rows, to the vocabulary of their workspace, or with -1 takes them away.
+_COUNT = """
+    INSERT INTO message_vocabulary AS v (workspace, word, rows)
+    SELECT coalesce(s.workspace, ''), word, ? * count(*)
+    FROM sessions s JOIN message_words w ON w.session_id = s.session_id,
+        unnest(tsvector_to_array(w.tokens) || ARRAY['']) AS word
+    WHERE s.owner = current_user AND {} GROUP BY coalesce(s.workspace, ''), word
+    ON CONFLICT (word, owner, workspace) DO UPDATE SET rows = v.rows + excluded.rows
+"""
+
 
 def put_into(connection: Connection, session_id: str, workspace: str | None) -> None:
     """Puts a session into a workspace of its owner's, or with None into none. Raises `InvalidRequest` if a fork would
@@ -30,7 +40,12 @@ def put_into(connection: Connection, session_id: str, workspace: str | None) -> 
         parent = connection.execute(query, (session_id, workspace)).fetchone()
         if parent is not None:
             raise InvalidRequest(f"session {session_id} begins with messages of {parent[0]}: share that one first")
-    connection.execute("UPDATE sessions SET workspace = ? WHERE session_id = ?", (workspace, session_id))
+    moving = "UPDATE sessions SET workspace = ? WHERE session_id = ? RETURNING indexed_position"
+    counting = _COUNT.format("s.session_id = ? AND s.indexed_position >= 0")
+    connection.execute(counting, (-1, session_id))
+    if connection.execute(moving, (workspace, session_id)).fetchone() != (-1,):
+        connection.execute(counting, (1, session_id))
+        connection.execute("DELETE FROM message_vocabulary WHERE owner = current_user AND rows <= 0")
 
 
 def set_members(connection: Connection, workspace: str, members: Collection[str]) -> None:
@@ -65,10 +80,7 @@ def find_own(connection: Connection, workspace: str) -> tuple[str, ...]:
 def forget_words(connection: Connection) -> None:
     """Deletes those of the role's words from the vocabulary of the search that are in no session of the role's now."""
     connection.execute("DELETE FROM message_vocabulary WHERE owner = current_user")
-    connection.execute(
-        "INSERT INTO message_vocabulary (word, rows) SELECT word, count(*) FROM message_words w, "
-        "unnest(tsvector_to_array(w.tokens) || ARRAY['']) AS word WHERE w.owner = current_user GROUP BY word"
-    )
+    connection.execute(_COUNT.format("TRUE"), (1,))
 
 
 def find_owner(connection: Connection, session_id: str) -> tuple[str, str | None]:

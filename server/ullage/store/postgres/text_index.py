@@ -1,7 +1,6 @@
 """The index of words in PostgreSQL: rows of lexemes with a GIN index
 (https://www.postgresql.org/docs/current/textsearch-indexes.html)."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -22,11 +21,10 @@ _OPERATORS = {"AND": "&", "OR": "|"}
 _CHUNK = 200
 # The vocabulary counts all rows under this token, which no row has.
 _ANY_TOKEN = ""
-# The vocabulary counts the rows of each token, but a member of a team sees only the rows. Rows from which on a word's
-# rows are estimated by the newest rows, instead of counted: counting takes about a microsecond a row.
-_MOST_COUNTED, _SAMPLE = 20_000, 1_000
-# Rows from which on all rows are taken to be as many as PostgreSQL expects records of the role's.
-_MOST_ROWS = 2_000
+# Says to which workspace's part of the vocabulary rows belong that are written or deleted.
+_RETURNING = (
+    "RETURNING row_id, (SELECT coalesce(s.workspace, '') FROM sessions s WHERE s.session_id = message_words.session_id)"
+)
 
 
 class SharedSql:
@@ -62,17 +60,12 @@ class SharedSql:
 
 
 class TextIndex(SharedSql):
-    """A connection to PostgreSQL with the index of words; see `WordIndex`. With `is_team` it has also the rows that
-    others share."""
+    """A connection to PostgreSQL with the index of words; see `WordIndex`."""
 
     # Ids of records stay far below this.
     further = 1 << 48
 
-    __slots__ = ("_is_team",)
-
-    def __init__(self, connection: psycopg.Connection[TupleRow], *, is_team: bool) -> None:
-        super().__init__(connection)
-        self._is_team = is_team
+    __slots__ = ()
 
     def further_rows(self, count: int, /) -> int:
         """Returns the first of so many new ids in a row: of those who write to the index each waits for the others."""
@@ -81,32 +74,36 @@ class TextIndex(SharedSql):
 
     def insert_rows(self, rows: Sequence[tuple[int, int, str]], /) -> None:
         """Writes rows."""
-        self.execute(
+        written = self.execute(
             "INSERT INTO message_words (row_id, session_id, owner, size, tokens) "
             "SELECT w.row_id, r.session_id, r.owner, cardinality(t.tokens), array_to_tsvector(t.tokens) "
             "FROM unnest(?::bigint[], ?::bigint[], ?::text[]) AS w (row_id, record_id, tokens) "
             "JOIN records r ON r.record_id = w.record_id "
-            "CROSS JOIN string_to_array(w.tokens, ' ') AS t (tokens)",
+            f"CROSS JOIN string_to_array(w.tokens, ' ') AS t (tokens) {_RETURNING}",
             [[*column] for column in zip(*rows, strict=True)] or ([], [], []),
         )
-        self._count([tokens for _, _, tokens in rows], 1)
+        self._count({row_id: tokens for row_id, _, tokens in rows}, written, 1)
 
     def delete_rows(self, rows: Sequence[tuple[int, str]], /) -> None:
         """Deletes rows."""
-        self.execute("DELETE FROM message_words WHERE row_id = ANY(?)", ([row_id for row_id, _ in rows],))
-        self._count([tokens for _, tokens in rows], -1)
+        deleting = f"DELETE FROM message_words WHERE row_id = ANY(?) {_RETURNING}"
+        self._count(dict(rows), self.execute(deleting, ([row_id for row_id, _ in rows],)), -1)
         words = [*{token for _, tokens in rows for token in tokens.split()}]
         self.execute("DELETE FROM message_vocabulary WHERE word = ANY(?) AND rows <= 0", (words,))
 
-    def _count(self, rows: Sequence[str], sign: int) -> None:
-        """Adds rows, given as their tokens, to the numbers of rows by token, or takes them away."""
-        counts = Counter(token for tokens in rows for token in tokens.split())
-        counts[_ANY_TOKEN] = len(rows)
-        self.execute(
-            "INSERT INTO message_vocabulary AS v (word, rows) SELECT * FROM unnest(?::text[], ?::bigint[]) "
-            "ON CONFLICT (owner, word) DO UPDATE SET rows = v.rows + excluded.rows",
-            ([*counts], [sign * count for count in counts.values()]),
-        )
+    def _count(self, tokens: Mapping[int, str], changed: Rows, sign: int) -> None:
+        """Adds the rows that were changed, each with its workspace, to the numbers of rows by token, or takes them
+        away. `tokens` are those of each row."""
+        counts: dict[str, Counter[str]] = {}
+        for row_id, workspace in changed:
+            counts.setdefault(workspace, Counter()).update((_ANY_TOKEN, *tokens[row_id].split()))
+        for workspace, counted in counts.items():
+            self.execute(
+                "INSERT INTO message_vocabulary AS v (workspace, word, rows) "
+                "SELECT ?, * FROM unnest(?::text[], ?::bigint[]) "
+                "ON CONFLICT (word, owner, workspace) DO UPDATE SET rows = v.rows + excluded.rows",
+                (workspace, [*counted], [sign * count for count in counted.values()]),
+            )
 
     def has_row(self, row_id: int, /) -> bool:
         """Returns whether there is a row with this id."""
@@ -118,16 +115,8 @@ class TextIndex(SharedSql):
         return dict(self.execute(lengths, ([*row_ids],)).fetchall())
 
     def rows(self) -> int:
-        """Returns how many rows there are, for a member of a team about how many."""
-        if not self._is_team:
-            return self.count_rows([_ANY_TOKEN])[0]
-        every = "SELECT count(*) FROM (SELECT 1 FROM message_words LIMIT ?) AS counted"
-        (counted,) = self.execute(every, (_MOST_ROWS,)).fetchone()
-        if counted < _MOST_ROWS:
-            return counted
-        (plan,) = self.execute("EXPLAIN (FORMAT JSON) SELECT 1 FROM records").fetchone()
-        plans = json.loads(plan) if isinstance(plan, str) else plan
-        return max(counted, int(plans[0]["Plan"]["Plan Rows"]))
+        """Returns how many rows there are."""
+        return self.count_rows([_ANY_TOKEN])[0]
 
     def last_record(self) -> int:
         """Returns the highest id of a record of any user, or 0."""
@@ -144,13 +133,7 @@ class TextIndex(SharedSql):
         return [row_ids for (row_ids,) in self.execute(finding, [[*column] for column in columns])]
 
     def count_rows(self, tokens: Sequence[str], /) -> list[int]:
-        """Returns how many rows have each of the tokens, for a member of a team about how many of a common one."""
-        if self._is_team:
-            counts = self.count_matches([f'"{token}"' for token in tokens], _MOST_COUNTED)
-            return [
-                count if count < _MOST_COUNTED else max(count, self._sampled(f'"{token}"'))
-                for token, count in zip(tokens, counts, strict=True)
-            ]
+        """Returns how many rows have each of the tokens."""
         counting = "SELECT word, sum(rows)::bigint FROM message_vocabulary WHERE word = ANY(?) GROUP BY word"
         known = dict(self.execute(counting, ([*tokens],)).fetchall())
         return [known.get(token, 0) for token in tokens]
@@ -175,15 +158,6 @@ class TextIndex(SharedSql):
         """Returns how many rows match each of the expressions, `most` at most, all in one statement."""
         counting = "SELECT * FROM count_matches(?::text[], ?)"
         return [count for (count,) in self.execute(counting, ([*map(read_expression, expressions)], most))]
-
-    def _sampled(self, expression: str) -> int:
-        """Returns how many rows match an expression if all are as the newest ones."""
-        matching, seen = self.execute(
-            "SELECT count(*) FILTER (WHERE tokens @@ ?::tsquery), count(*) FROM (SELECT tokens FROM message_words "
-            "ORDER BY row_id DESC LIMIT ?) AS newest",
-            (read_expression(expression), _SAMPLE),
-        ).fetchone()
-        return self.rows() * matching // max(1, seen)
 
 
 @lru_cache(maxsize=256)

@@ -92,7 +92,7 @@ class PoolTransactions:
         return _WRITE % (_lock_key(self._schema), _lock_key(self._schema, *names))
 
     def _begun(self, begin: bytes, publish: Callable[[], None] | None = None) -> "PoolTransaction":
-        return PoolTransaction(self._pool, self._server, begin, publish, is_team=self._is_team)
+        return PoolTransaction(self._pool, self._server, begin, publish)
 
     def _require_own(self) -> None:
         if self._is_team:
@@ -107,19 +107,17 @@ class PoolTransaction:
     restart, fails there; then another is taken. `publish` is called after the commit.
     """
 
-    __slots__ = ("_begin", "_is_team", "_pool", "_publish", "_reporting", "_server", "_taken")
+    __slots__ = ("_begin", "_pool", "_publish", "_reporting", "_server", "_taken")
 
-    def __init__(
-        self, pool: Pool, server: str, begin: bytes, publish: Callable[[], None] | None, *, is_team: bool
-    ) -> None:
-        self._pool, self._server, self._begin, self._publish, self._is_team = pool, server, begin, publish, is_team
+    def __init__(self, pool: Pool, server: str, begin: bytes, publish: Callable[[], None] | None) -> None:
+        self._pool, self._server, self._begin, self._publish = pool, server, begin, publish
         self._reporting = reporting(server)
         self._taken: BoundedConnection | None = None
 
     def __enter__(self) -> WordIndex:
         with self._reporting:
             self._taken = self._take()
-        return TextIndex(self._taken, is_team=self._is_team)
+        return TextIndex(self._taken)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         taken, self._taken = self._taken, None
