@@ -17,6 +17,7 @@ from ullage.model.message import Message, Role
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import open_postgres
 from ullage.store.team.redacted_copy import copy_id
+from ullage.store.team.team_archive import Sharing, send_folder
 
 pytestmark = needs_postgres
 
@@ -64,6 +65,20 @@ def test_what_one_shares_of_a_folder_the_other_finds_with_whose_it_is_until_it_i
     assert removed["removed"] == 1
     assert ullage(*search, env=boris.env).json["hits"] == []
     assert "walnut" not in team.everything()
+    assert ullage("team", env=anna.env).out.startswith("Nothing is shared.")
+
+
+def test_a_store_is_not_its_own_archive_by_whatever_address(team: Team) -> None:
+    anna = team.anna
+    with open_postgres(anna.archive) as store:
+        store.create("one", conversation("Where do we plant the walnut?", cwd="/orchard"))
+        # As if it had been empty when it was chosen.
+        sharing = Sharing(folder="/orchard", members=(team.boris.role,))
+        for _ in range(2):
+            assert send_folder(store, store, sharing, lambda _, __: None).sessions == 1
+    for address in (anna.archive, f"{anna.archive}&connect_timeout=9"):
+        share = ("team", "share", "/orchard", "--archive", address, "--with", team.boris.role)
+        assert "the archive is the store itself" in ullage(*share, "--store", anna.archive, env=anna.env).err
     assert ullage("team", env=anna.env).out.startswith("Nothing is shared.")
 
 

@@ -53,8 +53,6 @@ def _share(options: TeamOptions, choices: TeamChoices) -> TeamReport:
     archive, folder = archive_of(options.archive, choices), _folder(options)
     if choices.folders and archive != choices.archive:
         raise InputError(f"folders are shared in {choices.archive}: unshare them before another archive is used")
-    if archive == options.store:
-        raise InputError("the archive is the store itself: name another database, which gets redacted copies")
     others = [name for name in choices.folders if name != folder and (is_in(name, folder) or is_in(folder, name))]
     if others:
         raise InputError(f"{others[0]} is shared, and one of the two is in the other: unshare that one before")
@@ -67,7 +65,11 @@ def _share(options: TeamOptions, choices: TeamChoices) -> TeamReport:
     chosen = SharedFolder(members=members, private=private, store=store_name(options.store), by_hand=options.by_hand)
     # Before the first session leaves, so that it can be unshared whatever happens.
     new = replace(choices, archive=archive, folders={**choices.folders, folder: chosen})
-    with open_archive(archive):
+    with open_archive(archive) as team, open_source(options.store) as store:
+        from ullage.store.team.team_archive import is_same_store  # noqa: PLC0415
+
+        if archive == options.store or is_same_store(store, team):
+            raise InputError("the archive is the store itself: name another database, which gets redacted copies")
         write_choices(choices_path(), new)
     return _send(options, new, (folder,))
 

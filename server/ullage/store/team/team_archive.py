@@ -25,6 +25,12 @@ _ALL = 1 << 40
 Tell = Callable[[int, int], object]
 
 
+def is_same_store(source: SessionStore, team: PostgresStore) -> bool:
+    """Returns whether an archive has the sessions of a store themselves, whatever its address is. An empty store says
+    nothing."""
+    return any(info.session_id in team.find_ids(info.session_id, 1) for info in source.list(limit=1))
+
+
 class SentFolder(Struct, frozen=True, kw_only=True):
     """What was done for a folder: the numbers of its sessions in the archive, of copies that were made or continued,
     and of copies that were removed; and how far each session is sent, by its id."""
@@ -63,7 +69,9 @@ def send_folder(
     that doesn't fit the session or its copy any more is not used. Raises `StoreUnavailable` and `Conflict`.
     """
     infos = [info for info in source.list(limit=_ALL) if is_in(normpath(info.cwd), sharing.folder)]
-    wanted = {copy_id(info.session_id): info for info in infos if info.cwd}
+    # A copy in the store is there because the store was empty when it was chosen as its own archive.
+    own = (info for info in infos if info.cwd and not info.session_id.startswith(COPY_PREFIX))
+    wanted = {copy_id(info.session_id): info for info in own}
     workspace = workspace_of(sharing.folder)
     there = set(team.shared_in(workspace))
     counts = {info.session_id: info.messages + 1 for info in team.list(limit=_ALL)} if marks else {}
