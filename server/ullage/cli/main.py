@@ -58,14 +58,33 @@ def _hook(words: "Sequence[str]") -> int | None:
 def _mcp(words: "Sequence[str]") -> int | None:
     """Serves the Model Context Protocol. Returns None if the arguments are not just the store and the session. An agent
     starts it in each session and waits for it; the parser of all commands takes as long as a third of the start."""
-    names, values = words[::2], words[1::2]
-    if not {*names} <= {"--store", "--session"} or len(names) != len(values) or any(v[:1] in ("", "-") for v in values):
+    given = _options(words, "--store", "--session")
+    if given is None:
         return None
     from ullage.cli.commands.mcp import serve  # noqa: PLC0415
     from ullage.cli.store_choice import chosen_store  # noqa: PLC0415
 
-    given = dict(zip(names, values, strict=True))
     return _reported(lambda: serve(chosen_store(given.get("--store")), given.get("--session", "")))
+
+
+def _lsp(words: "Sequence[str]") -> int | None:
+    """Serves the Language Server. Returns None if the arguments are not just the store. Editors wait for it."""
+    given = _options(_with_environment(["lsp", *words])[1:], "--store")
+    if given is None:
+        return None
+    from ullage.cli.commands.lsp import serve  # noqa: PLC0415
+    from ullage.cli.store_choice import chosen_store  # noqa: PLC0415
+
+    return _reported(lambda: serve(chosen_store(given.get("--store"))))
+
+
+def _options(words: "Sequence[str]", *known: str) -> dict[str, str] | None:
+    """Returns the values of options that are written as `--NAME VALUE`, by their names; None if there are others, or
+    other arguments."""
+    names, values = words[::2], words[1::2]
+    if not {*names} <= {*known} or len(names) != len(values) or any(value[:1] in ("", "-") for value in values):
+        return None
+    return dict(zip(names, values, strict=True))
 
 
 def _login(words: "Sequence[str]") -> int:
@@ -75,7 +94,7 @@ def _login(words: "Sequence[str]") -> int:
 
 
 # The commands that are run without the parser of all commands.
-_LIGHT = {"--version": _version, "--login": _login, "statusline": _statusline, "hook": _hook, "mcp": _mcp}
+_LIGHT = {"--version": _version, "--login": _login, "statusline": _statusline, "hook": _hook, "mcp": _mcp, "lsp": _lsp}
 
 
 def _command(words: "Sequence[str]") -> int:
@@ -135,12 +154,13 @@ def _with_environment(argv: "Sequence[str]") -> "Sequence[str]":
 
     Editors start the server with arguments of their own, which users can't always change.
     """
-    if argv[:1] != ["lsp"]:
+    options = os.environ.get("ULLAGE_LSP_OPTIONS")
+    if argv[:1] != ["lsp"] or not options:
         return argv
-    # Imported on use: no other command needs it.
+    # Imported on use: few need it.
     import shlex  # noqa: PLC0415
 
-    return [*argv, *shlex.split(os.environ.get("ULLAGE_LSP_OPTIONS", ""))]
+    return [*argv, *shlex.split(options)]
 
 
 def _run(args: "Namespace") -> int:

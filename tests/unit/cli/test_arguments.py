@@ -41,6 +41,25 @@ def test_help_imports_nothing_heavy() -> None:
     assert run_python(asked).stderr == "[]\n"
 
 
+@pytest.mark.parametrize(
+    ("form", "parsed"),
+    [
+        (["lsp"], set[str]()),
+        (["lsp", "--store", "{}"], set[str]()),
+        (["lsp", "--store={}"], {"argparse"}),
+        (["--store", "{}", "lsp"], {"argparse"}),
+        (["lsp", "--debug"], {"argparse"}),
+    ],
+)
+def test_an_editors_server_starts_without_the_parser_of_all_commands(
+    form: list[str], parsed: set[str], tmp_path: Path
+) -> None:
+    words = [word.format(tmp_path / "sessions.db") for word in form]
+    asked = "s = main(); print({'argparse', 'rich'} & {*sys.modules}, file=sys.stderr); sys.exit(s)"
+    ran = run_python(f"import sys; from ullage.cli.main import main; {asked}", *words)
+    assert (ran.returncode, ran.stderr.splitlines()[-1]) == (0, str(parsed))
+
+
 def test_a_list_imports_nothing_that_writes_summaries_or_searches(tmp_path: Path) -> None:
     unused = {
         "ullage.service.compact.automatic",

@@ -1,14 +1,25 @@
 """`ullage lsp`: serves the Language Server on standard input and output."""
 
 import gc
-from argparse import Namespace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # 10 ms to import, which a start without the parser of all commands need not wait for.
+    from argparse import Namespace
+    from pathlib import Path
 
 
-def run(args: Namespace) -> int:
+def run(args: "Namespace") -> int:
     """Serves one client until it is done. Returns the exit status. Raises `InvalidRequest` if the log or trace can't be
     written, or if no debugger can be used."""
     if args.debug or args.log_file or args.wait_for_debugger:
         _prepare_debugging(args)
+    return serve(args.store, args.trace)
+
+
+def serve(store: str | None, trace: "Path | None" = None) -> int:
+    """Serves one client on a store, None for that of the settings, until the client is done. Returns the exit status.
+    Raises `InvalidRequest` if the trace can't be written."""
     # The protocol's types are some 100,000 objects that live as long as the process. Collecting garbage while they are
     # made takes a tenth of the start-up time; after the freeze the collector doesn't visit them.
     gc.disable()
@@ -16,10 +27,10 @@ def run(args: Namespace) -> int:
 
     gc.freeze()
     gc.enable()
-    return serve_language_server(args.store, args.trace)
+    return serve_language_server(store, trace)
 
 
-def _prepare_debugging(args: Namespace) -> None:
+def _prepare_debugging(args: "Namespace") -> None:
     from ullage.app.debugging import start_logging, wait_for_debugger  # noqa: PLC0415
 
     start_logging(debug=args.debug, file=args.log_file)
