@@ -11,7 +11,7 @@ from msgspec import Struct
 from ullage import __version__
 from ullage.model.errors import StoreUnavailable
 from ullage.service.ports.agent_files import FoundFile, KeptReading
-from ullage.system.live_file import replace_file
+from ullage.system.replaced_files import replace_file
 
 # Readings in the folder, and bytes of them. A reading takes up to a third of its file, and only the files that continue
 # need theirs: a user has few of these at once.

@@ -1,38 +1,16 @@
 """The live file: where the process that follows agents' conversations shows the others what it follows."""
 
-import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from ullage.model.errors import StoreUnavailable
 from ullage.model.followed import LiveSessions
+from ullage.system.replaced_files import replace_file
 
 
 def live_path(store: Path) -> Path:
     """Returns the path of the live file of the store at `store`."""
     return store.with_name(f"{store.name}.live.json")
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Replaces a file at once as a whole by one that only the user may read. Raises `StoreUnavailable`; the old file is
-    then kept."""
-    try:
-        # `mkstemp` makes a file that only the user may read.
-        handle, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(name).replace(path)
-        except BaseException:
-            with suppress(OSError):
-                Path(name).unlink()
-            raise
-    except OSError as error:
-        # On Windows a file can't be replaced while another process reads it.
-        raise StoreUnavailable(f"cannot write {path}: {error.strerror or error}") from error
 
 
 class JsonLiveFile:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ullage import __version__
 from ullage.service.ports.read_files import ReadFile
-from ullage.system.live_file import replace_file
+from ullage.system.replaced_files import replace_file
 
 
 class _ReadList(Struct, frozen=True, kw_only=True):

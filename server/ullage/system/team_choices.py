@@ -1,12 +1,12 @@
 """Which folders the user of this machine shares with a team, in a file that only the user may read."""
 
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import msgspec
 from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
+from ullage.system.replaced_files import replace_file
 
 
 class SharedFolder(Struct, frozen=True, kw_only=True):
@@ -39,9 +39,6 @@ def read_choices(path: Path) -> TeamChoices:
 
 
 def write_choices(path: Path, choices: TeamChoices) -> None:
-    """Replaces the choices in a file."""
+    """Replaces the choices in a file. Raises `StoreUnavailable`."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # A random name, with mode 0600: in a folder that others write to, no link waits there.
-    with NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", delete=False) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(choices)))
-    Path(file.name).replace(path)
+    replace_file(path, msgspec.json.format(msgspec.json.encode(choices)))

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage.service.ports.team import SentMark
-from ullage.system.live_file import replace_file
+from ullage.system.replaced_files import replace_file
 
 
 class Sent(Struct, frozen=True, kw_only=True):
