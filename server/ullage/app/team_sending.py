@@ -5,7 +5,6 @@ import logging
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from hashlib import blake2b
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -15,6 +14,7 @@ from ullage.model.errors import Conflict, InvalidRequest, StoreUnavailable, Ulla
 from ullage.model.store_address import is_address
 from ullage.service.background import repeated
 from ullage.service.ports.store import SessionStore
+from ullage.service.ports.team import digest_of
 from ullage.store.store_place import StorePlace, is_there, local_path, open_to_read_at
 from ullage.system.lease import FileLease
 from ullage.system.private_patterns import all_patterns, kept_private, private_path
@@ -160,8 +160,7 @@ def _sight(choices: TeamChoices, folder: str, source: SessionStore) -> str:
         patterns = _patterns(choices.folders[folder], source)
     except InvalidRequest as error:
         patterns = (str(error),)
-    sight = repr((choices.archive, choices.folders[folder], patterns, infos))
-    return blake2b(sight.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    return digest_of(repr((choices.archive, choices.folders[folder], patterns, infos)))
 
 
 def _note_failure(choices: TeamChoices, folder: str, error: str) -> None:

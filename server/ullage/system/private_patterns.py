@@ -2,13 +2,13 @@
 for each editor and the folders that are open in it, so that two editors never write to one file."""
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
+from ullage.service.ports.team import digest_of
 
 
 class PrivatePatterns(Struct, frozen=True, kw_only=True):
@@ -29,8 +29,7 @@ def private_path() -> Path:
 def keep_private(place: Path, private: PrivatePatterns) -> None:
     """Keeps an editor's patterns in the folder `place`, in place of those that it had before. Without patterns nothing
     is kept. Raises `StoreUnavailable` if that can't be written."""
-    name = "\0".join((private.editor, *private.folders)).encode("utf-8", "surrogatepass")
-    path = place / f"{blake2b(name, digest_size=12).hexdigest()}.json"
+    path = place / f"{digest_of(private.editor, *private.folders)}.json"
     data = msgspec.json.encode(private)
     if not private.patterns:
         path.unlink(missing_ok=True)

@@ -2,13 +2,12 @@
 folder. It may be deleted at any time; the next sending then reads all sessions."""
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from ullage.service.ports.team import SentMark
+from ullage.service.ports.team import SentMark, digest_of
 from ullage.system.replaced_files import replace_file
 
 
@@ -45,4 +44,4 @@ def forget_sent(place: Path, folder: str) -> None:
 
 
 def _path(place: Path, folder: str) -> Path:
-    return place / f"{blake2b(folder.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}.json"
+    return place / f"{digest_of(folder)}.json"

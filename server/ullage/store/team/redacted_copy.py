@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from hashlib import blake2b
 from typing import Any, cast
 
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
@@ -11,7 +10,7 @@ from ullage.model.message import Message, Role
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide_text
 from ullage.service.ports.store import SessionInfo
-from ullage.service.ports.team import COPY_PREFIX
+from ullage.service.ports.team import COPY_PREFIX, digest_of
 
 # Characters of one block that are shared, half from its beginning and half from its end: what the search indexes.
 _BLOCK_CHARS = 524_288
@@ -19,12 +18,12 @@ _BLOCK_CHARS = 524_288
 
 def copy_id(session_id: str) -> str:
     """Returns the id that the copy of a session has. The session's own id stays here."""
-    return f"{COPY_PREFIX}{_digest(session_id)}"
+    return f"{COPY_PREFIX}{digest_of(session_id)}"
 
 
 def workspace_of(folder: str) -> str:
     """Returns the workspace in which the copies of a folder are. The folder's path may be private, too."""
-    return f"w_{_digest(folder)}"
+    return f"w_{digest_of(folder)}"
 
 
 def redacted_copy(info: SessionInfo, log: Sequence[Record], patterns: Sequence[str]) -> Iterator[Record]:
@@ -61,10 +60,6 @@ def shared_text(message: Message, patterns: Sequence[str]) -> str:
     """Returns the text of a message without secrets and private text."""
     texts = (_block_text(block, patterns) for block in message.content)
     return "\n".join(_redacted(_bounded(text), patterns) for text in texts if text)
-
-
-def _digest(name: str) -> str:
-    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _redacted(text: str, patterns: Sequence[str]) -> str:

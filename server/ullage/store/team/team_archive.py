@@ -1,7 +1,6 @@
 """Sends redacted copies of the sessions of a folder to a team's archive, and removes them from it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import blake2b
 from os.path import normpath
 from types import MappingProxyType
 
@@ -15,7 +14,7 @@ from ullage.model.events import MessageAppended, Record
 from ullage.model.json_values import encode_json
 from ullage.model.message import number_of
 from ullage.service.ports.store import Passage, SessionInfo, SessionStore
-from ullage.service.ports.team import COPY_PREFIX, SentMark, TeamHit, TeamMessage
+from ullage.service.ports.team import COPY_PREFIX, SentMark, TeamHit, TeamMessage, digest_of
 from ullage.store.postgres.postgres_store import PostgresStore
 from ullage.store.team.redacted_copy import copy_id, redacted_copy, redacted_messages, workspace_of
 
@@ -52,7 +51,7 @@ class Sharing(Struct, frozen=True, kw_only=True):
     @property
     def rules(self) -> str:
         """A name for how texts are redacted. Another version of Ullage may know more secrets."""
-        return _digest(__version__, *self.patterns)
+        return digest_of(__version__, *self.patterns)
 
 
 def send_folder(
@@ -130,7 +129,7 @@ class _Sending:
         """Continues a copy with what is new since a mark. Returns False if the mark is not of this session as it is
         now: it was renamed, or after times without the server its log is another one."""
         log = self._source.read(info.session_id, mark.position)
-        if mark.head != _head(info) or not log or mark.last != _digest_of(log[0]):
+        if mark.head != _head(info) or not log or mark.last != _digest_of_record(log[0]):
             return False
         records = tuple(redacted_messages(log[1:], self._patterns, mark.records))
         if records:
@@ -146,21 +145,17 @@ class _Sending:
         self._team.share(name, self._workspace)
 
     def _note(self, info: SessionInfo, last: Record, records: int, *, is_sent: bool) -> None:
-        mark = SentMark(position=last.position, last=_digest_of(last), records=records, head=_head(info))
+        mark = SentMark(position=last.position, last=_digest_of_record(last), records=records, head=_head(info))
         self.marks[info.session_id] = mark
         self.sent += is_sent
 
 
 def _head(info: SessionInfo) -> str:
-    return _digest(info.title, info.cwd, info.model, str(info.created_at))
+    return digest_of(info.title, info.cwd, info.model, str(info.created_at))
 
 
-def _digest_of(record: Record) -> str:
-    return _digest(str(record.timestamp), encode_json(record.event).decode("utf-8", "surrogatepass"))
-
-
-def _digest(*texts: str) -> str:
-    return blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+def _digest_of_record(record: Record) -> str:
+    return digest_of(str(record.timestamp), encode_json(record.event).decode("utf-8", "surrogatepass"))
 
 
 def remove_folder(team: PostgresStore, folder: str) -> int:
