@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -109,14 +109,7 @@ class Agent:
     def _install(self) -> None:
         for name, params, handler in self._routes:
             self.connection.add_route(name, params, handler)
-        for method in self._methods:
-            self.connection.add_route(PREFIX + method.name, method.params, self._serve(method))
-
-    def _serve(self, method: AnyMethod) -> Handler:
-        def handle(params: Any) -> Coroutine[Any, Any, Any]:
-            return _call(method, self.workspace, params)
-
-        return handle
+        self.connection.add_methods(PREFIX, self._methods, self.workspace)
 
     async def _initialize(self, params: handshake.InitializeParams) -> Any:
         client = self._announcer.client = params.client
@@ -161,7 +154,3 @@ def _session_routes(handlers: SessionHandlers) -> tuple[tuple[str, Any, Handler]
         ("session/set_mode", acp_sessions.SetModeParams, handlers.set_mode),
         ("session/set_config_option", acp_sessions.SetConfigOptionParams, handlers.set_config_option),
     )
-
-
-async def _call(method: AnyMethod, workspace: Callable[[], Workspace], params: Any) -> Any:
-    return await method.handler(workspace(), params)

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -38,6 +39,12 @@ from ullage.jsonrpc.rpc_errors import INTERNAL_ERROR, METHOD_NOT_FOUND, BadFrame
 from ullage.model.errors import UllageError
 from ullage.model.json_values import encode_json
 from ullage.system.writer import Writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # The proxy starts without what these import.
+    from ullage.api.wire import AnyMethod
+    from ullage.service.conversation.workspace import Workspace
 
 log = logging.getLogger(__name__)
 R = TypeVar("R")
@@ -114,6 +121,12 @@ class RequestEngine:
         decoded as the type `params`."""
         decoder = msgspec.json.Decoder(params)
         self.add_reader(method, lambda raw: read_params(method, raw, decoder), handler)
+
+    def add_methods(self, prefix: str, methods: "Iterable[AnyMethod]", workspace: "Callable[[], Workspace]") -> None:
+        """Registers Ullage's own methods under their names after a door's prefix. `workspace` is called in the task of
+        each request."""
+        for method in methods:
+            self.add_route(prefix + method.name, method.params, partial(_call, method, workspace))
 
     def add_reader(self, method: str, read: ReadParams, handler: Handler) -> None:
         """Registers the handler of a method whose params `read` decodes instead of msgspec. `read` raises `RpcError`
@@ -328,3 +341,7 @@ def _read_reply(reply: Answered, result: type[R]) -> R:
         return msgspec.json.decode(reply.result, type=result)
     except (ValueError, RecursionError) as error:
         raise BadReply(str(error)) from None
+
+
+async def _call(method: "AnyMethod", workspace: "Callable[[], Workspace]", params: Any) -> Any:
+    return await method.handler(workspace(), params)

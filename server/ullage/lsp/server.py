@@ -1,14 +1,14 @@
 """The Language Server: Ullage's methods, the commands and the settings on one connection."""
 
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lsprotocol import types
 from msgspec import Struct
 
 from ullage.api.client_models import ClientModels
-from ullage.api.engine import Handler, Reply
+from ullage.api.engine import Reply
 from ullage.api.permissions import ClientPermissions
 from ullage.api.wire import AnyMethod
 from ullage.lsp.announce import UPDATE_METHOD, Announcer
@@ -95,8 +95,7 @@ class LspServer:
 
     def _install(self) -> None:
         connection = self.connection
-        for method in self._methods:
-            connection.add_route(PREFIX + method.name, method.params, self._serve(method))
+        connection.add_methods(PREFIX, self._methods, self.workspace)
         connection.add_standard_route(types.INITIALIZE, self._initialize)
         connection.add_standard_route(types.SET_TRACE, _ignore)
         connection.add_route(types.INITIALIZED, Any, self._initialized)
@@ -105,12 +104,6 @@ class LspServer:
             types.WORKSPACE_DID_CHANGE_CONFIGURATION, DidChangeConfigurationParams, self._configuration.change
         )
         connection.add_route(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, ProgressCancelParams, self._cancel_progress)
-
-    def _serve(self, method: AnyMethod) -> Handler:
-        def handle(params: Any) -> Coroutine[Any, Any, Any]:
-            return _call(method, self.workspace, params)
-
-        return handle
 
     async def _initialize(self, params: types.InitializeParams) -> Reply:
         result = await self._pygls.initialize(params)
@@ -155,10 +148,6 @@ class LspServer:
                 self._store = settings.store
                 self._announcer.warn("The setting store is read when Ullage starts: restart it to change the store.")
             self._hooks.configure(self._opened, settings)
-
-
-async def _call(method: AnyMethod, workspace: Callable[[], Workspace], params: Any) -> Any:
-    return await method.handler(workspace(), params)
 
 
 async def _ignore(_: Any) -> None:
