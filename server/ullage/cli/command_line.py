@@ -72,8 +72,9 @@ class Parser(ArgumentParser):
         return [name for name in self._option_string_actions if name.startswith("--")]
 
 
-def build_parser(color_choice: str = "auto") -> Parser:
-    """Returns the parser of the whole command line. `color_choice` is the value of `--color` for the help.
+def build_parser(color_choice: str = "auto", only: str | None = None) -> Parser:
+    """Returns the parser of the whole command line, or with `only` that of one command. `color_choice` is the value of
+    `--color` for the help.
 
     In what it parses, `module` is the name of the command's module in `commands`, and `parser` is the command's own
     parser.
@@ -90,7 +91,7 @@ def build_parser(color_choice: str = "auto") -> Parser:
     parser.add_argument("--version", action="version", version=f"ullage {__version__}")
     add_shared(parser, set_defaults=True)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
-    for command in COMMANDS:
+    for command in COMMANDS if only is None else (one for one in COMMANDS if one.name == only):
         about = f"{command.help[0].upper()}{command.help[1:]}."
         sub = commands.add_parser(command.name, help=command.help, description=about, formatter_class=formatter)
         sub.color_choice = color_choice
@@ -103,13 +104,22 @@ def build_parser(color_choice: str = "auto") -> Parser:
 def parse(argv: Sequence[str]) -> Namespace:
     """Returns the parsed arguments. For `--help`, `help`, `--version` and invalid arguments, prints a text and exits
     the program instead."""
-    parser = build_parser(asked_color(argv))
+    parser = build_parser(asked_color(argv), _asked_alone(argv))
     args, unknown = parser.parse_known_args(_with_command(parser, list(argv)))
     if unknown:
         own: Parser = args.parser
         option = next((word.split("=")[0] for word in unknown if word.startswith("-")), "")
         own.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(option, own.options)}")
     return args
+
+
+def _asked_alone(argv: Sequence[str]) -> str | None:
+    """Returns the command whose parser is enough, or None if there are to be all: making these takes a twentieth of a
+    short command's time."""
+    command = _find_command(argv)
+    if command is None and not {"--version", *_HELP_OPTIONS} & {*argv}:
+        return _DEFAULT
+    return command if command in _NAMES and command != _HELP else None
 
 
 def _with_command(parser: Parser, argv: list[str]) -> list[str]:

@@ -4,13 +4,15 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ullage import __version__
 from ullage.cli.arguments.command_table import COMMANDS
-from ullage.cli.command_line import build_parser, parse
+from ullage.cli.command_line import Parser, build_parser, parse
 from ullage.cli.main import main
 
 # Modules that serving and `--help` must not import: drawing, the tokenizer, the store.
@@ -73,6 +75,35 @@ def test_a_list_imports_nothing_that_writes_summaries_or_searches(tmp_path: Path
     asked = f"from ullage.cli.main import main; main(sys.argv[1:]); print({unused!r} & sys.modules.keys())"
     ran = run_python(f"import os, sys; os.environ['HOME'] = {str(tmp_path)!r}; {asked}", "here")
     assert ran.stdout.splitlines()[-1] == "set()"
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        (["acp", "--model", "m"], 2),
+        (["--store", "s.db", "sessions", "--json"], 2),
+        (["--json"], 2),
+        ([], 2),
+        (["compact", "--help"], 2),
+        (["--help"], 1 + len(COMMANDS)),
+        (["help", "compact"], 1 + len(COMMANDS)),
+        (["sesions"], 1 + len(COMMANDS)),
+    ],
+)
+def test_only_the_parser_of_the_asked_command_is_made(
+    words: list[str], made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsers: list[Parser] = []
+    begin = Parser.__init__
+
+    def count(parser: Parser, **settings: Any) -> None:
+        parsers.append(parser)
+        begin(parser, **settings)
+
+    monkeypatch.setattr(Parser, "__init__", count)
+    with suppress(SystemExit):
+        parse(words)
+    assert len(parsers) == made
 
 
 @pytest.mark.parametrize("name", [command.name for command in COMMANDS])
