@@ -10,7 +10,7 @@ from ullage.store.search.word_index import IndexTransactions, WordIndex
 from ullage.store.tables.codec import event_name
 from ullage.store.tables.log import lineage
 
-# Bytes of messages that one step indexes. Making words of them takes some tens of milliseconds, outside of the
+# Bytes of records that one step indexes. Making words of them takes some tens of milliseconds, outside of the
 # transaction; writing takes a few, so that no append waits long.
 STEP_BYTES = 200_000
 _MESSAGE = event_name(MessageAppended)
@@ -30,23 +30,26 @@ class _Pending(Struct, frozen=True):
     left: int
 
 
-class _Step(Struct, frozen=True):
-    """The messages of a session's records up to and including `position`, as they are indexed."""
+class _Part(Struct, frozen=True):
+    """The messages of a session's pending records up to and including `position`, as they are indexed, and the bytes of
+    these records."""
 
+    pending: _Pending
     position: int
     messages: Sequence[_Tokens]
+    size: int
 
 
 def index_some(transactions: IndexTransactions, session_id: str | None) -> int:
     """Indexes some of the records that a search of the session, or of all sessions if it is None, would read. Returns
     the number of records left, 0 once the index is complete."""
     with transactions.reading() as connection:
-        pending = _pending(connection, session_id)
-        step = _read_step(connection, pending[0]) if pending else None
-    if step is None:
+        parts = _read_step(connection, _pending(connection, session_id))
+    if not parts:
         return 0
     with transactions.writing() as connection:
-        _write_step(connection, pending[0], step)
+        for part in parts:
+            _write_part(connection, part)
         return sum(session.left for session in _pending(connection, session_id))
 
 
@@ -66,7 +69,20 @@ def _pending(connection: WordIndex, session_id: str | None) -> list[_Pending]:
     return [session for session in sessions if session.session_id in wanted]
 
 
-def _read_step(connection: WordIndex, pending: _Pending) -> _Step:
+def _read_step(connection: WordIndex, pending: Sequence[_Pending]) -> Sequence[_Part]:
+    """Returns what one step indexes: of as many sessions as have about `STEP_BYTES`. Looking for pending sessions takes
+    as long as there are sessions, so a step for each of many small ones would take longer and longer."""
+    parts: list[_Part] = []
+    room = STEP_BYTES
+    for session in pending:
+        if room <= 0:
+            break
+        parts.append(_read_part(connection, session, room))
+        room -= parts[-1].size
+    return parts
+
+
+def _read_part(connection: WordIndex, pending: _Pending, room: int) -> _Part:
     records = connection.execute(
         "SELECT record_id, position, event, payload FROM records WHERE session_id = ? AND position > ? "
         "ORDER BY position",
@@ -76,19 +92,19 @@ def _read_step(connection: WordIndex, pending: _Pending) -> _Step:
     seen, reached = 0, pending.position
     for record_id, position, event, payload in records:
         reached = position
+        seen += len(payload)
         if event == _MESSAGE:
             messages.append((record_id, chunk_tokens(payload)))
-            seen += len(payload)
-        if seen >= STEP_BYTES:
+        if seen >= room:
             break
-    return _Step(reached, messages)
+    return _Part(pending, reached, messages, seen)
 
 
-def _write_step(connection: WordIndex, pending: _Pending, step: _Step) -> None:
+def _write_part(connection: WordIndex, part: _Part) -> None:
     taken = connection.execute(
         # Another process may have done the same step in the meantime, or deleted the session.
         f"UPDATE sessions SET indexed_position = ? WHERE session_id = ? AND {_SEEN} = ?",
-        (step.position, pending.session_id, pending.position),
+        (part.position, part.pending.session_id, part.pending.position),
     )
     if taken.rowcount:
-        insert_rows(connection, step.messages)
+        insert_rows(connection, part.messages)
