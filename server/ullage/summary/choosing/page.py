@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.marker import render_ledger
@@ -64,7 +65,6 @@ class Page:
         # The texts of the items, by section.
         self._texts: list[set[str]] = [set() for _ in Section]
         self._groups: set[tuple[str, int]] = set()
-        self._sections: set[Section] = set()
         self._lines: dict[tuple[str, int], set[int]] = {}
         self._covered: set[str] = set()
 
@@ -90,7 +90,7 @@ class Page:
         fit."""
         limit = min(self.room, self.used + share)
         for item in items:
-            if not self._add(item, limit):
+            if not (self._is_shown(item) or self._add(item, limit)):
                 break
 
     def fill(self, items: Iterable[Item], share: int) -> None:
@@ -100,7 +100,8 @@ class Page:
     def rank(self, items: Iterable[Item], beside: Beside | None = None) -> Ranking:
         """Returns the items by what they are worth per character now. What `beside` returns for an item on the page
         competes with the others."""
-        known = [*items, *(more for item in self._items for more in (beside(item) if beside else ()))]
+        beside_shown = (more for item in self._items for more in (beside(item) if beside else ()))
+        known = [item for item in chain(items, beside_shown) if item.text not in self._texts[item.section]]
         found = list(map(self._density, checked(known, self._check, MANY)))
         heap = [(-worth, position) for position, worth in enumerate(found) if worth > 0]
         heapq.heapify(heap)
@@ -115,7 +116,6 @@ class Page:
         missed: list[tuple[float, int]] = []
         misses = 0
         while heap and misses < _PATIENCE and limit - self.used > _ENTRY:
-            self._check()
             stale, position = heap[0]
             item = known[position]
             now = -density(item)
@@ -123,14 +123,17 @@ class Page:
                 heapq.heapreplace(heap, (now, position))
                 continue
             heapq.heappop(heap)
-            if now < 0 and not self._add(item, limit):
+            self._check()
+            if now >= 0 or self._is_shown(item):
+                continue
+            if not self._add(item, limit):
                 misses += 1
                 missed.append((now, position))
-            elif now < 0:
-                misses = 0
-                for more in beside(item) if beside else ():
-                    heapq.heappush(heap, (-density(more), len(known)))
-                    known.append(more)
+                continue
+            misses = 0
+            for more in beside(item) if beside else ():
+                heapq.heappush(heap, (-density(more), len(known)))
+                known.append(more)
         for place in missed:
             heapq.heappush(heap, place)
 
@@ -169,26 +172,15 @@ class Page:
     def _density(self, item: Item) -> float:
         """Returns an item's worth per character. Anchors that are already covered count nothing."""
         # Most of a page's time is spent here, so that what is looked up is looked up once.
-        section, text, group = item.section, item.text, item.group
-        if text in self._texts[section]:
-            return 0.0
-        size = len(text) + _FRAME
-        if section is _DETAILS:
-            shown = self._lines.get((group, item.index))
-            if shown is None:
-                size += len(group) + _FRAME
-            elif not shown.isdisjoint(range(order := item.order, order + text.count("\n") + 1)):
-                return 0.0
-        elif group and (group, item.index) not in self._groups:
+        group = item.group
+        size = len(item.text) + _FRAME
+        if group and (group, item.index) not in self._groups:
             size += len(group) + _FRAME
-        anchors = item.anchors
-        return (item.value + sum(map(self._worth_of, anchors)) if anchors else item.value) / size
+        return (item.value + sum(map(self._worth_of, item.anchors))) / size
 
     def _add(self, item: Item, limit: int) -> bool:
-        if self._is_shown(item):
-            return True
         cost = self.cost_of(item)
-        if item.section not in self._sections:
+        if not self._texts[item.section]:
             cost += self.cost(item.section)
         if self.used + cost > limit:
             return False
@@ -196,7 +188,6 @@ class Page:
         self._items.append(item)
         self._written.pop(item.section, None)
         self._texts[item.section].add(item.text)
-        self._sections.add(item.section)
         self.cover(item.anchors)
         if item.group:
             self._groups.add((item.group, item.index))
