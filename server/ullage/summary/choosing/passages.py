@@ -7,7 +7,7 @@ heaviest names are chosen, so that few lines come with a name that nothing needs
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, chain, repeat
+from itertools import chain
 
 from msgspec import Struct
 
@@ -32,7 +32,6 @@ _WENT_WRONG = re.compile(r"error|fail|panic|assert|exception|traceback|warning|e
 _TELLING = 12
 # A member of an enumeration is looked up more slowly.
 _DETAILS = Section.DETAILS
-_NOTHING = repeat(0.0)
 # Weight per character that is no more than what rounding leaves of a difference of sums.
 _ROUNDED = 1e-12
 
@@ -72,21 +71,11 @@ class Neighbours:
         self._seen: dict[tuple[str, int], list[Seen]] = {}
         for seen in digest.seen:
             self._seen.setdefault((seen.group, seen.index), []).append(seen)
-        self._known: dict[tuple[str, int, int, str], tuple[Item, ...]] = {}
 
-    def __call__(self, item: Item) -> Sequence[Item]:
-        """Returns, as items, the piece before and the piece after a passage, each with the blank lines between. Returns
+    def __call__(self, item: Item) -> Iterator[Item]:
+        """Yields, as items, the piece before and the piece after a passage, each with the blank lines between. Yields
         none for other items, and no lines that a later edit removed."""
-        if item.section is not Section.DETAILS:
-            return ()
-        # A page asks again for the passages that it has each time that it is filled.
-        key = (item.group, item.index, item.order, item.text)
-        if key not in self._known:
-            self._known[key] = tuple(self._find(item))
-        return self._known[key]
-
-    def _find(self, item: Item) -> Iterator[Item]:
-        gone = gone_from(self._digest, item.group, item.index)
+        gone = gone_from(self._digest, item.group, item.index) if item.section is _DETAILS else None
         if gone is None:
             return
         for seen in self._seen.get((item.group, item.index), ()):
@@ -187,22 +176,30 @@ def _failed_changes(digest: Digest) -> frozenset[tuple[int, str]]:
 def _passages(read: Lines, weights: Mapping[str, float]) -> list[_Span]:
     """Returns the passages with the most weight per character that do not overlap, heaviest first."""
     listing, rows, lines = read.listing, read.rows.places, read.listing.lines
-    before = _sums(read.names, weights)
-    if not before[-1]:
+    windows = listing.windows
+    if not listing.spans:
         return []
     if len(lines) <= _WHOLE and not rows and listing.is_unbroken(0, len(lines)):
         told = sum([stop - start for start, stop in listing.spans])
-        return [(0, len(lines), 0, len(listing.spans))] if told >= FEWEST_LINES else []
+        is_worth = told >= FEWEST_LINES and not weights.keys().isdisjoint(chain.from_iterable(read.names))
+        return [(0, len(lines), 0, len(listing.spans))] if is_worth else []
+    before = _sums(read.names, weights)
+    sizes = zip(windows.places, windows.sizes, strict=True)
+    weighed = [(before[last] - before[first]) / size for (_, _, first, last), size in sizes]
     taken = bytearray(len(lines))
     for place in rows:
         taken[place] = 1
     found: list[_Span] = []
     is_log = len(rows) >= _MOSTLY * len(lines)
-    windows = zip(listing.windows.sizes, listing.windows.places, strict=True)
-    weighed = [((before[place[3]] - before[place[2]]) / size, place) for size, place in windows]
-    for _, place in sorted([each for each in weighed if each[0] > _ROUNDED], reverse=True):
-        start, stop, _, _ = place
-        if taken.find(1, start, stop) < 0 and not (is_log and not any(map(_WENT_WRONG.search, lines[start:stop]))):
+    # Of equal ones the later first.
+    for number in sorted(range(len(weighed) - 1, -1, -1), key=weighed.__getitem__, reverse=True):
+        if weighed[number] <= _ROUNDED:
+            break
+        start, stop, _, _ = place = windows.places[number]
+        # None is within another, so that one which overlaps another has its first or its last line in it.
+        if taken[start] or taken[stop - 1] or (rows and taken.find(1, start, stop) >= 0):
+            continue
+        if not is_log or any(map(_WENT_WRONG.search, lines[start:stop])):
             taken[start:stop] = b"\1" * (stop - start)
             found.append(place)
     return found
@@ -211,8 +208,12 @@ def _passages(read: Lines, weights: Mapping[str, float]) -> list[_Span]:
 def _sums(names: Sequence[Sequence[str]], weights: Mapping[str, float]) -> list[float]:
     """Returns what the names before each piece weigh, and at last those of all pieces, so that the weight of
     neighbouring pieces is one subtraction. `names` are those of each piece."""
-    sums = list(accumulate(map(weights.get, chain.from_iterable(names), _NOTHING), initial=0.0))
-    return list(map(sums.__getitem__, accumulate(map(len, names), initial=0)))
+    total, sums, weight_of = 0.0, [0.0], weights.get
+    for each in names:
+        for name in each:
+            total += weight_of(name, 0.0)
+        sums.append(total)
+    return sums
 
 
 def _item(seen: Seen, span: _Span, tuning: Tuning) -> Item:
