@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from enum import IntEnum
 from itertools import groupby, pairwise
 from operator import attrgetter
-from textwrap import dedent
+from posixpath import commonprefix
 
 from msgspec import Struct
 
@@ -68,6 +68,8 @@ class Item(Struct, frozen=True, kw_only=True, gc=False):
     first_line: int = 0
 
 
+# A member of an enumeration is looked up more slowly.
+_DETAILS, _EARLIER = Section.DETAILS, Section.EARLIER
 _PLACE = attrgetter("index", "order")
 # Marks a gap between two details that did not follow one another.
 GAP_LINE = "…"
@@ -82,19 +84,16 @@ _FOLDER_LINE = 20
 def write_item(item: Item) -> str:
     """Returns an item's text as a list entry, a detail's as lines for its group's fence, and a line of an earlier
     summary unchanged."""
-    match item.section:
-        case Section.DETAILS:
-            return f"{item.text}\n{GAP_LINE}"
-        case Section.EARLIER:
-            return item.text
-        case _:
-            return _entry(item.index, item.text)
+    section = item.section
+    if section is _DETAILS:
+        return f"{item.text}\n{GAP_LINE}"
+    return item.text if section is _EARLIER else _entry(item.index, item.text)
 
 
 def write_group(item: Item) -> str:
     """Returns the frame of a group: the list entry of details and an empty code fence, or a title of an earlier
     summary."""
-    if item.section is Section.EARLIER:
+    if item.section is _EARLIER:
         return f"\n### {item.group}\n"
     return f"{_group_line(item.group, _numbers([[item]]), item.index)}\n{FENCE}\n{FENCE}"
 
@@ -110,9 +109,9 @@ def write_section(section: Section, items: Sequence[Item], known: WrittenLines |
     what an earlier summary said under its own titles. `known` remembers the lines of the details' groups."""
     ordered = sorted(items, key=_PLACE)
     lines = [HEADINGS[section]]
-    if section is Section.DETAILS:
+    if section is _DETAILS:
         lines.extend(_write_details(ordered, {} if known is None else known))
-    elif section is Section.EARLIER:
+    elif section is _EARLIER:
         for group, said in groupby(ordered, key=lambda item: item.group):
             lines.extend(["", f"### {group}"] if group else [])
             lines.extend(item.text for item in said)
@@ -143,7 +142,15 @@ def _write_details(ordered: Sequence[Item], known: WrittenLines) -> Iterator[str
 def _write_lines(members: Sequence[Item]) -> tuple[str, str]:
     """Returns the numbers of a group's lines in their file, and the lines."""
     runs = list(_neighbours(members))
-    return _numbers(runs), f"\n{GAP_LINE}\n".join([dedent(_run_text(run)) for run in runs])
+    return _numbers(runs), f"\n{GAP_LINE}\n".join([_dedented(_run_text(run)) for run in runs])
+
+
+def _dedented(text: str) -> str:
+    """Returns lines without the indentation that all of them have."""
+    lines = text.split("\n")
+    shared = commonprefix([line for line in lines if line and not line.isspace()])
+    indented = len(shared) - len(shared.lstrip())
+    return "\n".join([line[indented:] for line in lines]) if indented else text
 
 
 def _neighbours(members: Sequence[Item]) -> Iterator[list[Item]]:
