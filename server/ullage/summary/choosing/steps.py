@@ -8,8 +8,9 @@ from ullage.agents.calls import ToolCall
 from ullage.agents.shell import Touch
 from ullage.agents.tools import plain, strings_in
 from ullage.model.artifacts import FileAction
+from ullage.summary.choosing.user_words import said_in
 from ullage.summary.reading.anchors import find_anchors, is_path
-from ullage.summary.reading.contents import Excerpt, Source
+from ullage.summary.reading.contents import Excerpt
 from ullage.summary.reading.digest import Digest, Run
 from ullage.summary.reading.excerpts import sentences
 
@@ -108,10 +109,9 @@ def open_steps(digest: Digest) -> list[tuple[str, int]]:
     """Returns the steps that the agent promised in its newest archived messages and that no later call has done, as
     pairs of text and message index, the oldest first. A step promised before a later request of the user is dropped,
     and so is every step if the messages that stay in the context promise a later one."""
-    later_said = digest.after.excerpts if digest.after else ()
-    if any(True for piece in later_said if piece.source is Source.AGENT for _ in _promised(piece)):
+    if digest.after and any(True for piece in said_in(digest.after) for _ in _promised(piece)):
         return []
-    said = [piece for piece in digest.excerpts if piece.source is Source.AGENT]
+    said = said_in(digest)
     since = _last_request(digest)
     newest = sorted({piece.index for piece in said if piece.index > since})[-_NEWEST:]
     if not newest:
@@ -127,7 +127,7 @@ def open_steps(digest: Digest) -> list[tuple[str, int]]:
 def question(digest: Digest) -> tuple[str, int] | None:
     """Returns the question with which the agent's last message ends and its index, None if it ends otherwise or
     something follows."""
-    said = [piece for piece in digest.excerpts if piece.source is Source.AGENT]
+    said = said_in(digest)
     follows = digest.after and (digest.after.excerpts or digest.after.requests or digest.after.calls)
     if not said or follows or _last_request(digest) > said[-1].index:
         return None
@@ -178,7 +178,7 @@ class _Later:
             for call, touches in zip(part.calls, part.touches, strict=True)
             if call.index >= first and any(action is not FileAction.READ for _, action in touches)
         ]
-        spoken = [piece for part in parts for piece in part.excerpts if piece.source is Source.AGENT]
+        spoken = [piece for part in parts for piece in said_in(part)]
         self._said = [(piece.index, piece.text) for piece in spoken if piece.index >= first]
         self._last_said = max((piece.index for piece in spoken), default=-1)
         self._asked = [request.index for part in parts for request in part.requests]

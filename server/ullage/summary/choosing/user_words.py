@@ -10,7 +10,7 @@ from ullage.model.message import number_of
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.contents import Excerpt, Source
-from ullage.summary.reading.digest import Digest, UserRequest
+from ullage.summary.reading.digest import Digest, UserRequest, once
 from ullage.summary.reading.excerpts import CHATTER, FORBIDS, sentences, shorten
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN
 
@@ -86,10 +86,17 @@ def is_question(text: str) -> bool:
     return text.rstrip().rstrip(")\"'*_ ").endswith(("?", "？"))
 
 
+@once
+def said_in(digest: Digest) -> list[Excerpt]:
+    """Returns the agent's prose of a digest, in order."""
+    agent = Source.AGENT
+    return [piece for piece in digest.excerpts if piece.source is agent]
+
+
 def requests_of(digest: Digest) -> list[Item]:
     """Returns an item for every archived request, verbatim, in order. A question is followed by the beginning of the
     answer that it got, and a short reply by the question of the agent to which it replies."""
-    said = [piece for piece in digest.excerpts if piece.source is Source.AGENT]
+    said = said_in(digest)
     starts = [piece.index for piece in said]
     found: list[Item] = []
     before = 0
