@@ -4,8 +4,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from heapq import nsmallest
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from operator import attrgetter
 from typing import TypeVar
 
@@ -84,6 +83,8 @@ def fit(ledger: ArtifactLedger, budget_tokens: int, counter: TokenCounter) -> Ar
     def cost(chosen: int) -> int:
         return counter.count(render_ledger(_only(order[:chosen])))
 
+    if len(order) <= budget_tokens and cost(len(order)) <= budget_tokens:
+        return _only(order)
     # More artifacts need more tokens, except that a folder common to all is written once. So the count is not strictly
     # growing, and the binary search may end slightly too high.
     chosen = bisect_right(range(min(len(order), budget_tokens)), budget_tokens, key=lambda last: cost(last + 1))
@@ -215,8 +216,9 @@ def _commands(digest: Digest) -> Iterator[CommandArtifact]:
 
 
 def _identifiers(mentions: Mapping[str, Mention], weights: Mapping[str, float]) -> Iterator[IdentifierArtifact]:
-    spoken = [name for name, mention in mentions.items() if mention.written and not is_path(name)]
-    for name in nsmallest(MAX_IDENTIFIERS, spoken, key=lambda name: (-weights[name], name)):
+    written = [name for name, mention in mentions.items() if mention.written]
+    heaviest = sorted(written, key=lambda name: (-weights[name], name))
+    for name in islice((name for name in heaviest if not is_path(name)), MAX_IDENTIFIERS):
         mention = mentions[name]
         yield IdentifierArtifact(name=name, times=mention.times, last_index=mention.last_index)
 
