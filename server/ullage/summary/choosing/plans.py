@@ -134,7 +134,9 @@ def _from_prose(digest: Digest, index: int, texts: Sequence[str]) -> list[Entry]
 
 def _since(digest: Digest, entries: list[Entry]) -> list[Entry]:
     """Returns the entries with what the work since the plan shows of those that are not done."""
-    work = _work_since(digest, entries[0].index if entries else 0)
+    if all(entry.status is Status.DONE for entry in entries):
+        return entries
+    work = _work_since(digest, entries[0].index)
     return [
         Entry(
             status=entry.status
@@ -173,11 +175,12 @@ def _checklist(digest: Digest) -> tuple[int, list[tuple[Status, str]]]:
     """Returns the index of the newest message with a checklist in Markdown, and the checklist as pairs of status and
     text. Returns -1 and an empty list if there is none."""
     index, found = -1, list[tuple[Status, str]]()
-    for one in reversed(digest.contents):
-        if one.source is Source.RESULT:
-            continue
-        if not (one.lines.has_boxes if isinstance(one, Seen) else "] " in one.text):
-            continue
+    boxed = [
+        one
+        for one in digest.contents
+        if (one.lines.has_boxes and one.source is Source.CALL if isinstance(one, Seen) else "] " in one.text)
+    ]
+    for one in reversed(boxed):
         if one.index != index:
             if len(found) >= _FEWEST_ENTRIES:
                 break
