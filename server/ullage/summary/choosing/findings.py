@@ -61,6 +61,10 @@ class _Worth(Enum):
     NAMES = 3
 
 
+# A member of an enumeration is looked up more slowly.
+_DECIDES, _NAMES = _Worth.DECIDES, _Worth.NAMES
+
+
 def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
     """Yields the agent's sentences in prose and thinking as items, newest first. One that states a conclusion has more
     value than others. Announcements, questions, fragments, pasted code, and what concludes nothing and names nothing
@@ -75,8 +79,8 @@ def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -
         if not text:
             continue
         kept = excerpt if text == excerpt.text else _shortened(excerpt, text)
-        if (worth is not _Worth.NAMES or kept.anchors) and not newer.repeats(kept):
-            yield _item(kept, Section.FINDINGS, tuning.said_value if worth is _Worth.DECIDES else tuning.shown_value)
+        if (worth is not _NAMES or kept.anchors) and not newer.repeats(kept):
+            yield _item(kept, Section.FINDINGS, tuning.said_value if worth is _DECIDES else tuning.shown_value)
 
 
 class _Newer:

@@ -1,7 +1,6 @@
 """The worth of keeping an old message verbatim, instead of summarizing it."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from ullage.agents.results import fenced_command
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resources
@@ -11,6 +10,7 @@ from ullage.summary.checks import Check
 from ullage.summary.reading.message_names import names_in
 from ullage.summary.reading.spoken import typed_text
 from ullage.summary.reading.text_reader import Reader
+from ullage.transcript.rules.tool_pairs import is_prompt
 
 
 class Judge:
@@ -31,8 +31,8 @@ class Judge:
         n / (n + 1) for n anchors: a half for the first, never quite 1."""
         self._check()
         prompts = any(_is_prompt(self._messages, place) for place in group)
-        names = [names_in(self._reader, self._messages[place]) for place in group]
-        shared = len(self._used.intersection(chain.from_iterable(names)))
+        first, *others = [self._used & names_in(self._reader, self._messages[place]) for place in group]
+        shared = len(first.union(*others))
         return prompts + shared / (shared + 1)
 
     def may_stay(self, group: range) -> bool:
@@ -44,7 +44,7 @@ class Judge:
 
 def _is_prompt(messages: Sequence[Message], place: int) -> bool:
     message = messages[place]
-    if message.role is not Role.USER or message.compaction or not typed_text(message):
+    if not is_prompt(message) or message.compaction or not typed_text(message):
         return False
     return place == 0 or not fenced_command(messages, place - 1)
 
