@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from posixpath import commonpath
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ from ullage.model.message import number_of
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.digest import Digest, Run, once
 
+_INDEX = attrgetter("index")
 _SCRATCH = ("/tmp/", "/private/tmp/", "/var/")
 # How an item on a failed command ends if something came of it.
 PASSED_IN, RAN_AGAIN = "; passed in #", "; ran again in #{}, its outcome is not shown"
@@ -155,9 +157,9 @@ def changes_of(digest: Digest) -> Changes:
 
 def runs_between(runs: Sequence[Run], first: int, last: int, without: Run) -> Iterator[str]:
     """Yields the commands that passed between two messages and are not those of the run `without`."""
-    for run in runs:
+    for run in runs[bisect_right(runs, first, key=_INDEX) : bisect_left(runs, last, key=_INDEX)]:
         other = not (run.looks or run.purpose.once or set(run.purpose.keys) & set(without.purpose.keys))
-        if first < run.index < last and run.outcome is Outcome.PASSED and other:
+        if run.outcome is Outcome.PASSED and other:
             yield run.command
 
 
