@@ -63,11 +63,13 @@ class PieceCache(Generic[T]):
 
     def get(self, key: int) -> T | None:
         """Returns the value of a key, or None if it was never stored or was dropped."""
-        with self._lock:
-            value = self._known.get(key)
-            if value is not None:
-                self._known.move_to_end(key)
-            return value
+        known = self._known
+        # Without the lock, because it is called for every entry of a page. Another thread may drop the value meanwhile.
+        try:
+            known.move_to_end(key)
+            return known[key]
+        except KeyError:
+            return None
 
     def put(self, key: int, value: T) -> None:
         """Stores a value. When the cache is full, the least recently used value is dropped."""
