@@ -28,8 +28,8 @@ from ullage.summary.reading.rows import NO_ROWS, Rows, find_rows
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
-# Characters of text: the largest windows hold a million tokens.
-ROOM = 4_000_000
+# Characters of text: the largest windows hold two million tokens.
+ROOM = 8_000_000
 # Memory of an entry in addition to its text, in characters.
 _ENTRY = 200
 # A text of more than this share of the room is not remembered, because it would displace too many others.
