@@ -93,7 +93,7 @@ def compose(
     sources = _read(request, reader or Reader(), check, tuning)
     room = request.max_tokens - _cost(request, Composition(pieces=("",), ledger=ArtifactLedger()), counter)
     ledger = fit(sources.ledger, int(room * tuning.ledger_share), counter)
-    ledger = with_contexts(ledger, sources.digest, sources.mentions, check)
+    ledger = with_contexts(ledger, sources.mentions)
     page = Page(room, sources.weights, counter, check, tuning, ledger=ledger)
     page.cover(sources.verbatim)
     listed = frozenset(file.path for file in ledger.files)

@@ -5,7 +5,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
-from operator import attrgetter
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -21,11 +20,10 @@ from ullage.model.artifacts import (
 )
 from ullage.model.marker import render_ledger
 from ullage.model.message import Message
-from ullage.summary.checks import MANY, Check, checked, go_on
+from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.choosing.mends import failures_of, is_overtaken
 from ullage.summary.choosing.weights import Mention, count_mentions, weigh
 from ullage.summary.reading.anchors import is_path
-from ullage.summary.reading.contents import Excerpt, Seen, Source
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.excerpts import clip
 from ullage.summary.reading.text_reader import Reader
@@ -36,7 +34,6 @@ MAX_FILES, MAX_COMMANDS, MAX_IDENTIFIERS = 400, 200, 200
 _CONTEXT_LIMIT = 150
 # Commands that only change files or the repository.
 _CHANGES = re.compile(r"(?:git|cp|mv|rm|mkdir|touch|chmod|ln|sed -i) ")
-_NAME = attrgetter("name")
 Artifact = FileArtifact | CommandArtifact | IdentifierArtifact
 _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 
@@ -45,7 +42,7 @@ def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedg
     """Returns the ledger of some messages. `indices` are their indices in the transcript, in the same order."""
     digest = read_messages(messages, indices, Reader())
     mentions = count_mentions(digest.contents)
-    return with_contexts(collect_from(digest, mentions, weigh(mentions)), digest, mentions)
+    return with_contexts(collect_from(digest, mentions, weigh(mentions)), mentions)
 
 
 def collect_from(
@@ -56,13 +53,13 @@ def collect_from(
     return _ranked(_files(digest, check), _commands(digest), _identifiers(mentions, weights))
 
 
-def with_contexts(
-    ledger: ArtifactLedger, digest: Digest, mentions: Mapping[str, Mention], check: Check = go_on
-) -> ArtifactLedger:
-    """Returns the ledger with the text around the last occurrence of each name that the digest has: in the agent's
-    prose if the name occurs there, else elsewhere. `mentions` are those of the digest's anchors."""
-    contexts = _contexts(digest, {item.name for item in ledger.identifiers if item.name in mentions}, mentions, check)
-    told = [replace(item, context=contexts.get(item.name, item.context)) for item in ledger.identifiers]
+def with_contexts(ledger: ArtifactLedger, mentions: Mapping[str, Mention]) -> ArtifactLedger:
+    """Returns the ledger with the text around the last occurrence of each name that has a mention: in the agent's prose
+    if the name occurs there, else elsewhere."""
+    told = [
+        replace(item, context=_context(item.name, mentions[item.name])) if item.name in mentions else item
+        for item in ledger.identifiers
+    ]
     return replace(ledger, identifiers=tuple(told))
 
 
@@ -223,28 +220,11 @@ def _identifiers(mentions: Mapping[str, Mention], weights: Mapping[str, float]) 
         yield IdentifierArtifact(name=name, times=mention.times, last_index=mention.last_index)
 
 
-def _contexts(digest: Digest, missing: set[str], mentions: Mapping[str, Mention], check: Check) -> dict[str, str]:
-    contexts: dict[str, str] = {}
-    said = [one for one in reversed(digest.excerpts) if one.source is Source.AGENT]
-    _find_contexts(said, missing, contexts, check)
-    # What the agent never said is found in the message that has it last.
-    last = {mentions[name].last_index for name in missing}
-    elsewhere = [one for one in reversed(digest.contents) if one.index in last and one.source is not Source.AGENT]
-    _find_contexts(elsewhere, missing, contexts, check)
-    return contexts
-
-
-def _find_contexts(newest: Iterable[Excerpt | Seen], missing: set[str], contexts: dict[str, str], check: Check) -> None:
-    """Adds the text around each missing name in the first of these contents that has it, and takes the name out of
-    `missing`."""
-    for one in checked(newest, check, MANY):
-        if not missing:
-            return
-        wanted = missing.intersection(map(_NAME, one.counts.names))
-        missing -= wanted
-        for text, anchors in zip(one.texts, one.names, strict=True):
-            for name in wanted.intersection(anchors):
-                contexts.setdefault(name, _around(text, name))
+def _context(name: str, mention: Mention) -> str:
+    """Returns the text around a name in the last prose of the agent that has it, or else in the last contents."""
+    one = mention.told or mention.last
+    pieces = zip(one.texts, one.names, strict=True) if one else ()
+    return next((_around(text, name) for text, names in pieces if name in names), "")
 
 
 def _around(text: str, name: str) -> str:

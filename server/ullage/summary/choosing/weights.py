@@ -9,20 +9,23 @@ from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.reading.contents import Excerpt, Seen, Source
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
 
-_CALLED, _SHOWN = Source.CALL, Source.RESULT
+_AGENT, _CALLED, _SHOWN = Source.AGENT, Source.CALL, Source.RESULT
 
 
 class Mention(Struct):
     """Counts of one anchor in the archived messages. `said`: in how many excerpts the agent wrote it in prose or
     thinking. `called`: in how many pieces of its tool calls. `times`: in how many excerpts and pieces at all.
-    `last_index`: the last message it occurs in. `since`: thousands of tokens after that occurrence. Mutable, because it
-    is counted up."""
+    `last_index`: the last message it occurs in. `since`: thousands of tokens after that occurrence. `last`: the
+    contents with that occurrence. `told`: the last of the agent's prose that has it, None if none has. Mutable, because
+    it is counted up."""
 
     said: int = 0
     called: int = 0
     times: int = 0
     last_index: int = 0
     since: float = 0.0
+    last: Excerpt | Seen | None = None
+    told: Excerpt | Seen | None = None
 
     @property
     def written(self) -> bool:
@@ -47,11 +50,13 @@ def count_mentions(
                 mention = known(name)
                 if mention is None:
                     since = (characters + each.from_end) / CHARACTERS_PER_TOKEN / 1000
-                    mention = mentions[name] = Mention(last_index=index, since=since)
+                    mention = mentions[name] = Mention(last_index=index, since=since, last=one)
                 if source is _CALLED:
                     mention.called += times
                 elif source is not _SHOWN:
                     mention.said += times
+                    if source is _AGENT and mention.told is None:
+                        mention.told = one
                 mention.times += times
         characters += counts.size
     return mentions
