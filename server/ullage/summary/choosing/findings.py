@@ -12,6 +12,7 @@ from ullage.model.message import number_of
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.choosing.mends import PASSED_IN, RAN_AGAIN, Changes, Failure, changes_of, failures_of, runs_between
+from ullage.summary.choosing.retractions import Retracted, guesses, retracts
 from ullage.summary.choosing.sentences import telling
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.contents import Excerpt, Source
@@ -54,33 +55,43 @@ _THEN = "; then: "
 
 
 class _Worth(Enum):
-    """Whether sentences decide or conclude something, have a number, or at most names."""
+    """Whether sentences retract something, decide or conclude something, have a number, or at most names."""
 
+    RETRACTS = 0
     DECIDES = 1
     MEASURES = 2
     NAMES = 3
 
 
 # A member of an enumeration is looked up more slowly.
-_DECIDES, _NAMES = _Worth.DECIDES, _Worth.NAMES
+_RETRACTS, _DECIDES, _NAMES = _Worth.RETRACTS, _Worth.DECIDES, _Worth.NAMES
 
 
 def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
     """Yields the agent's sentences in prose and thinking as items, newest first. One that states a conclusion has more
-    value than others. Announcements, questions, fragments, pasted code, and what concludes nothing and names nothing
-    are left out, and of those that begin with the same words, in whatever order, all but the newest."""
+    value than others, and the last of a message that retracts an earlier one the most, so that no reader believes that.
+    Announcements, questions, fragments, pasted code, what the next sentence retracts, and what concludes nothing and
+    names nothing are left out, and of those that begin with the same words, in whatever order, all but the newest."""
     known: set[tuple[str, ...]] = set()
-    newer = _Newer()
+    newer, retracted = _Newer(), Retracted()
+    last = -1
     for excerpt in _last_of_each(digest, {Source.AGENT, Source.THINKING}, check):
-        text, worth, words = judged(excerpt.text)
+        text, worth, words = judged(retracted.without(excerpt))
         if len(words) == _SAME_WORDS and words in known:
             continue
         known.add(words)
         if not text:
             continue
         kept = excerpt if text == excerpt.text else _shortened(excerpt, text)
-        if (worth is not _NAMES or kept.anchors) and not newer.repeats(kept):
-            yield _item(kept, Section.FINDINGS, tuning.said_value if worth is _DECIDES else tuning.shown_value)
+        if worth is _NAMES and not kept.anchors:
+            continue
+        said_again = newer.repeats(kept)
+        if worth is _RETRACTS and excerpt.index != last:
+            last = excerpt.index
+            yield _item(kept, Section.FINDINGS, tuning.error_value)
+        elif not said_again:
+            concludes = worth is _DECIDES or worth is _RETRACTS
+            yield _item(kept, Section.FINDINGS, tuning.said_value if concludes else tuning.shown_value)
 
 
 class _Newer:
@@ -200,7 +211,9 @@ def judged(text: str) -> tuple[str, _Worth, tuple[str, ...]]:
     if not kept or _CODE.search(kept):
         return "", _Worth.NAMES, ()
     words = tuple(sorted(_WORD.findall(kept.lower())[:_SAME_WORDS]))
-    if _CONCLUDES.search(kept):
+    if retracts(kept):
+        return kept, _Worth.RETRACTS, words
+    if _CONCLUDES.search(kept) and not guesses(kept):
         return kept, _Worth.DECIDES, words
     return kept, _Worth.MEASURES if _NUMBER.search(kept) else _Worth.NAMES, words
 

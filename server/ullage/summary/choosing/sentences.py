@@ -105,6 +105,8 @@ _CODE, _MESSAGE = re.compile(r"`[^`]*`"), re.compile(r"[A-Za-z']+(?: [a-z']+){2}
 _DECIDES = re.compile(
     r"\b(?:because|instead|so that|must|only|never|not|don['’]t|without|unless|rather than|since|to avoid)\b", re.I
 )
+# Short, but what came before is not to be believed.
+_ADMITS = re.compile(r"I (?:was|am) (?:wrong|mistaken)\b")
 _OPENS_NOW = re.compile(r"(?:now|next)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 
@@ -159,6 +161,8 @@ def _tells(sentence: str) -> bool:
     if words < FEWEST_WORDS and not sentence.isascii():
         # Chinese and Japanese have no spaces between words, which have one to three characters.
         words = max(words, len(_IDEOGRAPHS.findall(sentence)) // 2)
+    if _ADMITS.match(sentence):
+        return True
     if words < FEWEST_WORDS or (words <= _HALF_WORDS and _HALF.match(sentence) and " then " not in sentence):
         return False
     # A line of code alone is no sentence, but a message of a program is.
