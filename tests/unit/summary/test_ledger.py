@@ -147,6 +147,29 @@ def test_paths_stand_as_the_agent_wrote_them() -> None:
     assert {file.path for file in collect(messages, places(messages)).files} == set(paths)
 
 
+def paths(*named: str) -> list[str]:
+    messages = [part for path in named for part in call("Edit", {"file_path": path}, "ok", call_id=path)]
+    return sorted(file.path for file in collect(messages, places(messages)).files)
+
+
+def test_a_file_named_once_relatively_and_once_absolutely_is_listed_once() -> None:
+    assert paths("/w/app/src/a.py", "src/a.py") == ["/w/app/src/a.py"]
+    assert paths("src/a.py", "/w/app/src/a.py", "b.py", "/w/app/b.py") == ["/w/app/b.py", "/w/app/src/a.py"]
+    assert paths("/w/app/a.py", "/w/app/src/b.py", "a.py") == ["/w/app/a.py", "/w/app/src/b.py"]
+
+
+def test_a_relative_path_that_may_name_another_file_is_listed_by_itself() -> None:
+    assert paths("/w/a/src/a.py", "/w/b/src/a.py", "src/a.py") == ["/w/a/src/a.py", "/w/b/src/a.py", "src/a.py"]
+    assert paths("README.md", "/w/docs/README.md", "/w/src/a.py") == ["/w/docs/README.md", "/w/src/a.py", "README.md"]
+
+
+def test_a_file_that_an_earlier_ledger_names_absolutely_is_listed_once() -> None:
+    earlier = FileArtifact(path="/w/src/a.py", action=FileAction.CREATED, times=2)
+    later = FileArtifact(path="src/a.py", action=FileAction.MODIFIED, last_index=9)
+    (file,) = merge(ArtifactLedger(files=(earlier,)), ArtifactLedger(files=(later,))).files
+    assert file == FileArtifact(path="/w/src/a.py", action=FileAction.CREATED, times=3, last_index=9)
+
+
 def test_names_the_agent_speaks_of_are_kept_with_the_words_around_them() -> None:
     messages = (agent("The bug is in `parse_header`: it drops the charset."),)
     (name,) = collect(messages, places(messages)).identifiers

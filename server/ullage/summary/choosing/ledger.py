@@ -5,6 +5,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
+from operator import attrgetter
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -20,7 +21,8 @@ from ullage.model.artifacts import (
 )
 from ullage.model.marker import render_ledger
 from ullage.model.message import Message
-from ullage.summary.checks import Check, checked, go_on
+from ullage.summary.checks import Check, go_on
+from ullage.summary.choosing.ledger_files import files_of, join_files, named_once
 from ullage.summary.choosing.mends import failures_of, is_overtaken
 from ullage.summary.choosing.weights import Mention, count_mentions, weigh
 from ullage.summary.reading.anchors import is_path
@@ -34,6 +36,7 @@ MAX_FILES, MAX_COMMANDS, MAX_IDENTIFIERS = 400, 200, 200
 _CONTEXT_LIMIT = 150
 # Commands that only change files or the repository.
 _CHANGES = re.compile(r"(?:git|cp|mv|rm|mkdir|touch|chmod|ln|sed -i) ")
+_PATH = attrgetter("path")
 Artifact = FileArtifact | CommandArtifact | IdentifierArtifact
 _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 
@@ -50,7 +53,7 @@ def collect_from(
 ) -> ArtifactLedger:
     """Returns the ledger of a digest, its names without their contexts. `mentions` and `weights` are those of the
     digest's anchors."""
-    return _ranked(_files(digest, check), _commands(digest), _identifiers(mentions, weights))
+    return _ranked(files_of(digest, check), _commands(digest), _identifiers(mentions, weights))
 
 
 def with_contexts(ledger: ArtifactLedger, mentions: Mapping[str, Mention]) -> ArtifactLedger:
@@ -111,11 +114,12 @@ def _ranked(
     files: Iterable[FileArtifact], commands: Iterable[CommandArtifact], identifiers: Iterable[IdentifierArtifact]
 ) -> ArtifactLedger:
     """Returns the ledger of these entries, the most important first. Entries for the same file, command or name become
-    one: the later entry with the counts of both."""
+    one: the later entry with the counts of both. A file that some calls name by a relative path and others by an
+    absolute one has the absolute one."""
     names = _fold(identifiers, lambda item: item.name, _join_identifiers)
     newest = max((item.last_index for item in names), default=0) or 1
     return ArtifactLedger(
-        files=_best(_fold(files, lambda file: file.path, _join_files), _file_rank, MAX_FILES),
+        files=_best(_fold(named_once(files), _PATH, join_files), _file_rank, MAX_FILES),
         commands=_best(_standing(_fold(commands, _command_key, _join_commands)), _command_rank, MAX_COMMANDS),
         identifiers=_best(
             names, lambda item: math.log2(1 + item.times) + 2 * item.last_index / newest, MAX_IDENTIFIERS
@@ -161,31 +165,12 @@ def _standing(commands: Sequence[CommandArtifact]) -> Iterator[CommandArtifact]:
             yield item
 
 
-def _join_files(old: FileArtifact, new: FileArtifact) -> FileArtifact:
-    created = old.action is FileAction.CREATED and new.action is not FileAction.DELETED
-    stays = old.action if new.action is FileAction.READ or created else new.action
-    # What was there before was not created by being written again.
-    if stays is FileAction.CREATED and old.action in (FileAction.READ, FileAction.MODIFIED):
-        stays = FileAction.MODIFIED
-    return replace(new, action=stays, times=old.times + new.times)
-
-
 def _join_commands(old: CommandArtifact, new: CommandArtifact) -> CommandArtifact:
     return replace(new, times=old.times + new.times)
 
 
 def _join_identifiers(old: IdentifierArtifact, new: IdentifierArtifact) -> IdentifierArtifact:
     return replace(new, times=old.times + new.times, context=new.context or old.context)
-
-
-def _files(digest: Digest, check: Check) -> Iterator[FileArtifact]:
-    for call, touches in checked(zip(digest.calls, digest.touches, strict=True), check):
-        for path, action in touches:
-            # A command may have read files before a later part of it failed.
-            if call.failed and (not call.command or f"{path}: No such file" in call.result):
-                continue
-            shown = path.removeprefix("./")
-            yield FileArtifact(path=shown, action=action, last_index=call.index)
 
 
 def _commands(digest: Digest) -> Iterator[CommandArtifact]:
