@@ -506,8 +506,9 @@ export interface ExportResult {
 export type FileAction = "read" | "modified" | "created" | "deleted";
 
 /**
- * A file that archived messages touched: its path, the action on it (see `FileAction`), the number of actions
- * (`times`), and the index in the transcript of the last message that touched it.
+ * A file that archived messages touched, or that the messages after them changed: its path, the action on it (see
+ * `FileAction`), the number of actions in archived messages (`times`), and the index in the transcript of the last
+ * message that touched it.
  */
 export interface FileArtifact {
   readonly path: string;

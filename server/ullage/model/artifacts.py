@@ -28,8 +28,9 @@ class Outcome(StrEnum):
 
 
 class FileArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file that archived messages touched: its path, the action on it (see `FileAction`), the number of actions
-    (`times`), and the index in the transcript of the last message that touched it."""
+    """A file that archived messages touched, or that the messages after them changed: its path, the action on it (see
+    `FileAction`), the number of actions in archived messages (`times`), and the index in the transcript of the last
+    message that touched it."""
 
     path: str
     action: FileAction

@@ -237,6 +237,30 @@ RUNS = ArtifactLedger(
 )
 
 
+def files(archived: tuple[Message, ...], tail: tuple[Message, ...], max_tokens: int = 2000) -> list[FileArtifact]:
+    request = SummaryRequest(messages=archived, indices=places(archived), tail=tail, max_tokens=max_tokens)
+    return list(compose(request, LengthCounter()).ledger.files)
+
+
+def test_a_file_that_only_the_messages_that_stay_changed_is_listed_after_the_others_and_not_counted() -> None:
+    tail = (*call("Write", {"file_path": "new.py"}, "ok", call_id="n"), *call("Read", {"file_path": "seen.py"}, "x"))
+    archived = (*call("Edit", {"file_path": "a.py"}, "ok", call_id="e"), *call("Read", {"file_path": "b.py"}, "x"))
+    assert [(file.path, file.action, file.times) for file in files(archived, tail)] == [
+        ("a.py", FileAction.MODIFIED, 1),
+        ("new.py", FileAction.CREATED, 0),
+        ("b.py", FileAction.READ, 1),
+    ]
+
+
+def test_what_the_messages_that_stay_did_to_a_file_is_what_was_done_to_it() -> None:
+    removed = files(call("Write", {"file_path": "a.py"}, "ok"), bash("rm a.py"))
+    changed = files(call("Read", {"file_path": "a.py"}, "x"), call("Edit", {"file_path": "a.py"}, "ok", call_id="e"))
+    assert [(file.action, file.times) for file in (*removed, *changed)] == [
+        (FileAction.DELETED, 1),
+        (FileAction.MODIFIED, 1),
+    ]
+
+
 def test_a_command_is_not_listed_again_where_the_summary_says_how_it_ended() -> None:
     shown = render_ledger(RUNS, "## State of work\n- #6 Last test run: `make test` passed: 9 passed")
     assert shown == "## Commands\n- `make lint` failed: 2 errors\n- `make docs`"

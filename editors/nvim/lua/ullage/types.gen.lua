@@ -303,7 +303,7 @@
 --- What a conversation did to a file. The ledger keeps one action per file: its last change, but a file that was created and then modified stays `created`, and a later `read` replaces no change.
 ---@alias ullage.FileAction "read"|"modified"|"created"|"deleted"
 
---- A file that archived messages touched: its path, the action on it (see `FileAction`), the number of actions (`times`), and the index in the transcript of the last message that touched it.
+--- A file that archived messages touched, or that the messages after them changed: its path, the action on it (see `FileAction`), the number of actions in archived messages (`times`), and the index in the transcript of the last message that touched it.
 ---@class (exact) ullage.FileArtifact
 ---@field path string
 ---@field action ullage.FileAction

@@ -132,8 +132,11 @@ def _best(entries: Iterable[_A], rank: Callable[[_A], float], most: int) -> tupl
 
 
 def _file_rank(file: FileArtifact) -> float:
-    # A changed file comes before all files that were only read. Within each kind the latest comes first.
-    return file.last_index + (0.0 if file.action is FileAction.READ else 1e9)
+    # A changed file comes before all files that were only read. Within each kind the latest comes first. What only
+    # messages that stay changed, they say as well.
+    if file.action is FileAction.READ:
+        return file.last_index
+    return file.last_index + (1e9 if file.times else 1e8)
 
 
 def _command_rank(command: CommandArtifact) -> float:

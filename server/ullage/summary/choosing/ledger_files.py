@@ -12,7 +12,15 @@ from ullage.summary.reading.digest import Digest
 
 
 def files_of(digest: Digest, check: Check) -> Iterator[FileArtifact]:
-    """Yields an entry for each time that a call touched a file."""
+    """Yields an entry for each time that a call touched a file, and then, with no count, for each time that one in the
+    messages that stay changed one. What those only read, they show."""
+    yield from _files(digest, check)
+    for file in _files(digest.after, check) if digest.after else ():
+        if file.action is not FileAction.READ:
+            yield replace(file, times=0)
+
+
+def _files(digest: Digest, check: Check) -> Iterator[FileArtifact]:
     for call, touches in checked(zip(digest.calls, digest.touches, strict=True), check):
         for path, action in touches:
             # A command may have read files before a later part of it failed.
