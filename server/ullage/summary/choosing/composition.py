@@ -11,6 +11,7 @@ from ullage.model.marker import render_marker
 from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.choosing.conflicts import conflicts_of
 from ullage.summary.choosing.constraints import constraints_of, instructions_of
+from ullage.summary.choosing.failed_calls import failed_calls, without_worked
 from ullage.summary.choosing.findings import errors_of, findings_of
 from ullage.summary.choosing.hints import hints_of
 from ullage.summary.choosing.items import Item, Section
@@ -119,7 +120,7 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
     carried = read_previous(request.previous, tuning)
     # The agent's newest summary includes the earlier ones.
     carried += [item for said in digest.summaries[-1:] for item in read_summary(said.text, tuning)]
-    carried = list(told_since(carried, digest))
+    carried = list(without_worked([*told_since(carried, digest)], digest))
     ledger = collect_from(digest, mentions, weights, check)
     plan = plan_entries(digest)
     if request.previous:
@@ -173,7 +174,8 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, t
     conflicts = list(conflicts_of(digest, check, tuning))
     page.fill(conflicts, int((page.room - page.used) * tuning.conflicts_share))
     state = [item.text for item in page.items if item.section is Section.STATE]
-    errors = [error for error in errors_of(digest, check, tuning) if not _is_told(error, state)]
+    failed = [*errors_of(digest, check, tuning), *failed_calls(digest, tuning)]
+    errors = [error for error in failed if not _is_told(error, state)]
     listed = list(listed_of(digest, sources.weights, tuning))
     pool = [*findings, *errors, *conflicts, *passages, *listed, *earlier]
     if focus:
