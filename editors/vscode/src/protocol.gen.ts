@@ -1149,11 +1149,11 @@ export interface Prompting {
 }
 
 /**
- * The fields of a content block or message that only its provider's format has. `format` is `anthropic` or `openai`.
- * `fields` (for example `cache_control`, `citations`, `name`) are added to the block when a request is written in that
- * format; other formats leave them out. If Ullage's fields cannot express the provider's block (`whole`), `fields` are
- * the provider's complete block. A kind of block that Ullage does not know is a text block of its JSON, to be counted
- * and searched.
+ * The fields of a content block or message that only its provider's format has. `format` is `anthropic`, `openai`, or,
+ * for a message that an agent's program wrote with the user's role, `program`. `fields` (for example `cache_control`,
+ * `citations`, `name`) are added to the block when a request is written in that format; other formats leave them out.
+ * If Ullage's fields cannot express the provider's block (`whole`), `fields` are the provider's complete block. A kind
+ * of block that Ullage does not know is a text block of its JSON, to be counted and searched.
  */
 export interface Provided {
   readonly format: string;

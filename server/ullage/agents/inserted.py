@@ -9,7 +9,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from ullage.model.blocks import TextBlock, ToolResultBlock
+from ullage.model.blocks import Provided, TextBlock, ToolResultBlock
 from ullage.model.message import Message, Role
 from ullage.model.standing_instructions import INSTRUCTION_FILES
 
@@ -23,6 +23,8 @@ _BY_HARNESS = (
     r"Tool call error:\s+<error>",
     r"ERROR! Your Patch is empty\.",
 )
+# The format of the mark of a message that an agent's program or extension wrote, which no provider has.
+_BY_PROGRAM = "program"
 # A command of Claude Code that the user typed and that is a prompt. One that only its program runs has its name first.
 _COMMAND = re.compile(
     r"<command-message>[^<]{0,200}</command-message>\s{0,40}<command-name>(/[^<]{1,200})</command-name>"
@@ -91,9 +93,22 @@ def _as_typed(command: re.Match[str]) -> str:
     return f"{command[1]} {command[2] or ''}".rstrip()
 
 
+def by_program(kind: str) -> Provided:
+    """Returns the mark of a message with the user's role that an agent's program or one of its extensions wrote, where
+    the record says so and the text does not. `kind` is what the record calls it."""
+    return Provided(format=_BY_PROGRAM, fields={"kind": kind})
+
+
+def is_by_program(message: Message) -> bool:
+    """Returns whether a message has the mark of `by_program`."""
+    return message.provided is not None and message.provided.format == _BY_PROGRAM
+
+
 def is_by_agent(message: Message) -> bool:
     """Returns whether an agent's program wrote a message that has the user's role: its own summary, a reminder, the
     output of a command. A message is the user's if any text in it is, or if it has a tool's result or no text."""
+    if is_by_program(message):
+        return True
     if message.role is not Role.USER or any(isinstance(block, ToolResultBlock) for block in message.content):
         return False
     texts = [without_inserted(block.text) for block in message.content if isinstance(block, TextBlock)]

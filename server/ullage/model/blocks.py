@@ -17,8 +17,8 @@ PDF = "application/pdf"
 
 
 class Provided(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """The fields of a content block or message that only its provider's format has. `format` is `anthropic` or
-    `openai`.
+    """The fields of a content block or message that only its provider's format has. `format` is `anthropic`, `openai`,
+    or, for a message that an agent's program wrote with the user's role, `program`.
 
     `fields` (for example `cache_control`, `citations`, `name`) are added to the block when a request is written in that
     format; other formats leave them out. If Ullage's fields cannot express the provider's block (`whole`), `fields` are

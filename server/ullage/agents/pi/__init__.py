@@ -3,6 +3,7 @@
 from ullage.agents.agent import AcpAgent, Agent, Sessions
 from ullage.agents.own_context import OwnContext, before_end
 from ullage.agents.pi.compaction_settings import SETTINGS
+from ullage.agents.pi.inserted import INSERTED
 from ullage.agents.pi.reader import FORMAT
 from ullage.agents.pi.sessions import facts_of, patterns, title_of
 from ullage.agents.pi.wiring import WIRING
@@ -16,5 +17,6 @@ AGENT = Agent(
     own_settings=SETTINGS,
     acp=AcpAgent(compact_command="compact"),
     takes_focus=True,
+    inserted=INSERTED,
     wiring=WIRING,
 )

@@ -10,6 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.agents.inserted import by_program
+from ullage.agents.pi.inserted import LEFT_OUT, branch_text, command_text, compaction_text
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import incremental
@@ -23,7 +25,8 @@ NAME = "pi"
 _OWN_ENTRIES = {"thinking_level_change", "label", "custom", "usage"}
 # Entries that are no messages and change the context.
 _EDITS = {"compaction", "context_edit"}
-_LEFT_OUT = "[pi left a message out of the context here.]"
+# How pi writes the summaries that have a role of their own.
+_SUMMARIES = {"branchSummary": branch_text, "compactionSummary": compaction_text}
 # Requests that ended so have no usage, or one that stops in the middle.
 _UNFINISHED = {"aborted", "error"}
 
@@ -109,9 +112,9 @@ class PiReader:
         if kind == "message":
             self._read_message(as_object(entry.get("message")), entry_id, timestamp, number)
         elif kind == "custom_message":
-            builder.add(Role.USER, _read_content(entry.get("content")), entry_id, timestamp)
+            self._add_custom(entry, entry_id, timestamp)
         elif kind == "branch_summary":
-            builder.add(Role.USER, _read_content(entry.get("summary")), entry_id, timestamp)
+            builder.add(Role.USER, [TextBlock(text=branch_text(as_text(entry.get("summary"))))], entry_id, timestamp)
         elif kind == "compaction":
             kept = self._kept(entry, parent)
             before = as_count(entry.get("tokensBefore"))
@@ -132,16 +135,7 @@ class PiReader:
         content = _read_content(message.get("content"))
         match role:
             case "assistant":
-                builder.use_model(as_text(message.get("model")))
-                if not content:
-                    reason = as_text(message.get("errorMessage")) or as_text(message.get("stopReason"))
-                    builder.skip(number, f"answer without content: {reason}", expected=True)
-                    return
-                if as_text(message.get("stopReason")) in _UNFINISHED:
-                    self._add_unfinished(content, entry_id, timestamp)
-                    return
-                message_id = builder.add(Role.ASSISTANT, content, entry_id, timestamp)
-                builder.report(_read_usage(as_object(message.get("usage"))), message_id)
+                self._read_answer(message, content, entry_id, timestamp, number)
             case "toolResult":
                 answer = _answer(as_text(message.get("toolCallId")), content, is_error=message.get("isError") is True)
                 builder.add(Role.USER, [answer], entry_id, timestamp)
@@ -151,9 +145,12 @@ class PiReader:
                 if message.get("excludeFromContext") is True:
                     builder.rewind(before, timestamp)
             case "branchSummary" | "compactionSummary":
-                builder.add(Role.USER, _read_content(message.get("summary")), entry_id, timestamp)
-            case "user" | "custom" | "hookMessage":
+                text = _SUMMARIES[role](as_text(message.get("summary")))
+                builder.add(Role.USER, [TextBlock(text=text)], entry_id, timestamp)
+            case "user":
                 builder.add(Role.USER, content, entry_id, timestamp)
+            case "custom" | "hookMessage":
+                self._add_custom(message, entry_id, timestamp)
             case "system":
                 self._declare(message)
                 builder.add(Role.SYSTEM, [*content, *_read_sections(message)], entry_id, timestamp)
@@ -180,12 +177,32 @@ class PiReader:
             return
         replacement = edit.get("replacement")
         if replacement is None:
-            self._builder.exchange(target.message_id, Role.USER, [TextBlock(text=_LEFT_OUT)], timestamp)
+            self._builder.exchange(target.message_id, Role.USER, [TextBlock(text=LEFT_OUT)], timestamp)
             return
         content = _read_content(as_object(replacement).get("content"))
         if target.call_id:
             content = [_answer(target.call_id, content)]
         self._builder.exchange(target.message_id, target.role, content, timestamp)
+
+    def _read_answer(
+        self, message: JsonObject, content: list[Block], entry_id: str, timestamp: int, number: int
+    ) -> None:
+        builder = self._builder
+        builder.use_model(as_text(message.get("model")))
+        if not content:
+            reason = as_text(message.get("errorMessage")) or as_text(message.get("stopReason"))
+            builder.skip(number, f"answer without content: {reason}", expected=True)
+            return
+        if as_text(message.get("stopReason")) in _UNFINISHED:
+            self._add_unfinished(content, entry_id, timestamp)
+            return
+        message_id = builder.add(Role.ASSISTANT, content, entry_id, timestamp)
+        builder.report(_read_usage(as_object(message.get("usage"))), message_id)
+
+    def _add_custom(self, said: JsonObject, entry_id: str, timestamp: int) -> None:
+        """Adds a message of an extension, which the model gets with the user's role."""
+        mark = by_program(as_text(said.get("customType")) or "custom")
+        self._builder.add(Role.USER, _read_content(said.get("content")), entry_id, timestamp, mark)
 
     def _add_unfinished(self, content: list[Block], entry_id: str, timestamp: int) -> None:
         """Adds an answer that was cut off. Its calls were never made, and the next request holds its text alone: the
@@ -259,10 +276,8 @@ def _answer(call_id: str, content: list[Block], *, is_error: bool = False) -> To
 
 def _describe_command(message: JsonObject) -> str:
     """Returns, as text, a shell command that the user ran and its output."""
-    status = as_count(message.get("exitCode"))
-    lines = [f"$ {as_text(message.get('command'))}", as_text(message.get("output")).rstrip("\n")]
-    lines.append("(cancelled)" if message.get("cancelled") is True else f"(exit status {status})" if status else "")
-    return "\n".join(line for line in lines if line)
+    command, output = as_text(message.get("command")), as_text(message.get("output"))
+    return command_text(command, output, as_count(message.get("exitCode")), cancelled=message.get("cancelled") is True)
 
 
 def _read_usage(usage: JsonObject) -> Usage:

@@ -2,12 +2,15 @@ from typing import Any
 
 from support.foreign import messages_of, read_lines, reports_of, texts_of, to_lines
 from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
+from ullage.agents.inserted import is_by_agent
 from ullage.agents.pi.reader import FORMAT
 from ullage.formats.parsing import parse_document
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import ModelChanged, ToolsDeclared
-from ullage.model.message import ToolDefinition
+from ullage.model.message import Role, ToolDefinition
+from ullage.summary.reading.digest import read_messages
+from ullage.summary.reading.text_reader import Reader
 from ullage.transcript.fold import project
 
 TIME = "2026-05-01T10:00:00.000Z"
@@ -200,8 +203,8 @@ def test_a_command_that_the_user_keeps_to_themselves_is_archived_and_not_in_the_
         said("u2", "x2", "so?"),
     )
     assert view_of(transcript) == ["u1", "x1", "u2"]
-    assert "user: $ make\nbang\n(exit status 2)" in texts_of(messages_of(transcript))
-    assert "user: $ env\nbang\n(exit status 2)" in texts_of(messages_of(transcript))
+    assert "user: Ran `make`\n```\nbang\n\n```\n\nCommand exited with code 2" in texts_of(messages_of(transcript))
+    assert "user: Ran `env`\n```\nbang\n\n```\n\nCommand exited with code 2" in texts_of(messages_of(transcript))
 
 
 def test_an_aborted_answer_has_no_usage_and_is_left_out_if_it_is_empty() -> None:
@@ -228,6 +231,23 @@ def test_what_an_extension_adds_is_read_and_an_unknown_entry_is_named() -> None:
         "poll entry",
         "message of unknown role 'oracle'",
     ]
+
+
+def test_what_the_user_did_not_type_is_not_the_users_words() -> None:
+    command = {"role": "bashExecution", "command": "make", "output": "bang", "exitCode": 0}
+    transcript = read_lines(
+        *BRANCHED,
+        entry("custom_message", "x1", "a3", customType="clock", content="It is noon.", display=False),
+        entry("message", "x2", "x1", message={"role": "custom", "customType": "todo", "content": "Two are left."}),
+        entry("message", "x3", "x2", message=command),
+        entry("message", "x4", "x3", message={"role": "compactionSummary", "summary": "All so far."}),
+        said("u9", "x4", "Go on with the hoops."),
+    )
+    messages = [message for message in project(transcript.events) if message.role is Role.USER]
+    assert [message.id for message in messages if is_by_agent(message)] == ["b1", "x1", "x2", "x3", "x4"]
+    digest = read_messages(messages, range(len(messages)), Reader())
+    assert [request.text for request in digest.requests] == ["first", "right", "Go on with the hoops."]
+    assert len(digest.summaries) == 2
 
 
 def test_a_session_reads_alike_in_every_two_pieces() -> None:
