@@ -11,9 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.agents.open_files import editor_call, open_file
 from ullage.agents.results import FENCED, fenced_command, printed
 from ullage.agents.shell import Touch, text_put, touched_files
-from ullage.agents.tools import FILE_ACTIONS, NEW_TEXT_KEYS, action_of, command_of, path_of, paths_of, text_of
+from ullage.agents.tools import FILE_ACTIONS, NEW_TEXT_KEYS, Action, action_of, command_of, path_of, paths_of, text_of
 from ullage.model.artifacts import FileAction
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.model.json_values import as_object
@@ -63,8 +64,12 @@ class ToolCall(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def path(self) -> str:
-        """The path of the call's file, as its input has it; empty if the input names no file or several."""
-        return path_of(self.input)
+        """The path of the call's file, as its input has it; empty if the input names no file or several. Where the
+        input of a change names none, the path of the file that the result says is open."""
+        path = path_of(self.input)
+        if path or not self.result or action_of(self.name, self.input) is not Action.EDIT or paths_of(self.input):
+            return path
+        return open_file(self.result)
 
 
 def joined_call(use: ToolUseBlock, index: int, result: ToolResultBlock | None, result_index: int) -> ToolCall:
@@ -137,7 +142,7 @@ def _by_name(call: ToolCall) -> Iterator[Touch]:
         touch = FILE_ACTIONS[action]
         if touch is FileAction.CREATED and _WROTE_OVER.search(call.result[:_SAID_WITHIN]):
             touch = FileAction.MODIFIED
-        yield from ((path, touch) for path in paths_of(call.input))
+        yield from ((path, touch) for path in paths_of(call.input) or filter(None, (call.path,)))
 
 
 def _by_patch(call: ToolCall) -> Iterator[Touch]:
@@ -186,4 +191,5 @@ def _results(messages: Sequence[Message], indices: Sequence[int]) -> dict[str, t
 
 
 def _fenced(command: str, index: int, output: str) -> ToolCall:
-    return ToolCall(index=index, name=FENCED, input={"command": command}, result=output, result_index=index + 1)
+    name, given, failed = editor_call(command, output) or (FENCED, {"command": command}, None)
+    return ToolCall(index=index, name=name, input=given, result=output, result_index=index + 1, failed=failed)
