@@ -94,6 +94,18 @@ def test_a_command_that_passed_with_another_filter_is_mended() -> None:
     assert error.text == "`npm run lint` failed: ✖ 2 problems (2 errors, 0 warnings); passed in #3"
 
 
+def test_a_cause_after_several_failures_is_that_of_the_last() -> None:
+    (error,) = errors(
+        *bash("make docs", "Error: no such page", is_error=True, call_id="1"),
+        *bash("make docs", "Error: no such index", is_error=True, call_id="2"),
+        agent("The build fails because the index is missing."),
+    )
+    assert error.text == (
+        "`make docs` failed 2 times since #1: Error: no such page; then: Error: no such index; "
+        "cause of the last: The build fails because the index is missing"
+    )
+
+
 def test_a_test_that_passed_in_a_wider_run_is_mended() -> None:
     (error,) = errors(*run(TEST, FAILED, 1), *run("pytest", PASSED, 2))
     assert error.section is Section.ERRORS

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from enum import Enum
 from functools import lru_cache
 
@@ -150,7 +150,7 @@ def told_failures(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING)
         if details:
             is_open = failure.last.is_test and not failure.cure and not failure.again
             text = f"`{failure.last.command}` failed{_times(failure)}: {_THEN.join(details[-_MOST_DETAILS:])}"
-            text += causes.after(failure) + _end(failure, digest, changes)
+            text += _cause(causes.after(failure), details) + _end(failure, digest, changes)
             yield (
                 details[-1],
                 Item(
@@ -161,6 +161,13 @@ def told_failures(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING)
                     value=tuning.error_value,
                 ),
             )
+
+
+def _cause(cause: str, details: Sequence[str]) -> str:
+    """Returns a cause as a part of an error. If the command failed in several ways, it is that of the last."""
+    if not cause:
+        return ""
+    return f"; cause of the last: {cause}" if len(details) > 1 else f"; cause: {cause}"
 
 
 def _times(failure: Failure) -> str:
@@ -190,8 +197,8 @@ class _Causes:
         self._indices = [piece.index for piece in self._pieces]
 
     def after(self, failure: Failure) -> str:
-        """Returns the first cause that the agent names after the last failure and before the success, with `; cause: `
-        before it. Empty if it names none in the messages that directly follow."""
+        """Returns the first cause that the agent names after the last failure and before the success. Empty if it names
+        none in the messages that directly follow."""
         first = failure.last.index + 1
         last = min(first + _CAUSE_WITHIN, failure.cure.index if failure.cure else first + _CAUSE_WITHIN)
         for piece in self._pieces[bisect_left(self._indices, first) : bisect_right(self._indices, last)]:
@@ -199,7 +206,7 @@ class _Causes:
                 named = _CAUSE.search(sentence) and sentence[:1].isupper() and not _CODE.search(sentence)
                 cause = telling(sentence) if named and len(sentence) <= _CAUSE_LIMIT else ""
                 if cause and not _SUPPOSES.match(cause):
-                    return f"; cause: {cause.strip().rstrip('.')}"
+                    return cause.strip().rstrip(".")
         return ""
 
 
