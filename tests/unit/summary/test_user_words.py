@@ -237,3 +237,37 @@ def test_a_newest_request_that_must_be_cut_makes_room_for_the_others_whole() -> 
     first, last = fitted(room, user(short), agent("Done."), user(long))
     assert first == short.strip()
     assert room // 3 * 4 <= len(last) + 40 < len(long)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "no, the block stays as it is",
+        "use the RGB values in the themes, no indices!",
+        "Take not the folder of the agent but the root of the repository.",
+        "I said that the footer comes from the other file.",
+        "actually, it's the colour of the tool that stays",
+        "the link is actually 666666",
+        "Section 9.4 is hallucinated.",
+        "Nein, die Farbe bleibt so.",
+        "Nimm nicht die Liste, sondern den Baum.",
+        "Die Tests sollen dabei nicht laufen.",
+        "Ich meinte die andere Datei.",
+        "不对,用另一个文件",
+        "我说的是根目录",
+        "これではなく、あちらのファイルです",
+    ],
+)
+def test_a_correction_outlasts_other_requests_in_a_long_session(said: str) -> None:
+    talk = [part for number in range(60) for part in (user(f"Now port part {number} of the spool."), agent("Done."))]
+    left = fitted(60, user("Port the spool."), agent("Done."), user(said), agent("I see."), *talk)
+    assert said in left
+    assert left[-1] == "Now port part 59 of the spool."
+
+
+def test_a_mere_consent_goes_before_any_request_is_shortened() -> None:
+    talk = [part for _ in range(20) for part in (user("yes, go on"), agent("It is done."))]
+    screenshot = user("'/var/folders/T/Screenshot 2026-01-02 at 01.27.21.png'")
+    asked = LONG.format(1).strip()
+    messages = (user(asked), agent("Done."), screenshot, agent("I see."), *talk, user("Now the tests."))
+    assert fitted(len(asked) // 4 + 4, *messages) == [asked, "Now the tests."]

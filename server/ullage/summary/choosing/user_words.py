@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
 
 from msgspec.structs import replace
 
@@ -53,7 +54,18 @@ _REPLIES = re.compile(
     re.IGNORECASE,
 )
 _REPLY = 60
+# A screenshot, of which a summary has no more than its name.
+_PICTURE = re.compile(r"['\"]?/[^\n]{1,400}\.(?:png|jpe?g|gif|webp)['\"]?", re.IGNORECASE)
 _MARKED = " (the message stays in the context)"
+
+
+class _Goes(IntEnum):
+    """When a request is left out if there is too little room: first what says nothing by itself, last what forbids or
+    corrects something."""
+
+    FIRST = 0
+    THEN = 1
+    LAST = 2
 
 
 def task_of(digest: Digest, later: Sequence[UserRequest] = ()) -> list[Item]:
@@ -120,9 +132,10 @@ def _question(said: Sequence[Excerpt]) -> str:
 
 def fit_requests(items: Sequence[Item], cost: Callable[[Item], int], room: int) -> list[Item]:
     """Returns the requests, in order, that take at most `room` tokens by `cost`, each verbatim if all fit. Otherwise
-    answers go first, then the oldest requests are shortened at the ends of sentences, and at last left out. The newest
-    is always there: one longer than half of the room is shortened at first to what the others leave it, a third of the
-    room or more, or else to half; and to less if need be."""
+    answers go first, then mere consents, then the oldest requests are shortened at the ends of sentences, and at last
+    left out, those that forbid or correct something after all others. The newest is always there: one longer than half
+    of the room is shortened at first to what the others leave it, a third of the room or more, or else to half; and to
+    less if need be."""
     fitted = [(item, cost(item)) for item in items]
     over = sum(tokens for _, tokens in fitted) - room
     if fitted and over > 0 and fitted[-1][1] > room // 2:
@@ -136,14 +149,29 @@ def fit_requests(items: Sequence[Item], cost: Callable[[Item], int], room: int) 
             if shorter.text != item.text:
                 fitted[place] = (shorter, cost(shorter))
                 over += fitted[place][1] - tokens
-    for forbids in (False, True):
-        for entry in fitted[:-1]:
-            if over > 0 and bool(FORBIDS.search(entry[0].text)) is forbids:
-                fitted.remove(entry)
-                over -= entry[1]
+        if floor is None:
+            over = _leave_out(fitted, over, _Goes.FIRST)
+    for goes in _Goes:
+        over = _leave_out(fitted, over, goes)
     if over > 0 and fitted:
         fitted[-1] = (_shortened(_without_answer(fitted[-1][0]), _FLOORS[-1], over), 0)
     return [item for item, _ in fitted]
+
+
+def _leave_out(fitted: list[tuple[Item, int]], over: int, goes: _Goes) -> int:
+    """Takes out the oldest of the requests that go at this time, but not the newest of all, while there are `over`
+    tokens too many. Returns how many are left."""
+    for entry in fitted[:-1]:
+        if over > 0 and _goes(entry[0].text) is goes:
+            fitted.remove(entry)
+            over -= entry[1]
+    return over
+
+
+def _goes(text: str) -> _Goes:
+    if not is_question(text) and (_PICTURE.fullmatch(text.strip()) or not asks_for_work(text)):
+        return _Goes.FIRST
+    return _Goes.LAST if FORBIDS.search(text) else _Goes.THEN
 
 
 def _newest(fitted: Sequence[tuple[Item, int]], cost: Callable[[Item], int], room: int) -> tuple[Item, int]:

@@ -58,9 +58,16 @@ _LAST_SPACE = re.compile(r"\s+(?=\S*$)")
 _LONG_WORD = 120
 # A sentence that corrects the agent or forbids something.
 FORBIDS = re.compile(
-    r"\b(?:never|must(?: not|n['’]t)|do not|don['’]t|stop|avoid|instead of|rather than|wrong|revert|undo|not what"
-    r"|forbidden|shouldn['’]t|should not|always|niemals|auf keinen fall|dürfen nicht|darfst? nicht|jamais|nunca)\b"
-    r"|不要|不能|不得|请勿|切勿|禁止|绝不|ないで|てはいけ|^\s*(?:no|nope|wait)\b",
+    r"\b(?:never|must(?: not|n['’]t)|do not|don['’]t|stop|avoid|instead of|rather than|wrong|revert|undo|undid|not what"
+    r"|forbidden|shouldn['’]t|should not|always|should (?:be|stay|have been)|supposed to|no longer|is actually"
+    r"|not \S[^.!?\n]{0,80} but|I (?:said|told|meant|asked|already)|hallucinat\w+"
+    r"|niemals|auf keinen fall|dürfen nicht|darfst? nicht|bitte nicht"
+    r"|soll(?:te|en|st|test)? (?:\w+ ){0,3}(?:nicht|kein\w*)|nicht (?:mehr|ändern|löschen|verwenden|benutzen)"
+    r"|nicht \S[^.!?\n]{0,80} sondern|statt(?:dessen)?|falsch"
+    r"|ich (?:sagte|meinte|habe (?:doch )?gesagt)|jamais|nunca)\b"
+    r"|不要|不能|不得|请勿|切勿|禁止|绝不|不准|不许|别再|而不是|不是[^。！？\n]{1,40}(?:而)?是|不对|错了|我说(?:过|的)|撤销"
+    r"|ないで|てはいけ|ではなく|じゃなくて|違い?ます|やめて"
+    r"|(?:^|[,.;:!?]) *(?:no|nope|nein)\b|^\s*(?:wait|actually)\b",
     re.IGNORECASE,
 )
 GAP = " […] "
