@@ -69,8 +69,28 @@ def test_a_region_whose_lines_are_shown_again_without_it_is_resolved() -> None:
     assert conflicts(*read(text=numbered), *bash("git checkout --ours spool.py", ""), *read(text=resolved)) == []
 
 
+def test_a_region_whose_surroundings_are_shown_again_without_it_is_resolved() -> None:
+    resolved = SHOWN.replace(REGION, "    step_count = 0")
+    took_theirs = bash("git checkout --theirs spool.py", "")
+    assert conflicts(*bash("cat spool.py", SHOWN, call_id="1"), *took_theirs, *bash("cat spool.py", resolved)) == []
+    assert conflicts(*read(), *took_theirs, *bash("cat spool.py", resolved)) == []
+    numbered = "\n".join(f"{number:>5}→{line}" for number, line in enumerate(resolved.splitlines(), start=1))
+    assert conflicts(*bash("cat spool.py", SHOWN), *took_theirs, *read(text=numbered)) == []
+
+
+def test_a_region_whose_surroundings_are_shown_with_another_file_or_in_part_is_not_resolved() -> None:
+    resolved = SHOWN.replace(REGION, "    step_count = 0")
+    assert conflicts(*read(), *bash("cat other.py", resolved)) == [f"spool.py: {SHOWN}"]
+    assert conflicts(*read(), *bash("head -3 spool.py", "import os\n\nclass Spool:")) == [f"spool.py: {SHOWN}"]
+    assert conflicts(*read(), *bash("cat spool.py", SHOWN)) == [f"$ cat spool.py: {SHOWN}"]
+
+
 def test_a_resolved_region_is_not_shown() -> None:
     assert conflicts(*read(), *edit("spool.py", REGION)) == []
+
+
+def test_a_region_that_a_command_printed_and_an_edit_removed_is_not_shown() -> None:
+    assert conflicts(*bash("cat spool.py", SHOWN), *edit("spool.py", REGION)) == []
 
 
 def test_of_two_regions_the_one_that_is_left_is_shown() -> None:

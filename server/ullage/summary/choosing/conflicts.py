@@ -1,15 +1,17 @@
 """Conflicts that a merge left in files, which must be resolved before the work can continue."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from ullage.model.artifacts import Outcome
+from ullage.model.artifacts import FileAction, Outcome
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import Item
 from ullage.summary.choosing.passages import gone_from, quote
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.contents import Seen, Source
 from ullage.summary.reading.digest import Digest
+from ullage.summary.reading.listings import Listing
 from ullage.summary.reading.text_reader import CONFLICT
 from ullage.summary.tuning import TUNING, Tuning
 
@@ -19,6 +21,7 @@ _MARKS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 _LONGEST = 120
 # Lines before and after a region that show where it is.
 _AROUND = 3
+_WORD = re.compile(r"[^\W\d_]{2}")
 # What ends a merge, one way or the other.
 _ENDS = re.compile(r"\bgit (?:-\S+ \S+ )?(?:commit|reset|(?:merge|rebase|cherry-pick|revert|am) --\w+)\b")
 
@@ -36,23 +39,56 @@ def conflicts_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) 
     )
     shown = {(seen.group, _of(seen, region)) for seen in (after.seen if after else ()) for region in _regions(seen)}
     newest: dict[str, int] = {}
-    # The numbers of the lines that newer texts of a file show. Where they show no conflict, a command resolved it.
-    again: dict[str, list[range]] = {}
+    # What newer texts of a file show. Where they show no conflict, a command resolved it.
+    again: defaultdict[str, list[Listing]] = defaultdict(list)
+    files = _Files(digest)
     for seen in checked(reversed(digest.seen), check, MANY):
         if seen.source is not Source.RESULT or seen.index <= ended:
             continue
-        regions, numbers = _regions(seen), seen.lines.listing.numbers
-        for region, span in zip(regions, _spans(regions, len(numbers)), strict=True):
+        regions, listing, file = _regions(seen), seen.lines.listing, files.name(seen)
+        for region, span in zip(regions, _spans(regions, len(listing.numbers)), strict=True):
             lines = _of(seen, region)
-            if newest.setdefault(seen.group, seen.index) != seen.index or (seen.group, lines) in shown:
+            if newest.setdefault(file, seen.index) != seen.index or (seen.group, lines) in shown:
                 continue
-            if any(numbers[region.start] in later for later in again.get(seen.group, ())):
+            if any(_is_resolved(listing, region, later) for later in again[file]):
                 continue
-            gone = gone_from(digest, seen.group, seen.index)
+            gone = gone_from(digest, file, seen.index)
             if gone is not None and not gone.is_in(_said(lines)):
                 yield _item(seen, region if gone.is_in(_said(_of(seen, span))) else span, tuning)
-        if numbers and numbers[0]:
-            again.setdefault(seen.group, []).append(range(numbers[0], numbers[-1] + 1))
+        again[file].append(listing)
+
+
+class _Files:
+    """The files whose text commands printed, so that `cat a.py` shows the same as a tool that reads `a.py`."""
+
+    def __init__(self, digest: Digest) -> None:
+        self._read: defaultdict[int, list[str]] = defaultdict(list)
+        for call, touches in zip(digest.calls, digest.touches, strict=True):
+            if call.command and len(touches) == 1 and touches[0][1] is FileAction.READ:
+                self._read[call.result_index].append(touches[0][0])
+
+    def name(self, seen: Seen) -> str:
+        """Returns the file that a text is of, or the whole command if it does not print one file."""
+        if not seen.group.startswith("$ "):
+            return seen.group
+        printed = [path for path in self._read.get(seen.index, ()) if path.rsplit("/", 1)[-1] in seen.group]
+        return printed[0] if len(printed) == 1 else seen.group
+
+
+def _is_resolved(listing: Listing, region: range, later: Listing) -> bool:
+    """Returns whether a newer text of the file shows the place of a region: its numbers, or, where it has none, the
+    lines with words before and after the region, and between them no mark of a conflict."""
+    numbers = later.numbers
+    if numbers and numbers[0] and listing.numbers[region.start]:
+        return numbers[0] <= listing.numbers[region.start] <= numbers[-1]
+    before = next((line for line in reversed(listing.lines[: region.start]) if _WORD.search(line)), None)
+    after = next((line for line in listing.lines[region.stop :] if _WORD.search(line)), None)
+    if before is None or after is None or before not in later.lines:
+        return False
+    between = later.lines[later.lines.index(before) :]
+    if after not in between[1:]:
+        return False
+    return not any(line.startswith(_MARKS) for line in between[: between.index(after, 1)])
 
 
 def _regions(seen: Seen) -> list[range]:
