@@ -202,6 +202,15 @@ def test_a_file_that_was_deleted_last_is_deleted() -> None:
     assert collect(messages, places(messages)).files[0].action is FileAction.DELETED
 
 
+def test_a_file_that_was_read_after_it_was_deleted_is_there_again() -> None:
+    def actions(seen: str) -> list[FileAction]:
+        messages = (*bash("rm a.diff && ./write_diff", "ok"), *bash("cat a.diff || true", seen))
+        return [file.action for file in collect(messages, places(messages)).files]
+
+    assert actions("+x = 1") == [FileAction.MODIFIED]
+    assert actions("cat: a.diff: No such file or directory") == [FileAction.DELETED]
+
+
 def test_fitting_keeps_changed_files_before_read_ones() -> None:
     files = [FileArtifact(path=f"src/read_{n}.py", action=FileAction.READ, last_index=100 + n) for n in range(50)]
     changed = FileArtifact(path="src/changed.py", action=FileAction.MODIFIED, last_index=1)

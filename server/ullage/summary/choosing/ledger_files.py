@@ -23,8 +23,8 @@ def files_of(digest: Digest, check: Check) -> Iterator[FileArtifact]:
 def _files(digest: Digest, check: Check) -> Iterator[FileArtifact]:
     for call, touches in checked(zip(digest.calls, digest.touches, strict=True), check):
         for path, action in touches:
-            # A command may have read files before a later part of it failed.
-            if call.failed and (not call.command or f"{path}: No such file" in call.result):
+            # A command may have read files before a later part of it failed, and may pass though one is not there.
+            if (call.failed and not call.command) or (call.command and f"{path}: No such file" in call.result):
                 continue
             shown = path.removeprefix("./")
             yield FileArtifact(path=shown, action=action, last_index=call.index)
@@ -34,6 +34,9 @@ def join_files(old: FileArtifact, new: FileArtifact) -> FileArtifact:
     """Returns two entries for one file as one: the later entry with the counts of both, and what both did to it."""
     created = old.action is FileAction.CREATED and new.action is not FileAction.DELETED
     stays = old.action if new.action is FileAction.READ or created else new.action
+    # What was read after it was deleted is there again, though no call is seen that wrote it.
+    if old.action is FileAction.DELETED and new.action is FileAction.READ:
+        stays = FileAction.MODIFIED
     # What was there before was not created by being written again.
     if stays is FileAction.CREATED and old.action in (FileAction.READ, FileAction.MODIFIED):
         stays = FileAction.MODIFIED
