@@ -91,3 +91,21 @@ def test_a_guess_is_worth_no_more_than_its_names() -> None:
     )
     assert guess.value == TUNING.shown_value
     assert fact.value == TUNING.said_value
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The `hoop_width` alias is unused because I haven't added the code that uses it yet.",
+        "The module `barrel_parts` doesn't exist yet, as expected.",
+        "The compilation of `barrel_parts` is still failing because of stale files.",
+        "Commands such as `rule_check` exist but aren't exposed in `opk` yet.",
+    ],
+)
+def test_how_far_the_work_was_at_that_moment_is_no_finding(said: str) -> None:
+    assert findings(agent(said)) == []
+
+
+def test_what_others_have_not_done_yet_is_a_finding() -> None:
+    said = "`SESSION_ID` isn't exposed as a variable yet, so that a hook must set it."
+    assert [item.text for item in findings(agent(said))] == [said]

@@ -92,6 +92,12 @@ _WANTS = re.compile(
     r"|\b(?:probably|presumably)\W*$",
     re.IGNORECASE,
 )
+# How far the work was at that moment. Later messages show how far it is.
+_SO_FAR = re.compile(
+    r"\bI have(?: not|n['’]t)\b.{0,80}\byet\b|\balmost done\b|\b(?:is|are) still failing\b"
+    r"|\b(?:does|do)(?: not|n['’]t) exist yet\b|\b(?:is|are)(?: not|n['’]t) \w+ (?:in \S+ )?yet\b",
+    re.IGNORECASE,
+)
 # What the agent does next, at the end of a sentence: `It has no test - let me add one.`
 _NEXT = re.compile(
     r"(?:\s+[-–—]+|[,;])\s+(?:(?:so|and|but|now|then)\s+)*let(?: me|['’]s)\b.*$", re.IGNORECASE | re.DOTALL
@@ -112,8 +118,8 @@ _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 
 
 def narrates(sentence: str) -> bool:
-    """Returns whether a sentence says only what the agent does next, sees at the moment, asks of the user, or that a
-    test passes."""
+    """Returns whether a sentence says only what the agent does next, sees at the moment, has not done so far, asks of
+    the user, or that a test passes."""
     sentence = sentence.lstrip("(*_")
     return (
         CHATTER.match(sentence) is not None
@@ -122,6 +128,7 @@ def narrates(sentence: str) -> bool:
         or _PRAISES.match(sentence) is not None
         or _OPENS_NOW.match(sentence) is not None
         or _ASKS.match(sentence) is not None
+        or _SO_FAR.search(sentence) is not None
         or ((_STEP.match(sentence) or _WANTS.search(sentence)) is not None and not _DECIDES.search(sentence))
     )
 
