@@ -265,6 +265,11 @@ def test_a_correction_outlasts_other_requests_in_a_long_session(said: str) -> No
     assert left[-1] == "Now port part 59 of the spool."
 
 
+def test_the_second_option_of_a_list_corrects_nothing() -> None:
+    text = f"Ask what to do: {'all parts are small, ' * 9}\n1. Yes - do it\n2. No - skip it\n{'They are. ' * 30}"
+    assert "2. No" not in shorten(text, 120)
+
+
 def test_a_mere_consent_goes_before_any_request_is_shortened() -> None:
     talk = [part for _ in range(20) for part in (user("yes, go on"), agent("It is done."))]
     screenshot = user("'/var/folders/T/Screenshot 2026-01-02 at 01.27.21.png'")

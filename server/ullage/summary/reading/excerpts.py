@@ -67,7 +67,7 @@ FORBIDS = re.compile(
     r"|ich (?:sagte|meinte|habe (?:doch )?gesagt)|jamais|nunca)\b"
     r"|不要|不能|不得|请勿|切勿|禁止|绝不|不准|不许|别再|而不是|不是[^。！？\n]{1,40}(?:而)?是|不对|错了|我说(?:过|的)|撤销"
     r"|ないで|てはいけ|ではなく|じゃなくて|違い?ます|やめて"
-    r"|(?:^|[,.;:!?]) *(?:no|nope|nein)\b|^\s*(?:wait|actually)\b",
+    r"|(?:^|[,;!]) *(?:no|nope|nein)\b|^\s*(?:wait|actually)\b",
     re.IGNORECASE,
 )
 GAP = " […] "
