@@ -150,6 +150,15 @@ def test_the_state_has_the_last_run_of_each_check() -> None:
     assert texts(list(state_of(found))) == ["Last run of `npm run lint` passed"]
 
 
+def test_a_check_that_failed_before_files_were_changed_says_how_many() -> None:
+    failed = bash("npm run lint", "✖ 2 problems (2 errors, 0 warnings)", is_error=True, call_id="a")
+    edits = [call("Edit", {"file_path": path, "old_string": "x"}, "ok", call_id=path) for path in ("a.ts", "b.ts")]
+    said = "Last run of `npm run lint` failed: ✖ 2 problems (2 errors, 0 warnings)"
+    assert said in texts(list(state_of(digest(*failed))))
+    assert f"{said}; 1 file changed since" in texts(list(state_of(digest(*failed, *edits[0]))))
+    assert f"{said}; 2 files changed since" in texts(list(state_of(digest(*failed, *edits[0], *edits[1]))))
+
+
 def test_the_state_names_the_last_call_unless_the_context_shows_a_later_one() -> None:
     found = digest(*bash("npm run lint", "done", call_id="a"), *call("Read", {"file_path": "/app/a.ts"}, call_id="b"))
     assert texts(list(state_of(found)))[-1] == "Last call: Read of /app/a.ts"

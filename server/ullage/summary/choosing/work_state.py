@@ -146,7 +146,15 @@ def _checked(digest: Digest, changes: Changes) -> Iterator[Item]:
             text = f"{_AFTER_TESTS}{_names(changed)}"
             yield replace(_item(Section.STATE, text, tests.index), order=1)
     for run in [*checks.values()][-_MOST_CHECKS:]:
-        yield replace(_item(Section.STATE, f"Last run of {_ended(run)}", run.index), order=2)
+        text = f"Last run of {_ended(run)}{_changed_since(run, changes)}"
+        yield replace(_item(Section.STATE, text, run.index), order=2)
+
+
+def _changed_since(run: Run, changes: Changes) -> str:
+    """Returns how many files were changed after a check that failed, which may pass since; empty if none or if it
+    passed."""
+    count = len(changes.since(run.index)) if run.outcome is Outcome.FAILED else 0
+    return f"; {count} file{'s'[: count > 1]} changed since" if count else ""
 
 
 def _issues(digest: Digest) -> Iterator[Item]:
