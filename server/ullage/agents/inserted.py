@@ -16,12 +16,14 @@ from ullage.model.standing_instructions import INSTRUCTION_FILES
 # Characters. A longer text in tags is not recognised; the bound keeps the search fast on large messages.
 _LONGEST = 20_000
 # What programs that run an agent without a user answer in the user's place: mini-swe-agent if a message has not exactly
-# one command or no call, and trae-agent if it has no call or nothing was changed.
+# one command or no call, trae-agent if it has no call or nothing was changed, and OpenHands for a model without tool
+# calls.
 _BY_HARNESS = (
     r"Please always provide EXACTLY ONE action in triple backticks",
     r"Please continue with the next step, or if the task is complete or you need clarification, use the ",
     r"Tool call error:\s+<error>",
     r"ERROR! Your Patch is empty\.",
+    r"EXECUTION RESULT of \[",
 )
 # The format of the mark of a message that an agent's program or extension wrote, which no provider has.
 _BY_PROGRAM = "program"

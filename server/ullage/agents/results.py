@@ -32,6 +32,11 @@ _OBSERVATION = re.compile(
 )
 
 
+# What a command prints with which mini-swe-agent hands in its work. The output is the work, without a frame.
+_HANDS_IN = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+_COMMAND_WITHIN = 20_000
+
+
 class ToolResult(Struct, frozen=True, kw_only=True):
     """A tool result in a list of messages.
 
@@ -120,10 +125,12 @@ def fenced_command(messages: Sequence[Message], position: int) -> str:
     if message.role is not Role.ASSISTANT or position + 1 >= len(messages):
         return ""
     following = messages[position + 1]
-    if following.role is not Role.USER or not is_output(following.text):
+    output = following.text if following.role is Role.USER else ""
+    if not output or not (is_output(output) or _HANDS_IN in message.text[-_COMMAND_WITHIN:]):
         return ""
-    fences = list(FENCE.finditer(message.text[-20_000:].rstrip()))
-    return fences[-1][1].strip() if fences and message.text.rstrip().endswith("```") else ""
+    said = message.text[-_COMMAND_WITHIN:].rstrip()
+    fences = list(FENCE.finditer(said))
+    return fences[-1][1].strip() if fences and said.endswith("```") else ""
 
 
 def is_output(text: str) -> bool:

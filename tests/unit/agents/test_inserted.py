@@ -46,6 +46,7 @@ def test_what_is_around_the_users_words_is_left_out(text: str, typed: str) -> No
         "Please always provide EXACTLY ONE action in triple backticks, found 2 actions.",
         "Tool call error:\n\n<error>\nNo tool calls found in the response.\n</error>",
         "ERROR! Your Patch is empty. Please provide a patch that fixes the problem.",
+        "EXECUTION RESULT of [terminal]:\ntotal 784\n[The command completed with exit code 0.]",
         "Continue if you have next steps, or stop and ask for clarification if you are unsure how to proceed.",
         "The following is a <SYSTEM_MESSAGE> not actually sent by the user.\n\n<SYSTEM_MESSAGE>x</SYSTEM_MESSAGE>",
         "Please continue with the next step, or if the task is complete or you need clarification, use the 'x' tool.",

@@ -62,6 +62,11 @@ def test_what_a_harness_answers_in_the_users_place_is_no_task() -> None:
     assert task(user("Fix the build."), agent("Two."), complaint, run, killed) == "Fix the build."
 
 
+def test_the_work_that_an_agent_hands_in_is_no_task() -> None:
+    hands_in = agent("Done.\n```bash\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && git diff --cached\n```")
+    assert task(user("Port the spool."), hands_in, user("diff --git a/a.py b/a.py\n+x = 1")) == "Port the spool."
+
+
 def test_the_output_of_a_command_that_is_not_among_the_messages_is_no_request() -> None:
     assert digest(user("<returncode>0</returncode>\n<output>\nspool.py\n</output>")).requests == ()
 
