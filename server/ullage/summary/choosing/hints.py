@@ -3,7 +3,6 @@ and where to open it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from operator import attrgetter
 
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.choosing.weights import Mention
@@ -17,7 +16,6 @@ _PARTS = 2
 # Paths and whole identifiers. Options of commands and attributes (`self.path`) are found too often to be searched for.
 _NAME = re.compile(r"(?!self\.|this\.|\d+[A-Za-z]+$|/[\w-]+$)[\w~./@][\w./@:-]*\w")
 _FILE = re.compile(r"[^\s$]*[^\s/$.]\.\w+")
-_NAME_OF = attrgetter("name")
 
 
 def hints_of(
@@ -51,7 +49,7 @@ def _files_of(digest: Digest, names: Sequence[str]) -> dict[str, tuple[str, int]
         if not missing:
             break
         if seen.counts.names and _FILE.fullmatch(seen.group):
-            for name in missing.intersection(map(_NAME_OF, seen.counts.names)):
+            for name in missing.intersection(seen.counts.names):
                 found[name] = seen.group, seen.index
             missing.difference_update(found)
     return found

@@ -45,11 +45,10 @@ def count_mentions(
         counts = one.counts
         if counts.names:
             source, index = one.source, one.index
-            for each in counts.names:
-                name, times = each.name, each.times
+            for name, times, from_end in zip(counts.names, counts.times, counts.from_end, strict=True):
                 mention = known(name)
                 if mention is None:
-                    since = (characters + each.from_end) / CHARACTERS_PER_TOKEN / 1000
+                    since = (characters + from_end) / CHARACTERS_PER_TOKEN / 1000
                     mention = mentions[name] = Mention(last_index=index, since=since, last=one)
                 if source is _CALLED:
                     mention.called += times

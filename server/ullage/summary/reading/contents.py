@@ -94,4 +94,4 @@ def names_of(contents: Iterable[Excerpt | Seen]) -> Iterator[str]:
         if isinstance(one, Excerpt):
             yield from one.anchors
         else:
-            yield from (each.name for each in one.counts.names)
+            yield from one.counts.names

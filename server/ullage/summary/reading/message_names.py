@@ -12,7 +12,7 @@ from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.called import texts_written
 from ullage.summary.reading.contents import held_by
 from ullage.summary.reading.spoken import bounded
-from ullage.summary.reading.text_reader import Lines, Reader
+from ullage.summary.reading.text_reader import Reader
 
 
 def names_in(reader: Reader, message: Message) -> frozenset[str]:
@@ -31,18 +31,14 @@ def _names(reader: Reader, block: Block, role: Role) -> Iterator[Iterable[str]]:
         case TextBlock() if role is Role.ASSISTANT:
             yield from (piece.anchors for piece in reader.said(block.text))
         case TextBlock() if is_output(block.text):
-            yield _names_of(reader.shown(block.text))
+            yield reader.shown(block.text).counts.names
         case TextBlock():
             yield find_anchors(bounded(block.text))
         case ToolUseBlock():
             yield find_anchors(path_of(block.input))
             for text in texts_written(command_of(block.name, block.input), block.input):
-                yield _names_of(reader.called(text))
+                yield reader.called(text).counts.names
         case ToolResultBlock():
-            yield _names_of(reader.shown(printed(text_and_resources(block.content))))
+            yield reader.shown(printed(text_and_resources(block.content))).counts.names
         case _:
             pass
-
-
-def _names_of(lines: Lines) -> Iterator[str]:
-    return (each.name for each in lines.counts.names)

@@ -118,19 +118,13 @@ class Piece(Struct, frozen=True, gc=False):
     anchors: tuple[str, ...]
 
 
-class NameCount(Struct, frozen=True, gc=False):
-    """An anchor in a text: in how many pieces it is, and the characters from the beginning of the last of them to the
-    end of the text."""
-
-    name: str
-    times: int
-    from_end: int
-
-
 class NameCounts(Struct, frozen=True, gc=False):
-    """The anchors in the pieces of a text, and the characters of all pieces."""
+    """The anchors in the pieces of a text: in how many pieces each is (`times`), and the characters from the beginning
+    of the last of them to the end of the text (`from_end`). `size` are the characters of all pieces."""
 
-    names: tuple[NameCount, ...] = ()
+    names: tuple[str, ...] = ()
+    times: tuple[int, ...] = ()
+    from_end: tuple[int, ...] = ()
     size: int = 0
 
 
@@ -271,9 +265,7 @@ def count_names(texts: Sequence[str], names: Sequence[tuple[str, ...]]) -> NameC
                 times[name] += 1
             else:
                 last[name], times[name] = size, 1
-    return NameCounts(
-        names=tuple([NameCount(name, times[name], from_end) for name, from_end in last.items()]), size=size
-    )
+    return NameCounts(names=tuple(last), times=tuple(times.values()), from_end=tuple(last.values()), size=size)
 
 
 def _size_of_written(key: tuple[str, str]) -> int:
