@@ -8,7 +8,6 @@ its commands are parts as well. After `=` it is no word: `out=$(pytest)` runs a 
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import dropwhile
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,13 +20,13 @@ _SUBSTITUTED = r"\$\((?:[^()]|\([^()]{0,200}\)){0,200}+\)"
 _SUBSTITUTION = re.compile(_SUBSTITUTED)
 # The joint of a part that is in a substitution.
 SUBSTITUTED = "$("
+# A comment, the sign of a redirection, a joint or a word. The last three are groups.
 _TOKEN = re.compile(
     rf"""(?:[ \t\r]|\\\n)*+(?:
-    (?P<comment>\#[^\n]*)
-    |(?P<sign>[\d&]?>>?[&|]?|<+)
-    |(?P<joint>&&|\|\||\|&?|[;&\n()])
-    |(?P<word>(?:(?<!=){_SUBSTITUTED}|[^\s;|&<>()"'\\$]++|\$|\\.|"(?:[^"\\]++|\\.)*"|'[^']*')+)
-    |(?P<stray>.))""",
+    \#[^\n]*
+    |([\d&]?>>?[&|]?|<+)
+    |(&&|\|\||\|&?|[;&\n()])
+    |((?:(?<!=){_SUBSTITUTED}|[^\s;|&<>()"'\\$]++|\$|\\.|"(?:[^"\\]++|\\.)*"|'[^']*')+|.))""",
     re.VERBOSE | re.DOTALL,
 )
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|\\(.)", re.DOTALL)
@@ -207,25 +206,23 @@ def parts_of(command: str) -> tuple[Part, ...]:
     parts: list[Part] = []
     joint, sign = "", ""
     words, redirections = list[str](), list[tuple[str, str]]()
-    for token in _TOKEN.finditer(_bare(command) + "\n"):
-        kind = token.lastgroup or ""
-        text = token[kind]
-        if kind == "joint":
+    for opens, separates, word in _TOKEN.findall(_bare(command) + "\n"):
+        if word:
+            if sign:
+                redirections.append((sign, _unquoted(word)))
+            else:
+                words.append(word)
+                if SUBSTITUTED in word:
+                    parts.extend(_substituted(word))
+            sign = ""
+        elif separates:
             if words:
                 parts.append(Part(joint, tuple(map(_unquoted, words)), tuple(words), tuple(redirections)))
-                words, redirections, joint = [], [], text
-            elif text != "\n":
-                joint = text
-        elif kind == "sign":
-            sign = text
-        elif kind in ("word", "stray"):
-            if sign:
-                redirections.append((sign, _unquoted(text)))
-            else:
-                words.append(text)
-                if SUBSTITUTED in text:
-                    parts.extend(_substituted(text))
-            sign = ""
+                words, redirections, joint = [], [], separates
+            elif separates != "\n":
+                joint = separates
+        elif opens:
+            sign = opens
     return tuple(parts)
 
 
@@ -236,12 +233,13 @@ def _substituted(word: str) -> Iterator[Part]:
 
 
 def _unquoted(word: str) -> str:
-    def inner(match: re.Match[str]) -> str:
-        if match[1] is not None:
-            return _ESCAPED.sub(r"\1", match[1])
-        return match[2] if match[2] is not None else match[3]
+    return _QUOTED.sub(_inside, word) if _SIGNS_OF_QUOTES.search(word) else word
 
-    return _QUOTED.sub(inner, word) if _SIGNS_OF_QUOTES.search(word) else word
+
+def _inside(quoted: re.Match[str]) -> str:
+    if quoted[1] is not None:
+        return _ESCAPED.sub(r"\1", quoted[1])
+    return quoted[2] if quoted[2] is not None else quoted[3]
 
 
 def _is_plain(word: str) -> bool:
@@ -265,7 +263,9 @@ def part_looks(part: Part) -> bool:
     condition, and what only sets variables."""
     if part.writes:
         return False
-    words = list(dropwhile(lambda word: word in _BEFORE_COMMAND or _ASSIGNS.match(word), part.words))
+    words = part.words
+    while words and (words[0] in _BEFORE_COMMAND or _ASSIGNS.match(words[0])):
+        words = words[1:]
     if not words or words[0] in _AROUND_COMMANDS:
         return True
     if words[0] == "git":

@@ -29,14 +29,14 @@ _FILTERS = {
     "tr", "awk", "column", "nl", "fold", "jq", "strings", "xargs",
 }  # fmt: skip
 _SEARCHES = {"grep", "egrep", "fgrep", "rg"}
-# Ways to start a program of a project, which are not part of its name.
-_RUNNERS = tuple(
-    tuple(runner.split())
+# Ways to start a program of a project, which are not part of its name: by the first word, the words.
+_RUNNERS = {
+    runner.partition(" ")[0]: runner.split()
     for runner in (
         *("uv run", "poetry run", "pipenv run", "hatch run", "rye run", "pdm run", "bundle exec", "pnpm exec"),
         *("yarn exec", "npx", "bunx", "pnpx", "python -m", "python3 -m", "mise exec --", "direnv exec ."),
     )
-)
+}
 _IN_ENVIRONMENT = re.compile(r".*(?:/|^)(?:\.?venv|node_modules/\.bin|vendor/bin)(?:/bin)?/([\w.-]+)$")
 # Options that change how much is printed, not what is run.
 _LOUDNESS = re.compile(
@@ -85,6 +85,7 @@ def purpose_of(command: str) -> Purpose:
     parts = tuple([part for part in parts_of(command) if part.joint != SUBSTITUTED])
     places = dict(_real(parts))
     real = tuple(places.values())
+    key_of = {place: _key(part) for place, part in places.items()}
     # The message of a commit is often a here-document, and it doesn't say what must succeed.
     body = None if any(part.words[0] == "git" for part in real) else HEREDOC.search(command)
     once = body is not None or "*** Begin Patch" in command or any(_is_inline(part) for part in real)
@@ -93,7 +94,7 @@ def purpose_of(command: str) -> Purpose:
     if loops or not real:
         keys = (_spaced(without_cd(command[:_LONGEST])[0]),)
     else:
-        keys = tuple(dict.fromkeys(_key(part) + mark for part in real))
+        keys = tuple(dict.fromkeys([key + mark for key in key_of.values()]))
     if loops and not body:
         shown = _on_one_line(command)
     else:
@@ -107,7 +108,9 @@ def purpose_of(command: str) -> Purpose:
         masked=_is_masked(parts, places),
         searched=bool(parts) and parts[-1].words[0] in _SEARCHES,
         once=once,
-        certain=keys if loops or not real or body else tuple(dict.fromkeys(map(_key, _last_chain(places)))),
+        certain=keys
+        if loops or not real or body
+        else tuple(dict.fromkeys(map(key_of.__getitem__, _last_chain(places)))),
     )
 
 
@@ -178,10 +181,9 @@ def _without_prefixes(part: Part) -> Part:
 
 def _key(part: Part) -> str:
     words = list(part.words)
-    for runner in _RUNNERS:
-        if tuple(words[: len(runner)]) == runner and len(words) > len(runner):
-            words = words[len(runner) :]
-            break
+    runner = _RUNNERS.get(words[0], [])
+    if words[: len(runner)] == runner and len(words) > len(runner):
+        words = words[len(runner) :]
     if words[:2] == ["git", "-C"]:
         words = ["git", *words[3:]]
     if match := _IN_ENVIRONMENT.match(words[0]):
@@ -219,14 +221,14 @@ def _is_masked(parts: Sequence[Part], real: Mapping[int, Part]) -> bool:
     return any(part.joint in ("|", "|&", "||", ";", "\n", "&") for part in parts[max(real) + 1 :])
 
 
-def _last_chain(real: Mapping[int, Part]) -> list[Part]:
-    """Returns the commands that have succeeded if the command line did: the last one that does something, and those
-    joined to it by `&&`."""
-    chain: list[Part] = []
+def _last_chain(real: Mapping[int, Part]) -> list[int]:
+    """Returns the places of the commands that have succeeded if the command line did: the last one that does something,
+    and those joined to it by `&&`."""
+    chain: list[int] = []
     for place, part in real.items():
         if place and part.joint not in ("&&", "|", "|&"):
             chain.clear()
-        chain.append(part)
+        chain.append(place)
     return chain
 
 
