@@ -18,12 +18,12 @@ _PATH = r"(?<![\w@.-])[~\w@.-]{0,80}+(?:/[\w@.+-]{1,80}+){1,16}+"
 _QUALIFIED = r"[A-Za-z_]\w{0,80}+(?:(?:\.|::)[A-Za-z_]\w{0,80}+){1,8}+"
 _COMPOUND = r"[A-Za-z0-9_]{3,80}+(?:-[A-Za-z0-9_]{1,40}+){0,6}+"
 # What may be an anchor in texts of which each is a line, and the line breaks. Signs and plain words are passed over,
-# because most of a text consists of them. Four pieces in five have no slash.
-_PLAIN = r"[A-Za-z][a-z]*+(?![\w.:-])"
-_IN_SLASHED = re.compile(
-    rf"[^\w\n~@./-]*+(?:{_PLAIN}(?![/@~])|({_ADDRESS}|{_FLAG}|{_PATH}|{_QUALIFIED}|{_COMPOUND}|\n))"
+# because most of a text consists of them.
+_CANDIDATES = re.compile(
+    rf"[^\w\n~@./-]*+(?:[A-Za-z][a-z]*+(?![\w.:/@~-])|({_ADDRESS}|{_FLAG}|{_PATH}|{_QUALIFIED}|{_COMPOUND}|\n))"
 )
-_IN_OTHERS = re.compile(rf"[^\w\n-]*+(?:{_PLAIN}|({_FLAG}|{_QUALIFIED}|{_COMPOUND}|\n))")
+# The same for texts of ASCII, nine in ten, in which it need not ask what kind of letter a character is.
+_IN_ASCII = re.compile(_CANDIDATES.pattern, re.ASCII)
 _INNER_CAPITAL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
 _EXTENSION = re.compile(r"\.[A-Za-z]\w{0,5}$")
@@ -68,7 +68,7 @@ _NAME_IN, _NAMES_IN = _Remembered(_name_in), _Remembered(_names_in)
 
 def find_anchors(text: str) -> tuple[str, ...]:
     """Returns the anchors of a text, each once, in the order in which they first occur."""
-    return next(_find((text,), _IN_SLASHED if "/" in text else _IN_OTHERS))
+    return next(_find((text,), _IN_ASCII if text.isascii() else _CANDIDATES))
 
 
 def find_in_each(texts: Sequence[str]) -> list[tuple[str, ...]]:
@@ -77,10 +77,10 @@ def find_in_each(texts: Sequence[str]) -> list[tuple[str, ...]]:
     if len(_ANCHORS_IN) >= _MOST_REMEMBERED:
         _ANCHORS_IN.clear()
     new = [text for text in dict.fromkeys(texts) if text not in _ANCHORS_IN]
-    slashed = [text for text in new if "/" in text]
-    others = [text for text in new if "/" not in text]
-    _ANCHORS_IN.update(zip(slashed, _find(slashed, _IN_SLASHED), strict=False))
-    _ANCHORS_IN.update(zip(others, _find(others, _IN_OTHERS), strict=False))
+    plain = [text for text in new if text.isascii()]
+    others = [text for text in new if not text.isascii()]
+    _ANCHORS_IN.update(zip(plain, _find(plain, _IN_ASCII), strict=False))
+    _ANCHORS_IN.update(zip(others, _find(others, _CANDIDATES), strict=False))
     return list(map(_ANCHORS_IN.__getitem__, texts))
 
 

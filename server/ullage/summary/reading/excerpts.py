@@ -17,10 +17,9 @@ _SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\"'(\[*0-9-])")
 _WIDE_ENDS = "。！？"
 _ANY_SENTENCE_END = re.compile(rf"{_SENTENCE_END.pattern}|(?<=[{_WIDE_ENDS}])\s*(?=[^\s」』）)”’\"'])")
 _MARKUP = re.compile(r"^(?:[-*•>#]+|\d{1,3}[.)])\s+")
-# A tool's number before a line of a file, with what parts it from the line. Its first digit is among the first seven
-# characters.
-_INDENTED = 7
+# A tool's number before a line of a file, with what parts it from the line, and what a text with such a line has.
 LINE_NUMBER = re.compile(r"^\s{0,6}(\d{1,6})(?:→|\t|:(?!\d)\s?|\s*\|\s?)")
+_NUMBERED = re.compile(r"\n\s{0,6}\d{1,6}[→\t:|\s]")
 _EMPHASIS = re.compile(r"(`[^`]*`)|\*\*(?=\S)((?:[^`*]|`[^`]*`){1,400}+)(?<=\S)\*\*|(?<!/)\*\*(?!/)")
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _SPACES = re.compile(r"[ \t]{2,}")
@@ -254,7 +253,7 @@ def numbered_lines(text: str) -> tuple[list[str], list[int]]:
     # Most texts are printable except for their tabs, and have short lines without numbers. To see that of a whole text
     # costs less than to look at each line for everything.
     is_plain = text.replace("\n", "").replace("\t", "").isprintable()
-    has_numbers = any(map(str.isdigit, [raw[:_INDENTED].lstrip()[:1] for raw in raws]))
+    has_numbers = _NUMBERED.search("\n".join(["", *raws]))
     if is_plain and not has_numbers and max(map(len, raws), default=0) <= LINE_LIMIT:
         return [raw.rstrip() for raw in raws], [0] * len(raws)
     found, numbers = list[str](), list[int]()
@@ -262,7 +261,7 @@ def numbered_lines(text: str) -> tuple[list[str], list[int]]:
         line = raw if len(raw) <= _LONGEST_LINE else clip(raw, _LONGEST_LINE)
         if not is_plain and not line.isprintable():
             line = _TERMINAL.sub("", line)
-        number = LINE_NUMBER.match(line) if line[:_INDENTED].lstrip()[:1].isdigit() else None
+        number = LINE_NUMBER.match(line)
         line = line[number.end() :].rstrip() if number else line.rstrip()
         found.append(line if len(line) <= LINE_LIMIT else clip(line, LINE_LIMIT))
         numbers.append(int(number[1]) if number else 0)

@@ -57,21 +57,22 @@ def read_listing(text: str, limit: int) -> Listing:
 
 def _pieces(lines: Sequence[str]) -> tuple[list[tuple[int, int]], list[str]]:
     """Returns the spans of the pieces and their texts."""
-    spans, texts = list[tuple[int, int]](), list[str]()
+    starts, stops = list[int](), list[int]()
     size = _WIDTH
     has_word = _WORD.search
     for place, line in enumerate(lines):
         if has_word(line) is None:
             size = _WIDTH
         elif size + len(line) < _WIDTH:
-            spans[-1] = (spans[-1][0], place + 1)
-            texts[-1] += "\n" + single_spaced(line.strip())
+            stops[-1] = place + 1
             size += len(line)
         else:
-            spans.append((place, place + 1))
-            texts.append(single_spaced(line.strip()))
+            starts.append(place)
+            stops.append(place + 1)
             size = len(line)
-    return spans, texts
+    spans = list(zip(starts, stops, strict=True))
+    bare = list(map(str.strip, lines))
+    return spans, [single_spaced("\n".join(bare[start:stop])) for start, stop in spans]
 
 
 def _windows(lines: Sequence[str], numbers: Sequence[int], spans: Sequence[tuple[int, int]]) -> Windows:

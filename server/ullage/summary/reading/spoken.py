@@ -11,7 +11,7 @@ from ullage.model.message import Message, Role
 from ullage.summary.checks import Check, checked
 from ullage.summary.reading.contents import Excerpt, Source, held_by
 from ullage.summary.reading.excerpts import GAP
-from ullage.summary.reading.text_reader import Piece, Reader, count_names
+from ullage.summary.reading.text_reader import Piece, Reader, count_once
 
 _REQUEST_LIMIT = 24_000
 
@@ -25,6 +25,8 @@ class Said(Struct, frozen=True, kw_only=True, gc=False):
 
 
 _SILENT = Said()
+# Most messages have only calls or results.
+_TOLD = (TextBlock, ThinkingBlock, ResourceBlock)
 
 
 def read_said(messages: Sequence[Message], indices: Sequence[int], reader: Reader, check: Check) -> list[Said]:
@@ -32,6 +34,8 @@ def read_said(messages: Sequence[Message], indices: Sequence[int], reader: Reade
     read = partial(_read_message, reader)
     return [
         reader.said_by(message.id, (message, indices[position]), read)
+        if any(isinstance(block, _TOLD) for block in message.content)
+        else _SILENT
         for position, message in enumerate(checked(messages, check))
     ]
 
@@ -74,5 +78,5 @@ def bounded(text: str) -> str:
 
 def _numbered(pieces: Iterable[Piece], index: int, source: Source) -> Iterator[Excerpt]:
     for order, piece in enumerate(pieces):
-        counts = count_names((piece.text,), (piece.anchors,))
+        counts = count_once(piece)
         yield Excerpt(text=piece.text, index=index, order=order, source=source, anchors=piece.anchors, counts=counts)

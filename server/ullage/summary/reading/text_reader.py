@@ -211,6 +211,7 @@ class Reader:
         cleaned = clean(text)
         listing = read_listing(cleaned, limit)
         names = find_in_each(listing.texts)
+        told = "\n".join(listing.texts)
         # What an agent writes, and the lines of a file, which tools number, are no lists of a tool.
         is_output = limit == RESULT_LIMIT and not any(listing.numbers[:1])
         rows = find_rows(listing.lines) if is_output else NO_ROWS
@@ -220,7 +221,7 @@ class Reader:
             counts=count_names(listing.texts, names),
             rows=rows,
             has_conflict=CONFLICT in cleaned,
-            has_boxes=any("] " in text and any(box in text for box in _BOXES) for text in listing.texts),
+            has_boxes=any(box in told for box in _BOXES),
         )
 
     def _read_written(self, key: tuple[str, str]) -> Written:
@@ -255,6 +256,12 @@ class Reader:
         return cut_at_space(" ".join(self.clean(first).split()).replace("`", "'"), _SHOWN_LIMIT)
 
 
+def count_once(piece: Piece) -> NameCounts:
+    """Returns the anchors of one piece."""
+    size, many = len(piece.text), len(piece.anchors)
+    return NameCounts(names=piece.anchors, times=(1,) * many, from_end=(size,) * many, size=size)
+
+
 def count_names(texts: Sequence[str], names: Sequence[tuple[str, ...]]) -> NameCounts:
     """Returns the anchors of the pieces of a text, whose texts and anchors are in the text's order."""
     size, last, times = 0, dict[str, int](), dict[str, int]()
@@ -274,4 +281,4 @@ def _size_of_written(key: tuple[str, str]) -> int:
 
 def _read_end(failed: bool | None, output: str) -> tuple[Outcome, str]:
     outcome, detail = judge(output, failed)
-    return outcome, clip(clean(detail), _DETAIL_LIMIT)
+    return outcome, clip(clean(detail), _DETAIL_LIMIT) if detail else ""
