@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from ullage.model.message import Message
 from ullage.summary.checks import Check, checked
-from ullage.summary.choosing.constraints import demands_in, instructions_of
-from ullage.summary.choosing.findings import judged, words_of
+from ullage.summary.choosing.constraints import constraints_of, instructions_of
+from ullage.summary.choosing.findings import judged
 from ullage.summary.reading.digest import read_messages
 from ullage.summary.reading.message_names import names_in
 from ullage.summary.reading.text_reader import Reader
@@ -19,8 +19,6 @@ def read_before(messages: Sequence[Message], indices: Sequence[int], reader: Rea
         names_in(reader, message)
     digest = read_messages(messages, indices, reader, check=check)
     for excerpt in digest.excerpts:
-        text, _, _ = judged(excerpt.text)
-        words_of(text)
-    for request in digest.requests:
-        demands_in(request.text)
+        judged(excerpt.text)
+    deque(constraints_of(digest), maxlen=0)
     deque(instructions_of(messages, indices, frozenset(), digest.calls), maxlen=0)

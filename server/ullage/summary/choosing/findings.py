@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence, Set
 from enum import Enum
 from functools import lru_cache
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.message import number_of
@@ -20,22 +21,25 @@ from ullage.summary.reading.digest import Digest
 from ullage.summary.reading.excerpts import sentences
 from ullage.summary.tuning import TUNING, Tuning
 
-_CONCLUDES = re.compile(
-    r"\b(?:found|fix(?:ed|es)?|because|root cause|caused?|the (?:issue|problem|bug|reason|solution)|turns out|decided"
-    r"|decision|instead|confirm(?:ed|s)?|works?|pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|implement(?:ed|s)|added|created"
-    r"|changed|removed|renamed|replaced|updated|done|complete[d]?|means|therefore|so that|must|should|need(?:s|ed)?"
-    r"|important|note|key|only|missing|wrong|correct|error)\b",
-    re.IGNORECASE,
-)
+# Words of conclusions in small letters, and those that are one together.
+_CONCLUDING = frozenset((
+    "found", "fix", "fixed", "fixes", "because", "cause", "caused", "decided", "decision", "instead", "confirm",
+    "confirmed", "confirms", "work", "works", "pass", "passes", "passed", "passing", "fail", "fails", "failed",
+    "failing", "implemented", "implements", "added", "created", "changed", "removed", "renamed", "replaced", "updated",
+    "done", "complete", "completed", "means", "therefore", "must", "should", "need", "needs", "needed", "important",
+    "note", "key", "only", "missing", "wrong", "correct", "error",
+))  # fmt: skip
+_CONCLUDES = re.compile(r"\b(?:the (?:issue|problem|bug|reason|solution)|turns out|so that)\b")
 # Code pasted into prose: a patch, or an assignment or call that fills its line.
 _CODE = re.compile(
-    r"^(?:diff --git|index [0-9a-f]{7}|@@ |[-+] |[-+]{3} |from [\w.]+ import |import [\w.{]|raise \w|assert \w"
-    r"|return [\w(\[{\"']|# |(?:async )?def \w|class \w+[(:])|^[\w.\[\]]+(?:: [\w.\[\]]+)? = |^\w+=\S"
-    r"|[,({};]$|^[\w.]+\(.*\)$|^\d+:? +[\w.\[\]]+ = |^[\"'].*[\"']\)$"
+    r"(?:diff --git|index [0-9a-f]{7}|@@ |[-+] |[-+]{3} |from [\w.]+ import |import [\w.{]|raise \w|assert \w"
+    r"|return [\w(\[{\"']|# |(?:async )?def \w|class \w+[(:])|[\w.\[\]]+(?:: [\w.\[\]]+)? = |\w+=\S"
+    r"|[\w.]+\(.*\)$|\d+:? +[\w.\[\]]+ = |[\"'].*[\"']\)$"
 )
+_CODE_ENDS = (",", "(", "{", "}", ";")
 
 # Longer words than articles and the like, and how many of them make two sentences the same.
-_WORD, _SAME_WORDS = re.compile(r"\w{4,}"), 6
+_WORD, _LONGER, _SAME_WORDS = re.compile(r"\w+"), 4, 6
 # The share of a finding's words that a newer one with the same names has if it says the same.
 _SAME_SHARE, _MOST_COMPARED = 0.7, 8
 _NUMBER = re.compile(r"\d")
@@ -67,6 +71,19 @@ class _Worth(Enum):
 _RETRACTS, _DECIDES, _NAMES = _Worth.RETRACTS, _Worth.DECIDES, _Worth.NAMES
 
 
+class _Judged(Struct, frozen=True, gc=False):
+    """The sentences of a text that say something to keep, empty if there are none, what they are worth, their first
+    longer words in alphabetical order, and all their longer words."""
+
+    text: str = ""
+    worth: _Worth = _NAMES
+    opening: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
+
+
+_NOTHING = _Judged()
+
+
 def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
     """Yields the agent's sentences in prose and thinking as items, newest first. One that states a conclusion has more
     value than others, and the last of a message that retracts an earlier one the most, so that no reader believes that.
@@ -76,16 +93,17 @@ def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -
     newer, retracted = _Newer(), Retracted()
     last = -1
     for excerpt in _last_of_each(digest, {Source.AGENT, Source.THINKING}, check):
-        text, worth, words = judged(retracted.without(excerpt))
-        if len(words) == _SAME_WORDS and words in known:
+        found = judged(retracted.without(excerpt))
+        if len(found.opening) == _SAME_WORDS and found.opening in known:
             continue
-        known.add(words)
-        if not text:
+        known.add(found.opening)
+        if not found.text:
             continue
-        kept = excerpt if text == excerpt.text else _shortened(excerpt, text)
+        kept = excerpt if found.text == excerpt.text else _shortened(excerpt, found.text)
+        worth = found.worth
         if worth is _NAMES and not kept.anchors:
             continue
-        said_again = newer.repeats(kept)
+        said_again = newer.repeats(kept.anchors, found.words)
         if worth is _RETRACTS and excerpt.index != last:
             last = excerpt.index
             yield _item(kept, Section.FINDINGS, tuning.error_value)
@@ -101,13 +119,12 @@ class _Newer:
         self._by_name: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}
         self._nameless: list[frozenset[str]] = []
 
-    def repeats(self, excerpt: Excerpt) -> bool:
+    def repeats(self, anchors: Sequence[str], words: frozenset[str]) -> bool:
         """Returns whether a newer finding has all names of this one and most of its words. If not, remembers it."""
-        if not excerpt.anchors:
-            return self._repeats_words(words_of(excerpt.text))
-        by_name, names = self._by_name, frozenset(excerpt.anchors)
+        if not anchors:
+            return self._repeats_words(words)
+        by_name, names = self._by_name, frozenset(anchors)
         told = min([by_name.get(name, ()) for name in names], key=len)
-        words = words_of(excerpt.text)
         for newer_names, newer in told[-_MOST_COMPARED:]:
             if names <= newer_names and len(words & newer) >= _SAME_SHARE * len(words):
                 return True
@@ -203,7 +220,7 @@ class _Causes:
         last = min(first + _CAUSE_WITHIN, failure.cure.index if failure.cure else first + _CAUSE_WITHIN)
         for piece in self._pieces[bisect_left(self._indices, first) : bisect_right(self._indices, last)]:
             for sentence in sentences(piece.text):
-                named = _CAUSE.search(sentence) and sentence[:1].isupper() and not _CODE.search(sentence)
+                named = _CAUSE.search(sentence) and sentence[:1].isupper() and not _is_code(sentence)
                 cause = telling(sentence) if named and len(sentence) <= _CAUSE_LIMIT else ""
                 if cause and not _SUPPOSES.match(cause):
                     return cause.strip().rstrip(".")
@@ -211,24 +228,26 @@ class _Causes:
 
 
 @lru_cache(maxsize=16_384)
-def judged(text: str) -> tuple[str, _Worth, tuple[str, ...]]:
-    """Returns the sentences of a text that say something to keep, empty if there are none, what they are worth, and
-    their first longer words in alphabetical order. Remembered, because a conversation is often summarized again."""
+def judged(text: str) -> _Judged:
+    """Returns what a text says to keep, and what it is worth. Remembered, because a conversation is often summarized
+    again."""
     kept = telling(text)
-    if not kept or _CODE.search(kept):
-        return "", _Worth.NAMES, ()
-    words = tuple(sorted(_WORD.findall(kept.lower())[:_SAME_WORDS]))
+    if not kept or _is_code(kept):
+        return _NOTHING
+    low = kept.lower()
+    words = _WORD.findall(low)
+    longer = [word for word in words if len(word) >= _LONGER]
     if retracts(kept):
-        return kept, _Worth.RETRACTS, words
-    if _CONCLUDES.search(kept) and not guesses(kept):
-        return kept, _Worth.DECIDES, words
-    return kept, _Worth.MEASURES if _NUMBER.search(kept) else _Worth.NAMES, words
+        worth = _RETRACTS
+    elif (not _CONCLUDING.isdisjoint(words) or _CONCLUDES.search(low)) and not guesses(kept):
+        worth = _DECIDES
+    else:
+        worth = _Worth.MEASURES if _NUMBER.search(kept) else _NAMES
+    return _Judged(text=kept, worth=worth, opening=tuple(sorted(longer[:_SAME_WORDS])), words=frozenset(longer))
 
 
-@lru_cache(maxsize=16_384)
-def words_of(text: str) -> frozenset[str]:
-    """Returns the longer words of a finding. Remembered like `judged`."""
-    return frozenset(_WORD.findall(text.lower()))
+def _is_code(sentence: str) -> bool:
+    return sentence.endswith(_CODE_ENDS) or _CODE.match(sentence) is not None
 
 
 def _shortened(excerpt: Excerpt, text: str) -> Excerpt:

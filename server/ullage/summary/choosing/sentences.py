@@ -142,8 +142,7 @@ def telling(text: str) -> str:
     for part in sentences(text):
         whole = _without_next(_OPENING.sub("", part.strip()))
         sentence = whole if follows else _JOINS.sub("", whole)
-        leans = _LEANS.match(_JOINS.sub("", whole)) or _GOES_ON.match(sentence)
-        follows = _tells(sentence) and (follows or not leans)
+        follows = _tells(sentence) and (follows or not (_LEANS.match(sentence) or _GOES_ON.match(sentence)))
         if follows:
             # A first word in small letters stays so if it may be a name.
             cut = sentence != part.strip() and _PLAIN.match(sentence)
@@ -164,7 +163,9 @@ def _tells(sentence: str) -> bool:
     # A list after a colon is not part of the sentence.
     if sentence.rstrip("*_`\"') ").endswith((":", "?", "：", "？")) or _ROW.match(sentence):
         return False
-    words = min(len(_WORD.findall(sentence)), len(sentence.split()))
+    words = len(sentence.split())
+    if words >= FEWEST_WORDS:
+        words = min(words, len(_WORD.findall(sentence)))
     if words < FEWEST_WORDS and not sentence.isascii():
         # Chinese and Japanese have no spaces between words, which have one to three characters.
         words = max(words, len(_IDEOGRAPHS.findall(sentence)) // 2)
