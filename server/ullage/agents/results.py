@@ -124,13 +124,15 @@ def fenced_command(messages: Sequence[Message], position: int) -> str:
     message = messages[position]
     if message.role is not Role.ASSISTANT or position + 1 >= len(messages):
         return ""
+    said = message.text[-_COMMAND_WITHIN:].rstrip()
+    if not said.endswith("```"):
+        return ""
     following = messages[position + 1]
     output = following.text if following.role is Role.USER else ""
-    if not output or not (is_output(output) or _HANDS_IN in message.text[-_COMMAND_WITHIN:]):
+    if not output or not (is_output(output) or _HANDS_IN in said):
         return ""
-    said = message.text[-_COMMAND_WITHIN:].rstrip()
     fences = list(FENCE.finditer(said))
-    return fences[-1][1].strip() if fences and said.endswith("```") else ""
+    return fences[-1][1].strip() if fences else ""
 
 
 def is_output(text: str) -> bool:
