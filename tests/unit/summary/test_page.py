@@ -1,5 +1,7 @@
 """A page: which sections are filled first, and that it never exceeds its room."""
 
+from collections.abc import Mapping
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -100,12 +102,35 @@ def test_a_line_is_quoted_once() -> None:
     assert texts(filled) == ["name_11\nname_10"]
 
 
+class Surroundings:
+    """What is around items, by their texts."""
+
+    def __init__(self, beside: dict[str, Item], instead: dict[str, Item]) -> None:
+        self._beside = beside
+        self._instead = instead
+
+    def __call__(self, item: Item) -> list[Item]:
+        return [self._beside[item.text]] if item.text in self._beside else []
+
+    def instead(self, item: Item, worth: Mapping[str, float]) -> Item | None:
+        assert any(worth[name] < WEIGHTS[name] for name in item.anchors)
+        return self._instead.pop(item.text, None)
+
+
 def test_what_is_beside_an_item_competes_once_the_item_is_on_the_page() -> None:
-    more = {"about name_11": [finding("name_8")], "about name_8": [finding("name_3")]}
+    around = Surroundings({"about name_11": finding("name_8"), "about name_8": finding("name_3")}, {})
     filled = page()
     found = [finding("name_11"), finding("name_5")]
-    filled.fill_from(filled.rank(found, lambda item: more.get(item.text, [])), 1_000)
+    filled.fill_from(filled.rank(found, around), 1_000)
     assert texts(filled) == ["about name_11", "about name_8", "about name_5", "about name_3"]
+
+
+def test_what_comes_in_place_of_an_item_competes_once_the_item_lost_worth() -> None:
+    again = Item(section=Section.FINDINGS, text="more on name_11", index=2, anchors=("name_11",))
+    filled = page()
+    ranking = filled.rank([finding("name_11"), again], Surroundings({}, {again.text: finding("name_2")}))
+    filled.fill_from(ranking, 1_000)
+    assert texts(filled) == ["about name_11", "about name_2"]
 
 
 def test_what_found_no_room_is_tried_again_when_there_is_more() -> None:

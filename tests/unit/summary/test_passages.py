@@ -155,6 +155,39 @@ def test_a_passage_does_not_go_on_with_what_a_later_edit_removed() -> None:
     assert not any("handler_50" in text for text in found)
 
 
+def shifted(result: str, worth: dict[str, float], *later: Message) -> list[str]:
+    """Returns what comes in place of the newest passage of a file, by what each name is worth by then."""
+    messages = [*call("Read", {"file_path": "src/app.py"}, result), *later]
+    digest = read_messages(messages, places(messages), Reader())
+    first = next(passages_of(digest, {"total_10": 1.0}))
+    assert "total_10" in first.text
+    around = Neighbours(digest)
+    found = [around.instead(first, worth) for _ in range(2)]
+    return [item.text for item in found if item]
+
+
+TOTALS = [f"{number:>5}→total_{number} = count_all_rows_of(table_{number}, since)" for number in range(30)]
+
+
+def test_a_passage_that_lost_worth_gives_way_once_to_one_that_shares_lines_with_it() -> None:
+    (other,) = shifted("\n".join(TOTALS), {"table_11": 0.5, "table_13": 0.5, "table_25": 1.0})
+    assert "total_11" in other
+    assert "total_13" in other
+    assert other.count("\n") + 1 >= FEWEST_LINES
+
+
+def test_a_passage_that_is_still_the_best_of_its_lines_stays() -> None:
+    assert shifted("\n".join(TOTALS), {}) == []
+    assert shifted("\n".join(TOTALS[8:14]), {"table_11": 0.5}) == []
+
+
+def test_a_passage_does_not_give_way_to_what_a_later_edit_removed() -> None:
+    removed = {"file_path": "src/app.py", "old_string": TOTALS[13].split("→")[1], "new_string": ""}
+    worth = {"table_13": 0.5}
+    assert shifted("\n".join(TOTALS), worth)
+    assert shifted("\n".join(TOTALS), worth, *call("Edit", removed, call_id="e")) == []
+
+
 def test_the_folder_of_several_files_is_named_once() -> None:
     folder = "/home/me/project/src/"
     read = [

@@ -1,8 +1,9 @@
 """A page: the part of a summary chosen so far. Items are added while they fit, the most valuable per token first."""
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Protocol
 
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.marker import render_ledger
@@ -20,17 +21,33 @@ NO_LEDGER = ArtifactLedger()
 # A member of an enumeration is looked up more slowly.
 _DETAILS = Section.DETAILS
 
-Beside = Callable[[Item], Iterable[Item]]
+
+class Around(Protocol):
+    """What else of an item's text competes with the items of a page."""
+
+    def __call__(self, item: Item) -> Iterable[Item]:
+        """Returns what continues an item on the page."""
+        ...
+
+    def instead(self, item: Item, worth: Mapping[str, float]) -> Item | None:
+        """Returns what comes in place of an item that lost worth, by what each anchor is worth now. None if nothing
+        does."""
+        ...
 
 
 class Ranking:
     """Items that compete for the room of a page. `heap` has the place of each that is not on the page yet after what it
     is worth per character, negative so that the heap begins with the one that is worth most."""
 
-    def __init__(self, items: list[Item], heap: list[tuple[float, int]], beside: Beside | None) -> None:
+    def __init__(self, items: list[Item], heap: list[tuple[float, int]], around: Around | None) -> None:
         self.items = items
         self.heap = heap
-        self.beside = beside
+        self.around = around
+
+    def add(self, item: Item, worth: float) -> None:
+        """Adds an item that is worth so much per character."""
+        heapq.heappush(self.heap, (-worth, len(self.items)))
+        self.items.append(item)
 
 
 class Page:
@@ -97,31 +114,35 @@ class Page:
         """Adds the items with the most worth per character, which may take `share` more tokens."""
         self.fill_from(self.rank(items), share)
 
-    def rank(self, items: Iterable[Item], beside: Beside | None = None) -> Ranking:
-        """Returns the items by what they are worth per character now. What `beside` returns for an item on the page
-        competes with the others."""
-        beside_shown = (more for item in self._items for more in (beside(item) if beside else ()))
+    def rank(self, items: Iterable[Item], around: Around | None = None) -> Ranking:
+        """Returns the items by what they are worth per character now. What `around` returns for an item competes with
+        the others: for one on the page, and for one that lost worth."""
+        beside_shown = (more for item in self._items for more in (around(item) if around else ()))
         known = [item for item in chain(items, beside_shown) if item.text not in self._texts[item.section]]
         found = list(map(self._density, checked(known, self._check, MANY)))
         heap = [(-worth, position) for position, worth in enumerate(found) if worth > 0]
         heapq.heapify(heap)
-        return Ranking(known, heap, beside)
+        return Ranking(known, heap, around)
 
     def fill_from(self, ranking: Ranking, share: int) -> None:
         """Adds the items of a ranking with the most worth per character, which may take `share` more tokens, and takes
         them out of the ranking. An item loses worth when another item brings its anchors onto the page, so each item is
         ranked again before it is added."""
         limit = min(self.room, self.used + share)
-        known, heap, beside, density = ranking.items, ranking.heap, ranking.beside, self._density
+        known, heap, around, density = ranking.items, ranking.heap, ranking.around, self._density
         missed: list[tuple[float, int]] = []
         misses = 0
         while heap and misses < _PATIENCE and limit - self.used > _ENTRY:
             stale, position = heap[0]
             item = known[position]
             now = -density(item)
-            if now > stale + 1e-9 and _comes_later(now, heap):
-                heapq.heapreplace(heap, (now, position))
-                continue
+            if now > stale + 1e-9:
+                other = around.instead(item, self._worth) if around else None
+                if other is not None or _comes_later(now, heap):
+                    heapq.heapreplace(heap, (now, position))
+                    if other is not None:
+                        ranking.add(other, density(other))
+                    continue
             heapq.heappop(heap)
             self._check()
             if now >= 0 or self._is_shown(item):
@@ -131,9 +152,8 @@ class Page:
                 missed.append((now, position))
                 continue
             misses = 0
-            for more in beside(item) if beside else ():
-                heapq.heappush(heap, (-density(more), len(known)))
-                known.append(more)
+            for more in around(item) if around else ():
+                ranking.add(more, density(more))
         for place in missed:
             heapq.heappush(heap, place)
 

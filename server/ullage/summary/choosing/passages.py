@@ -30,6 +30,8 @@ _MOSTLY = 0.5
 _WENT_WRONG = re.compile(r"error|fail|panic|assert|exception|traceback|warning|expected|denied|conflict|<<<<<<<", re.I)
 # Characters. Shorter lines, such as a closing bracket, occur everywhere in a file.
 _TELLING = 12
+# Passages that come in place of others. A small page asks for fewer, and on a large one more of them bring nothing.
+_MOST_OFFERED = 100
 # A member of an enumeration is looked up more slowly.
 _DETAILS = Section.DETAILS
 # Weight per character that is no more than what rounding leaves of a difference of sums.
@@ -62,8 +64,14 @@ def passages_of(
                 yield item
 
 
+# The first line of some pieces and the line after their last one, and the number of the first piece and that of the
+# piece after the last one.
+_Span = tuple[int, int, int, int]
+
+
 class Neighbours:
-    """The lines next to passages of a digest, with which a page continues a passage that it has."""
+    """What is around passages of a digest: the lines next to one, with which a page continues a passage that it has,
+    and the passages that share lines with one."""
 
     def __init__(self, digest: Digest, tuning: Tuning = TUNING) -> None:
         self._tuning = tuning
@@ -71,6 +79,7 @@ class Neighbours:
         self._seen: dict[tuple[str, int], list[Seen]] = {}
         for seen in digest.seen:
             self._seen.setdefault((seen.group, seen.index), []).append(seen)
+        self._offered: set[tuple[str, int, int]] = set()
 
     def __call__(self, item: Item) -> Iterator[Item]:
         """Yields, as items, the piece before and the piece after a passage, each with the blank lines between. Yields
@@ -89,10 +98,50 @@ class Neighbours:
                 if not gone.is_in(more.text):
                     yield more
 
+    def instead(self, item: Item, worth: Mapping[str, float]) -> Item | None:
+        """Returns, as an item, the passage with the most worth per character of those that share lines with a passage.
+        None if that is the passage itself or was returned before, for lines next to a passage and other items, and
+        for texts that are quoted as a whole or are mostly a list or a log."""
+        length = item.text.count("\n") + 1
+        if len(self._offered) >= _MOST_OFFERED or item.section is not _DETAILS or length < FEWEST_LINES:
+            return None
+        for seen in self._seen.get((item.group, item.index), ()):
+            lines, rows, start = seen.lines.listing.lines, seen.lines.rows.places, item.order - seen.order
+            if 0 <= start < len(lines):
+                if len(lines) <= _WHOLE or len(rows) >= _MOSTLY * len(lines):
+                    return None
+                best = _best_over(seen.lines, start, start + length, worth)
+                return self._shifted(seen, best) if best and best[0] != start else None
+        return None
 
-# The first line of some pieces and the line after their last one, and the number of the first piece and that of the
-# piece after the last one.
-_Span = tuple[int, int, int, int]
+    def _shifted(self, seen: Seen, span: _Span) -> Item | None:
+        """Returns a passage as an item, None if it was returned before, has rows, or lines that were removed."""
+        key = (seen.group, seen.index, seen.order + span[0])
+        if key in self._offered or not seen.lines.rows.places.isdisjoint(range(span[0], span[1])):
+            return None
+        self._offered.add(key)
+        item = _item(seen, span, self._tuning)
+        gone = gone_from(self._digest, seen.group, seen.index)
+        return None if gone is None or gone.is_in(item.text) else item
+
+
+def _best_over(read: Lines, start: int, stop: int, worth: Mapping[str, float]) -> _Span | None:
+    """Returns the passage of these lines' text that has most worth per character and shares lines with them. None if
+    none has any."""
+    places, sizes = read.listing.windows.places, read.listing.windows.sizes
+    end = first = bisect_left(places, (stop,))
+    while first and places[first - 1][1] > start:
+        first -= 1
+    if first == end:
+        return None
+    near, begin = places[first:end], places[first][2]
+    before = _sums(read.names[begin : near[-1][3]], worth)
+    weighed = [
+        ((before[place[3] - begin] - before[place[2] - begin]) / size, place)
+        for size, place in zip(sizes[first:end], near, strict=True)
+    ]
+    most, best = max(weighed)
+    return best if most > _ROUNDED else None
 
 
 def _beside(listing: Listing, start: int, stop: int) -> Iterator[_Span]:
