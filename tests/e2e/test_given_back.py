@@ -182,9 +182,10 @@ async def test_what_its_hook_gave_back_is_on_the_screen_of_neovim(tmp_path: Path
     surroundings = {**neovim_environment(tmp_path), **launch.environment, "LC_ALL": "C.UTF-8"}
     init = EDITORS / "nvim" / "tests" / "init.lua"
     with panes(tmp_path) as opened:
-        pane = opened.open("nvim", [str(NVIM), "--clean", "-u", str(init)], surroundings, launch.cwd)
-        await pane.until("[No Name]")
-        await pane.type(":lua require('ullage').setup({ follow = true, store = vim.env.ULLAGE_STORE })")
+        # Keys that were typed right after its first screen have been lost.
+        follow = "lua require('ullage').setup({ follow = true, store = vim.env.ULLAGE_STORE })"
+        arguments = [str(NVIM), "--clean", "-u", str(init), "-c", follow]
+        pane = opened.open("nvim", arguments, surroundings, launch.cwd)
         await pane.until(" CC ")
         await pane.type(":Ullage agents")
         await pane.until("1: ")
