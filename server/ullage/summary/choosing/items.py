@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from enum import IntEnum
 from itertools import groupby, pairwise
 from operator import attrgetter
-from posixpath import commonprefix
+from textwrap import dedent
 
 from msgspec import Struct
 
@@ -142,15 +142,7 @@ def _write_details(ordered: Sequence[Item], known: WrittenLines) -> Iterator[str
 def _write_lines(members: Sequence[Item]) -> tuple[str, str]:
     """Returns the numbers of a group's lines in their file, and the lines."""
     runs = list(_neighbours(members))
-    return _numbers(runs), f"\n{GAP_LINE}\n".join([_dedented(_run_text(run)) for run in runs])
-
-
-def _dedented(text: str) -> str:
-    """Returns lines without the indentation that all of them have."""
-    lines = text.split("\n")
-    shared = commonprefix([line for line in lines if line and not line.isspace()])
-    indented = len(shared) - len(shared.lstrip())
-    return "\n".join([line[indented:] for line in lines]) if indented else text
+    return _numbers(runs), f"\n{GAP_LINE}\n".join([dedent(_run_text(run)) for run in runs])
 
 
 def _neighbours(members: Sequence[Item]) -> Iterator[list[Item]]:
