@@ -2,7 +2,10 @@
 return in later prompts.
 
 Only the growth between two consecutive reports of one context is used. The whole prompt would teach a wrong ratio,
-because it holds a fixed part that the session does not contain (system prompt, tools).
+because it holds a fixed part that the session does not contain (system prompt, tools). Growth that the counted text
+does not explain (a picture, an attachment, tool definitions) has happened once: it teaches nothing, and is not expected
+again. To expect the surplus of each prompt once more with the next helps nothing: of 4,853 recorded prompts the median
+error was 0.0213 % with that and 0.0212 % without, the 95th percentile 0.48 % and 0.47 %.
 """
 
 from msgspec import Struct
@@ -18,11 +21,10 @@ EXACT_ERROR = 0.02
 KEPT = 0.98
 # The same for the two ways an answer may count. It is smaller, because there is nothing to average.
 KEPT_ERROR = 0.8
-# If growth and count differ by more than this factor, the cause is another one: hidden text, or an edit by the client.
-# The ratios of the measured tokenizers differ by at most 1.9 (`families`), those of one kind of text by less.
-OUTLIER = 2.0
-# Tokens. What clients add to every prompt is smaller. A larger text comes once, such as a skill that the user invoked.
-LARGEST_REMINDER = 4_000
+# The bounds of a tokenizer: the fewest and the most tokens of a model per locally counted token. Of the tokenizers in
+# `families`, those farthest from the count for an unknown model need 0.8 and 1.6 times as many. Growth outside has
+# another cause: text that the session does not contain, or an edit by the client.
+LOWEST, HIGHEST = 0.6, 1.7
 # The share by which a local count of new text may be wrong while the ratio is still being learned.
 UNCERTAIN = 0.3
 # Tokens. Below this growth the framing of messages outweighs their text.
@@ -71,11 +73,10 @@ class Calibration(Struct, frozen=True, kw_only=True):
     growth counts less. `error` is the mean error of counts of new text, as a share. `hidden` is the number of tokens in
     a prompt beyond the session's content, from the last session that had neither system prompt nor tools of its own.
 
-    Past errors decide between two ways of predicting in four questions. `answers`: an answer adds its output tokens, or
-    its local count (reasoning is output that may never return). `thoughts`: the output that an answer adds includes
+    Past errors decide between two ways of predicting in three questions. `answers`: an answer adds its output tokens,
+    or its local count (reasoning is output that may never return). `thoughts`: the output that an answer adds includes
     what the report names as reasoning, or leaves it out. `turns`: reasoning leaves the context with the next prompt, as
-    providers document, or stays. `reminders`: a prompt adds the text that the session contains, or also `reminder`
-    tokens, the surplus of the prompt before, because clients add text that the session does not contain.
+    providers document, or stays.
     """
 
     tokens: float = PRIOR_WEIGHT
@@ -83,8 +84,6 @@ class Calibration(Struct, frozen=True, kw_only=True):
     answers: Rivals = Rivals()
     thoughts: Rivals = Rivals()
     turns: Rivals = Rivals()
-    reminders: Rivals = Rivals()
-    reminder: float = 0.0
     error: float = 0.1
     hidden: int = 0
 
@@ -97,12 +96,12 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
     @property
     def ratio(self) -> float:
-        """The model's tokens per locally counted token, by all growth seen."""
-        return self.tokens / self.counted
+        """The model's tokens per locally counted token, by all growth seen; from `LOWEST` to `HIGHEST`."""
+        return min(HIGHEST, max(LOWEST, self.tokens / self.counted))
 
     def scale(self, counted: float) -> float:
         """Converts a local count to the model's tokens by `ratio`."""
-        return counted * (self.tokens / self.counted)
+        return counted * self.ratio
 
     def counts_answer(self, step: Step) -> bool:
         """Returns whether the next prompt is expected to contain an answer's local count instead of its reported output
@@ -115,8 +114,11 @@ class Calibration(Struct, frozen=True, kw_only=True):
         return self._split(step)[1]
 
     def expect(self, step: Step) -> float:
-        """Returns the number of tokens by which the next prompt is expected to exceed the reported prompt."""
-        return self._expect_shown(step) + (self.reminder if step.new_turn and self._reminds else 0)
+        """Returns the number of tokens by which the next prompt is expected to exceed the reported prompt: those of the
+        answer, and from `LOWEST` to `HIGHEST` for each counted token of what was added."""
+        answer, unseen = self._split(step)
+        leaves = unseen if step.new_turn and not self.turns.other_is_better else 0
+        return answer - leaves + self.scale(step.added)
 
     def learn(self, step: Step, grown: int) -> "Calibration":
         """Returns the calibration after one more report. `grown` is the number of tokens by which the reported prompt
@@ -124,7 +126,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
         taught = self._learn_turn(step, grown) if step.new_turn else self._learn_answer(step, grown)
         counted = step.added + (step.answer if taught.counts_answer(step) else 0)
         rest = grown - taught.expect(step) + taught.scale(counted)
-        if counted < LEAST_GROWTH or not counted / OUTLIER < rest / self.ratio < counted * OUTLIER:
+        if counted < LEAST_GROWTH or not LOWEST <= rest / counted <= HIGHEST:
             return taught
         off = abs(rest - self.scale(counted)) / rest
         return replace(
@@ -133,15 +135,6 @@ class Calibration(Struct, frozen=True, kw_only=True):
             counted=taught.counted * KEPT + counted,
             error=taught.error * KEPT_ERROR + off * (1 - KEPT_ERROR),
         )
-
-    @property
-    def _reminds(self) -> bool:
-        """Whether the next prompt turn is expected to bring `reminder` tokens again. This is so until it has predicted
-        worse than expecting none. A reminder of more than `LARGEST_REMINDER` tokens must have predicted better first.
-        """
-        if self.reminder > LARGEST_REMINDER:
-            return self.reminders.other_is_better
-        return not self.reminders.other > self.reminders.usual
 
     def _returned(self, step: Step) -> int:
         """Returns the output tokens of the answer that return in the next prompt: all, or without reasoning if that has
@@ -155,12 +148,9 @@ class Calibration(Struct, frozen=True, kw_only=True):
         if self.counts_answer(step):
             return counted, step.reasoning
         returned = self._returned(step)
-        return returned, step.reasoning + max(0, returned - counted)
-
-    def _expect_shown(self, step: Step) -> float:
-        answer, unseen = self._split(step)
-        leaves = unseen if step.new_turn and not self.turns.other_is_better else 0
-        return answer - leaves + self.scale(step.added)
+        # A ratio below 1 is not sure enough to call a part of the text reasoning if the report names none.
+        text = counted if step.thought else max(counted, step.answer)
+        return returned, step.reasoning + max(0, returned - text)
 
     def _learn_answer(self, step: Step, grown: int) -> "Calibration":
         """Returns the calibration after a growth of `grown` tokens within a prompt turn. It teaches whether the answer
@@ -180,17 +170,12 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
     def _learn_turn(self, step: Step, grown: int) -> "Calibration":
         """Returns the calibration after a growth of `grown` tokens with a new prompt. It teaches whether the last
-        turn's reasoning left the context, and how many tokens that the session does not contain came with the prompt.
-        """
+        turn's reasoning left the context."""
         (answer, unseen), added = self._split(step), self.scale(step.added)
+        if unseen <= UNCERTAIN * added:
+            return self
         stayed = grown - answer - added
-        left = stayed + unseen
-        taught = replace(self, turns=self.turns.judged(left, stayed)) if unseen > UNCERTAIN * added else self
-        extra = stayed if taught.turns.other_is_better else left
-        # Less than expected means an edit by the client; slightly more means the uncertain count of the added text.
-        if extra < UNCERTAIN * self.scale(step.added + step.answer):
-            extra = 0.0
-        return replace(taught, reminders=self.reminders.judged(extra, extra - self.reminder), reminder=extra)
+        return replace(self, turns=self.turns.judged(stayed + unseen, stayed))
 
 
 def is_placeholder(output: int, counted: int) -> bool:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ullage.model.message import Role
 from ullage.model.usage import Breakdown, Usage, UsageSource
-from ullage.tokens.calibration import Calibration, Rivals, Step
+from ullage.tokens.calibration import Calibration, Step
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -106,8 +106,8 @@ class ContextTracker:
     `edited` is independent of the session's length.
 
     `calibration` is what all sessions have taught about the model, and `prior` is what to assume before this context's
-    first report. The text that a client adds to its prompts differs by context, so it is learned from this context's
-    reports alone. Thus a context whose log is folded again has the same figures.
+    first report. The reasoning that answers have added is counted by what this context's reports alone have taught.
+    Thus a context whose log is folded again has the same figures.
     """
 
     def __init__(self, calibration: Calibration = _UNTAUGHT, prior: Calibration = _UNTAUGHT) -> None:
@@ -270,15 +270,14 @@ class ContextTracker:
     def trust(self, calibration: Calibration) -> None:
         """Replaces the calibration by one that has already learned from the reports taken so far."""
         self._reading = None
-        self._calibration = _with_reminders(calibration, self._own)
+        self._calibration = calibration
 
     @property
     def calibration(self) -> Calibration:
         """What is known about the model now, to be kept for other sessions. It includes the tokens that this session's
-        prompts hold beyond its content, and leaves out the reminders, the text that this session's client adds to
-        prompts."""
+        prompts hold beyond its content."""
         hidden = self.overhead if self._hides_prompt and self._smallest else self._calibration.hidden
-        return replace(self._calibration, hidden=hidden, reminders=Rivals(), reminder=0.0)
+        return replace(self._calibration, hidden=hidden)
 
     @property
     def totals(self) -> Usage:
@@ -346,7 +345,7 @@ class ContextTracker:
 
     def _learn(self, step: Step, grown: int) -> None:
         self._own = self._own.learn(step, grown)
-        self._calibration = _with_reminders(self._calibration.learn(step, grown), self._own)
+        self._calibration = self._calibration.learn(step, grown)
 
     def _forget_before(self, answer: Counted) -> None:
         """Forgets the messages up to and including the answer, because no later report can belong to them."""
@@ -366,7 +365,3 @@ def _step(anchor: Anchor, counted: int, turn: int) -> Step:
         reasoning=anchor.reasoning,
         new_turn=turn != anchor.answer.turn,
     )
-
-
-def _with_reminders(calibration: Calibration, own: Calibration) -> Calibration:
-    return replace(calibration, reminders=own.reminders, reminder=own.reminder)

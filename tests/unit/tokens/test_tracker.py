@@ -1,10 +1,15 @@
 """The tracker: the size of a context between usages."""
 
+from collections.abc import Sequence
+
 import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ullage.model.message import Role
 from ullage.model.usage import Breakdown, Usage, UsageSource
-from ullage.tokens.calibration import Calibration, Step
+from ullage.tokens.calibration import HIGHEST, LOWEST, Calibration, Step
 from ullage.tokens.tracker import REMEMBERED, ContextTracker, TrackerState
 
 
@@ -264,16 +269,69 @@ def test_reasoning_leaves_with_the_next_prompt_unless_experience_says_otherwise(
     assert tracker.reading.used == used + 600 + 50
 
 
-def test_text_that_a_client_adds_to_each_prompt_is_expected_with_the_next() -> None:
-    tracker = ContextTracker()
-    tracker.append("u0", Role.USER, text(1_000))
-    used = 1_000
-    for turn in range(3):
-        tracker.append(f"a{turn}", Role.ASSISTANT, text(100))
-        tracker.report(prompt(used, 100), f"a{turn}", at=turn)
-        tracker.append(f"u{turn + 1}", Role.USER, text(50))
-        used += 100 + 50 + 2_400
-    assert tracker.reading.used == used
+def extrapolated(rounds: Sequence[tuple[int, int]], added: int, output: int = 200) -> tuple[int, int]:
+    """Returns the figure after a last message of `added` tokens, and the size by the last report before it. Each round
+    is a prompt and an answer with a report: the prompt's counted tokens, and the tokens that came with it and that no
+    message explains."""
+    tracker = ContextTracker(prior := Calibration.prior(0.06), prior)
+    used = 20_000
+    for number, (counted, unexplained) in enumerate(rounds):
+        tracker.append(f"u{number}", Role.USER, text(counted))
+        tracker.append(f"a{number}", Role.ASSISTANT, text(200))
+        used += counted + unexplained
+        tracker.report(prompt(used, output), f"a{number}", at=number)
+        used += 200
+    tracker.append("new", Role.USER, text(added))
+    return tracker.reading.used, used
+
+
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        pytest.param([(349, 0), (349, 20_500), (349, 35_300)], id="one surplus larger than the one before"),
+        pytest.param([(349, 0), (349, 35_651)], id="one surplus"),
+        pytest.param([(349, 0), (349, 3_400)], id="a surplus as small as a client's note"),
+        pytest.param([(349, 0), (1_600, 1_590)], id="a picture that has as many tokens as the text beside it"),
+        pytest.param([(349, 0), *[(349, 36_000)] * 3], id="several turns"),
+        pytest.param([(349, 0), *[(349, 36_000)] * 10], id="ten turns"),
+        pytest.param([(349, 0), *[(349, 2_400)] * 10], id="ten small notes"),
+        pytest.param([(349, 0), *[(349, 36_000), (349, 0)] * 5], id="every second turn"),
+        pytest.param([(349, 0), *[(349, 500 * 2**step) for step in range(8)]], id="each twice the one before"),
+        pytest.param([(349, 60_000), (349, -40_000)], id="a context that the client made smaller"),
+    ],
+)
+def test_growth_that_the_messages_do_not_explain_is_not_expected_again(rounds: Sequence[tuple[int, int]]) -> None:
+    for output in (200, 1):
+        figure, reported = extrapolated(rounds, added=349, output=output)
+        assert figure == reported + 349
+
+
+ROUNDS = st.lists(st.tuples(st.integers(0, 5_000), st.integers(0, 40_000), st.booleans()), min_size=1, max_size=12)
+
+
+@given(ROUNDS, st.floats(-2.0, 40.0), st.lists(st.tuples(st.integers(0, 60_000), st.booleans()), max_size=5))
+def test_a_figure_grows_by_what_is_counted_within_the_bounds_of_tokenizers(
+    rounds: list[tuple[int, int, bool]], factor: float, since: list[tuple[int, bool]]
+) -> None:
+    """Whatever prompts grew by before. The messages since a report's prompt are its answer and what followed it."""
+    tracker, used, answer = ContextTracker(), 50_000, 0
+    for number, (answer, counted, by_user) in enumerate(rounds):
+        parts = text(counted) if by_user else Breakdown(tool_results=counted)
+        tracker.append(f"m{number}", Role.USER, parts)
+        tracker.append(f"a{number}", Role.ASSISTANT, text(answer))
+        used = max(1, used + int(factor * counted))
+        tracker.report(prompt(used, answer), f"a{number}", at=number)
+    assert tracker.reading.used == used + answer
+    for number, (counted, by_user) in enumerate(since):
+        tracker.append(f"s{number}", Role.USER, text(counted) if by_user else Breakdown(tool_results=counted))
+        answer += counted
+    if since:
+        assert LOWEST * answer - 1 <= tracker.reading.used - used <= HIGHEST * answer + 1
+
+
+def test_a_ratio_that_no_tokenizer_has_is_not_believed() -> None:
+    """An earlier version may have stored one."""
+    assert (Calibration(tokens=9_000).scale(100), Calibration(tokens=10).scale(100)) == (100 * HIGHEST, 100 * LOWEST)
 
 
 def test_an_exact_count_is_not_easily_unlearned() -> None:
@@ -306,16 +364,3 @@ def test_text_that_a_client_hides_once_does_not_change_the_ratio() -> None:
     # The prompt grew by 1,500 tokens more than the session shows.
     tracker.report(prompt(31_100 + 800 + 1_500, 100), "a2", at=6)
     assert tracker.calibration.ratio == 1
-
-
-def test_a_large_text_that_a_client_adds_once_is_not_expected_again() -> None:
-    def read_after(added: int) -> int:
-        tracker = asked_and_answered()
-        tracker.append("u2", Role.USER, text(50))
-        tracker.append("a2", Role.ASSISTANT, text(100))
-        tracker.report(prompt(31_150 + added, 100), "a2", at=6)
-        tracker.append("u3", Role.USER, text(50))
-        return tracker.reading.used - (31_150 + added + 100 + 50)
-
-    # A skill that the user invoked; a note that comes with each prompt.
-    assert (read_after(9_000), read_after(900)) == (0, 900)
