@@ -30,6 +30,7 @@ from ullage.model.events import (
 from ullage.model.figure import CallsLeft
 from ullage.model.message import Role
 from ullage.model.usage import UsageSource
+from ullage.policy.alarm import sure
 from ullage.policy.approach import warns_at
 from ullage.policy.evidence import Compacted, Evidence
 from ullage.policy.forecast import calls_left
@@ -215,6 +216,6 @@ class _Counted:
 
     @property
     def waiting(self) -> int | None:
-        """The size of the context with what was added since the last call. None if no call shows the size."""
+        """The size that warnings go by, with what was added since the last call. None if no call shows the size."""
         reading = self._projection.tracker.reading
-        return reading.used if reading.source is UsageSource.STALE else None
+        return sure(reading.used, reading.reported) if reading.source is UsageSource.STALE else None

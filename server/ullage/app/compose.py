@@ -204,5 +204,5 @@ def _needs_nothing(conversation: Conversation) -> bool:
         return False
     if budget is None:
         return True
-    is_quiet = not is_due(conversation.projection.alarm, conversation.used, budget)
+    is_quiet = not is_due(conversation.projection.alarm, conversation.sure, budget)
     return is_quiet and conversation.used < budget.compact_at

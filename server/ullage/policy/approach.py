@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from ullage.model.figure import Nearness
 from ullage.policy.forecast import mean_growth
 
-# Calls of the mean growth, and the share of the threshold: the larger of both is the distance of the warning. Of 71
-# recorded compactions of Claude Code 70 were warned of at least one call ahead, one of them by a result of 35,000
-# tokens, which is counted before the call that it is for. The other one came right after such a result, without a call.
+# Calls of the mean growth, and the share of the threshold: the larger of both is the distance of the warning. Of 23
+# recorded compactions of Claude Code 22 were warned of at least one call ahead. The other one came after a result of
+# 35,000 tokens, of which the count alone doesn't warn (`alarm.sure`).
 _CALLS, _SHARE = 5, 0.05
 
 

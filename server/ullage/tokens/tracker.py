@@ -14,15 +14,16 @@ from ullage.tokens.calibration import Calibration, Step
 class Reading(Struct, frozen=True, kw_only=True):
     """How many tokens a context has (`used`) and how that is known (`source`). The parts of `breakdown` sum to `used`.
 
-    `pending_messages` counts the messages that were appended after the last report, which was made at `reported_at`
-    (Unix milliseconds, None if there is none or its time is unknown). `error_share` is the expected error as a share of
-    `used`.
+    `reported` is the size by the last report, None if no report covers this context. `pending_messages` counts the
+    messages that were appended after that report, which was made at `reported_at` (Unix milliseconds, None if there is
+    none or its time is unknown). `error_share` is the expected error as a share of `used`.
     """
 
     used: int
     source: UsageSource
     breakdown: Breakdown
     pending_messages: int
+    reported: int | None
     reported_at: int | None
     error_share: float
 
@@ -319,6 +320,7 @@ class ContextTracker:
             source=source,
             breakdown=apportion(replace(self._parts, tools=self._tools), self._calibration.ratio, used),
             pending_messages=pending,
+            reported=anchor.usage.total if anchor else None,
             reported_at=anchor.at or None if anchor else None,
             error_share=self._error_share(used, uncertain),
         )

@@ -73,6 +73,13 @@ def test_a_due_compaction_is_marked_by_a_sign_and_an_ended_conversation_is_dim()
     assert styles(shown, "ended") == {"dim"}
 
 
+def test_an_estimate_above_the_threshold_alone_is_not_marked() -> None:
+    shown = board(row("full", 84, nearness=Nearness.NEAR), row("due", 83, nearness=Nearness.IMMINENT))
+    assert "▲" not in drawn(shown)[1]
+    assert "▲ 83%" in drawn(shown)[2]
+    assert "bold red" not in styles(shown, "full")
+
+
 def test_the_calls_left_are_shown_while_the_conversation_is_live() -> None:
     shown = board(row("a", calls_left=(12, 30)), row("b", 40, calls_left=(3, 3)), row("c", 30, live=False))
     lines = drawn(shown)

@@ -1,7 +1,9 @@
+import pytest
+
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Level
 from ullage.model.usage import Breakdown
-from ullage.policy.alarm import Alarm, is_due, level, lowered, raised
+from ullage.policy.alarm import Alarm, is_due, level, lowered, raised, sure
 from ullage.policy.breaker import Breaker, after_failure, after_success, after_turn, why
 from ullage.policy.budget import make_budget
 from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
@@ -39,6 +41,16 @@ def test_a_window_is_shared_out_among_prompt_tools_conversation_and_answer() -> 
     assert (shares.available, shares.overflow) == (20_000, 0)
     crowded = BUDGET.shares(Breakdown(tools=190_000))
     assert (crowded.conversation, crowded.available, crowded.overflow) == (0, 0, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("used", "reported", "expected"),
+    [(90_000, None, 90_000), (90_000, 90_000, 90_000), (92_000, 90_000, 92_000), (150_000, 90_000, 94_500)],
+)
+def test_an_estimate_warns_up_to_a_few_percent_above_the_last_report(
+    used: int, reported: int | None, expected: int
+) -> None:
+    assert sure(used, reported) == expected
 
 
 def test_one_warning_on_the_way_up_and_another_only_after_a_real_drop() -> None:

@@ -5,7 +5,7 @@ if TYPE_CHECKING:
     from ullage.cli.statusline.line_figure import Figure
 
 _LEVELS = "○◔◑◕●"
-# Without a known level of its own, a figure warns from this share of the threshold on, as Ullage's warnings do.
+# A figure of which nothing else says whether it warns does so from this share of the threshold on.
 _WARNS = 0.9
 _DOT = " · "
 # Styles by the name of what shows the line, each with the texts before and after a styled text: ECMA-48 for terminals,
@@ -69,7 +69,7 @@ def _rest(figure: "Figure") -> list[str]:
 
 
 def _level(figure: "Figure") -> str:
-    if figure.used is None:
+    if figure.used is None or figure.warns is False:
         return ""
     if figure.compacts_at and figure.used >= figure.compacts_at:
         return "critical"

@@ -16,8 +16,8 @@ _COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_toke
 
 class Figure:
     """How full a context is, in tokens; None is unknown. `calls_left` are the fewest and the most calls of the model
-    until `compacts_at`. `is_estimated` says that `used` is a local count. `warns` says that the user should look at
-    it."""
+    until `compacts_at`. `is_estimated` says that `used` is a local count. `warns` says whether the user should look at
+    it; None leaves that to the share of `compacts_at`."""
 
     def __init__(  # noqa: PLR0913  (a struct would need msgspec)
         self,
@@ -28,7 +28,7 @@ class Figure:
         agent: str = "",
         *,
         is_estimated: bool = False,
-        warns: bool = False,
+        warns: bool | None = None,
     ) -> None:
         self.used = used
         self.window = window
@@ -41,7 +41,7 @@ class Figure:
 
 def figure_of_row(row: "dict[str, Any]") -> Figure:
     """Returns the figure of a row of the live file."""
-    calls = as_list(row.get("calls_left"))
+    calls, nearness = as_list(row.get("calls_left")), row.get("nearness")
     return Figure(
         used=_count(row.get("used")),
         window=_count(row.get("window")),
@@ -49,7 +49,7 @@ def figure_of_row(row: "dict[str, Any]") -> Figure:
         calls_left=(int(calls[0]), int(calls[1])) if calls else None,
         agent=str(row.get("agent", "")),
         is_estimated=row.get("used_source") == "estimated",
-        warns=row.get("nearness") == "imminent",
+        warns=None if nearness is None else nearness == "imminent",
     )
 
 
@@ -66,8 +66,12 @@ def figure_of_agent(said: "dict[str, Any]", row: "dict[str, Any] | None", *, is_
     """
     window, used = _said(said)
     known = figure_of_row(row) if row else Figure()
+    warns = known.warns if is_followed else None
     if used is None and is_followed:
         used = known.used
+    elif not warns:
+        # The row may be older than what the agent says.
+        warns = None
     if window is None:
         window = known.window
     is_same = window == known.window
@@ -76,7 +80,7 @@ def figure_of_agent(said: "dict[str, Any]", row: "dict[str, Any] | None", *, is_
         window=window,
         compacts_at=known.compacts_at if is_same else None,
         calls_left=known.calls_left if is_same and is_followed else None,
-        warns=known.warns and is_followed,
+        warns=warns,
     )
 
 

@@ -195,7 +195,8 @@ def _cells(row: FollowedRow, now: int, glyphs: Glyphs) -> Sequence[Cell]:
     about = glyphs.about if row.used_source is UsageSource.ESTIMATED else ""
     full = "?" if row.percent is None else f"{about}{row.percent}%"
     due = row.used is not None and row.compacts_at is not None and row.used >= row.compacts_at
-    soon = due or row.nearness is Nearness.IMMINENT
+    # Where it is known how near the compaction is, that decides: an estimate alone is no reason to warn.
+    soon = row.nearness is Nearness.IMMINENT if row.nearness else due
     warns = f"{glyphs.warning} " if soon else ""
     texts = [
         f"{warns}{full}",
@@ -210,7 +211,7 @@ def _cells(row: FollowedRow, now: int, glyphs: Glyphs) -> Sequence[Cell]:
     ]
     if not row.live:
         return [(text, "dim") for text in texts]
-    style = "bold red" if due else "bold yellow" if soon else "bold"
+    style = "bold" if not soon else "bold red" if due else "bold yellow"
     return [(texts[0], style), *texts[1:]]
 
 

@@ -18,7 +18,7 @@ from ullage.service.conversation.publish import (
 def warn_if_due(conversation: Conversation) -> None:
     """Publishes and records a warning if one is due. For programs that make room themselves."""
     budget = conversation.budget
-    if budget is not None and is_due(conversation.projection.alarm, conversation.used, budget):
+    if budget is not None and is_due(conversation.projection.alarm, conversation.sure, budget):
         _warn(conversation, budget, quietly=False)
 
 
@@ -32,7 +32,11 @@ def warn_or_wait(conversation: Conversation, budget: ContextBudget, due: Action)
     guards.warned_due = waits
     # Of an agent without a known threshold nothing is known to come.
     is_known = conversation.keeper is not Keeper.AGENT or conversation.rules.threshold is not None
-    if is_known and not _awaits_report(conversation) and is_due(conversation.projection.alarm, used, budget):
+    if (
+        is_known
+        and not _awaits_report(conversation)
+        and is_due(conversation.projection.alarm, conversation.sure, budget)
+    ):
         # The user needs no warning of a compaction that begins now or that now waits for approval.
         _warn(conversation, budget, quietly=waits or due is Action.COMPACT)
 

@@ -26,6 +26,7 @@ from ullage.model.events import (
 from ullage.model.figure import Keeper
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Update, UsageMeta
+from ullage.policy.alarm import sure
 from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
 from ullage.service.conversation.environment import Environment
@@ -106,6 +107,12 @@ class Conversation:
         """The tokens in the context now: by the provider's last usage plus a local count of later messages, or by a
         local count alone if no usage covers this context."""
         return self.projection.used
+
+    @property
+    def sure(self) -> int:
+        """The tokens that warnings go by; see `policy.alarm.sure`."""
+        reading = self.projection.tracker.reading
+        return sure(reading.used, reading.reported)
 
     @property
     def model(self) -> str:

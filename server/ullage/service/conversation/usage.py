@@ -3,11 +3,12 @@
 from msgspec import UNSET, UnsetType
 
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
-from ullage.model.figure import Hidden, Keeper
+from ullage.model.figure import Hidden, Keeper, Nearness
 from ullage.model.price import CURRENCY, Bill
 from ullage.model.updates import Cost, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
 from ullage.model.words import percent
 from ullage.policy.alarm import level
+from ullage.policy.approach import nearness
 from ullage.policy.forecast import calls_left
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.rules import Rules
@@ -64,6 +65,18 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         agent=rules.agent,
         followed=conversation.workspace.followed.get(conversation.id),
     )
+
+
+def nearness_of(conversation: Conversation) -> Nearness | None:
+    """Returns how near the compaction of the context is, or the end of the window where nothing compacts it, by what
+    warnings go by. Returns None if neither is known."""
+    rules, sure = conversation.rules, conversation.sure
+    left = _left(sure, rules)
+    if rules.budget is None or left is None:
+        return None
+    limit = rules.threshold.tokens if rules.threshold else rules.budget.window
+    calls = calls_left(left, conversation.projection.evidence.growths)
+    return nearness(sure, limit, calls.low if calls else None)
 
 
 def _left(used: int, rules: Rules) -> int | None:

@@ -7,9 +7,8 @@ from msgspec.structs import replace
 from ullage.agents.table import compact_command, short_name
 from ullage.model.figure import Nearness
 from ullage.model.followed import FollowedRow, LiveSessions
-from ullage.policy.approach import nearness
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.usage import usage_meta
+from ullage.service.conversation.usage import nearness_of, usage_meta
 from ullage.service.ports.agent_files import FoundFile
 
 # Milliseconds without a change after which a conversation has ended, if its agent doesn't say whether it runs. A model
@@ -52,14 +51,6 @@ def _of_agent(row: FollowedRow, agent: str) -> FollowedRow:
     return replace(row, agent=agent, agent_short=short_name(agent), compact_command=command, takes_focus=takes_focus)
 
 
-def _nearness(row: FollowedRow) -> Nearness | None:
-    """Returns how near the compaction of a conversation that continues is. Returns None if that is not known."""
-    limit = row.compacts_at or row.window
-    if row.used is None or not limit:
-        return None
-    return nearness(row.used, limit, row.calls_left[0] if row.calls_left else None)
-
-
 class LiveRows:
     """The rows of the files that are followed. Times are Unix milliseconds.
 
@@ -75,6 +66,8 @@ class LiveRows:
         self.changed = True
         self._is_stored = is_stored
         self._rows: dict[FoundFile, FollowedRow] = {}
+        # How near each one's compaction is, if it continues.
+        self._nearness: dict[FoundFile, Nearness | None] = {}
         self._processes: Mapping[tuple[str, str], int | None] = {}
         # Conversations whose agent has named their process.
         self._registered: set[tuple[str, str]] = set()
@@ -94,11 +87,13 @@ class LiveRows:
             agent_session_id=row.agent_session_id or found.origin_id,
             path=str(found.path),
         )
+        self._nearness[found] = nearness_of(ahead or conversation)
         return self._keep(found, self._placed(found, row, now))
 
     def drop(self, found: FoundFile) -> None:
         """Forgets a file that is no longer followed."""
         self.changed |= self._rows.pop(found, None) is not None
+        self._nearness.pop(found, None)
 
     def know(self, processes: Mapping[tuple[str, str], int | None], now: int) -> list[FollowedRow]:
         """Takes what agents say of their processes. Returns the rows that have changed."""
@@ -123,7 +118,7 @@ class LiveRows:
         process_id = next((known for key in keys if (known := self._processes.get(key)) is not None), None)
         recent = not keys & self._registered and now - row.updated_at < _QUIET
         live = process_id is not None or recent
-        return replace(row, process_id=process_id, live=live, nearness=_nearness(row) if live else None)
+        return replace(row, process_id=process_id, live=live, nearness=self._nearness[found] if live else None)
 
     def _keep(self, found: FoundFile, row: FollowedRow) -> FollowedRow | None:
         if self._rows.get(found) == row:
