@@ -251,15 +251,11 @@ async def prompt(workspace: Workspace, params: PromptParams) -> PromptResult:
 
 async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
     conversation = workspace.open(params.session_id)
-    if params.model is not None:
-        sessions.change_model(conversation, params.model)
-    if params.tools is not None:
-        require_shallow("tools", [tool.input_schema for tool in params.tools])
-        sessions.declare_tools(conversation, params.tools)
+    require_shallow("tools", [tool.input_schema for tool in params.tools or ()])
     messages = tuple(given.to_message(workspace.ports, f"messages[{at}]") for at, given in enumerate(params.messages))
     usage = convert_usage(params.usage) if params.usage is not None else None
     made = {message.id for given, message in zip(params.messages, messages, strict=True) if not given.id}
-    message_ids = await sessions.append(conversation, messages, usage, made)
+    message_ids = await sessions.append(conversation, messages, usage, made, model=params.model, tools=params.tools)
     return AppendResult(message_ids=message_ids, usage=usage_result(conversation))
 
 

@@ -30,10 +30,11 @@ from ullage.service.conversation.checkpoints import Checkpoint, position_of
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.message_counts import counted
+from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.read_only import require_not_followed
 from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore
+from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore, StoredSession
 from ullage.transcript.rules.tool_pairs import is_prompt
 
 _TITLE_CHARS = 60
@@ -48,16 +49,20 @@ def new_session(  # noqa: PLR0913 (each is a part of a session)
     *,
     session_id: str = "",
 ) -> Conversation:
-    """Creates a session with its system prompt, tools and own context settings, if given, and returns its conversation.
-    `session_id` is an id that no session has; without it a new one is made. Raises `InvalidRequest` if `context` is not
-    valid."""
+    """Creates a session with its system prompt, tools and own context settings, if given, in one transaction, and
+    returns its conversation. `session_id` is an id that no session has; without it a new one is made. Raises
+    `InvalidRequest` if `context` is not valid."""
+    session_id = session_id or workspace.ports.ids.new("s")
     events: list[Event] = [created]
     if context:
         events.append(_configured(workspace, context))
     if tools:
         events.append(ToolsDeclared(tools=tuple(tools)))
-    conversation = workspace.adopt(session_id or workspace.ports.ids.new("s"), events)
-    conversation.record(*([_prompted(conversation, (TextBlock(text=system),))] if system else []))
+    if system:
+        empty = workspace.project(StoredSession(records=()), created.model)
+        events.append(_prompted(workspace, empty, (TextBlock(text=system),)))
+    conversation = workspace.adopt(session_id, events)
+    conversation.record()
     return conversation
 
 
@@ -68,12 +73,19 @@ def load_session(workspace: Workspace, session_id: str) -> Conversation:
     return conversation
 
 
-async def append(
-    conversation: Conversation, messages: Sequence[Message], usage: Usage | None, made: Set[str] = frozenset()
+async def append(  # noqa: PLR0913 (each is a part of what is appended)
+    conversation: Conversation,
+    messages: Sequence[Message],
+    usage: Usage | None,
+    made: Set[str] = frozenset(),
+    *,
+    model: str | None = None,
+    tools: Sequence[ToolDefinition] | None = None,
 ) -> tuple[str, ...]:
-    """Appends messages, and the provider's usage of the request that produced the last assistant message. Returns the
-    messages' ids. An imported conversation counts as continued from here on, so Ullage manages it. `made` holds ids
-    that `Ids` has just made; they are not looked up in the log.
+    """Appends messages, and the provider's usage of the request that produced the last assistant message, in one
+    transaction. Returns the messages' ids. An imported conversation counts as continued from here on, so Ullage manages
+    it. `made` holds ids that `Ids` has just made; they are not looked up in the log. `model` and `tools` replace the
+    session's before the messages.
 
     The usage belongs to the last assistant message among `messages`, or else to the last one of the session. A message
     that is already in the log with the same content is skipped, so a client that missed the result may send again.
@@ -83,15 +95,18 @@ async def append(
     """
     require_not_followed(conversation)
     async with conversation.work.appending():
+        changes = [] if model is None else [ModelChanged(model=model)]
+        changes += [] if tools is None else [ToolsDeclared(tools=tuple(tools))]
+        after = conversation.imagine(*changes) if changes else conversation
         new = [message for message in _once(messages) if message.id in made or _is_new(conversation, message)]
-        events = await counted(conversation.projection, [MessageAppended(message=message) for message in new])
+        events = await counted(after.projection, [MessageAppended(message=message) for message in new])
         if events and conversation.transcript.origin is not None:
             events.insert(0, ConversationContinued())
         if not conversation.transcript.title:
             events += _titled(messages)
         if usage is not None:
             events.append(UsageReported(usage=usage, message_id=_answer_id(conversation, messages)))
-        conversation.record(*events)
+        conversation.record(*changes, *events)
         if usage is not None:
             conversation.keep_calibration()
     return tuple(message.id for message in messages)
@@ -112,7 +127,7 @@ def change_system_prompt(conversation: Conversation, text: str) -> None:
 
 def add_system_prompt(conversation: Conversation, content: Sequence[Block]) -> None:
     """Appends the system prompt of a session that has none."""
-    conversation.record(_prompted(conversation, content))
+    conversation.record(_prompted(conversation.workspace, conversation.projection, content))
 
 
 def change_model(conversation: Conversation, model: str) -> None:
@@ -146,8 +161,9 @@ def fork_session(workspace: Workspace, parent: Conversation, message_id: str | N
     event = SessionForked(
         parent_id=parent.id, position=position, title=title or f"{parent.transcript.title} (fork)".strip()
     )
-    fork = workspace.fork(position, workspace.ports.ids.new("s"), event)
-    fork.record(*_pins(fork, parent.transcript.pinned))
+    pinned = parent.transcript.pinned
+    fork = workspace.fork(position, workspace.ports.ids.new("s"), event, lambda draft: _pins(draft, pinned))
+    fork.record()
     return fork
 
 
@@ -200,11 +216,11 @@ def _rewritten(old: Sequence[Message], text: str) -> Iterator[Replacement]:
         yield Replacement(message_id=message_id, block=block, text="" if number else text)
 
 
-def _prompted(conversation: Conversation, content: Sequence[Block]) -> MessageAppended:
+def _prompted(workspace: Environment, projection: Projection, content: Sequence[Block]) -> MessageAppended:
     """Returns the event that appends the system prompt of a session that has none."""
-    ports = conversation.workspace.ports
+    ports = workspace.ports
     prompt = Message(id=ports.ids.new("m"), role=Role.SYSTEM, content=tuple(content), timestamp=ports.clock.now())
-    return MessageAppended(message=prompt, count=conversation.projection.count(prompt))
+    return MessageAppended(message=prompt, count=projection.count(prompt))
 
 
 def _once(messages: Sequence[Message]) -> Iterator[Message]:

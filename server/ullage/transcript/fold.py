@@ -127,6 +127,12 @@ class Transcript:
             origin=self.origin,
         )
 
+    def copied(self) -> "Transcript":
+        """Returns a copy, to which records can be applied while this transcript stays as it is."""
+        copied = Transcript(self.state)
+        copied._reverted = set(self._reverted)
+        return copied
+
     @property
     def items(self) -> Sequence[Item]:
         """The messages of the view, each with its index in the transcript."""

@@ -95,7 +95,7 @@ class SessionRecord:
         parent = self.workspace.open(parent_id).transcript
         title = f"{parent.title} (fork)".strip()
         forked = SessionForked(parent_id=parent_id, position=parent.position, title=title)
-        self.workspace.fork(parent.position, self.id, forked).record(attached)
+        self.workspace.fork(parent.position, self.id, forked, lambda _: [attached]).record()
 
     def attach(self, attached: AgentAttached) -> None:
         """Records which agent holds the session, and under which id, if that has changed."""

@@ -19,9 +19,11 @@ from ullage.model.events import (
     ConversationImported,
     EditReverted,
     Event,
+    MessageAppended,
     ModelChanged,
     Record,
     SessionConfigured,
+    ToolsDeclared,
 )
 from ullage.model.figure import Keeper
 from ullage.model.settings import ContextSettings
@@ -29,7 +31,7 @@ from ullage.model.updates import Update, UsageMeta
 from ullage.policy.alarm import sure
 from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
-from ullage.service.conversation.environment import Environment
+from ullage.service.conversation.environment import Environment, beside_the_log
 from ullage.service.conversation.planned import Previewed
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.rules import Rules, given_of, others_of, rules_of
@@ -42,6 +44,8 @@ from ullage.transcript.fold import Transcript
 _APPEND_TRIES = 8
 # Events that may change a conversation's model, settings or budget.
 _RULING = {AgentAttached, ConversationContinued, ConversationImported, ModelChanged, SessionConfigured}
+# Events for which something is counted or read when they are folded.
+_COUNTED = {ContextEdited, ModelChanged, ToolsDeclared}
 
 
 class Guards:
@@ -180,9 +184,10 @@ class Conversation:
             self._read_on()
             self._version = version
 
-    def fold(self, records: Sequence[Record]) -> None:
-        """Folds records that are in the store already, after the records folded so far. Nothing is published."""
-        self._take_in(records)
+    def fold(self, records: Sequence[Record], earlier: Sequence[Record]) -> None:
+        """Folds the next records of a log that begins with `earlier` and need not be in the store yet. Nothing is
+        published or saved."""
+        self._fold(records, self._foreseen(records, earlier))
 
     def fold_again(self, records: Sequence[Record]) -> None:
         """Computes the projection again from the whole log, `records`, as when the session is opened. Nothing is
@@ -201,7 +206,7 @@ class Conversation:
     def _read_on(self) -> None:
         records = self.workspace.ports.store.read(self.id, self.transcript.position + 1)
         if records:
-            self._take_in(records)
+            self._take_in(records, self._foreseen(records))
             events = tuple(record.event for record in records)
             self._changed(Changed(conversation=self, events=events, is_ours=False))
 
@@ -234,11 +239,14 @@ class Conversation:
                 self._publish(pending)
 
     def imagine(self, *events: Event) -> "Conversation":
-        """Returns a copy of the conversation as it would be with these events at the end of its log, for a dry run.
-        Nothing may be recorded in the copy."""
-        records = self.workspace.ports.store.read(self.id)
-        imagined = StoredSession(records=(*records, *self.workspace.records(len(records), events)))
-        projection = self.workspace.project(imagined, self.workspace.ports.store.info(self.id).model)
+        """Returns a copy of the conversation as it would be with these events at the end of its log, for a dry run or
+        to check a change before it is recorded. Nothing may be recorded in the copy. A copy may imagine further events,
+        but none that undoes an imagined edit."""
+        records = self.workspace.records(self.transcript.position + 1, events)
+        projection = self._foreseen(records)
+        if projection is None:
+            projection = self.projection.copied()
+            projection.apply(records)
         return Conversation(self.id, self.workspace, projection, lambda _: None, self.guards)
 
     async def settled(self) -> None:
@@ -246,14 +254,21 @@ class Conversation:
         await self.work.wait(Ask.READ)
 
     def keep_snapshot(self) -> None:
-        """Saves a snapshot of the projection, so that opening the session need not fold the log up to here."""
-        self.workspace.ports.store.save_snapshot(self.id, self.transcript.position, self.projection.snapshot())
+        """Saves a snapshot of the projection, so that opening the session need not fold the log up to here. If the
+        store refuses, that is logged and the session is opened from its log."""
+        with beside_the_log():
+            self.workspace.ports.store.save_snapshot(self.id, self.transcript.position, self.projection.snapshot())
 
     def keep_calibration(self) -> None:
         """Saves what usage reports have taught about the model, for other sessions with the same model. Does nothing
         for an imported conversation, whose calibration knows only its own log."""
         if self.transcript.origin is None:
             self.workspace.keep_calibration(self.model, self.projection.tracker.calibration)
+
+    def keep_compactions(self) -> None:
+        """Saves where the agent of an imported conversation has compacted by itself, for its other sessions."""
+        if self.transcript.origin is not None:
+            self.workspace.keep_compactions(self.transcript.origin.format, self.projection.evidence.compactions)
 
     def emit(self, update: Update) -> None:
         """Publishes an update of this session to the listeners."""
@@ -286,20 +301,24 @@ class Conversation:
             store = self.workspace.ports.store
             sized = _sized(self.used, events) if kinds == {ContextEdited} else events
             records = self.workspace.records(self.transcript.position + 1, sized)
+            # What may fail comes before the append: once the records are in the log, nothing is refused any more.
+            foreseen = self._foreseen(records)
             if EditReverted in kinds:
                 store.drop_snapshot(self.id)
             store.append(self.id, records)
-            self._take_in(records)
+            self._take_in(records, foreseen)
         self._publish(events)
 
-    def _take_in(self, records: Sequence[Record]) -> None:
-        known = self.projection.evidence.compactions
-        self._fold(records)
-        compactions, origin = self.projection.evidence.compactions, self.transcript.origin
-        if origin is not None and compactions != known:
-            self.workspace.keep_compactions(origin.format, compactions)
+    def _take_in(self, records: Sequence[Record], foreseen: Projection | None) -> None:
+        known, counter = self.projection.evidence.compactions, self.projection.counter
+        self._fold(records, foreseen)
+        if self.projection.evidence.compactions != known:
+            self.keep_compactions()
+        if self.projection.counter is counter and any(isinstance(record.event, ModelChanged) for record in records):
+            with beside_the_log():
+                self._keep_first_calibration()
 
-    def _fold(self, records: Sequence[Record]) -> None:
+    def _fold(self, records: Sequence[Record], foreseen: Projection | None) -> None:
         self.figures = None
         kinds = {type(record.event) for record in records}
         if kinds & _RULING:
@@ -307,28 +326,46 @@ class Conversation:
         if kinds & {ContextEdited, EditReverted}:
             self.edits_seen += EditReverted in kinds
             self.edits_seen += sum(isinstance(record.event, ContextEdited) for record in records)
-        if EditReverted in kinds or (ModelChanged in kinds and self._changes_tokens(records)):
+        if foreseen is None:
+            self.projection.apply(records)
+        else:
+            self.projection = foreseen
+
+    def _foreseen(self, records: Sequence[Record], earlier: Sequence[Record] | None = None) -> Projection | None:
+        """Returns the projection as it will be with these records. `earlier` are those before them, None if the store
+        has them. Returns None if the records may be folded into the present projection, because nothing in them has to
+        be counted, which may fail, or read."""
+        kinds = {type(record.event) for record in records}
+        models = [record.event.model for record in records if isinstance(record.event, ModelChanged)]
+        changes_tokens = any(self.workspace.tokenizer(model) != self.projection.counter.name for model in models)
+        if EditReverted in kinds or changes_tokens:
             # A reverted edit brings its archived messages back into the view, and a model with another tokenizer needs
             # all messages counted again. In both cases the whole log is folded again.
-            self.projection = self.workspace.load(self.id)
-            return
-        self.projection.apply(records)
-        if ModelChanged in kinds:
-            self._take_calibration(self.transcript.model)
+            before = self.workspace.ports.store.read(self.id, 0, records[0].position) if earlier is None else earlier
+            stored = StoredSession(records=(*before, *records))
+            return self.workspace.project(stored, models[-1] if models else self.transcript.model)
+        if not (kinds & _COUNTED or any(map(self._is_uncounted, records))):
+            return None
+        projection = self.projection.copied()
+        start = 1 + max((i for i, record in enumerate(records) if isinstance(record.event, ModelChanged)), default=-1)
+        projection.apply(records[:start])
+        kept = self.workspace.kept_calibration(models[-1]) if models else None
+        if kept is not None:
+            # What is known of the model that continues, which has the same tokenizer.
+            projection.tracker.trust(kept)
+        projection.apply(records[start:])
+        return projection
 
-    def _changes_tokens(self, records: Sequence[Record]) -> bool:
-        models = [record.event.model for record in records if isinstance(record.event, ModelChanged)]
-        return any(self.workspace.tokenizer(model) != self.projection.counter.name for model in models)
+    def _is_uncounted(self, record: Record) -> bool:
+        event = record.event
+        return isinstance(event, MessageAppended) and (
+            event.count is None or event.count.counter != self.projection.counter.name
+        )
 
-    def _take_calibration(self, model: str) -> None:
-        """Continues with the saved calibration of another model that has the same tokenizer. If none is saved, saves
-        the present one for that model."""
-        tracker = self.projection.tracker
-        kept = self.workspace.kept_calibration(model)
-        if kept is None:
-            self.workspace.keep_calibration(model, tracker.calibration)
-        else:
-            tracker.trust(kept)
+    def _keep_first_calibration(self) -> None:
+        """Saves the present calibration for the model that continues, if none is saved for it."""
+        if self.workspace.kept_calibration(self.transcript.model) is None:
+            self.workspace.keep_calibration(self.transcript.model, self.projection.tracker.calibration)
 
     def _publish(self, events: Sequence[Event]) -> None:
         if self._pending is not None:

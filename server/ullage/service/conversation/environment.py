@@ -1,7 +1,9 @@
 """What all conversations of a workspace share: ports, settings, the bus, token counters and limits of models."""
 
+import logging
 from asyncio import Future, Lock
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +15,7 @@ from ullage.edits.counted import Stamp
 from ullage.edits.strategies.truncation import TruncationStrategy
 from ullage.model.blocks import Block
 from ullage.model.edits import EditTrigger
+from ullage.model.errors import UllageError
 from ullage.model.events import EditReverted, Event, Record
 from ullage.model.settings import Settings
 from ullage.model.updates import FollowedFrom
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from ullage.service.conversation.conversation import Conversation
     from ullage.summary.reading.text_reader import Reader
 
+_log = logging.getLogger(__name__)
 # Before the name of a transcript format: the key of its agent's compactions among the stored calibrations.
 _COMPACTIONS = "compactions/"
 _NOTHING_GIVEN = Given()
@@ -48,6 +52,16 @@ _NOTHING_GIVEN = Given()
 
 # Takes a conversation that is still empty; gives the content of its system prompt.
 Introduce = Callable[["Conversation"], Awaitable[tuple[Block, ...]]]
+
+
+@contextmanager
+def beside_the_log() -> Generator[None]:
+    """Logs an error of the block instead of raising it. For what is saved after the log has changed, and only spares
+    time or teaches other sessions: the change is made, whether it is saved or not."""
+    try:
+        yield
+    except UllageError as error:
+        _log.warning("not saved: %s", error)
 
 
 class Environment:
@@ -143,10 +157,12 @@ class Environment:
         return msgspec.json.decode(kept, type=Calibration) if kept else None
 
     def keep_calibration(self, model: str, learned: Calibration) -> None:
-        """Saves the calibration of a model, unless it equals the one saved last."""
+        """Saves the calibration of a model, unless it equals the one saved last. If the store refuses, that is
+        logged."""
         if self._kept.get(model) != learned:
-            self.ports.store.save_calibration(model, msgspec.json.encode(learned))
-            self._kept[model] = learned
+            with beside_the_log():
+                self.ports.store.save_calibration(model, msgspec.json.encode(learned))
+                self._kept[model] = learned
 
     def compactions(self, format_name: str) -> tuple[Compacted, ...]:
         """Returns the saved automatic compactions of the agent that writes this transcript format, from all sessions,
@@ -157,7 +173,12 @@ class Environment:
 
     def keep_compactions(self, format_name: str, seen: Iterable[Compacted]) -> None:
         """Saves those of these compactions by an agent that show where it compacts by itself, so that other sessions
-        learn from them. Of each model the last 20 by their own time are kept, in whichever order they are read."""
+        learn from them. Of each model the last 20 by their own time are kept, in whichever order they are read. If the
+        store refuses, that is logged."""
+        with beside_the_log():
+            self._keep_compactions(format_name, seen)
+
+    def _keep_compactions(self, format_name: str, seen: Iterable[Compacted]) -> None:
         known = {one.id for one in self.compactions(format_name)}
         new = {one.id: one for one in seen if one.tells and one.id not in known}
         if not new:

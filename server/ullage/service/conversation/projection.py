@@ -1,6 +1,7 @@
 """The projection of a session's log: the folded transcript, the counts of its messages, and the size of the context."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from math import ceil
 
 from msgspec import Struct
@@ -129,6 +130,16 @@ class Projection:
         if self.transcript.origin is None:
             self.tracker.trust(kept)
         self._rearm()
+
+    def copied(self) -> "Projection":
+        """Returns a copy, which can be folded further while this projection stays as it is."""
+        copied = copy(self)
+        copied.transcript = self.transcript.copied()
+        copied.tracker = ContextTracker.restore(self.tracker.state)
+        copied.counts = dict(self.counts)
+        copied._memory_uses = set(self._memory_uses)
+        copied._unsettled = set(self._unsettled)
+        return copied
 
     def snapshot(self) -> bytes:
         """Returns the state as bytes that `restore` can read as a session's snapshot."""

@@ -1,9 +1,10 @@
 """The workspace: the open conversations and the listeners to their changes. A running server has no other state."""
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
 
 from ullage.model.errors import SessionNotFound
-from ullage.model.events import Event, SessionCreated
+from ullage.model.events import Event, ModelChanged, Record, SessionCreated, SessionForked
 from ullage.model.settings import Settings
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Environment
@@ -11,6 +12,8 @@ from ullage.service.conversation.publish import store_notice
 from ullage.service.conversation.usage import publish_change
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import StoredSession, StoreNews
+
+log = logging.getLogger(__name__)
 
 
 class Workspace(Environment):
@@ -45,10 +48,10 @@ class Workspace(Environment):
         return conversation
 
     def adopt(self, session_id: str, events: Sequence[Event]) -> Conversation:
-        """Creates a session whose log begins with these events, and opens it. Nothing is published until `record` is
-        called, with or without further events."""
-        self.ports.store.create(session_id, self.records(0, events))
-        return self._load(session_id)
+        """Creates a session whose log begins with these events, in one transaction, and opens it. Nothing is published
+        until `record` is called, with or without further events."""
+        records = self.records(0, events)
+        return self._created(session_id, records, self._draft(session_id, records))
 
     def adopt_log(self, session_id: str, created: SessionCreated, events: Sequence[Event]) -> Conversation:
         """Creates a session with its whole log in one transaction, so that an interrupted call leaves no session, and
@@ -57,24 +60,45 @@ class Workspace(Environment):
 
         An imported log is then folded again, without what other sessions have taught (see `Projection.restore`).
         """
-        first, *rest = self.records(0, [created, *events])
-        self.ports.store.create(session_id, [first, *rest])
-        projection = self.project(StoredSession(records=(first,)), created.model)
-        conversation = Conversation(session_id, self, projection, self._changed)
-        self._open[session_id] = conversation
-        conversation.fold(rest)
-        self.keep_calibration(conversation.model, conversation.projection.tracker.calibration)
+        first, *rest = records = self.records(0, [created, *events])
+        conversation = self._draft(session_id, [first])
+        conversation.fold(rest, [first])
+        learned = conversation.projection.tracker.calibration
         if conversation.transcript.origin is not None:
-            conversation.fold_again([first, *rest])
+            conversation.fold_again(records)
+        self._created(session_id, records, conversation)
+        conversation.keep_compactions()
+        self.keep_calibration(conversation.model, learned)
         conversation.keep_snapshot()
         self._changed(Changed(conversation=conversation, events=tuple(events)))
         return conversation
 
-    def fork(self, position: int, session_id: str, event: Event) -> Conversation:
-        """Creates a session that inherits its parent's log up to `position`, and opens it. `event` is the
-        `SessionForked`, which names the parent. Nothing is published until `record` is called."""
-        self.ports.store.create(session_id, self.records(position + 1, [event]))
-        return self._load(session_id)
+    def fork(
+        self, position: int, session_id: str, event: SessionForked, further: Callable[[Conversation], Iterable[Event]]
+    ) -> Conversation:
+        """Creates a session that inherits its parent's log up to `position`, in one transaction, and opens it. `event`
+        names the parent, and `further` returns the events that follow it in the fork as it then is. Nothing is
+        published until `record` is called."""
+        inherited = self.ports.store.read(event.parent_id, 0, position + 1)
+        records = self.records(position + 1, [event])
+        draft = self._draft(session_id, [*inherited, *records])
+        more = self.records(position + 2, further(draft))
+        draft.fold(more, [*inherited, *records])
+        return self._created(session_id, [*records, *more], draft)
+
+    def _draft(self, session_id: str, log: Sequence[Record]) -> Conversation:
+        """Returns the conversation that a session with this log will be. It is in no store yet."""
+        models = (
+            record.event.model for record in reversed(log) if isinstance(record.event, SessionCreated | ModelChanged)
+        )
+        projection = self.project(StoredSession(records=tuple(log)), next(models, ""))
+        return Conversation(session_id, self, projection, self._changed)
+
+    def _created(self, session_id: str, records: Sequence[Record], draft: Conversation) -> Conversation:
+        """Creates a session with these records, of which `draft` was made before, so that nothing can fail after."""
+        self.ports.store.create(session_id, records)
+        self._open[session_id] = draft
+        return draft
 
     def take_news(self) -> None:
         """Publishes a notice in each open conversation about what happened to the store, such as that its server is
@@ -153,5 +177,10 @@ class Workspace(Environment):
         return conversation
 
     def _changed(self, changed: Changed) -> None:
-        publish_change(changed)
-        self._manage(changed)
+        """Publishes a change and has it managed. The change is in the log: an error that follows from it is logged, so
+        that nobody is told that it was refused."""
+        try:
+            publish_change(changed)
+            self._manage(changed)
+        except Exception:
+            log.exception("session %s: what follows from a change failed", changed.conversation.id)

@@ -386,6 +386,6 @@ class FollowedFile:
         """Gives the session a title that its program has changed."""
         if title in ("", self._title):
             return False
-        self._title = title
         conversation.record(SessionRenamed(title=title))
+        self._title = title
         return True
