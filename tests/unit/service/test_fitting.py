@@ -2,10 +2,12 @@
 
 import pytest
 
-from support.workspace import LARGE_MODEL, TestClient, build_test_client
+from support.workspace import LARGE_MODEL, PacedSummarizer, TestClient, build_test_client
 from ullage.model.edits import compaction_block
 from ullage.model.errors import CannotFit
+from ullage.model.updates import Update
 from ullage.service.compact.to_budget import fit_budget
+from ullage.service.conversation.conversation import Conversation
 
 
 async def long_session(client: TestClient, words: int = 400) -> str:
@@ -16,6 +18,17 @@ async def long_session(client: TestClient, words: int = 400) -> str:
     ]
     await client.say(created["sessionId"], *texts)
     return created["sessionId"]
+
+
+class Appends:
+    """Notes the length of a session's log at each update."""
+
+    def __init__(self, session: Conversation, lengths: list[int]) -> None:
+        self._session = session
+        self._lengths = lengths
+
+    def session_updated(self, session_id: str, update: Update) -> None:
+        self._lengths.append(self._session.transcript.position)
 
 
 async def test_context_within_the_budget_is_left_alone() -> None:
@@ -42,6 +55,33 @@ async def test_budget_below_what_must_stay_is_refused_with_both_figures() -> Non
     session_id = await long_session(client)
     with pytest.raises(CannotFit, match="budget of 3 tokens is too small"):
         await fit_budget(client.workspace.open(session_id), 3)
+
+
+@pytest.mark.parametrize("budget", [-5, 0, 1, 3])
+async def test_a_refused_budget_leaves_the_log_and_the_context_as_they_were(budget: int) -> None:
+    client = build_test_client()
+    session_id = await long_session(client)
+    session, store = client.workspace.open(session_id), client.workspace.ports.store
+    log, view, used = store.read(session_id), session.transcript.view, session.used
+    client.recorder.take()
+    with pytest.raises(CannotFit):
+        await fit_budget(session, budget)
+    assert store.read(session_id) == log
+    assert (session.transcript.view, session.used) == (view, used)
+    assert not client.recorder.take()
+
+
+async def test_a_summary_longer_than_its_room_and_the_cuts_that_it_needs_are_recorded_together() -> None:
+    wordy = PacedSummarizer(["More could be said. "] * 400)
+    wordy.release(100_000)
+    client = build_test_client(summarizer=wordy)
+    session_id = await long_session(client)
+    session, appends = client.workspace.open(session_id), list[int]()
+    client.workspace.bus.listen(Appends(session, appends))
+    assert await fit_budget(session, 1_500) is not None
+    assert session.used <= 1_500
+    assert {edit.kind for edit in session.transcript.edits} > {"compaction"}
+    assert len(set(appends)) == 1
 
 
 async def test_single_huge_message_is_cut_rather_than_refused() -> None:

@@ -98,11 +98,12 @@ def commit(conversation: Conversation, preview_id: str, text: str | None) -> Com
     if text is not None:
         summary = Summary(text=text, ledger=summary.ledger, summarizer="edited")
         _require_smaller(conversation, previewed.planned, summary)
-    del previews[preview_id]
     planned = previewed.planned
     # The edit is made now, however long the user has read the preview.
     stamp = replace(planned.stamp, timestamp=conversation.workspace.ports.clock.now())
-    return apply(conversation, replace(planned, stamp=stamp), summary)
+    done = apply(conversation, replace(planned, stamp=stamp), summary)
+    del previews[preview_id]
+    return done
 
 
 def pin(conversation: Conversation, message_id: str, *, pinned: bool) -> None:

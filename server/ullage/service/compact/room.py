@@ -55,10 +55,19 @@ async def ready(conversation: Conversation) -> Conversation:
     return conversation.imagine(*(ContextEdited(edit=edit) for _, edit in made)) if made else conversation
 
 
+def edits_to_fit(conversation: Conversation, limit: int) -> tuple[ContextEdited, ...]:
+    """Returns the edits that truncate the context to at most `limit` tokens, or as close to it as possible, even if
+    that shortens the system prompt. They are one action; nothing is recorded."""
+    made = climb((*TRUNCATIONS, LAST_RESORT), conversation.projection.counted_view(), _terms(conversation, limit))
+    return _together([edit for _, edit in made])
+
+
 def fit_limit(conversation: Conversation, limit: int) -> None:
-    """Truncates the context to at most `limit` tokens, or as close to it as possible, even if that shortens the system
-    prompt. Nothing is published."""
-    _climb_down(conversation, limit, (*TRUNCATIONS, LAST_RESORT))
+    """Records the edits that truncate the context to at most `limit` tokens, or as close to it as possible (see
+    `edits_to_fit`). Nothing is published."""
+    edits = edits_to_fit(conversation, limit)
+    if edits:
+        conversation.record(*edits)
 
 
 def truncate(conversation: Conversation, budget: ContextBudget) -> None:
@@ -66,9 +75,10 @@ def truncate(conversation: Conversation, budget: ContextBudget) -> None:
     and one if the context still overflows."""
     view, before = conversation.projection.counted_view(), conversation.used
     if fixed_tokens(view) < budget.usable:
-        made = _climb_down(conversation, aimed(budget, view).target, TRUNCATIONS)
+        made = climb(TRUNCATIONS, view, _terms(conversation, aimed(budget, view).target))
         if made:
             edits = [edit for _, edit in made]
+            conversation.record(*_together(edits))
             conversation.emit(context_cleared(_listed(made), before, conversation.used, edits))
     fits, guards = not budget.overflow(conversation.used), conversation.guards
     if not fits and not guards.warned_unfit:
@@ -91,7 +101,7 @@ def clear_cheaply(conversation: Conversation, budget: ContextBudget, action: Act
     edits = [edit for _, edit in made]
     if not worth_clearing(action, _gain(before, edits), budget, settings.clear_at_least):
         return False
-    _record_together(conversation, edits)
+    conversation.record(*_together(edits))
     conversation.emit(context_cleared(_listed(made), before, conversation.used, edits))
     return True
 
@@ -107,13 +117,6 @@ def _listed(made: Sequence[tuple[Rung, Edit]]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _climb_down(conversation: Conversation, limit: int, rungs: Sequence[Rung]) -> list[tuple[Rung, Edit]]:
-    made = climb(rungs, conversation.projection.counted_view(), _terms(conversation, limit))
-    if made:
-        _record_together(conversation, [edit for _, edit in made])
-    return made
-
-
 def _terms(conversation: Conversation, limit: int, results: int = 0) -> Terms:
     return Terms(
         limit=limit,
@@ -126,11 +129,10 @@ def _terms(conversation: Conversation, limit: int, results: int = 0) -> Terms:
     )
 
 
-def _record_together(conversation: Conversation, edits: Sequence[Edit]) -> None:
-    """Records edits as one action, so that they are undone together."""
-    *parts, last = edits
-    together = (*(replace(part, part_of=last.id) for part in parts), last)
-    conversation.record(*(ContextEdited(edit=edit) for edit in together))
+def _together(edits: Sequence[Edit]) -> tuple[ContextEdited, ...]:
+    """Returns edits as one action, so that they are undone together."""
+    parts = (replace(part, part_of=edits[-1].id) for part in edits[:-1])
+    return tuple(ContextEdited(edit=edit) for edit in (*parts, *edits[-1:]))
 
 
 def aimed(budget: ContextBudget, view: CountedView) -> ContextBudget:

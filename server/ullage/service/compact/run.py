@@ -6,7 +6,7 @@ edited meanwhile, the compaction fails, because its plan was made for another vi
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -120,16 +120,18 @@ async def compact(conversation: Conversation, planner: Planner, attempt: Attempt
         return Compacted(edit=edit, note=planned.note)
 
 
-def apply(conversation: Conversation, planned: Planned, summary: Summary) -> Compacted:
-    """Applies a compaction whose summary is already written, and publishes the result. Raises `PreviewExpired` if the
-    context was edited since the plan was made."""
+def apply(
+    conversation: Conversation, planned: Planned, summary: Summary, further: Sequence[ContextEdited] = ()
+) -> Compacted:
+    """Applies a compaction whose summary is already written, and publishes the result. `further` are edits that are
+    recorded with it, in one transaction. Raises `PreviewExpired` if the context was edited since the plan was made."""
     progress = CompactionProgress(conversation, planned)
 
     def done(edit: CompactionEdit) -> None:
         progress.begun()
         progress.completed(edit)
 
-    edit = _apply(conversation, planned, summary, done)
+    edit = _apply(conversation, planned, summary, done, further)
     _complete(conversation, edit, conversation.workspace.ports.clock.now())
     return Compacted(edit=edit, note=planned.note)
 
@@ -155,18 +157,30 @@ def require_own_context(conversation: Conversation) -> None:
         )
 
 
+def edits_of(conversation: Conversation, planned: Planned, summary: Summary) -> tuple[ContextEdited, ...]:
+    """Returns the edits of a planned compaction with its summary: its cuts, and last the compaction's own."""
+    edit = finish(conversation, planned, summary)
+    # The cuts are listed as edits of their own, with the tokens that they save.
+    edit = replace(edit, tokens_saved=edit.tokens_saved - sum(cut.tokens_saved for cut in planned.cuts))
+    return tuple(ContextEdited(edit=one) for one in (*planned.cuts, edit))
+
+
 def _apply(
-    conversation: Conversation, planned: Planned, summary: Summary, done: Callable[[CompactionEdit], object]
+    conversation: Conversation,
+    planned: Planned,
+    summary: Summary,
+    done: Callable[[CompactionEdit], object],
+    further: Sequence[ContextEdited] = (),
 ) -> CompactionEdit:
     """Records a planned compaction with its summary and returns its edit. `done` is called before the new usage is
     published. Raises `PreviewExpired` if the context was edited since the plan was made."""
     if conversation.edits_seen != planned.edits_seen:
         raise PreviewExpired("the context was edited since this compaction was planned; plan it again")
-    edit = finish(conversation, planned, summary)
-    # The cuts are listed as edits of their own, with the tokens that they save.
-    edit = replace(edit, tokens_saved=edit.tokens_saved - sum(cut.tokens_saved for cut in planned.cuts))
+    edits = edits_of(conversation, planned, summary)
+    edit = edits[-1].edit
+    assert isinstance(edit, CompactionEdit)
     with conversation.one_change():
-        conversation.record(*(ContextEdited(edit=one) for one in (*planned.cuts, edit)))
+        conversation.record(*edits, *further)
         if edit.trigger is EditTrigger.MANUAL:
             conversation.guards.breaker = Breaker()
         conversation.keep_snapshot()

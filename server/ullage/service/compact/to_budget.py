@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from ullage.edits.compaction import CompactionLimits, Summary
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import CannotFit, NothingToCompact
-from ullage.service.compact.room import fit_limit
-from ullage.service.compact.run import apply
+from ullage.service.compact.room import edits_to_fit
+from ullage.service.compact.run import apply, edits_of
 from ullage.service.compact.tries import write_somehow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
@@ -52,21 +52,27 @@ class _Candidate(Struct, frozen=True, kw_only=True):
 
 async def fit_budget(conversation: Conversation, budget: int, focus: str = "") -> CompactionEdit | None:
     """Compacts the context to at most `budget` tokens and, if that is not enough, drops the oldest messages and
-    shortens the largest blocks. Returns the compaction's edit, None if no compaction was needed or possible. Raises
-    `CannotFit` if the context still exceeds the budget."""
+    shortens the largest blocks, in one transaction. Returns the compaction's edit, None if no compaction was needed or
+    possible.
+
+    Raises `CannotFit` if the context would still exceed the budget, and what the summarizer raises. The context is then
+    as it was; the log only has what summaries have cost.
+    """
     if conversation.used <= budget:
         return None
     # The tracker's figure may exceed the count of the view. A compaction must make the count smaller, too.
     best = await _best(conversation, min(budget, conversation.projection.counted_view().used - 1), focus)
-    edit = apply(conversation, best.planned, best.summary).edit if best else None
-    if conversation.used > budget:
-        fit_limit(conversation, budget)
-    if conversation.used > budget:
+    after = conversation.imagine(*edits_of(conversation, best.planned, best.summary)) if best else conversation
+    cuts = edits_to_fit(after, budget) if after.used > budget else ()
+    after = after.imagine(*cuts) if cuts else after
+    if after.used > budget:
         raise CannotFit(
-            f"a budget of {budget:,} tokens is too small: "
-            f"what must stay counts {conversation.used:,} even when cut down"
+            f"a budget of {budget:,} tokens is too small: what must stay counts {after.used:,} even when cut down"
         )
-    return edit
+    if best is not None:
+        return apply(conversation, best.planned, best.summary, cuts).edit
+    conversation.record(*cuts)
+    return None
 
 
 async def _best(conversation: Conversation, budget: int, focus: str) -> _Candidate | None:
