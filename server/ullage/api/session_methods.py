@@ -15,7 +15,7 @@ from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
 from ullage.model.answer import TurnEnd
 from ullage.model.errors import InvalidRequest
-from ullage.model.events import SessionCreated
+from ullage.model.events import ModelChanged, SessionCreated, ToolsDeclared
 from ullage.model.message import ToolDefinition
 from ullage.model.settings import ContextSettings
 from ullage.service import sessions
@@ -252,10 +252,12 @@ async def prompt(workspace: Workspace, params: PromptParams) -> PromptResult:
 async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
     conversation = workspace.open(params.session_id)
     require_shallow("tools", [tool.input_schema for tool in params.tools or ()])
+    changes = [] if params.model is None else [ModelChanged(model=params.model)]
+    changes += [] if params.tools is None else [ToolsDeclared(tools=params.tools)]
     messages = tuple(given.to_message(workspace.ports, f"messages[{at}]") for at, given in enumerate(params.messages))
     usage = convert_usage(params.usage) if params.usage is not None else None
     made = {message.id for given, message in zip(params.messages, messages, strict=True) if not given.id}
-    message_ids = await sessions.append(conversation, messages, usage, made, model=params.model, tools=params.tools)
+    message_ids = await sessions.append(conversation, messages, usage, made, changes)
     return AppendResult(message_ids=message_ids, usage=usage_result(conversation))
 
 

@@ -1,9 +1,9 @@
 """Operations on whole sessions: create, load, append, configure, fork, delete."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Reversible, Sequence, Set
 from typing import Any
 
-from msgspec import ValidationError
+from msgspec import Struct, ValidationError
 
 from ullage.model.blocks import Block, TextBlock
 from ullage.model.edits import EditTrigger, Replacement, RewriteEdit
@@ -73,43 +73,56 @@ def load_session(workspace: Workspace, session_id: str) -> Conversation:
     return conversation
 
 
-async def append(  # noqa: PLR0913 (each is a part of what is appended)
+class Appended(Struct, frozen=True, kw_only=True):
+    """Messages to append, and the provider's usage of the request that produced the last assistant message among them,
+    or else the last one before them."""
+
+    messages: Sequence[Message]
+    usage: Usage | None = None
+
+
+async def append(
     conversation: Conversation,
     messages: Sequence[Message],
     usage: Usage | None,
     made: Set[str] = frozenset(),
-    *,
-    model: str | None = None,
-    tools: Sequence[ToolDefinition] | None = None,
+    first: Sequence[Event] = (),
 ) -> tuple[str, ...]:
-    """Appends messages, and the provider's usage of the request that produced the last assistant message, in one
-    transaction. Returns the messages' ids. An imported conversation counts as continued from here on, so Ullage manages
-    it. `made` holds ids that `Ids` has just made; they are not looked up in the log. `model` and `tools` replace the
-    session's before the messages.
+    """Appends messages and their usage; see `append_all`. Returns the messages' ids."""
+    await append_all(conversation, [Appended(messages=messages, usage=usage)], made, first)
+    return tuple(message.id for message in messages)
 
-    The usage belongs to the last assistant message among `messages`, or else to the last one of the session. A message
-    that is already in the log with the same content is skipped, so a client that missed the result may send again.
-    Raises `SessionFollowed`, and `InvalidRequest` for a known id with other content and for a usage without any
+
+async def append_all(
+    conversation: Conversation, parts: Sequence[Appended], made: Set[str] = frozenset(), first: Sequence[Event] = ()
+) -> None:
+    """Appends messages with their usages, and before them the events `first`, all in one transaction. An imported
+    conversation counts as continued from here on, so Ullage manages it. `made` holds ids that `Ids` has just made; they
+    are not looked up in the log.
+
+    A message that is already in the log with the same content is skipped, so a client that missed the result may send
+    again. Raises `SessionFollowed`, and `InvalidRequest` for a known id with other content and for a usage without any
     assistant message. Appends of one session run in the order of the calls, also while a large message is counted in a
     thread.
     """
     require_not_followed(conversation)
     async with conversation.work.appending():
-        changes = [] if model is None else [ModelChanged(model=model)]
-        changes += [] if tools is None else [ToolsDeclared(tools=tuple(tools))]
-        after = conversation.imagine(*changes) if changes else conversation
-        new = [message for message in _once(messages) if message.id in made or _is_new(conversation, message)]
-        events = await counted(after.projection, [MessageAppended(message=message) for message in new])
-        if events and conversation.transcript.origin is not None:
+        after = conversation.imagine(*first) if first else conversation
+        titled, seen = bool(conversation.transcript.title), dict[str, Message]()
+        events: list[Event] = []
+        for part in parts:
+            new = [one for one in _once(part.messages, seen) if one.id in made or _is_new(conversation, one)]
+            events += await counted(after.projection, [MessageAppended(message=message) for message in new])
+            title = [] if titled else _titled(part.messages)
+            titled = titled or bool(title)
+            events += title
+            if part.usage is not None:
+                events.append(UsageReported(usage=part.usage, message_id=_answer_id(after, seen.values())))
+        if conversation.transcript.origin is not None and any(isinstance(one, MessageAppended) for one in events):
             events.insert(0, ConversationContinued())
-        if not conversation.transcript.title:
-            events += _titled(messages)
-        if usage is not None:
-            events.append(UsageReported(usage=usage, message_id=_answer_id(conversation, messages)))
-        conversation.record(*changes, *events)
-        if usage is not None:
+        conversation.record(*first, *events)
+        if any(part.usage is not None for part in parts):
             conversation.keep_calibration()
-    return tuple(message.id for message in messages)
 
 
 def change_system_prompt(conversation: Conversation, text: str) -> None:
@@ -223,9 +236,9 @@ def _prompted(workspace: Environment, projection: Projection, content: Sequence[
     return MessageAppended(message=prompt, count=projection.count(prompt))
 
 
-def _once(messages: Sequence[Message]) -> Iterator[Message]:
-    """Yields the messages, and one that is among them twice only once. Raises `InvalidRequest` if two have one id."""
-    seen: dict[str, Message] = {}
+def _once(messages: Sequence[Message], seen: dict[str, Message]) -> Iterator[Message]:
+    """Yields the messages that are not among those `seen`, and adds them there. Raises `InvalidRequest` if two have one
+    id."""
     for message in messages:
         if message.id in seen:
             _require_same(seen[message.id], message)
@@ -249,7 +262,7 @@ def _require_same(known: Message, message: Message) -> None:
         )
 
 
-def _answer_id(conversation: Conversation, messages: Sequence[Message]) -> str:
+def _answer_id(conversation: Conversation, messages: Reversible[Message]) -> str:
     """Returns the id of the last assistant message of `messages`, or else of the view, to which a usage belongs. Raises
     `InvalidRequest` if there is none."""
     for message in reversed(messages):

@@ -101,6 +101,7 @@ class ClaudeSessionStore:
 
 async def _append(entries: Sequence[JsonObject], conversation: Conversation) -> None:
     ports = conversation.workspace.ports
+    parts: list[sessions.Appended] = []
     seen: set[str] = set()
     for entry in entries:
         one = str(entry.get("uuid") or ports.ids.new("m"))
@@ -110,11 +111,14 @@ async def _append(entries: Sequence[JsonObject], conversation: Conversation) -> 
         message = as_object(entry.get("message"))
         given = Given(id=one, raw=entry, read=[message] if message else (), provider=Provider.ANTHROPIC)
         usage = as_object(message.get("usage")) if entry.get("type") == "assistant" else {}
-        await sessions.append(
-            conversation,
-            [to_message(given, _FRAMEWORK, one, ports.clock.now())],
-            convert_usage(usage) if usage else None,
+        parts.append(
+            sessions.Appended(
+                messages=[to_message(given, _FRAMEWORK, one, ports.clock.now())],
+                usage=convert_usage(usage) if usage else None,
+            )
         )
+    if parts:
+        await sessions.append_all(conversation, parts)
 
 
 def _entries(conversation_id: str, workspace: Workspace) -> list[JsonObject] | None:

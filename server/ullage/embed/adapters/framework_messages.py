@@ -89,18 +89,21 @@ def show(conversation: Conversation, framework: str, provider: Provider) -> Iter
         yield Shown(id=message.id, role=message.role, raw=raw, changed=written)
 
 
-def leave_out(conversation: Conversation, message_ids: Iterable[str]) -> None:
-    """Leaves messages out of the context, because the framework has taken them away. They stay in the transcript."""
+def leave_out(conversation: Conversation, message_ids: Iterable[str]) -> tuple[ContextEdited, ...]:
+    """Returns the edit, to be recorded, that leaves messages out of the context, because the framework has taken them
+    away. They stay in the transcript. Without messages there is none."""
     left_out = tuple(message_ids)
-    if left_out:
-        ports = conversation.workspace.ports
-        edit = RewindEdit(
-            id=ports.ids.new("e"),
-            timestamp=ports.clock.now(),
-            trigger=EditTrigger.MANUAL,
-            message_ids=left_out,
-        )
-        conversation.record(ContextEdited(edit=edit))
+    if not left_out:
+        return ()
+    ports = conversation.workspace.ports
+    edit = RewindEdit(
+        id=ports.ids.new("e"),
+        timestamp=ports.clock.now(),
+        trigger=EditTrigger.MANUAL,
+        context_size_before=conversation.used,
+        message_ids=left_out,
+    )
+    return (ContextEdited(edit=edit),)
 
 
 def text_of(written: Sequence[JsonObject]) -> str:

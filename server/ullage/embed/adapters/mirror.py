@@ -14,7 +14,7 @@ from ullage.embed.adapters.framework_messages import Given, Shown, leave_out, sh
 from ullage.formats.provider import Provider, write_messages
 from ullage.formats.provider_usage import convert_usage
 from ullage.model.edits import CompactionEdit, DropEdit, Edit, RewindEdit
-from ullage.model.events import ContextEdited, EditReverted, MessageAppended
+from ullage.model.events import ContextEdited, EditReverted, Event, MessageAppended
 from ullage.model.message import Message, Role
 from ullage.model.usage import Usage
 from ullage.service import sessions
@@ -67,19 +67,28 @@ class Mirror:
     async def _take_over(self, conversation: Conversation, known: "_Known", given: Sequence[Given]) -> None:
         own = [one for one in given if one.id not in known.inserted]
         same = known.same(own)
-        self._leave_out(conversation, known, same, has_summary=len(own) < len(given))
+        first = self._left_out(conversation, known, same, has_summary=len(own) < len(given))
         new = [one for one in own if one.id not in same]
         now = conversation.workspace.ports.clock.now()
-        for batch, usage in _by_usage(new):
-            messages = [to_message(one, self._framework, known.new_id(one.id), now) for one in batch]
-            await sessions.append(conversation, messages, usage)
-            measured(conversation, usage)
+        parts = [
+            sessions.Appended(
+                messages=[to_message(one, self._framework, known.new_id(one.id), now) for one in batch], usage=usage
+            )
+            for batch, usage in _by_usage(new)
+        ]
+        if parts or first:
+            await sessions.append_all(conversation, parts, first=first)
+        for part in parts:
+            measured(conversation, part.usage)
         if new:
             warn_if_due(conversation)
 
-    def _leave_out(self, conversation: Conversation, known: "_Known", same: Set[str], *, has_summary: bool) -> None:
-        """Leaves out what the framework no longer has. `same` are the ids that it has, of messages known before. With
-        `has_summary` it has what an earlier call gave back, so that archived messages are not missed."""
+    def _left_out(
+        self, conversation: Conversation, known: "_Known", same: Set[str], *, has_summary: bool
+    ) -> tuple[Event, ...]:
+        """Returns the events that leave out what the framework no longer has. `same` are the ids that it has, of
+        messages known before. With `has_summary` it has what an earlier call gave back, so that archived messages are
+        not missed."""
         view = {message.id for message in conversation.transcript.view}
         last = max((known.place[one] for one in same if one not in known.prompts), default=-1)
         gone = [
@@ -87,10 +96,11 @@ class Mirror:
             for place, message_id in known.present()
             if known.is_gone(place, same, last) and (message_id in view or not has_summary)
         ]
+        back: tuple[Event, ...] = ()
         if any(message_id not in view for message_id in gone):
             # The framework went back to before an edit that archived messages. Without it they come back, and go.
-            undo.restore(conversation, Checkpoint(message_id=known.all[max(0, last)]))
-        leave_out(conversation, gone)
+            back = undo.restoring(conversation, Checkpoint(message_id=known.all[max(0, last)]))
+        return *back, *leave_out(conversation.imagine(*back) if back else conversation, gone)
 
     def _id_of_inserted(self, message: Message) -> str:
         written = write_messages(self._provider, message)

@@ -17,6 +17,7 @@ from ullage.embed.messages import plain
 from ullage.embed.pool import ContextPool
 from ullage.formats.provider import Provider
 from ullage.formats.transcripts.response_items import item_type
+from ullage.model.events import Event
 from ullage.model.json_values import JsonObject
 from ullage.service import sessions
 from ullage.service.compact.automatic import shrink
@@ -66,12 +67,12 @@ async def _fitted(conversation: Conversation) -> list[JsonObject]:
     return [item for shown in _shown(conversation) for item in _items(shown)]
 
 
-async def _added(items: Sequence[JsonObject], conversation: Conversation) -> None:
+async def _added(items: Sequence[JsonObject], conversation: Conversation, first: Sequence[Event] = ()) -> None:
     ports = conversation.workspace.ports
     messages = [
         to_message(given, _FRAMEWORK, ports.ids.new("m"), ports.clock.now()) for given in map(_given, _bound(items))
     ]
-    await sessions.append(conversation, messages, None, frozenset(message.id for message in messages))
+    await sessions.append(conversation, messages, None, frozenset(message.id for message in messages), first)
     warn_if_due(conversation)
     read_ahead(conversation)
     measured(conversation, None)
@@ -82,13 +83,12 @@ async def _popped(conversation: Conversation) -> JsonObject | None:
     if last is None:
         return None
     *others, item = _items(last)
-    leave_out(conversation, [last.id])
-    await _added(others, conversation)
+    await _added(others, conversation, leave_out(conversation, [last.id]))
     return item
 
 
 async def _cleared(conversation: Conversation) -> None:
-    leave_out(conversation, [message.id for message in conversation.transcript.view])
+    conversation.record(*leave_out(conversation, [message.id for message in conversation.transcript.view]))
 
 
 def _shown(conversation: Conversation) -> list[Shown]:

@@ -78,7 +78,7 @@ def undo(conversation: Conversation, edit_id: str | None, *, dry_run: bool = Fal
         raise NothingToUndo("there is nothing to undo: no compaction or clearing of this session is in force")
     edit = in_force[-1] if edit_id is None else _find(in_force, edit_id)
     together = [other.id for other in in_force if _action(other) == _action(edit)]
-    return _change(conversation, together, (), dry_run=dry_run)
+    return _change(conversation, _reverted(conversation, together), dry_run=dry_run)
 
 
 def restore(conversation: Conversation, checkpoint: Checkpoint, *, dry_run: bool = False) -> Reverted:
@@ -89,27 +89,36 @@ def restore(conversation: Conversation, checkpoint: Checkpoint, *, dry_run: bool
     Raises `EditNotFound`, `MessageNotFound`, `InvalidRequest`, `SessionBusy`, or `Conflict` if an agent behind the
     proxy keeps the context.
     """
+    return _change(conversation, restoring(conversation, checkpoint), dry_run=dry_run)
+
+
+def restoring(conversation: Conversation, checkpoint: Checkpoint) -> tuple[EditReverted, ...]:
+    """Returns the events that `restore` records. Raises what it raises."""
     _require_rest(conversation)
     store = conversation.workspace.ports.store
     then = edits_at(store, conversation.id, checkpoint)
     now = edits_in_force(store.read_edits(conversation.id))
     back = [edit_id for edit_id in now if edit_id not in then]
-    again = [edit_id for edit_id in then if edit_id not in now]
-    return _change(conversation, back, again, dry_run=dry_run)
+    return _reverted(conversation, back, [edit_id for edit_id in then if edit_id not in now])
 
 
-def _change(conversation: Conversation, back: Collection[str], again: Collection[str], *, dry_run: bool) -> Reverted:
+def _reverted(
+    conversation: Conversation, back: Collection[str], again: Collection[str] = ()
+) -> tuple[EditReverted, ...]:
     now = conversation.workspace.ports.clock.now()
-    events = [
+    return (
         *(EditReverted(edit_id=edit_id, timestamp=now) for edit_id in back),
         *(EditReverted(edit_id=edit_id, reverted=False, timestamp=now) for edit_id in again),
-    ]
+    )
+
+
+def _change(conversation: Conversation, events: Sequence[EditReverted], *, dry_run: bool) -> Reverted:
     active, after = conversation.transcript.active, conversation
     if dry_run:
         after = conversation.imagine(*events)
     elif events:
         conversation.record(*events)
-    changed = {*back, *again}
+    changed = {event.edit_id for event in events}
     return Reverted(
         edits=tuple(edit for edit in after.transcript.edits if edit.id in changed),
         conversation=after,

@@ -16,7 +16,7 @@ from ullage.model.figure import Keeper
 from ullage.model.message import number_of
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, Gain, result_tokens, target_for, worth_clearing
-from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.conversation import Conversation, sized
 from ullage.service.conversation.publish import (
     cannot_fit,
     context_cleared,
@@ -59,15 +59,7 @@ def edits_to_fit(conversation: Conversation, limit: int) -> tuple[ContextEdited,
     """Returns the edits that truncate the context to at most `limit` tokens, or as close to it as possible, even if
     that shortens the system prompt. They are one action; nothing is recorded."""
     made = climb((*TRUNCATIONS, LAST_RESORT), conversation.projection.counted_view(), _terms(conversation, limit))
-    return _together([edit for _, edit in made])
-
-
-def fit_limit(conversation: Conversation, limit: int) -> None:
-    """Records the edits that truncate the context to at most `limit` tokens, or as close to it as possible (see
-    `edits_to_fit`). Nothing is published."""
-    edits = edits_to_fit(conversation, limit)
-    if edits:
-        conversation.record(*edits)
+    return tuple(sized(conversation.used, _together([edit for _, edit in made])))
 
 
 def truncate(conversation: Conversation, budget: ContextBudget) -> None:

@@ -10,16 +10,19 @@ from ullage.policy.alarm import is_due, raised
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.environment import beside_the_log
 from ullage.service.conversation.publish import (
     compaction_due,
 )
 
 
 def warn_if_due(conversation: Conversation) -> None:
-    """Publishes and records a warning if one is due. For programs that make room themselves."""
+    """Publishes and records a warning if one is due. For programs that make room themselves. If the store refuses, that
+    is logged, and the warning comes with the next message."""
     budget = conversation.budget
     if budget is not None and is_due(conversation.projection.alarm, conversation.sure, budget):
-        _warn(conversation, budget, quietly=False)
+        with beside_the_log():
+            _warn(conversation, budget, quietly=False)
 
 
 def warn_or_wait(conversation: Conversation, budget: ContextBudget, due: Action) -> None:

@@ -5,7 +5,7 @@ Everything that happens to a session is recorded here. The projection holds the 
 guards and the work hold state that does not follow from the log, and survive when the projection is computed again.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence, Set
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -299,8 +299,9 @@ class Conversation:
     def _append(self, events: Sequence[Event], kinds: Set[type[Event]]) -> None:
         if events:
             store = self.workspace.ports.store
-            sized = _sized(self.used, events) if kinds == {ContextEdited} else events
-            records = self.workspace.records(self.transcript.position + 1, sized)
+            edits = [event for event in events if isinstance(event, ContextEdited)]
+            whole = sized(self.used, edits) if len(edits) == len(events) else events
+            records = self.workspace.records(self.transcript.position + 1, whole)
             # What may fail comes before the append: once the records are in the log, nothing is refused any more.
             foreseen = self._foreseen(records)
             if EditReverted in kinds:
@@ -385,12 +386,12 @@ class Changed(Struct, frozen=True, kw_only=True, eq=False):
     by_settings: bool = False
 
 
-def _sized(used: int, events: Sequence[Event]) -> Iterator[Event]:
+def sized(used: int, edits: Iterable[ContextEdited]) -> Iterator[ContextEdited]:
     """Yields the edits. Those without a `context_size_before` get the size of the context before them. `used` is the
     tokens in the context now."""
-    for event in events:
-        if isinstance(event, ContextEdited) and not event.edit.context_size_before:
+    for event in edits:
+        if event.edit.context_size_before:
+            yield event
+        else:
             yield ContextEdited(edit=replace(event.edit, context_size_before=used))
             used -= event.edit.tokens_saved
-        else:
-            yield event

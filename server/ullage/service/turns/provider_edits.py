@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ullage.edits.clear_tool_uses import MEMORY_TOOLS, ClearOptions, cleared_elsewhere
 from ullage.model.answer import ModelRequest, ToolUseClearing
 from ullage.model.events import ContextEdited
+from ullage.model.updates import Notice
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.publish import context_cleared
 from ullage.service.plan.ladder import OLD_TOOL_USES
@@ -31,12 +32,12 @@ def with_clearing(conversation: Conversation, request: ModelRequest) -> ModelReq
     return replace(request, clearing=clearing)
 
 
-def note_cleared(conversation: Conversation, count: int) -> None:
-    """Records an edit for the `count` tool uses that the provider cleared before it wrote the answer that has just
-    come. Must be called before the answer's usage is recorded, because that usage counts a prompt without the cleared
-    content."""
+def note_cleared(conversation: Conversation, count: int) -> tuple[tuple[ContextEdited, ...], Notice | None]:
+    """Returns the edit for the `count` tool uses that the provider cleared before it wrote the answer that has just
+    come, and the notice of it; nothing if there are none. The edit must be recorded before the answer's usage, because
+    that usage counts a prompt without the cleared content."""
     if not count:
-        return
+        return (), None
     settings, before = conversation.settings, conversation.used
     options = ClearOptions(
         exclude_tools=frozenset(settings.exclude_tools), clear_tool_inputs=settings.clear_tool_inputs
@@ -45,6 +46,7 @@ def note_cleared(conversation: Conversation, count: int) -> None:
     untouched = frozenset({*kept(view.messages, transcript.pinned), *transcript.relied})
     edit = cleared_elsewhere(view, count, options, conversation.workspace.new_stamp(), untouched)
     if edit is None:
-        return
-    conversation.record(ContextEdited(edit=edit))
-    conversation.emit(context_cleared(OLD_TOOL_USES.what, before, conversation.used, [edit]))
+        return (), None
+    edit = replace(edit, context_size_before=before)
+    after = conversation.imagine(ContextEdited(edit=edit)).used
+    return (ContextEdited(edit=edit),), context_cleared(OLD_TOOL_USES.what, before, after, [edit])

@@ -10,19 +10,21 @@ import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model import words
 from ullage.model.answer import Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, TurnEnd
 from ullage.model.blocks import Block, ResourceBlock
 from ullage.model.errors import AnswerBroken, ContextTooLong, ProviderError
+from ullage.model.events import ContextEdited
 from ullage.model.message import Message, Role
 from ullage.model.updates import AgentMessageChunk, AgentThoughtChunk, Notice, Severity, TextContent, UserMessageChunk
 from ullage.model.usage import Usage
 from ullage.service.archive.recall import message_lines
 from ullage.service.asking.request import live_request
 from ullage.service.asking.retries import Waits, stream_with_retries
-from ullage.service.compact.room import fit_limit
+from ullage.service.compact.room import edits_to_fit
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.read_only import require_not_followed
 from ullage.service.conversation.work import Ask, Job
@@ -138,21 +140,29 @@ def _declare(conversation: Conversation) -> None:
         declare_tools(conversation, wanted)
 
 
+class _Asked(Struct, frozen=True, kw_only=True):
+    """A request, and the edits that its context has and that are recorded with the answer: a request without an answer
+    leaves the context as it is. `edits_seen` is the conversation's when it was made."""
+
+    request: ModelRequest
+    cuts: tuple[ContextEdited, ...] = ()
+    edits_seen: int
+
+
 async def _answer(turn: Turn) -> PartialAnswer:
-    """Requests the model's next answer, appends it and returns it. If the provider finds the request too long, the
-    context is truncated and the request sent once more."""
+    """Requests the model's next answer, appends it and returns it. If the provider finds the request too long, it is
+    sent once more with a truncated context."""
     try:
         return await _ask(turn)
     except ContextTooLong:
         conversation = turn.conversation
         await conversation.work.wait(Ask.ANSWER)
         budget, half = conversation.budget, conversation.used // 2
-        fit_limit(conversation, half if budget is None else min(budget.target, half))
-        return await _ask(turn)
+        return await _ask(turn, half if budget is None else min(budget.target, half))
 
 
-async def _ask(turn: Turn) -> PartialAnswer:
-    conversation, request = turn.conversation, await _request(turn)
+async def _ask(turn: Turn, limit: int | None = None) -> PartialAnswer:
+    conversation, asked = turn.conversation, await _request(turn, limit)
     ports = conversation.workspace.ports
     waits = Waits(clock=ports.clock, chance=ports.chance, publish=conversation.emit)
     message_id = ports.ids.new("m")
@@ -160,7 +170,7 @@ async def _ask(turn: Turn) -> PartialAnswer:
     # The answer's usage counts the present context, so nothing may change the context before the answer is appended.
     with conversation.work.during(Job.ANSWERING):
         try:
-            async with aclosing(stream_with_retries(turn.provider, request, waits)) as fragments:
+            async with aclosing(stream_with_retries(turn.provider, asked.request, waits)) as fragments:
                 async for fragment in fragments:
                     answer.add(fragment)
                     _publish_fragment(conversation, message_id, fragment)
@@ -169,16 +179,16 @@ async def _ask(turn: Turn) -> PartialAnswer:
             if not answer.content and answer.stop_reason is not StopReason.REFUSAL:
                 raise AnswerBroken(f"{turn.provider.name} gave an empty answer; try again")
         finally:
-            await _keep(conversation, message_id, answer)
+            await _keep(conversation, message_id, answer, asked)
     return answer
 
 
-async def _request(turn: Turn) -> ModelRequest:
-    """Returns the turn's next request, after truncating a context that exceeds usable."""
+async def _request(turn: Turn, limit: int | None) -> _Asked:
+    """Returns the turn's next request, with a context truncated to `limit` tokens, or to usable if that is None."""
     conversation = turn.conversation
     await conversation.work.wait(Ask.ANSWER)
     if conversation.guards.replays:
-        return live_request(conversation)
+        return _Asked(request=live_request(conversation), edits_seen=conversation.edits_seen)
     # The last tool call may have changed them.
     if conversation.workspace.session_tools is not None:
         await conversation.workspace.session_tools.refresh(conversation.id)
@@ -187,11 +197,13 @@ async def _request(turn: Turn) -> ModelRequest:
         await _count_first_prompt(turn, live_request(conversation))
         await conversation.work.wait(Ask.ANSWER)
     budget = conversation.budget
-    if budget is not None and conversation.used > budget.usable:
-        fit_limit(conversation, budget.usable)
+    if limit is None and budget is not None:
+        limit = budget.usable
+    cuts = edits_to_fit(conversation, limit) if limit is not None and conversation.used > limit else ()
+    context = conversation.imagine(*cuts) if cuts else conversation
     door = conversation.workspace.session_tools
-    request = replace(live_request(conversation), reminder=door.reminder(conversation.id) if door else "")
-    return with_clearing(conversation, request)
+    request = replace(live_request(context), reminder=door.reminder(conversation.id) if door else "")
+    return _Asked(request=with_clearing(conversation, request), cuts=cuts, edits_seen=conversation.edits_seen)
 
 
 async def _count_first_prompt(turn: Turn, request: ModelRequest) -> None:
@@ -211,17 +223,22 @@ async def _count_first_prompt(turn: Turn, request: ModelRequest) -> None:
         turn.conversation.take_count(tokens)
 
 
-async def _keep(conversation: Conversation, message_id: str, answer: PartialAnswer) -> None:
-    """Appends an answer, complete or not, with its usage. If it broke off, its tool calls get results that say that
-    they were cancelled."""
+async def _keep(conversation: Conversation, message_id: str, answer: PartialAnswer, asked: _Asked) -> None:
+    """Appends an answer, complete or not, with its usage and the edits that its request had. If it broke off, its tool
+    calls get results that say that they were cancelled."""
     if not answer.content:
         return
-    note_cleared(conversation, answer.cleared_tool_uses)
+    # Another process may have edited the context meanwhile, and may have left out what the cuts are about.
+    cuts = asked.cuts if conversation.edits_seen == asked.edits_seen else ()
+    context = conversation.imagine(*cuts) if cuts else conversation
+    cleared, notice = note_cleared(context, answer.cleared_tool_uses)
     now = conversation.workspace.ports.clock.now()
     messages = [Message(id=message_id, role=Role.ASSISTANT, content=answer.content, timestamp=now)]
     if answer.stop_reason is None and any(answer.tool_uses):
         messages.append(results_message(conversation, unmade(tuple(answer.tool_uses))))
-    await append(conversation, messages, answer.usage, {message.id for message in messages})
+    await append(conversation, messages, answer.usage, {message.id for message in messages}, (*cuts, *cleared))
+    if notice is not None:
+        conversation.emit(notice)
 
 
 def _publish_fragment(conversation: Conversation, message_id: str, fragment: Fragment) -> None:
