@@ -97,9 +97,11 @@ class SessionHandlers:
         workspace = self._workspace()
         # The model is recorded, so that another door that opens the session knows its window.
         created = SessionCreated(cwd=params.cwd, model=workspace.settings.model)
+        session_id = workspace.ports.ids.new("s")
+        # Before the session is made: a request that is cancelled meanwhile makes none.
+        await self._place(session_id, params, servers)
         with self._announcer.silenced():
-            conversation = sessions.new_session(workspace, created)
-        await self._place(conversation, params, servers)
+            conversation = sessions.new_session(workspace, created, session_id=session_id)
         return self._opened(conversation, self._created(conversation))
 
     async def load(self, params: OpenSessionParams) -> Reply:
@@ -119,10 +121,11 @@ class SessionHandlers:
         """Serves `session/fork`: creates a session that begins with the whole log of the named one. Raises
         `SessionNotFound` or `InvalidRequest`."""
         servers = _check(params)
+        workspace = self._workspace()
+        parent, session_id = workspace.open(params.session_id), workspace.ports.ids.new("s")
+        await self._place(session_id, params, servers)
         with self._announcer.silenced():
-            workspace = self._workspace()
-            conversation = sessions.fork_session(workspace, workspace.open(params.session_id), None, "")
-        await self._place(conversation, params, servers)
+            conversation = sessions.fork_session(workspace, parent, None, "", session_id=session_id)
         return self._opened(conversation, self._created(conversation))
 
     async def list(self, params: api.ListSessionsParams) -> api.ListSessionsResult:
@@ -163,13 +166,13 @@ class SessionHandlers:
     async def _open(self, params: OpenSessionParams) -> Conversation:
         servers = _check(params)
         conversation = self._workspace().open(params.session_id)
-        await self._place(conversation, params, servers)
+        await self._place(conversation.id, params, servers)
         return conversation
 
-    async def _place(self, conversation: Conversation, place: _Place, servers: Sequence[Server]) -> None:
+    async def _place(self, session_id: str, place: _Place, servers: Sequence[Server]) -> None:
         """Notes which folders and servers the client has opened for the session, besides the session's own folder."""
-        self._workspace().open_folders[conversation.id] = place.additional_directories or ()
-        await self._tools.open(conversation.id, servers, place.cwd)
+        self._workspace().open_folders[session_id] = place.additional_directories or ()
+        await self._tools.open(session_id, servers, place.cwd)
 
     def _created(self, conversation: Conversation) -> NewSessionResult:
         found = self._found(conversation)

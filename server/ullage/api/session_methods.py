@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from ullage.api.client_input import read_prompt
 from ullage.api.message_input import MessageInput, require_shallow
-from ullage.api.values import SessionResult, UsageResult, session_result, usage_result
+from ullage.api.values import SessionResult, UsageResult, prompting_of, session_result, usage_result
 from ullage.formats.parsing import Document, parse_document
 from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
@@ -22,7 +22,7 @@ from ullage.service import sessions
 from ullage.service.archive import export
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.sub_agents import list_main
-from ullage.service.imports import ImportOutcome, import_or_continue
+from ullage.service.imports import ImportOutcome, import_or_continue, last_model
 from ullage.service.ports.store import SessionInfo
 from ullage.service.turns import run as turns
 
@@ -201,7 +201,9 @@ class Nothing(Struct, frozen=True, kw_only=True):
 async def new_session(workspace: Workspace, params: NewSessionParams) -> SessionResult:
     require_shallow("tools", [tool.input_schema for tool in params.tools])
     created = SessionCreated(cwd=params.cwd, model=params.model, title=params.title)
-    return await session_result(sessions.new_session(workspace, created, params.system, params.tools, params.context))
+    prompting = await prompting_of(workspace, params.model)
+    conversation = sessions.new_session(workspace, created, params.system, params.tools, params.context)
+    return session_result(conversation, params.model, prompting)
 
 
 async def configure_session(workspace: Workspace, params: ConfigureSessionParams) -> ConfigureSessionResult:
@@ -211,7 +213,8 @@ async def configure_session(workspace: Workspace, params: ConfigureSessionParams
 
 
 async def load_session(workspace: Workspace, params: SessionParams) -> SessionResult:
-    return await session_result(sessions.load_session(workspace, params.session_id))
+    conversation = sessions.load_session(workspace, params.session_id)
+    return session_result(conversation, conversation.model, await prompting_of(workspace, conversation.model))
 
 
 async def list_sessions(workspace: Workspace, params: ListSessionsParams) -> ListSessionsResult:
@@ -225,7 +228,9 @@ async def list_sessions(workspace: Workspace, params: ListSessionsParams) -> Lis
 
 async def fork_session(workspace: Workspace, params: ForkSessionParams) -> SessionResult:
     parent = workspace.open(params.session_id)
-    return await session_result(sessions.fork_session(workspace, parent, params.message_id, params.title))
+    prompting = await prompting_of(workspace, parent.model)
+    fork = sessions.fork_session(workspace, parent, params.message_id, params.title)
+    return session_result(fork, parent.model, prompting)
 
 
 async def close_session(workspace: Workspace, params: SessionParams) -> Nothing:
@@ -263,11 +268,13 @@ async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
 
 async def import_session(workspace: Workspace, params: ImportParams) -> ImportResult:
     transcript = await asyncio.to_thread(_read_transcript, params)
+    model = last_model(transcript)
+    prompting = await prompting_of(workspace, model)
     imported = await import_or_continue(workspace, transcript, params.cwd)
     conversation = imported.conversation
     unread = tuple(line for line in transcript.skipped if not line.expected)
     return ImportResult(
-        session=await session_result(conversation),
+        session=session_result(conversation, model, prompting),
         format=transcript.format,
         outcome=imported.outcome,
         messages=conversation.transcript.messages,

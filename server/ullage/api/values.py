@@ -53,20 +53,25 @@ def usage_result(conversation: Conversation) -> UsageResult:
     )
 
 
-async def session_result(conversation: Conversation) -> SessionResult:
-    """Returns the session with its present figures, and whether its prompts would be answered."""
-    usage, transcript = usage_result(conversation), conversation.transcript
+async def prompting_of(workspace: Environment, model: str) -> Prompting:
+    """Returns whether prompts of a session with this model, or with the settings' model if that is empty, would be
+    answered. Takes long, so it comes before a session is made: a request that is cancelled meanwhile makes none."""
+    return await asyncio.to_thread(_prompting, workspace, model or workspace.settings.model)
+
+
+def session_result(conversation: Conversation, model: str, prompting: Prompting) -> SessionResult:
+    """Returns the session with its present figures. `prompting` is that of `model`; it is found out again, which
+    blocks, in the rare case that the session has another model."""
+    usage, transcript, workspace = usage_result(conversation), conversation.transcript, conversation.workspace
+    if conversation.model != (model or workspace.settings.model):
+        prompting = _prompting(workspace, conversation.model)
     return SessionResult(
-        session_id=conversation.id,
-        title=transcript.title,
-        cwd=transcript.cwd,
-        usage=usage,
-        prompting=await _prompting(conversation.workspace, usage.meta.ullage.model),
+        session_id=conversation.id, title=transcript.title, cwd=transcript.cwd, usage=usage, prompting=prompting
     )
 
 
-async def _prompting(workspace: Environment, model: str) -> Prompting:
+def _prompting(workspace: Environment, model: str) -> Prompting:
     try:
-        return Prompting(provider=await asyncio.to_thread(workspace.ports.providers.name, model, workspace.settings))
+        return Prompting(provider=workspace.ports.providers.name(model, workspace.settings))
     except (NoModelConfigured, SdkMissing) as error:
         return Prompting(provider=None, remedy=str(error), lacks_package=isinstance(error, SdkMissing))

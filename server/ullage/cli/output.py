@@ -150,9 +150,25 @@ def write_output(path: Path, data: bytes) -> None:
         write_file(path, data)
 
 
+def require_writable(path: Path) -> None:
+    """Raises `InputError` if a file can't be written, before a command changes anything for it. The file stays as it
+    is."""
+    there = path.exists()
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    if not there:
+        path.unlink()
+
+
 def write_file(path: Path, data: bytes) -> None:
     """Writes the data to a file, in place of its contents. Raises `InputError` if that fails."""
     try:
         path.write_bytes(data)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot write {path}: {error.strerror or error}")

@@ -13,7 +13,7 @@ from ullage.model import words
 from ullage.model.blocks import CompactionBlock, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import InvalidRequest, UllageError
-from ullage.model.events import AgentAttached
+from ullage.model.events import AgentAttached, ModelChanged
 from ullage.model.json_values import encode_json
 from ullage.model.marker import render_marker
 from ullage.model.message import Message, Role
@@ -89,14 +89,14 @@ async def continue_in(session: ProxiedSession, move: Move) -> Continued:
     told = _without_prompt(record) if move.refused else record.conversation.transcript.view
     try:
         session.facts_at(move.to).take_opened(opened)
-        attached = session.attachment(fresh, move.to)
+        moved = _moved(session, record, session.attachment(fresh, move.to), move.to)
         whole = _whole(record, told, former.agent_name)
         tokens = record.conversation.projection.counter.count(whole)
         if tokens <= _room(session, record, move.to):
             edit = None
-            record.conversation.record(attached)
+            record.conversation.record(*moved)
         else:
-            edit = await _compacted(session, record, move, attached)
+            edit = await _compacted(session, record, move, moved)
             whole = seed_of(compaction_block(edit))
             tokens = record.conversation.projection.counter.count(whole)
     except BaseException:
@@ -104,8 +104,6 @@ async def continue_in(session: ProxiedSession, move: Move) -> Continued:
         raise
     session.moved(fresh, whole if told or edit else "", move.to)
     close_aside(session, left, former)
-    if session.facts.model:
-        record.change_model(session.facts.model)
     send_options(session)
     list_commands(session)
     send_usage(session, record)
@@ -117,15 +115,24 @@ def describe(session: ProxiedSession, continued: Continued) -> str:
     return words.continued_in(session.connection.agent_name, continued.tokens, whole=continued.edit is None)
 
 
+def _moved(
+    session: ProxiedSession, record: SessionRecord, attached: AgentAttached, to: Connection
+) -> tuple[AgentAttached | ModelChanged, ...]:
+    """Returns the events by which the conversation moves: to the agent, and to its model if that is another."""
+    model = session.facts_at(to).model
+    same = model in ("", record.conversation.transcript.model)
+    return (attached,) if same else (attached, ModelChanged(model=model))
+
+
 async def _compacted(
-    session: ProxiedSession, record: SessionRecord, move: Move, attached: AgentAttached
+    session: ProxiedSession, record: SessionRecord, move: Move, moved: Sequence[AgentAttached | ModelChanged]
 ) -> CompactionEdit:
-    """Records the compaction with which the conversation moves. The summary is the former agent's, unless that agent
-    has refused a prompt or ended; then it is one without a model."""
+    """Records the compaction with which the conversation moves, and the move. The summary is the former agent's, unless
+    that agent has refused a prompt or ended; then it is one without a model."""
     asks = not move.refused and session.state is State.HOLDING and session.connection.agent.alive
     summary = await (summary_of(session, record, "") if asks else offline_summary(record, ""))
     trigger = EditTrigger.AUTOMATIC if move.refused else EditTrigger.MANUAL
-    return archive(record, Archiving(summary=summary, trigger=trigger, after=(attached,)))
+    return archive(record, Archiving(summary=summary, trigger=trigger, after=tuple(moved)))
 
 
 def _room(session: ProxiedSession, record: SessionRecord, to: Connection) -> int:

@@ -115,9 +115,8 @@ async def project_transcript(workspace: Workspace, transcript: ImportedTranscrip
     Its messages are only counted if the figure depends on it: if they, or an edit, come after the last usage that a
     provider reported. The parts of the figure (`breakdown`) are not those of an import.
     """
-    changes = (event.model for event in reversed(transcript.events) if isinstance(event, ModelChanged))
     # The model that the conversation has at its end counts all of its messages, as when a session is opened.
-    model = next(changes, transcript.model)
+    model = last_model(transcript)
     draft = workspace.project(StoredSession(records=()), model)
     uncounted = MessageCount(counter=draft.counter.name, parts=Breakdown())
     quick = [
@@ -127,6 +126,12 @@ async def project_transcript(workspace: Workspace, transcript: ImportedTranscrip
     if conversation.projection.tracker.reading.source is UsageSource.REPORTED:
         return conversation
     return _opened(workspace, transcript, await counted(draft, transcript.events), model)
+
+
+def last_model(transcript: ImportedTranscript) -> str:
+    """Returns the model that a transcript has at its end, "" if it names none."""
+    changes = (event.model for event in reversed(transcript.events) if isinstance(event, ModelChanged))
+    return next(changes, transcript.model)
 
 
 def _opened(workspace: Workspace, transcript: ImportedTranscript, events: Sequence[Event], model: str) -> Conversation:

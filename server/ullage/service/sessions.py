@@ -161,12 +161,14 @@ def declare_tools(conversation: Conversation, tools: Sequence[ToolDefinition]) -
     conversation.record(ToolsDeclared(tools=tuple(tools)))
 
 
-def fork_session(workspace: Workspace, parent: Conversation, message_id: str | None, title: str) -> Conversation:
+def fork_session(
+    workspace: Workspace, parent: Conversation, message_id: str | None, title: str, *, session_id: str = ""
+) -> Conversation:
     """Creates a session that shares its parent's log up to a message, or all of it if `message_id` is None. It may name
     an archived message, a marker or a notice.
 
     The fork inherits the edits and settings in force at that place. It has the pins that its parent has now, as far as
-    it has the messages. Raises `MessageNotFound`.
+    it has the messages. `session_id` is as in `new_session`. Raises `MessageNotFound`.
     """
     position = parent.transcript.position
     if message_id is not None:
@@ -175,7 +177,9 @@ def fork_session(workspace: Workspace, parent: Conversation, message_id: str | N
         parent_id=parent.id, position=position, title=title or f"{parent.transcript.title} (fork)".strip()
     )
     pinned = parent.transcript.pinned
-    fork = workspace.fork(position, workspace.ports.ids.new("s"), event, lambda draft: _pins(draft, pinned))
+    fork = workspace.fork(
+        position, session_id or workspace.ports.ids.new("s"), event, lambda draft: _pins(draft, pinned)
+    )
     fork.record()
     return fork
 

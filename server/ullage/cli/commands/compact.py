@@ -11,7 +11,7 @@ from rich.text import Text
 from ullage.api.values import UsageResult, usage_result
 from ullage.cli.draw.boxes import Shrunk, compaction_box, context_box
 from ullage.cli.figures import edit_rows, facts_beside, with_hidden
-from ullage.cli.output import STDOUT, Screen, print_json, to_json, working, write_output
+from ullage.cli.output import STDOUT, Screen, print_json, require_writable, to_json, working, write_output
 from ullage.cli.reports import CompactReport
 from ullage.cli.session_source import STDIN, Source, open_source
 from ullage.cli.typed_arguments import CompactOptions, read_options
@@ -65,6 +65,8 @@ def _check(options: CompactOptions) -> None:
     source = Path(options.target or STDIN)
     if options.output is not None and options.output.exists() and source.exists() and options.output.samefile(source):
         raise InputError(f"{options.output} is the transcript itself, which is never written to; name another file")
+    if options.output not in (None, STDOUT):
+        require_writable(options.output)
 
 
 async def _compact(options: CompactOptions) -> _Outcome:

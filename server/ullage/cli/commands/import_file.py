@@ -18,6 +18,7 @@ from ullage.cli.unread import unread_words
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
 from ullage.model.words import context_line
 from ullage.service.archive.indexing import index_session
+from ullage.service.conversation.environment import beside_the_log
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import Imported, ImportOutcome, import_or_continue
 
@@ -50,9 +51,10 @@ async def _import(
     # A context over its window is compacted at once, and the process must not end before that.
     await imported.conversation.settled()
     # Here the user waits for a file to be read anyway; the first search would make them wait again.
-    await index_session(
-        workspace, imported.conversation.id, lambda left: tell(f"Indexing {plural(left, 'record')} for the search")
-    )
+    with beside_the_log():
+        await index_session(
+            workspace, imported.conversation.id, lambda left: tell(f"Indexing {plural(left, 'record')} for the search")
+        )
     return imported, usage_result(imported.conversation)
 
 

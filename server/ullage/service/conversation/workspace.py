@@ -177,8 +177,8 @@ class Workspace(Environment):
         return conversation
 
     def _changed(self, changed: Changed) -> None:
-        """Publishes a change and has it managed. The change is in the log: an error that follows from it is logged, so
-        that nobody is told that it was refused."""
+        """Publishes a change and has it managed. The change is in the log already, so an error of what follows is
+        logged and not raised."""
         try:
             publish_change(changed)
             self._manage(changed)
