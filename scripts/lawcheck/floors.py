@@ -1,7 +1,7 @@
 """Computes how small a context can be made, from the rules alone, so that edits can be judged by the result. If a
 context is above its floor and over its limit, a law is broken."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -18,26 +18,34 @@ from ullage.model.blocks import (
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import kept, leading
+from ullage.transcript.view import Item
 
 # Tokens: the notice for dropped messages in its longest wording, and the frame of its message.
 NOTICE = 40
 
 
 def of_whole_groups(situation: Situation) -> int:
-    """Returns the size after every group that may be dropped is dropped: leading and pinned messages, last group,
-    notice."""
+    """Returns the size after every group that may be dropped is dropped: leading and pinned messages, the newest
+    that the user typed, last group, notice."""
     return _sum(situation, _staying(situation), empty=False) + NOTICE
 
 
 def of_everything_cut(situation: Situation) -> int:
-    """Returns the size after every group that may be dropped is dropped, and the remaining blocks are emptied."""
+    """Returns the size after every group that may be dropped is dropped, and the remaining blocks are emptied, except
+    those of pinned messages and those that the user typed in the newest message."""
     return _sum(situation, _staying(situation), empty=True) + NOTICE
 
 
 def _sum(situation: Situation, staying: Collection[str], *, empty: bool) -> int:
     view = situation.view
-    messages = [message for message in view.messages if message.id in staying]
-    return view.fixed + sum(view.measure(emptied(message) if empty else message) for message in messages)
+    newest, whole = newest_typed(view.items), _pinned_groups(situation)
+    total = view.fixed
+    for message in view.messages:
+        if message.id in staying:
+            is_cut = empty and message.id not in whole
+            typed = said(message) if message is newest else ()
+            total += view.measure(emptied(message, typed) if is_cut else message)
+    return total
 
 
 def _staying(situation: Situation) -> frozenset[str]:
@@ -47,12 +55,40 @@ def _staying(situation: Situation) -> frozenset[str]:
     transcript = situation.transcript
     last = (messages[i].id for i in groups(messages)[-1])
     system = (message.id for message in messages if message.role is Role.SYSTEM)
-    return frozenset({*leading(messages, transcript.first_user_id), *kept(messages, transcript.pinned), *system, *last})
+    newest = newest_typed(situation.view.items)
+    pinned = transcript.pinned | ({newest.id} if newest else set[str]())
+    return frozenset({*leading(messages, transcript.first_user_id), *kept(messages, pinned), *system, *last})
 
 
-def emptied(message: Message) -> Message:
-    """Returns the message with nothing in its blocks but the ids that connect them with others."""
-    return replace(message, content=tuple(_empty(block) for block in message.content))
+def _pinned_groups(situation: Situation) -> frozenset[str]:
+    messages, pinned = situation.view.messages, situation.transcript.pinned
+    together = (group for group in groups(messages) if any(messages[i].id in pinned for i in group))
+    return frozenset(messages[i].id for group in together for i in group)
+
+
+def newest_typed(items: Sequence[Item]) -> Message | None:
+    """Returns the newest message in which the user said something, or showed a picture or a document. Markers and
+    notices are inserted, and no user said them."""
+    own = (item.message for item in reversed(items) if not item.inserted and not item.message.compaction)
+    return next((message for message in own if said(message)), None)
+
+
+def said(message: Message) -> tuple[Block, ...]:
+    """Returns the blocks of a message that are the user's own: none of a tool's message but the words next to its
+    results, and none of a message of blanks alone."""
+    if message.role is not Role.USER:
+        return ()
+    own = tuple(block for block in message.content if not isinstance(block, ToolResultBlock))
+    words = tuple(block for block in own if isinstance(block, TextBlock) and block.text.strip())
+    if len(own) < len(message.content):
+        return words
+    return own if words or any(not isinstance(block, TextBlock) for block in own) else ()
+
+
+def emptied(message: Message, typed: Collection[Block] = ()) -> Message:
+    """Returns the message with nothing in its blocks but the ids that connect them with others, and with the blocks
+    `typed` as they are."""
+    return replace(message, content=tuple(block if block in typed else _empty(block) for block in message.content))
 
 
 def _empty(block: Block) -> Block:

@@ -1,9 +1,10 @@
 """The laws themselves: judges a case's edits in a situation from outside, without the code that planned them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 
 from lawcheck.cases import Case
+from lawcheck.floors import newest_typed, said
 from lawcheck.situation import Situation
 from support.build import append, log, user
 from support.provider_rules import anthropic_violations, openai_violations
@@ -29,6 +30,7 @@ class Verdict(StrEnum):
     OPENAI = "OpenAI"
     PARTED = "parted pair"
     UNPINNED = "pin lost"
+    REWORDED = "pin or newest question changed"
     UNDO = "undo not exact"
     RAISED = "raised"
 
@@ -67,6 +69,8 @@ def _broken(situation: Situation, case: Case, edits: Sequence[Edit], after: Coun
         yield Verdict.PARTED
     if set(situation.pinned) & _ids(situation.view.messages) - _ids(after.messages):
         yield Verdict.UNPINNED
+    if _word_for_word(situation.view, situation.pinned) - _word_for_word(after, situation.pinned):
+        yield Verdict.REWORDED
     if not undo_is_exact(situation, edits, after):
         yield Verdict.UNDO
 
@@ -121,6 +125,13 @@ def _pairs(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
                 open_uses[block.id] = message.id
             elif isinstance(block, ToolResultBlock) and block.tool_use_id in open_uses:
                 yield open_uses.pop(block.tool_use_id), message.id
+
+
+def _word_for_word(view: CountedView, pinned: Collection[str]) -> set[str]:
+    """Returns what every request must have: the content of each pinned message, and what the user said last."""
+    newest = newest_typed(view.items)
+    last = {repr((newest.id, said(newest)))} if newest else set[str]()
+    return last | {repr((message.id, message.content)) for message in view.messages if message.id in pinned}
 
 
 def _ids(messages: Sequence[Message]) -> set[str]:

@@ -50,6 +50,7 @@ class Situation(Struct, frozen=True, kw_only=True):
         numbers = count(1)
         return Terms(
             limit=self.limit,
+            usable=self.limit,
             settings=ContextSettings(keep_thinking_turns=1, clear_tool_inputs=True),
             transcript=self.transcript,
             new_stamp=lambda: Stamp(id=f"e{next(numbers)}", timestamp=1_000),
@@ -125,6 +126,7 @@ def _earlier(rng: random.Random, situation: Situation, stop: int) -> Iterator[Ed
     numbers = count(1)
     terms = Terms(
         limit=situation.limit,
+        usable=situation.limit,
         settings=ContextSettings(),
         transcript=situation.transcript,
         new_stamp=lambda: Stamp(id=f"earlier{stop}-{next(numbers)}", timestamp=500),

@@ -9,7 +9,7 @@ from support.build import assistant, results, system, thinking, user, uses, word
 from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import ImageBlock
-from ullage.model.errors import ProviderError
+from ullage.model.errors import CannotFit, ProviderError
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings
@@ -155,8 +155,8 @@ async def test_a_failed_summary_is_tried_with_less_to_read_and_then_offline(fail
 
 
 async def fill_again(client: TestClient, number: int) -> Conversation:
-    """Appends one more prompt as large as the window, with its answer."""
-    huge = [user(f"h{number}", words(6_000, f"w{number}")), assistant(f"b{number}", "Yes.")]
+    """Appends one more prompt, with an answer as large as the window."""
+    huge = [user(f"h{number}", "Go on."), assistant(f"b{number}", words(6_000, f"w{number}"))]
     return await hold(client, *huge)
 
 
@@ -187,12 +187,28 @@ async def test_a_compaction_by_hand_closes_the_breaker() -> None:
     assert not client.workspace.open("s").guards.breaker.is_open
 
 
-async def test_a_message_larger_than_the_window_loses_its_middle_and_costs_no_other_its_place() -> None:
+async def test_an_answer_larger_than_the_window_loses_its_middle_and_costs_no_other_its_place() -> None:
     client = build_test_client()
-    session = await hold(client, *exchanges(1), user("huge", words(50_000)))
+    session = await hold(client, *exchanges(1), user("q"), assistant("huge", words(50_000)))
     assert session.used <= 6_144
     ids = [message.id for message in session.transcript.view]
-    assert ids == ["p0", "a0", "huge"]
+    assert ids == ["p0", "a0", "q", "huge"]
+
+
+async def test_a_question_larger_than_the_window_is_named_and_nothing_is_cut_until_the_next() -> None:
+    client = build_test_client()
+    session = await hold(client, *exchanges(3), user("huge", words(50_000)))
+    view = session.transcript.view
+    assert [message.id for message in view] == ["p0", "a0", "p1", "a1", "p2", "a2", "huge"]
+    assert [message.text for message in view][-1] == words(50_000)
+    assert kinds(session) == []
+    assert "the user's newest message (7) alone 50K. Make that smaller" in dict(notices(client))["cannot_fit"]
+    with pytest.raises(CannotFit, match=r"cannot fit: what must stay is 50K of 6.1K .* newest message \(7\)"):
+        await client.call("context/messages", sessionId="s", provider="openai")
+    assert len(await client.entries("s")) == 7
+    session = await hold(client, assistant("no", "That is too long."), user("short", "What is this?"))
+    assert session.used <= 6_144
+    assert session.transcript.view[-1].text == "What is this?"
 
 
 async def test_ten_thousand_tiny_messages_fit() -> None:
@@ -214,7 +230,10 @@ async def test_an_answer_of_thousands_of_messages_fits() -> None:
     [
         [uses("u", "t", name="Write", content=words(60_000)), results("r", "t")],
         [thinking(f"k{i}", words(3_000)) for i in range(10)],
-        [Message(id="i", role=Role.USER, content=(ImageBlock(data="A", width=1_500, height=1_500),) * 12)],
+        [
+            Message(id="i", role=Role.USER, content=(ImageBlock(data="A", width=1_500, height=1_500),) * 12),
+            user("q", "And now?"),
+        ],
     ],
     ids=["a huge tool input", "only thinking", "pictures"],
 )

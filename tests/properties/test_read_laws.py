@@ -173,6 +173,7 @@ def test_one_climb_of_the_cheap_rungs_takes_nothing_that_its_own_notices_point_t
     numbers = count()
     terms = Terms(
         limit=limit,
+        usable=limit,
         settings=ContextSettings(keep_tool_uses=0, clear_tool_inputs=True),
         transcript=fold(log(append(*messages))),
         new_stamp=lambda: Stamp(id=f"e{next(numbers)}", timestamp=1),

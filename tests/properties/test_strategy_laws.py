@@ -10,6 +10,7 @@ from support import histories, views
 from support.build import STAMP, append, counted, measure, user
 from support.chains import chains, strategies
 from support.provider_rules import anthropic_violations, openai_violations
+from ullage.agents.inserted import typed_blocks
 from ullage.edits.counted import CountedView, count_view
 from ullage.edits.drop import NOTICE
 from ullage.edits.strategies.chain import make_chain, make_strategy, plan_truncation
@@ -40,7 +41,8 @@ def keep_of(messages: Sequence[Message], pinned: Sequence[str] = ()) -> Keep:
 def untouchable(messages: Sequence[Message], keep: Keep) -> set[str]:
     """Returns the ids of the messages that no strategy may drop."""
     last = [messages[i].id for i in groups(messages)[-1]] if messages else []
-    return {*leading(messages, keep.first_user_id), *kept(messages, keep.pinned), *last}
+    newest = [message.id for message in messages if typed_blocks(message)][-1:]
+    return {*leading(messages, keep.first_user_id), *kept(messages, {*keep.pinned, *newest}), *last}
 
 
 def planned(view: CountedView, chain: Sequence[StrategySettings], limit: int, keep: Keep) -> DropEdit | None:

@@ -4,11 +4,12 @@ The patterns are those of all agents of the table.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from msgspec import Struct
 
+from ullage.agents.results import is_output
 from ullage.model.blocks import Provided, TextBlock, ToolResultBlock
 from ullage.model.message import Message, Role
 from ullage.model.standing_instructions import INSTRUCTION_FILES
@@ -113,8 +114,28 @@ def is_by_agent(message: Message) -> bool:
         return True
     if message.role is not Role.USER or any(isinstance(block, ToolResultBlock) for block in message.content):
         return False
-    texts = [without_inserted(block.text) for block in message.content if isinstance(block, TextBlock)]
-    return bool(texts) and not any(text.strip() and is_typed(text) and not is_summary(text) for text in texts)
+    texts = [block.text for block in message.content if isinstance(block, TextBlock)]
+    return bool(texts) and not any(map(_says, texts))
+
+
+def typed_blocks(message: Message) -> Sequence[int]:
+    """Returns the indices of the blocks that the user typed or attached. In a message with tool results these are only
+    the texts next to them. Returns none for a message that an agent's program wrote, for a command's output, and for
+    blanks."""
+    if message.role is not Role.USER or message.compaction or is_by_program(message):
+        return ()
+    content = message.content
+    texts = {i: block.text for i, block in enumerate(content) if isinstance(block, TextBlock) and block.text.strip()}
+    typed = [i for i, text in texts.items() if _says(text)]
+    if any(isinstance(block, ToolResultBlock) for block in content):
+        return typed
+    attached = not texts and any(not isinstance(block, TextBlock) for block in content)
+    return range(len(content)) if attached or (typed and not is_output(message.text)) else ()
+
+
+def _says(text: str) -> bool:
+    said = without_inserted(text)
+    return bool(said.strip()) and is_typed(said) and not is_summary(said)
 
 
 def inserted_instructions(text: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from ullage.model.blocks import BroughtBack, CompactionBlock, SealedCompaction, 
 from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import turn_starts
-from ullage.transcript.keep import kept, leading
+from ullage.transcript.keep import leading
 from ullage.transcript.view import Item
 
 # Tokens. A longer summary says little more (other products stop at 4,096). The ledger may take the same again.
@@ -118,7 +118,7 @@ def plan_compaction(
     if not messages:
         return None
     first = leading(messages, first_user_id)
-    pinned_ids = set(kept(messages, pinned)) - set(first)
+    pinned_ids = set(view.kept(pinned)) - set(first)
     pins = [i for i, message in enumerate(messages) if message.id in pinned_ids]
     fixed = view.fixed + sum(view.tokens[i] for i, message in enumerate(messages) if message.id in first)
     cut = _choose_cut(view, limits, fixed, pins)
@@ -188,8 +188,8 @@ def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: S
     room, or the earliest start of a turn if the tail then still fills the share `limits.whole_turns` of the room.
 
     `fixed` are the tokens that no cut changes: system prompt, tools and leading messages. `pins` are the indices of
-    pinned messages; they stay on either side of the cut and are not counted as the tail's. The last group of messages
-    is always part of the tail, whatever its size.
+    pinned messages and of the newest that the user typed; they stay on either side of the cut and are not counted as
+    the tail's. The last group of messages is always part of the tail, whatever its size.
     """
     cuts = legal_cuts(view)
     kept_before = {i: view.tokens[i] for i in pins}

@@ -1,16 +1,18 @@
 """A view with its token counts: the input from which every kind of edit is planned."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.inserted import typed_blocks
 from ullage.model.edits import Edit, EditTrigger
 from ullage.model.message import Message
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.cut_points import groups
+from ullage.transcript.keep import kept, pinned_ids
 from ullage.transcript.view import Item, apply_edit
 
 Measure = Callable[[Message], int]
@@ -48,6 +50,32 @@ class CountedView(Struct, frozen=True, kw_only=True, dict=True):
     def groups(self) -> list[range]:
         """The ranges of indices of the messages that must stay together."""
         return groups(self.messages)
+
+    @cached_property
+    def newest(self) -> Message | None:
+        """The newest message that the user typed, None if there is none. No edit removes or shortens what the user
+        typed in it."""
+        own = (item.message for item in reversed(self.items) if not item.inserted)
+        return next((message for message in own if typed_blocks(message)), None)
+
+    def kept(self, pinned: Collection[str]) -> tuple[str, ...]:
+        """Returns the ids, in order, of the messages that no edit removes: system messages, pinned messages, the newest
+        message that the user typed, and all messages that must stay together with one of them."""
+        return kept(self.messages, pinned if self.newest is None else {*pinned, self.newest.id})
+
+    def held(self, pinned: Collection[str]) -> int:
+        """Returns the tokens of what every request has word for word: `fixed`, pinned messages with those that must
+        stay together with them, and what the user typed in the newest message."""
+        ids = pinned_ids(self.messages, pinned)
+        held = self.fixed + self.size(ids)
+        if self.newest is None or self.newest.id in ids:
+            return held
+        typed = tuple(self.newest.content[i] for i in typed_blocks(self.newest))
+        return held + self.measure(replace(self.newest, content=typed))
+
+    def size(self, ids: Collection[str]) -> int:
+        """Returns the tokens of the messages with these ids."""
+        return sum(tokens for item, tokens in zip(self.items, self.tokens, strict=True) if item.message.id in ids)
 
     def after(self, edit: Edit) -> "CountedView":
         """Returns the view after an edit. Only messages that the edit changed or inserted are counted again."""

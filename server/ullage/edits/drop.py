@@ -42,14 +42,14 @@ def notice(stamp: Stamp) -> Message:
 def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: Stamp) -> DropEdit | None:
     """Returns the edit that leaves out the oldest messages of the last group until the context has at most `limit`
     tokens, or all that may be dropped if that is not enough. Returns None if the context fits already or if no message
-    may be dropped. The very last message, messages with tool uses or results, and those with an id in `stays` are kept.
-    """
+    may be dropped. The very last message, the newest that the user typed, messages with tool uses or results, and those
+    with an id in `stays` are kept."""
     if view.used <= limit:
         return None
     messages = view.messages
     excess = view.used - limit + view.measure(notice(stamp))
     dropped: list[str] = []
-    for at in _may_go(messages, stays):
+    for at in _may_go(messages, {*stays, view.newest.id} if view.newest else stays):
         if excess <= 0:
             break
         excess -= view.tokens[at]

@@ -45,8 +45,8 @@ class _Stretch(NamedTuple):
 
 def dedupe_reads(view: CountedView, stamp: Stamp, untouched: Collection[str] = ()) -> DuplicateReadsEdit | None:
     """Returns the edit for a view, or None if no file's lines are shown again or the edit would save nothing. Messages
-    with an id in `untouched` are not changed."""
-    cuts = _cuts(view.messages, untouched)
+    with an id in `untouched` and the newest that the user typed are not changed."""
+    cuts = _cuts(view.messages, {*untouched, view.newest.id} if view.newest else untouched)
     if not cuts:
         return None
     draft = DuplicateReadsEdit(

@@ -1,7 +1,7 @@
 """Hard truncation: cuts the middle out of the largest blocks until the context fits, whatever their content.
 
-This is the last rung of the ladder. Every block may keep as much as the others (water-filling), so short messages stay
-whole and only very large blocks are cut.
+What the user typed in the newest message is never cut. Every block may keep as much as the others (water-filling), so
+short messages stay whole and only very large blocks are cut.
 """
 
 import json
@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.inserted import typed_blocks
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.excerpt import cut_middle
 from ullage.model.blocks import (
@@ -81,9 +82,10 @@ def _candidates(view: CountedView, over: int = 0) -> Iterator[_Candidate]:
     for item, tokens in zip(view.items, view.tokens, strict=True):
         if tokens <= over:
             continue
+        typed = typed_blocks(item.message) if item.message is view.newest else ()
         for i, block in enumerate(item.message.content):
             chars = _chars(block)
-            if chars is not None:
+            if chars is not None and i not in typed:
                 alone = view.measure(replace(item.message, content=(block,)))
                 empty = view.measure(replace(item.message, content=(_cut(block, 0),)))
                 yield _Candidate(item.message, i, chars, max(0, alone - empty))

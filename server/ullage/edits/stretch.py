@@ -45,7 +45,9 @@ def plan_stretch(
     messages = view.messages
     inside = range(stretch.start, stretch.stop)
     first = set(leading(messages, first_user_id))
-    pins = set(kept(messages, pinned)) - first
+    # Once all is answered the newest question may go: its user chose it, and the next request has another.
+    awaits = _end(messages) < len(messages)
+    pins = set(view.kept(pinned) if awaits else kept(messages, pinned)) - first
     archived = [i for i in inside if messages[i].id not in first | pins]
     tokens = sum(view.tokens[i] for i in archived)
     room = int(tokens * _SUMMARY_SHARE)

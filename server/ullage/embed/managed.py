@@ -28,11 +28,13 @@ from ullage.model.strategies import TruncationMode
 from ullage.model.usage import Usage
 from ullage.policy import budget as policy
 from ullage.policy.alarm import level
+from ullage.policy.breaker import after_turn
 from ullage.service import sessions
 from ullage.service.archive import undo as history
 from ullage.service.archive.search import search
 from ullage.service.compact import by_hand
 from ullage.service.compact.automatic import shrink
+from ullage.service.compact.room import require_fit
 from ullage.service.compact.warnings import warn_if_due
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import transcript_page
@@ -187,6 +189,9 @@ class ManagedContext:
         with self._host.using(self.session_id) as conversation:
             ids = await sessions.append(conversation, messages, usage)
             warn_if_due(conversation)
+            if conversation.budget is not None and any(message.role is Role.ASSISTANT for message in messages):
+                guards = conversation.guards
+                guards.breaker = after_turn(guards.breaker, conversation.used, conversation.budget)
             read_ahead(conversation)
             measured(conversation, usage)
             return ids
@@ -212,6 +217,7 @@ class ManagedContext:
     async def _requested(self) -> dict[str, Any]:
         with self._host.using(self.session_id) as conversation:
             await self._shrunk()
+            require_fit(conversation)
             transcript = conversation.transcript
             request = write_request(self.provider, transcript.view, transcript.tools)
         # Providers refuse an empty list of tools and a null system prompt.

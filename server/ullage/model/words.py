@@ -183,13 +183,26 @@ def breaker_opened(reason: str, biggest: str, tokens: int) -> str:
     )
 
 
-def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> str:
-    """Returns the notice that the context exceeds the window even after every edit that is allowed. `used` is the
-    tokens that must stay; `biggest` names the largest item among them, and `tokens` is its size."""
+def cannot_fit(held: int, parts: Sequence[tuple[str, int]], usable: int) -> str:
+    """Returns the notice that the context exceeds the window even after every edit that is allowed. `held` is the
+    tokens that must stay; `parts` are words that name what they are, and the tokens of each, largest first."""
     return (
-        f"The context cannot fit: what must stay is {short(used)} of {short(usable)} usable tokens, {biggest} alone "
-        f"{short(tokens)}. Make that smaller, or choose a model with a larger window."
+        f"The context cannot fit: what must stay is {short(held)} of {short(usable)} usable tokens{alone(parts)}. "
+        "Make that smaller, or choose a model with a larger window."
     )
+
+
+def alone(parts: Sequence[tuple[str, int]]) -> str:
+    """Returns the parts of what must stay as the end of a sentence, largest first, as it takes them: `, the system
+    prompt alone 12K, pinned message 3 1.2K`. Those of less than a tenth of the largest are left out."""
+    named = [(name, tokens) for name, tokens in parts if tokens * 10 >= parts[0][1]]
+    return "".join(f", {name}{' alone' * (i == 0)} {short(tokens)}" for i, (name, tokens) in enumerate(named))
+
+
+def pinned_messages(numbers: Sequence[int]) -> str:
+    """Returns words that name pinned messages by their numbers, which must ascend: `pinned message 3`, `the pinned
+    messages #3, #5 to #7`."""
+    return f"pinned message {numbers[0]}" if len(numbers) == 1 else f"the pinned messages {ranges(numbers)}"
 
 
 def offline_summary_used(reason: str, before: int, after: int) -> str:

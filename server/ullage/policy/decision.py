@@ -71,16 +71,16 @@ def worth_clearing(action: Action, gain: Gain, budget: ContextBudget, at_least: 
 
 
 def target_for(budget: ContextBudget, fixed: int) -> int:
-    """Returns the tokens to aim for when `fixed` tokens (tools and system prompt) can't be removed.
+    """Returns the tokens to aim for when `fixed` tokens (tools, system prompt, pinned messages) can't be removed.
 
     This is the budget's target. If it leaves the conversation less than 20 % of usable, the result is `fixed` plus half
-    of the rest of usable, but below the compaction threshold as long as `fixed` is. If the function is applied to a
-    budget with that target, the target stays.
+    of what is left up to the compaction threshold, or of usable if `fixed` exceeds that. If the function is applied to
+    a budget with that target, the target stays.
     """
     if budget.target - fixed >= budget.usable * _LEAST_ROOM:
         return budget.target
-    half = (fixed + budget.usable) // 2
-    return max(budget.target, half if fixed >= budget.compact_at else min(half, budget.compact_at - 1))
+    most = budget.compact_at if fixed < budget.compact_at else budget.usable
+    return max(budget.target, (fixed + most) // 2)
 
 
 def result_tokens(budget: ContextBudget, given: int | None) -> int:

@@ -1,4 +1,5 @@
-"""The messages that stay verbatim through every edit: the system prompt, the first user message, and pinned messages.
+"""The messages that no edit removes: the system prompt, the first user message, and pinned messages. The newest that
+the user typed stays as well; `edits/counted.py` finds it.
 
 A pinned message stays together with its group: the results of its tool uses and the thinking that led to it.
 """
@@ -33,6 +34,14 @@ def _kept(messages: Sequence[Message], group: range, pinned: Collection[str]) ->
     if any(messages[i].id in pinned for i in group):
         return group
     return [i for i in group if messages[i].role is Role.SYSTEM]
+
+
+def pinned_ids(messages: Sequence[Message], pinned: Collection[str]) -> frozenset[str]:
+    """Returns the ids of pinned messages and of all messages that must stay together with a pinned one."""
+    if not pinned:
+        return frozenset()
+    together = (group for group in groups(messages) if any(messages[i].id in pinned for i in group))
+    return frozenset(messages[i].id for group in together for i in group)
 
 
 def without_oldest(messages: Sequence[Message], stays: Collection[str], count: int) -> tuple[Message, ...]:

@@ -72,7 +72,7 @@ def test_a_written_file_covers_reads_before_it_but_stays_itself() -> None:
 
 def test_of_a_users_message_only_the_files_text_is_replaced() -> None:
     mention = user("p", 'Fix this:\n<file_content path="/a.py">\n' + "\n".join(LINES) + "\n</file_content>\nThanks!")
-    got = texts_after(mention, *read(1, numbered(LINES)))["p"]
+    got = texts_after(mention, *read(1, numbered(LINES)), user("q", "And now?"))["p"]
     assert got.startswith('Fix this:\n<file_content path="/a.py">\n[40 lines of /a.py are')
     assert got.endswith("</file_content>\nThanks!")
     assert "line 12 of a file" not in got

@@ -2,6 +2,8 @@
 
 from base64 import b64encode
 
+from msgspec.structs import replace
+
 from support.build import STAMP, assistant, counted, results, user, uses, words
 from support.pdf import small_pdf
 from ullage.edits.counted import CountedView, count_view
@@ -121,17 +123,27 @@ def test_an_input_of_too_many_parts_is_cut_as_one() -> None:
 
 
 def test_pictures_and_encrypted_thinking_go_whole() -> None:
-    picture = Message(id="m", role=Role.USER, content=(ImageBlock(data="A" * 9_000), TextBlock(text="See?")))
+    picture = Message(id="m", role=Role.ASSISTANT, content=(ImageBlock(data="A" * 9_000), TextBlock(text="See?")))
     assert cut(picture, 20).content[1] == TextBlock(text="See?")
     hidden = Message(id="m", role=Role.ASSISTANT, content=(ThinkingBlock(thinking="", redacted="A" * 9_000),))
     assert cut(hidden, 20).content == (ThinkingBlock(thinking=""),)
 
 
 def test_messages_that_are_to_stay_whole_do() -> None:
-    view = counted(user("a", words(500)), user("b", words(500)))
-    edit = shorten(view, 600, STAMP, {"a"})
+    view = counted(user("a", words(500)), user("b", words(500)), user("c", words(500)))
+    edit = shorten(view, 1_100, STAMP, {"a"})
     assert edit is not None
     assert [each.message_id for each in edit.replacements] == ["b"]
+
+
+def test_what_the_user_typed_in_the_newest_message_stays_whole_and_the_results_beside_it_do_not() -> None:
+    result = results("r", "t", text=words(500))
+    both = replace(result, content=(*result.content, TextBlock(text=words(300))))
+    view = counted(user("a", words(500)), uses("u", "t"), both, assistant("b", words(500)))
+    edit = shorten(view, 320 + 60, STAMP)
+    assert edit is not None
+    assert {(each.message_id, each.block) for each in edit.replacements} == {("a", 0), ("r", 0), ("b", 0)}
+    assert shorten(counted(user("a", words(500))), 0, STAMP) is None
 
 
 def test_a_document_that_does_not_fit_is_replaced_by_its_name_and_size() -> None:
@@ -139,11 +151,11 @@ def test_a_document_that_does_not_fit_is_replaced_by_its_name_and_size() -> None
     data = b64encode(small_pdf(pages=200)).decode()
     block = ResourceBlock(uri="file:///project/spec.pdf", mime_type="application/pdf", data=data)
     message = Message(id="m1", role=Role.USER, content=(TextBlock(text="Read this."), block))
-    view = count_view([message], counter)
+    view = count_view([message, user("q", "And now?")], counter)
     assert view.used > 400_000
     edit = shorten(view, 10_000, STAMP)
     assert edit is not None
-    (item,) = view.after(edit).items
+    item, _ = view.after(edit).items
     (left,) = [part for part in item.message.content if isinstance(part, ResourceBlock)]
     assert (left.data, left.text) == (
         None,

@@ -108,8 +108,8 @@ def test_many_tool_uses_are_cleared_wherever_that_saves_enough_and_no_less() -> 
 
 def test_the_target_leaves_room_in_addition_to_what_is_always_kept() -> None:
     assert target_for(BUDGET, 54_000) == BUDGET.target
-    assert target_for(BUDGET, 60_000) == 120_000
-    assert target_for(BUDGET, 150_000) == BUDGET.compact_at - 1
+    assert target_for(BUDGET, 60_000) == 111_000
+    assert target_for(BUDGET, 150_000) == 156_000
     assert target_for(BUDGET, 170_000) == 175_000
 
 

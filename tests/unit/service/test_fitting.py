@@ -87,9 +87,30 @@ async def test_a_summary_longer_than_its_room_and_the_cuts_that_it_needs_are_rec
 async def test_single_huge_message_is_cut_rather_than_refused() -> None:
     client = build_test_client()
     created = await client.call("session/new", model=LARGE_MODEL)
-    await client.say(created["sessionId"], "word " * 20_000)
-    assert await fit_budget(client.workspace.open(created["sessionId"]), 2_000) is None
+    await client.say(created["sessionId"], "word " * 20_000, "Yes.", "And now?")
+    await fit_budget(client.workspace.open(created["sessionId"]), 2_000)
     assert client.workspace.open(created["sessionId"]).used <= 2_000
+
+
+async def test_a_newest_message_of_the_user_over_the_budget_is_named_and_nothing_is_changed() -> None:
+    client = build_test_client()
+    session_id = await long_session(client)
+    await client.say(session_id, "word " * 2_500)
+    session = client.workspace.open(session_id)
+    with pytest.raises(CannotFit, match=r"2,000 tokens is too small: .*, the user's newest message \(42\) alone 2.5K"):
+        await fit_budget(session, 2_000)
+    assert not session.transcript.edits
+
+
+async def test_pinned_messages_over_the_budget_are_named_and_nothing_is_changed() -> None:
+    client = build_test_client()
+    session_id = await long_session(client)
+    session = client.workspace.open(session_id)
+    for message in session.transcript.view[1:6:2]:
+        await client.call("context/pin", sessionId=session_id, messageId=message.id, pinned=True)
+    with pytest.raises(CannotFit, match=r"the pinned messages #2, #4, #6 alone \S+, the user's newest message"):
+        await fit_budget(session, 1_000)
+    assert not session.transcript.edits
 
 
 async def test_what_the_user_typed_first_is_shortened_after_the_results_that_stay_beside_it() -> None:

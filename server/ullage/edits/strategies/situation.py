@@ -10,13 +10,13 @@ from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 from ullage.model.strategies import Speaker
 from ullage.transcript.cut_points import groups
-from ullage.transcript.keep import kept, leading
+from ullage.transcript.keep import leading
 
 
 class Keep(Struct, frozen=True, kw_only=True):
-    """The ids of messages that every strategy keeps: pinned messages and the first user message. `relied` are the ids
-    of messages that show what notices in other messages refer to; they are only dropped in order of age, so that each
-    notice is dropped before the message that it refers to."""
+    """The ids of messages that every strategy keeps, besides the newest that the user typed: pinned messages and the
+    first user message. `relied` are the ids of messages that show what notices in other messages refer to; they are
+    only dropped in order of age, so that each notice is dropped before the message that it refers to."""
 
     pinned: frozenset[str] = frozenset()
     first_user_id: str | None = None
@@ -67,7 +67,7 @@ def assess(view: CountedView, excess: int, keep: Keep) -> Situation:
     message to be answered.
     """
     messages = view.messages
-    stays = {*leading(messages, keep.first_user_id), *kept(messages, keep.pinned)}
+    stays = {*leading(messages, keep.first_user_id), *view.kept(keep.pinned)}
     found = [
         Candidate(
             places=places,

@@ -35,7 +35,7 @@ class TruncationStrategy(Protocol):
         none is dropped.
 
         They take at most `target_tokens`, unless the messages that must stay take more: system messages, the first user
-        message, messages with an id in `pinned`, and the last group.
+        message, the newest that the user typed, messages with an id in `pinned`, and the last group.
         """
         ...
 

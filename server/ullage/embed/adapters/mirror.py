@@ -20,6 +20,7 @@ from ullage.model.usage import Usage
 from ullage.service import sessions
 from ullage.service.archive import undo
 from ullage.service.compact.automatic import shrink
+from ullage.service.compact.room import require_fit
 from ullage.service.compact.warnings import warn_if_due
 from ullage.service.conversation.checkpoints import Checkpoint
 from ullage.service.conversation.conversation import Conversation
@@ -51,7 +52,8 @@ class Mirror:
         self._known: WeakKeyDictionary[Conversation, _Known] = WeakKeyDictionary()
 
     async def fit(self, given: Sequence[Given], conversation: Conversation) -> tuple[Shown, ...]:
-        """Takes over a framework's list of messages, makes room if that is due, and returns the messages to send."""
+        """Takes over a framework's list of messages, makes room if that is due, and returns the messages to send.
+        Raises `CannotFit` if what must stay exceeds the window."""
         known = self._known.setdefault(conversation, _Known())
         async with known.lock:
             known.read_on(conversation, self._id_of_inserted)
@@ -62,6 +64,7 @@ class Mirror:
             read_ahead(conversation)
             shown = _in_order(tuple(show(conversation, self._framework, self._provider)), given)
             known.held = {one.id for one in given} & {self._id_of(one) for one in shown}
+            require_fit(conversation)
         return shown
 
     async def _take_over(self, conversation: Conversation, known: "_Known", given: Sequence[Given]) -> None:

@@ -21,6 +21,7 @@ from ullage.model.events import Event
 from ullage.model.json_values import JsonObject
 from ullage.service import sessions
 from ullage.service.compact.automatic import shrink
+from ullage.service.compact.room import require_fit
 from ullage.service.compact.warnings import warn_if_due
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.summaries.read_ahead import read_ahead
@@ -43,7 +44,8 @@ class UllageSession:
         self._pool = pool
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
-        """Returns the items to send next, after making room if that is due. With `limit` only the last so many."""
+        """Returns the items to send next, after making room if that is due. With `limit` only the last so many. Raises
+        `CannotFit` if what must stay exceeds the window."""
         items = await self._pool.wait_for(self.session_id, _fitted)
         return items if limit is None else items[max(0, len(items) - limit) :]
 
@@ -64,6 +66,7 @@ class UllageSession:
 async def _fitted(conversation: Conversation) -> list[JsonObject]:
     with compacting(conversation, "automatic"):
         await shrink(conversation)
+    require_fit(conversation)
     return [item for shown in _shown(conversation) for item in _items(shown)]
 
 

@@ -7,7 +7,7 @@ import msgspec
 from ullage.formats.provider import write_request
 from ullage.formats.transcripts.ullage_jsonl import Header
 from ullage.formats.transcripts.ullage_jsonl import write as write_ullage
-from ullage.service.compact.room import ready
+from ullage.service.compact.room import ready, require_fit_if_managed
 from ullage.service.conversation.conversation import Conversation
 
 
@@ -23,8 +23,10 @@ async def export_session(conversation: Conversation, shape: str) -> str:
 
 async def provider_request(conversation: Conversation, provider: str) -> dict[str, Any]:
     """Returns the context as the fields of a request of this provider. If Ullage manages the context, it fits the
-    window. Raises `InvalidRequest` for an unknown provider."""
+    window. Raises `InvalidRequest` for an unknown provider, and `CannotFit` if Ullage manages the context and what must
+    stay in it exceeds the window."""
     conversation = await ready(conversation)
+    require_fit_if_managed(conversation)
     return write_request(provider, conversation.transcript.view, conversation.transcript.tools)
 
 

@@ -33,7 +33,7 @@ from ullage.model.strategies import TruncationMode
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, decide
-from ullage.service.compact.room import aimed, biggest_part, clear_cheaply, fixed_tokens, truncate
+from ullage.service.compact.room import biggest_part, clear_cheaply, truncate
 from ullage.service.compact.tries import compact_somehow
 from ullage.service.compact.warnings import warn_or_wait
 from ullage.service.conversation.conversation import Changed, Conversation
@@ -46,7 +46,7 @@ from ullage.service.conversation.publish import (
 )
 from ullage.service.conversation.work import Ask, Job
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.plan.plan import automatic_limits, plan_within
+from ullage.service.plan.plan import aimed, automatic_limits, firm, plan_within
 from ullage.service.ports.ports import Ports
 from ullage.service.summaries.prepared import tail_for, write_ahead
 from ullage.service.summaries.read_ahead import read_ahead
@@ -151,11 +151,10 @@ async def shrink(conversation: Conversation) -> None:
         if action is not Action.COMPACT:
             conversation.guards.cleared_at = conversation.used
             return
-        # If tools, overhead and system messages exceed the window by themselves, a summary of the rest would be paid
-        # for in vain.
+        # If what is kept whole exceeds the window by itself, a summary of the rest would be paid for in vain.
         wanted = conversation.settings.mode is TruncationMode.SUMMARIZE
-        fixed = fixed_tokens(conversation.projection.counted_view())
-        if not wanted or conversation.guards.breaker.is_open or fixed >= budget.usable:
+        staying = firm(conversation, budget).tokens
+        if not wanted or conversation.guards.breaker.is_open or staying >= budget.usable:
             truncate(conversation, budget)
             return
         if not await _compact(conversation, budget):
@@ -180,7 +179,6 @@ async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
     """Compacts the context, and truncates it if the compaction failed or has not helped. Returns whether `shrink` must
     look at the context again."""
     before, guards = conversation.used, conversation.guards
-    budget = aimed(budget, conversation.projection.counted_view())
     conversation.workspace.bus.publish(AutoCompacting(session_id=conversation.id, used=before))
     try:
         await compact_somehow(conversation, partial(_plan, conversation, budget), EditTrigger.AUTOMATIC)
@@ -208,8 +206,9 @@ async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
 
 
 async def _plan(conversation: Conversation, budget: ContextBudget) -> Planned:
-    limits = tail_for(conversation, automatic_limits(budget))
-    return await plan_within(conversation, limits, EditTrigger.AUTOMATIC)
+    staying = firm(conversation, budget)
+    limits = tail_for(conversation, automatic_limits(aimed(budget, staying)))
+    return await plan_within(conversation, limits, EditTrigger.AUTOMATIC, staying=staying)
 
 
 def _hold_back(conversation: Conversation, budget: ContextBudget, veto: CompactionVetoed) -> None:

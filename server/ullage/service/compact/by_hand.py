@@ -22,6 +22,7 @@ from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.planned import Planned, Previewed
 from ullage.service.conversation.read_only import require_not_followed
 from ullage.service.conversation.work import Ask
+from ullage.service.plan.ladder import firm_in
 from ullage.service.plan.plan import finish, manual_limits, plan_in_thread, plan_within
 
 # Each preview holds a summary and a view. Without this limit a client that never commits would fill the memory.
@@ -118,11 +119,11 @@ def pin(conversation: Conversation, message_id: str, *, pinned: bool) -> None:
 async def _plan(conversation: Conversation, request: ManualRequest) -> Planned:
     """Returns the plan of the compaction that a user requests. Raises `NothingToCompact`, `MessageNotFound`, or
     `InvalidRequest` if the range ends before it begins."""
-    if request.first_id is None and request.last_id is None:
-        return await plan_within(
-            conversation, manual_limits(conversation.used, conversation.budget), EditTrigger.MANUAL
-        )
     transcript, view = conversation.transcript, conversation.projection.counted_view()
+    if request.first_id is None and request.last_id is None:
+        staying = firm_in(view, transcript, 0)
+        limits = manual_limits(conversation.used, conversation.budget, staying)
+        return await plan_within(conversation, limits, EditTrigger.MANUAL, staying=staying)
     first, last = (_place(conversation, view, name) for name in (request.first_id, request.last_id))
     if first is not None and last is not None and first > last:
         numbers = (number_of(view.items[place].index) for place in (first, last))

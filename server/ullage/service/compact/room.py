@@ -1,6 +1,7 @@
 """Makes room without a summary: cheap edits, such as clears, and truncation.
 
-The ways and their order are the tables of `service/plan/ladder.py`.
+The ways and their order are the tables of `service/plan/ladder.py`. Every way is planned to its end before anything is
+recorded: if the context still exceeded usable, nothing is, and `CannotFit` or a notice says what is too large.
 """
 
 from collections.abc import Sequence
@@ -8,14 +9,14 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
+from ullage.model import words
 from ullage.model.edits import DuplicateReadsEdit, Edit
-from ullage.model.events import (
-    ContextEdited,
-)
+from ullage.model.errors import CannotFit
+from ullage.model.events import ContextEdited
 from ullage.model.figure import Keeper
-from ullage.model.message import number_of
+from ullage.model.message import Role, number_of
 from ullage.policy.budget import ContextBudget
-from ullage.policy.decision import Action, Gain, result_tokens, target_for, worth_clearing
+from ullage.policy.decision import Action, Gain, result_tokens, worth_clearing
 from ullage.service.conversation.conversation import Conversation, sized
 from ullage.service.conversation.publish import (
     cannot_fit,
@@ -32,6 +33,8 @@ from ullage.service.plan.ladder import (
     climb,
     system_ids,
 )
+from ullage.service.plan.plan import aimed, firm
+from ullage.transcript.keep import pinned_ids
 
 # Searching for something to clear costs time in proportion to the context. After a search without result the context
 # must grow by this share of `clear_at_least` before the next search.
@@ -43,38 +46,51 @@ async def ready(conversation: Conversation) -> Conversation:
 
     It is the conversation itself, or a copy with unrecorded clears and truncations if Ullage keeps the context within
     its window and the context is over it. Only an undo leaves a context like that, because the user wants to see what
-    the undo brought back. The next message makes room for good. Nothing is recorded here.
+    the undo brought back. The next message makes room for good. Nothing is recorded here. If what must stay exceeds the
+    window, the conversation itself is returned, which `require_fit` refuses.
     """
     await conversation.settled()
     budget = conversation.budget
-    ours = conversation.transcript.agent is None and conversation.keeper is Keeper.ULLAGE
-    if budget is None or not (ours and conversation.is_managed) or not budget.overflow(conversation.used):
+    if budget is None or not _keeps_within(conversation) or not budget.overflow(conversation.used):
         return conversation
-    terms = _terms(conversation, budget.usable, result_tokens(budget, conversation.settings.max_result_tokens))
-    made = climb((*CHEAP, *TRUNCATIONS), conversation.projection.counted_view(), terms)
+    results = result_tokens(budget, conversation.settings.max_result_tokens)
+    made = _planned(conversation, (*CHEAP, *TRUNCATIONS), budget.usable, budget.usable, results)
     return conversation.imagine(*(ContextEdited(edit=edit) for _, edit in made)) if made else conversation
 
 
-def edits_to_fit(conversation: Conversation, limit: int) -> tuple[ContextEdited, ...]:
-    """Returns the edits that truncate the context to at most `limit` tokens, or as close to it as possible, even if
-    that shortens the system prompt. They are one action; nothing is recorded."""
-    made = climb((*TRUNCATIONS, LAST_RESORT), conversation.projection.counted_view(), _terms(conversation, limit))
-    return tuple(sized(conversation.used, _together([edit for _, edit in made])))
+def require_fit(conversation: Conversation) -> None:
+    """Raises `CannotFit` if the context exceeds usable."""
+    budget = conversation.budget
+    if budget is not None and budget.overflow(conversation.used):
+        raise cannot_be_sent(conversation, budget.usable)
+
+
+def require_fit_if_managed(conversation: Conversation) -> None:
+    """Raises `CannotFit` if Ullage keeps the context within its window and the context exceeds usable."""
+    if _keeps_within(conversation):
+        require_fit(conversation)
+
+
+def edits_to_fit(conversation: Conversation, limit: int) -> tuple[ContextEdited, ...] | None:
+    """Returns the edits that truncate the context to at most `limit` tokens, even if that shortens the system prompt.
+    They are one action; nothing is recorded. Returns None if the context cannot be brought to the limit."""
+    made = _planned(conversation, (*TRUNCATIONS, LAST_RESORT), limit, limit)
+    return None if made is None else tuple(sized(conversation.used, _together([edit for _, edit in made])))
 
 
 def truncate(conversation: Conversation, budget: ContextBudget) -> None:
-    """Truncates the context to its target by the rungs that need no summary. Publishes a notice of what was removed,
-    and one if the context still overflows."""
-    view, before = conversation.projection.counted_view(), conversation.used
-    if fixed_tokens(view) < budget.usable:
-        made = climb(TRUNCATIONS, view, _terms(conversation, aimed(budget, view).target))
-        if made:
-            edits = [edit for _, edit in made]
-            conversation.record(*_together(edits))
-            conversation.emit(context_cleared(_listed(made), before, conversation.used, edits))
+    """Truncates the context to its target by the rungs that need no summary. Publishes a notice of what was removed.
+    If the context would still exceed usable, nothing is changed, and a notice says what is too large."""
+    before = conversation.used
+    target = aimed(budget, firm(conversation, budget)).target
+    made = _planned(conversation, TRUNCATIONS, target, budget.usable)
+    if made:
+        edits = [edit for _, edit in made]
+        conversation.record(*_together(edits))
+        conversation.emit(context_cleared(_listed(made), before, conversation.used, edits))
     fits, guards = not budget.overflow(conversation.used), conversation.guards
     if not fits and not guards.warned_unfit:
-        conversation.emit(cannot_fit(conversation.used, budget.usable, *biggest_part(conversation)))
+        conversation.emit(cannot_fit(*too_large(conversation, budget.usable), budget.usable))
     guards.warned_unfit = not fits
 
 
@@ -86,9 +102,9 @@ def clear_cheaply(conversation: Conversation, budget: ContextBudget, action: Act
         return False
     view = conversation.projection.counted_view()
     by_count = action is Action.CLEAR_TOOL_USES
-    budget = aimed(budget, view)
+    budget = aimed(budget, firm(conversation, budget))
     limit = 0 if by_count else budget.target
-    terms = _terms(conversation, limit, result_tokens(budget, settings.max_result_tokens))
+    terms = _terms(conversation, limit, budget.usable, result_tokens(budget, settings.max_result_tokens))
     made = climb((OLD_TOOL_USES,), view, terms) if by_count else cheap_edits(view, terms)
     edits = [edit for _, edit in made]
     if not worth_clearing(action, _gain(before, edits), budget, settings.clear_at_least):
@@ -109,9 +125,30 @@ def _listed(made: Sequence[tuple[Rung, Edit]]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _terms(conversation: Conversation, limit: int, results: int = 0) -> Terms:
+def _keeps_within(conversation: Conversation) -> bool:
+    """Returns whether Ullage's automatic management keeps the context within its window."""
+    ours = conversation.transcript.agent is None and conversation.keeper is Keeper.ULLAGE
+    return ours and conversation.is_managed
+
+
+def _planned(
+    conversation: Conversation, rungs: Sequence[Rung], limit: int, usable: int, results: int = 0
+) -> list[tuple[Rung, Edit]] | None:
+    """Returns the edits that bring the context to `limit` tokens, or as near to it as the rungs that are not forced
+    can. Returns None if the context would exceed `usable` after all of them."""
+    view = conversation.projection.counted_view()
+    # The tracker's figure may exceed the count of the view. Edits must then make the count smaller, too.
+    most = usable if conversation.used <= usable else min(usable, view.used - 1)
+    if view.held(conversation.transcript.pinned) > most:
+        return None
+    made = climb(rungs, view, _terms(conversation, min(limit, most), most, results))
+    return made if view.used - sum(edit.tokens_saved for _, edit in made) <= most else None
+
+
+def _terms(conversation: Conversation, limit: int, usable: int, results: int) -> Terms:
     return Terms(
         limit=limit,
+        usable=usable,
         settings=conversation.settings,
         transcript=conversation.transcript,
         new_stamp=conversation.workspace.new_stamp,
@@ -127,29 +164,41 @@ def _together(edits: Sequence[Edit]) -> tuple[ContextEdited, ...]:
     return tuple(ContextEdited(edit=edit) for edit in (*parts, *edits[-1:]))
 
 
-def aimed(budget: ContextBudget, view: CountedView) -> ContextBudget:
-    """Returns the budget with a target that leaves the conversation enough room next to the tokens that nothing can
-    save."""
-    return replace(budget, target=target_for(budget, fixed_tokens(view)))
+def cannot_be_sent(conversation: Conversation, usable: int) -> CannotFit:
+    """Returns the error that the context cannot be brought to `usable` tokens. It says what is too large."""
+    return CannotFit(words.cannot_fit(*too_large(conversation, usable), usable))
 
 
-def fixed_tokens(view: CountedView) -> int:
-    """Returns the tokens that no rung of automatic management can save: tools, overhead, system messages."""
-    system = system_ids(view.messages)
-    return view.fixed + sum(
-        tokens for item, tokens in zip(view.items, view.tokens, strict=True) if item.message.id in system
-    )
+def too_large(conversation: Conversation, usable: int) -> tuple[int, Sequence[tuple[str, int]]]:
+    """Returns, for a context that cannot be brought to `usable` tokens, the tokens of what must stay, and its parts,
+    largest first: words that name a part, and its tokens."""
+    parts = _must_stay(conversation, conversation.projection.counted_view())
+    held = sum(tokens for _, tokens in parts)
+    # If that would fit, it is the rest that cannot be cut down far enough.
+    return held if held > usable else conversation.used, parts
 
 
 def biggest_part(conversation: Conversation) -> tuple[str, int]:
     """Returns words that name the largest part of the context (`message 212`, `the system prompt`), and its tokens."""
     view = conversation.projection.counted_view()
-    system = system_ids(view.messages)
-    sizes = {
-        "what the tools and the hidden prompt take": view.fixed,
-        "the system prompt": fixed_tokens(view) - view.fixed,
-    }
-    for item, tokens in zip(view.items, view.tokens, strict=True):
-        if item.message.id not in system:
-            sizes[f"message {number_of(item.index)}"] = tokens
-    return max(sizes.items(), key=lambda pair: pair[1])
+    sizes = zip(view.items, view.tokens, strict=True)
+    messages = [
+        (f"message {number_of(item.index)}", tokens)
+        for item, tokens in sizes
+        if item.message.role is not Role.SYSTEM and item.message is not view.newest
+    ]
+    return max((*_must_stay(conversation, view), *messages), key=lambda part: part[1])
+
+
+def _must_stay(conversation: Conversation, view: CountedView) -> Sequence[tuple[str, int]]:
+    pinned = pinned_ids(view.messages, conversation.transcript.pinned)
+    numbers = [number_of(item.index) for item in view.items if item.message.id in pinned]
+    newest = next((number_of(item.index) for item in view.items if item.message is view.newest), 0)
+    pins = view.size(pinned)
+    parts = (
+        ("what the tools and the hidden prompt take", view.fixed),
+        ("the system prompt", view.size(system_ids(view.messages) - pinned)),
+        (words.pinned_messages(numbers), pins),
+        (f"the user's newest message ({newest})", view.held(conversation.transcript.pinned) - view.fixed - pins),
+    )
+    return sorted((part for part in parts if part[1]), key=lambda part: -part[1])

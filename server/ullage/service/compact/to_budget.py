@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from ullage.edits.compaction import CompactionLimits, Summary
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import CannotFit, NothingToCompact
-from ullage.service.compact.room import edits_to_fit
+from ullage.model.words import alone
+from ullage.service.compact.room import edits_to_fit, too_large
 from ullage.service.compact.run import apply, edits_of
 from ullage.service.compact.tries import write_somehow
 from ullage.service.conversation.conversation import Conversation
@@ -55,24 +56,31 @@ async def fit_budget(conversation: Conversation, budget: int, focus: str = "") -
     shortens the largest blocks, in one transaction. Returns the compaction's edit, None if no compaction was needed or
     possible.
 
-    Raises `CannotFit` if the context would still exceed the budget, and what the summarizer raises. The context is then
-    as it was; the log only has what summaries have cost.
+    Raises `CannotFit` if the context would still exceed the budget, before a summary is written if what is pinned and
+    the newest message of the user exceed it, and what the summarizer raises. The context is then as it was; the log
+    only has what summaries have cost.
     """
     if conversation.used <= budget:
         return None
+    if conversation.projection.counted_view().held(conversation.transcript.pinned) > budget:
+        raise _too_small(conversation, budget)
     # The tracker's figure may exceed the count of the view. A compaction must make the count smaller, too.
     best = await _best(conversation, min(budget, conversation.projection.counted_view().used - 1), focus)
     after = conversation.imagine(*edits_of(conversation, best.planned, best.summary)) if best else conversation
     cuts = edits_to_fit(after, budget) if after.used > budget else ()
-    after = after.imagine(*cuts) if cuts else after
-    if after.used > budget:
-        raise CannotFit(
-            f"a budget of {budget:,} tokens is too small: what must stay counts {after.used:,} even when cut down"
-        )
+    if cuts is None or (after.imagine(*cuts) if cuts else after).used > budget:
+        raise _too_small(after, budget)
     if best is not None:
         return apply(conversation, best.planned, best.summary, cuts).edit
     conversation.record(*cuts)
     return None
+
+
+def _too_small(conversation: Conversation, budget: int) -> CannotFit:
+    held, parts = too_large(conversation, budget)
+    return CannotFit(
+        f"a budget of {budget:,} tokens is too small: what must stay counts {held:,} even when cut down{alone(parts)}"
+    )
 
 
 async def _best(conversation: Conversation, budget: int, focus: str) -> _Candidate | None:
@@ -127,7 +135,11 @@ async def _try_again(conversation: Conversation, attempt: _Attempt, budget: int,
 async def _try(conversation: Conversation, attempt: _Attempt, focus: str) -> _Candidate | None:
     try:
         planned = await plan_within(
-            conversation, attempt.limits, EditTrigger.MANUAL, attempt.block_share, attempt.shorter
+            conversation,
+            attempt.limits,
+            EditTrigger.MANUAL,
+            block_share=attempt.block_share,
+            shorter=attempt.shorter,
         )
     except NothingToCompact:
         return None

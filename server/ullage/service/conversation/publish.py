@@ -170,10 +170,10 @@ def breaker_opened(reason: str, biggest: str, tokens: int) -> Notice:
     return _notice("breaker_opened", Severity.ERROR, words.breaker_opened(reason, biggest, tokens))
 
 
-def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> Notice:
-    """Returns the notice that the messages which must stay exceed the window. `biggest` names the largest part,
-    `tokens` is its size."""
-    return _notice("cannot_fit", Severity.ERROR, words.cannot_fit(used, usable, biggest, tokens))
+def cannot_fit(held: int, parts: Sequence[tuple[str, int]], usable: int) -> Notice:
+    """Returns the notice that what must stay, `held` tokens, exceeds the window. `parts` name it, largest first, with
+    the tokens of each."""
+    return _notice("cannot_fit", Severity.ERROR, words.cannot_fit(held, parts, usable))
 
 
 def waiting_for_provider(provider: str, reason: str, seconds: float) -> Notice:

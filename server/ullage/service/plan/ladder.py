@@ -3,7 +3,8 @@
 `CHEAP` needs no model and is tried from `clearAt` on. A rung is used only if the rungs before it did not reach the
 target. All its edits are one batch, because each edit invalidates the provider's prompt cache. `SUMMARIES` are the
 tries of a compaction, from `compactAt` on. `TRUNCATIONS` are used if no summary could be written or the summary did not
-help.
+help; from the middle on only as far as the context must become smaller to fit the window. What is pinned and what the
+user typed in the newest message is in every context word for word: no rung has an edit for it.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,20 +26,24 @@ from ullage.model.edits import DuplicateReadsEdit, Edit
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
 from ullage.transcript.fold import Transcript
-from ullage.transcript.keep import kept, leading
+from ullage.transcript.keep import kept, leading, pinned_ids
 
 # A block that takes more than this share of the limit is shortened before older messages are dropped.
 _HUGE_SHARE = 0.5
+# The first user message is the task. It stays whole if all that stays leaves at least this share of usable.
+_LEFT_BY_FIRST = 0.3
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """What the rungs of the ladder need to know: they make room down to `limit` tokens, by a session's settings.
+    """What the rungs of the ladder need to know: they make room down to `limit` tokens, by a session's settings. Rungs
+    that are `forced` make room down to `usable` tokens only.
 
     `relied`: ids of messages that show what notices refer to. `result_tokens`: the most tokens that an old tool result
     may keep. `own_strategy`: an embedding program's strategy, which replaces those that the settings name.
     """
 
     limit: int
+    usable: int
     settings: ContextSettings
     transcript: Transcript
     new_stamp: Callable[[], Stamp]
@@ -47,8 +52,8 @@ class Terms(Struct, frozen=True, kw_only=True):
     own_strategy: TruncationStrategy | None = None
 
     def stay(self, messages: Sequence[Message]) -> frozenset[str]:
-        """Returns the ids of the messages that a compaction keeps verbatim wherever they are: system messages, the
-        first user message, and pinned messages."""
+        """Returns the ids of the messages that stay wherever they are for their own sake: system messages, the first
+        user message, and pinned messages."""
         transcript = self.transcript
         return frozenset({*leading(messages, transcript.first_user_id), *kept(messages, transcript.pinned)})
 
@@ -63,10 +68,20 @@ MakeEdits = Callable[[CountedView, Terms], Sequence[Edit]]
 
 class Rung(Struct, frozen=True):
     """One way of making room. `what` names, for the user, the content that it removes. `make_edits` returns the edits
-    for a view, empty if there is nothing to remove."""
+    for a view, empty if there is nothing to remove. `forced` says that it is used only on a context that exceeds
+    usable."""
 
     what: str
     make_edits: MakeEdits
+    forced: bool = False
+
+
+class Firm(Struct, frozen=True, kw_only=True):
+    """What automatic management leaves whole: the messages with these ids, and what the user typed in the newest one.
+    `tokens` are theirs, with the tools and the hidden prompt."""
+
+    ids: frozenset[str]
+    tokens: int
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
@@ -85,8 +100,8 @@ def climb(rungs: Sequence[Rung], view: CountedView, terms: Terms) -> list[tuple[
     each edit with its rung. Each rung plans on the view that the rungs before it leave."""
     made: list[tuple[Rung, Edit]] = []
     for rung in rungs:
-        if view.used <= terms.limit:
-            break
+        if view.used <= (terms.usable if rung.forced else terms.limit):
+            continue
         for edit in rung.make_edits(view, terms):
             made.append((rung, edit))
             view = view.after(edit)
@@ -123,11 +138,15 @@ def _long_results(view: CountedView, terms: Terms) -> Sequence[Edit]:
 
 
 def _huge_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
-    """Returns an edit that shortens blocks of more than half the limit, so that for one huge message not all others are
-    dropped."""
-    spared = {*kept(view.messages, terms.transcript.pinned), *system_ids(view.messages)}
-    only = {message.id for message in view.messages} - spared
-    return _any(cap_blocks(view, int(terms.limit * _HUGE_SHARE), terms.new_stamp(), only))
+    """Returns an edit that shortens blocks of more than half of what the limit leaves, so that for one huge message not
+    all others are dropped. The last messages, which are still to be answered, are not shortened unless one of them
+    takes more than half of usable."""
+    firm = firm_in(view, terms.transcript, terms.usable)
+    last = {view.messages[i].id for i in view.groups[-1]} if view.groups else set[str]()
+    sizes = zip(view.messages, view.tokens, strict=True)
+    large = {message.id for message, tokens in sizes if message.id not in last or tokens > terms.usable * _HUGE_SHARE}
+    cap = int(max(0, terms.limit - firm.tokens) * _HUGE_SHARE)
+    return _any(cap_blocks(view, cap, terms.new_stamp(), large - firm.ids))
 
 
 def _older(view: CountedView, terms: Terms) -> Sequence[Edit]:
@@ -137,20 +156,31 @@ def _older(view: CountedView, terms: Terms) -> Sequence[Edit]:
     return plan_truncation(view, strategy, terms.limit, keep, terms.new_stamp())
 
 
-def _large_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
-    return _any(shorten(view, terms.limit, terms.new_stamp(), kept(view.messages, terms.transcript.pinned)))
-
-
 def _inside_the_answer(view: CountedView, terms: Terms) -> Sequence[Edit]:
-    return _any(drop_inside(view, terms.limit, terms.stay(view.messages), terms.new_stamp()))
+    return _any(drop_inside(view, terms.usable, terms.stay(view.messages), terms.new_stamp()))
 
 
-def _pinned_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
-    return _any(shorten(view, terms.limit, terms.new_stamp(), system_ids(view.messages)))
+def _large_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
+    return _any(shorten(view, terms.usable, terms.new_stamp(), kept(view.messages, terms.transcript.pinned)))
 
 
 def _system_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
-    return _any(shorten(view, terms.limit, terms.new_stamp()))
+    return _any(shorten(view, terms.usable, terms.new_stamp(), pinned_ids(view.messages, terms.transcript.pinned)))
+
+
+def firm_in(view: CountedView, transcript: Transcript, usable: int) -> Firm:
+    """Returns what is kept whole in a view: system messages, pinned messages, what the user typed in the newest
+    message, and the first user message if all of it leaves 30 % of `usable`."""
+    pinned = pinned_ids(view.messages, transcript.pinned)
+    ids = pinned | system_ids(view.messages)
+    tokens = view.held(transcript.pinned) + view.size(ids - pinned)
+    if view.newest is not None and view.newest.id == transcript.first_user_id:
+        return Firm(ids=ids, tokens=tokens)
+    first = {transcript.first_user_id or ""} - ids
+    with_first = tokens + view.size(first)
+    if with_first > usable * (1 - _LEFT_BY_FIRST):
+        return Firm(ids=ids, tokens=tokens)
+    return Firm(ids=ids | first, tokens=with_first)
 
 
 def system_ids(messages: Sequence[Message]) -> frozenset[str]:
@@ -181,14 +211,13 @@ SUMMARIES: tuple[Attempt, ...] = (
 TRUNCATIONS: tuple[Rung, ...] = (
     Rung("the middles of huge messages", _huge_blocks),
     Rung("older messages", _older),
-    Rung("earlier parts of the last answer", _inside_the_answer),
-    Rung("the middles of the largest messages", _large_blocks),
-    Rung("the middles of pinned messages", _pinned_blocks),
+    Rung("earlier parts of the last answer", _inside_the_answer, forced=True),
+    Rung("the middles of the largest messages", _large_blocks, forced=True),
 )
 
 # Automatic management never uses this rung: an agent with a shortened system prompt lacks some of its instructions.
 # It is used if a request must fit: for a budget that the user gave, and for a prompt that is too long to be sent.
-LAST_RESORT = Rung("the middle of the system prompt", _system_blocks)
+LAST_RESORT = Rung("the middle of the system prompt", _system_blocks, forced=True)
 
 
 def cheap_edits(view: CountedView, terms: Terms) -> list[tuple[Rung, Edit]]:

@@ -10,8 +10,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.inserted import is_by_agent
-from ullage.agents.results import is_output
+from ullage.agents.inserted import typed_blocks
 from ullage.edits.compaction import (
     SUMMARY_CAP,
     CompactionLimits,
@@ -23,29 +22,32 @@ from ullage.edits.compaction import (
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.shorten import cap_blocks
 from ullage.model import words
-from ullage.model.blocks import ToolResultBlock
 from ullage.model.edits import CompactionEdit, EditTrigger, ShortenEdit
 from ullage.model.errors import NothingToCompact
-from ullage.model.message import Message, Role
+from ullage.model.message import Message
 from ullage.policy.budget import ContextBudget
+from ullage.policy.decision import target_for
 from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
+from ullage.service.plan.ladder import Firm, firm_in
 from ullage.summary.checks import Check
-from ullage.transcript.keep import leading
+from ullage.transcript.keep import leading, pinned_ids
 
 T = TypeVar("T")
 # A compaction by hand must make room now: it leaves at most half of the present tokens, half of them in the tail.
 _MANUAL_SHARE = 0.5
 _MANUAL_TAIL_SHARE = 0.25
+# The share of the present tokens that its target must leave next to what is kept whole.
+_MANUAL_LEAST = 0.1
 # Share of the target. In a small window, a summary of full length would leave no room for the conversation.
 _SUMMARY_SHARE = 0.35
-# Share of the target that one block may take. More would leave no room for the messages around the block.
+# Share of the room that one block may take. More would leave no room for the messages around the block.
 BLOCK_SHARE = 0.25
-# Share of the target that the messages which must stay may take together, such as many results of parallel calls. More
+# Share of the room that the messages which must stay may take together, such as many results of parallel calls. More
 # would leave no room for a summary, and the record of everything before them would be lost.
 _STAYING_SHARE = 0.6
-# Share of the target that they may take with what the user typed in them whole, where the summary needs less room.
+# Share of the room that they may take with what the user typed in them whole, where the summary needs less room.
 _TYPED_SHARE = 0.5
 # Tokens. A block that is cut to less says nothing any more.
 _LEAST_BLOCK = 64
@@ -62,19 +64,32 @@ class Shorter(Struct, frozen=True, kw_only=True):
     block_tokens: int
 
 
+def firm(conversation: Conversation, budget: ContextBudget) -> Firm:
+    """Returns what automatic management leaves whole in the present context."""
+    return firm_in(conversation.projection.counted_view(), conversation.transcript, budget.usable)
+
+
+def aimed(budget: ContextBudget, staying: Firm) -> ContextBudget:
+    """Returns the budget with a target that leaves the conversation enough room next to what is kept whole."""
+    return replace(budget, target=target_for(budget, staying.tokens))
+
+
 def automatic_limits(budget: ContextBudget) -> CompactionLimits:
     """Returns the limits of an automatic compaction, in tokens: the budget's target and tail, and shares of the target
     for the summary and for old messages."""
     return _limits(budget.target, budget.keep_tail)
 
 
-def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
+def manual_limits(used: int, budget: ContextBudget | None, staying: Firm) -> CompactionLimits:
     """Returns the limits of a compaction by hand, in tokens. The target is half of `used`, or the budget's target if
-    that is less, so that the compaction helps even if the context is nearly empty."""
+    that is less, so that the compaction helps even if the context is nearly empty. If what is kept whole leaves too
+    little of that, the target is it and half of the rest."""
     target, tail = int(used * _MANUAL_SHARE), int(used * _MANUAL_TAIL_SHARE)
-    if budget is None:
-        return _limits(target, tail)
-    return _limits(min(target, budget.target), min(tail, budget.keep_tail))
+    if budget is not None:
+        target, tail = min(target, budget.target), min(tail, budget.keep_tail)
+    if target - staying.tokens < used * _MANUAL_LEAST:
+        target = max(target, staying.tokens + int((used - staying.tokens) * _MANUAL_SHARE))
+    return _limits(target, tail)
 
 
 def keep_old(target: int) -> int:
@@ -82,20 +97,27 @@ def keep_old(target: int) -> int:
     return int(max(0, target - _KEEP_OLD_FROM) * _KEEP_OLD_SHARE)
 
 
-async def plan_within(
+async def plan_within(  # noqa: PLR0913 (each is a term of the plan)
     conversation: Conversation,
     limits: CompactionLimits,
     trigger: EditTrigger,
+    *,
     block_share: float = BLOCK_SHARE,
     shorter: Shorter | None = None,
+    staying: Firm | None = None,
 ) -> Planned:
-    """Returns the plan of a compaction within these limits. A block of the first or the last messages, which must stay,
-    is shortened to `block_share` of the target, and to less if there are many, and one of the messages in `shorter` to
-    their limit. Raises `NothingToCompact`."""
+    """Returns the plan of a compaction within these limits. `staying` is what is kept whole; if it is None, only pinned
+    messages and what the user typed in the newest message do. Any other block of the first or the last messages, which
+    must stay, is shortened to `block_share` of what that leaves of the target, and to less if there are many, and one
+    of the messages in `shorter` to their limit. Raises `NothingToCompact`."""
     transcript, used = conversation.transcript, conversation.used
     view = conversation.projection.counted_view()
     stamp = conversation.workspace.new_stamp(trigger)
-    cut = _cut_to_stay(view, limits.target, block_share, stamp, _staying(view, conversation.transcript.first_user_id))
+    if staying is None:
+        pins = pinned_ids(view.messages, transcript.pinned)
+        staying = Firm(ids=pins, tokens=view.held(transcript.pinned) - view.fixed)
+    room = max(0, limits.target - staying.tokens)
+    cut = _cut_to_stay(view, room, block_share, stamp, _staying(view, transcript.first_user_id) - staying.ids)
     if shorter is not None:
         more = cap_blocks(view.after(cut) if cut else view, shorter.block_tokens, stamp, shorter.messages)
         cut = _both(cut, more)
@@ -157,36 +179,32 @@ def _limits(target: int, tail: int) -> CompactionLimits:
 
 
 def _cut_to_stay(
-    view: CountedView, target: int, block_share: float, stamp: Stamp, staying: frozenset[str]
+    view: CountedView, room: int, block_share: float, stamp: Stamp, staying: frozenset[str]
 ) -> ShortenEdit | None:
-    """Returns the edit that shortens the blocks of the messages in `staying` to `block_share` of the target each, and
-    to less if they would still take too much of it together; what the user typed is not shortened to less while there
-    is room. None if none is too long."""
-    longest = limit = int(target * block_share)
-    most = target * max(_STAYING_SHARE, block_share)
+    """Returns the edit that shortens the blocks of the messages in `staying` to `block_share` of `room` each, and to
+    less if they would still take too much of it together; what the user typed is not shortened to less while there is
+    room. None if none is too long."""
+    longest = limit = int(room * block_share)
+    most = room * max(_STAYING_SHARE, block_share)
 
     def size(cut: ShortenEdit | None) -> int:
-        counted = view.after(cut) if cut else view
-        sizes = zip(counted.items, counted.tokens, strict=True)
-        return sum(tokens for item, tokens in sizes if item.message.id in staying)
+        return (view.after(cut) if cut else view).size(staying)
 
     cut = cap_blocks(view, limit, stamp, staying)
     while size(cut) > most and limit > _LEAST_BLOCK:
         limit //= 2
         cut = cap_blocks(view, limit, stamp, staying)
     typed = frozenset(message.id for message in view.messages if message.id in staying and _is_typed(message))
-    if limit < longest and typed and target > _KEEP_OLD_FROM:
+    if limit < longest and typed and room > _KEEP_OLD_FROM:
         others = cap_blocks(view, limit, stamp, staying - typed)
         kinder = _both(others, cap_blocks(view.after(others) if others else view, longest, stamp, typed))
-        return kinder if size(kinder) <= target * _TYPED_SHARE else cut
+        return kinder if size(kinder) <= room * _TYPED_SHARE else cut
     return cut
 
 
 def _is_typed(message: Message) -> bool:
     """Returns whether the user typed a message: it is no result, no output and no text of a program."""
-    if message.role is not Role.USER or message.compaction or is_by_agent(message) or is_output(message.text):
-        return False
-    return not any(isinstance(block, ToolResultBlock) for block in message.content)
+    return len(message.content) > 0 and len(typed_blocks(message)) == len(message.content)
 
 
 def _both(first: ShortenEdit | None, second: ShortenEdit | None) -> ShortenEdit | None:
@@ -201,14 +219,14 @@ def _both(first: ShortenEdit | None, second: ShortenEdit | None) -> ShortenEdit 
 
 
 def _staying(view: CountedView, first_user_id: str | None) -> frozenset[str]:
-    """Returns the ids of the messages that stay in every compaction: system messages, the first user message, and the
-    last group. Huge blocks in them must be shortened."""
+    """Returns the ids of the messages that stay in every compaction and may be shortened: system messages, the first
+    user message, and the last group. What the user typed in the newest message is not shortened."""
     messages = view.messages
     if not messages:
         return frozenset()
-    last = view.groups[-1]
-    first = leading(messages, first_user_id)
-    return frozenset({*first, *(messages[i].id for i in last)})
+    staying = frozenset({*leading(messages, first_user_id), *(messages[i].id for i in view.groups[-1])})
+    newest = view.newest
+    return staying - {newest.id} if newest is not None and _is_typed(newest) else staying
 
 
 async def in_thread(work: Callable[[Check], T]) -> T:

@@ -17,7 +17,7 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
 from ullage.service.conversation.work import Ask, Preparation
 from ullage.service.plan.ladder import SUMMARIES, Attempt
-from ullage.service.plan.plan import automatic_limits, plan_within
+from ullage.service.plan.plan import aimed, automatic_limits, firm, plan_within
 from ullage.service.summaries.by_model import Progress
 from ullage.service.summaries.choose import writes_by_model
 from ullage.service.summaries.offline import compose_in_thread
@@ -100,7 +100,9 @@ def _is_time(conversation: Conversation, budget: ContextBudget) -> bool:
 
 
 async def _write(conversation: Conversation, budget: ContextBudget) -> Summary:
-    planned = await plan_within(conversation, automatic_limits(budget), EditTrigger.AUTOMATIC)
+    staying = firm(conversation, budget)
+    limits = automatic_limits(aimed(budget, staying))
+    planned = await plan_within(conversation, limits, EditTrigger.AUTOMATIC, staying=staying)
     return await write_anew(conversation, summary_request(conversation, planned), SilentProgress(conversation))
 
 

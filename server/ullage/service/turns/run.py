@@ -21,10 +21,11 @@ from ullage.model.events import ContextEdited
 from ullage.model.message import Message, Role
 from ullage.model.updates import AgentMessageChunk, AgentThoughtChunk, Notice, Severity, TextContent, UserMessageChunk
 from ullage.model.usage import Usage
+from ullage.policy.decision import target_for
 from ullage.service.archive.recall import message_lines
 from ullage.service.asking.request import live_request
 from ullage.service.asking.retries import Waits, stream_with_retries
-from ullage.service.compact.room import edits_to_fit
+from ullage.service.compact.room import cannot_be_sent, edits_to_fit
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.read_only import require_not_followed
 from ullage.service.conversation.work import Ask, Job
@@ -157,8 +158,12 @@ async def _answer(turn: Turn) -> PartialAnswer:
     except ContextTooLong:
         conversation = turn.conversation
         await conversation.work.wait(Ask.ANSWER)
-        budget, half = conversation.budget, conversation.used // 2
-        return await _ask(turn, half if budget is None else min(budget.target, half))
+        budget, held = conversation.budget, conversation.projection.counted_view().held(conversation.transcript.pinned)
+        half = (held + conversation.used) // 2
+        limit = half if budget is None else min(target_for(budget, held), half)
+        if edits_to_fit(conversation, limit) is None:
+            raise
+        return await _ask(turn, limit)
 
 
 async def _ask(turn: Turn, limit: int | None = None) -> PartialAnswer:
@@ -184,7 +189,8 @@ async def _ask(turn: Turn, limit: int | None = None) -> PartialAnswer:
 
 
 async def _request(turn: Turn, limit: int | None) -> _Asked:
-    """Returns the turn's next request, with a context truncated to `limit` tokens, or to usable if that is None."""
+    """Returns the turn's next request, with a context truncated to `limit` tokens, or to usable if that is None. Raises
+    `CannotFit`, and changes nothing, if what must stay exceeds that."""
     conversation = turn.conversation
     await conversation.work.wait(Ask.ANSWER)
     if conversation.guards.replays:
@@ -200,6 +206,8 @@ async def _request(turn: Turn, limit: int | None) -> _Asked:
     if limit is None and budget is not None:
         limit = budget.usable
     cuts = edits_to_fit(conversation, limit) if limit is not None and conversation.used > limit else ()
+    if cuts is None:
+        raise cannot_be_sent(conversation, limit or 0)
     context = conversation.imagine(*cuts) if cuts else conversation
     door = conversation.workspace.session_tools
     request = replace(live_request(context), reminder=door.reminder(conversation.id) if door else "")
