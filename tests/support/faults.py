@@ -42,10 +42,11 @@ class Faults:
 
 
 class FaultyStore:
-    """A store in memory whose calls may fail: each is refused before it has done anything."""
+    """A store, one in memory unless another is given, whose calls may fail: each is refused before it has done
+    anything."""
 
-    def __init__(self, faults: Faults) -> None:
-        self.inner = MemoryStore()
+    def __init__(self, faults: Faults, inner: SessionStore | None = None) -> None:
+        self.inner: SessionStore = inner or MemoryStore()
         self._faults = faults
 
     def __getattr__(self, name: str) -> Any:
