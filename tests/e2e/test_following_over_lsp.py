@@ -53,14 +53,29 @@ async def test_a_change_of_a_followed_conversation_is_refused_and_its_fork_can_b
         with pytest.raises(RpcFailure) as refused:
             await client.request(f"ullage/{method}", session | params)
         assert refused.value.data["kind"] == "SessionFollowed"
-        assert "compact it in Claude Code itself, or fork the session" in refused.value.message
+        assert "compact it there, or write another one from it by `ullage continue s_" in refused.value.message
         fork = await client.request("ullage/session/fork", session)
         message = {"messages": [{"role": "user", "content": "Hello?"}]}
         await client.request("ullage/session/append", {"sessionId": fork["sessionId"]} | message)
         await client.request("ullage/following/stop")
         usage = await client.request("ullage/context/get", session)
-        assert usage["_meta"]["ullage"]["followed"] is None
-        await client.request("ullage/session/append", session | message)
+        assert usage["_meta"]["ullage"]["followed"] == {"agent": "Claude Code", "path": str(home.path)}
+        with pytest.raises(RpcFailure, match="only reads"):
+            await client.request(f"ullage/{method}", session | params)
+
+
+async def test_a_server_that_was_started_again_knows_whose_conversation_it_is_before_it_follows(tmp_path: Path) -> None:
+    home = FollowedHome(tmp_path)
+    home.say("Which port?", 40_000)
+    async with home.server() as client:
+        await client.request("ullage/following/start", {})
+        session = {"sessionId": (await changed(client, 40_000))["sessionId"]}
+    async with home.server() as client:
+        loaded = await client.request("ullage/session/load", session)
+        assert loaded["usage"]["_meta"]["ullage"]["followed"] == {"agent": "Claude Code", "path": str(home.path)}
+        imported = await client.request("ullage/session/import", {"path": str(home.path)})
+        assert (imported["outcome"], imported["session"]["sessionId"]) == ("unchanged", session["sessionId"])
+        assert imported["session"]["usage"]["_meta"]["ullage"]["followed"] is not None
 
 
 async def test_two_servers_show_the_same_and_the_second_continues_if_the_first_stops(tmp_path: Path) -> None:

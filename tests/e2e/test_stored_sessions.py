@@ -278,3 +278,33 @@ def test_a_file_is_read_with_what_the_store_has_learned_of_its_agent(store: Path
 def shown_threshold(file: Path, store: Path) -> tuple[str, int]:
     shown = ullage("context", file, "--store", store, "--json").json
     return shown["compacts_at_source"], shown["compacts_at_times"]
+
+
+def test_what_an_agent_keeps_is_not_edited_and_every_figure_stays_the_agents(tmp_path: Path, store: Path) -> None:
+    log = ClaudeLog().ask("Fix it. " * 400).answer(166_500).compact(167_094).ask("Go on. " * 400).answer(40_000)
+    agents = tmp_path / "claude"
+    own = agents / "projects" / "-home-me-shop" / "s-claude.jsonl"
+    own.parent.mkdir(parents=True)
+    own.write_bytes(log.data)
+    env = {"CLAUDE_CONFIG_DIR": str(agents)}
+    imported = ullage("import", own, "--json", "--store", store, env=env).json
+    session_id = imported["session_id"]
+    for arguments in (["undo"], ["undo", "--dry-run"], ["compact"], ["compact", "--budget", "300"]):
+        refused = ullage(*arguments, session_id, "--store", store, env=env)
+        assert (refused.status, refused.out) == (2, "")
+        assert "is a conversation of Claude Code, which Ullage only reads" in refused.err
+        assert f"`ullage continue {session_id}` (with `--before-compaction`" in refused.err
+    assert ullage("context", session_id, "--json", "--store", store, env=env).json["used"] == 40_050
+    made = ullage("continue", session_id, "--before-compaction", "--preview", "--store", store, env=env)
+    assert made.status == 0
+    drawn = ullage("compact", own, "--budget", "9000", "--store", store, env=env)
+    assert (drawn.status, "Nothing to compact" in drawn.out) == (0, True)
+    assert ullage("import", own, "--json", "--store", store, env=env).json["outcome"] == "unchanged"
+
+
+def test_a_copy_of_a_transcript_that_no_agent_keeps_here_is_undone_and_compacted(tmp_path: Path, store: Path) -> None:
+    file = tmp_path / "sent to me.jsonl"
+    log = ClaudeLog().ask("Fix it. " * 400).answer(166_500).compact(167_094).ask("Go on. " * 400).answer(40_000)
+    file.write_bytes(log.data)
+    session_id = ullage("import", file, "--json", "--store", store).json["session_id"]
+    assert ullage("undo", session_id, "--store", store).status == 0

@@ -91,7 +91,7 @@ async def test_a_session_can_be_changed_again_when_following_has_stopped() -> No
     following.take(replace(FOLLOWED[0], session_id=session_id))
     usage = await client.call("context/get", sessionId=session_id)
     assert usage["_meta"]["ullage"]["followed"] == {"agent": "Claude Code", "path": FOLLOWED[0].path}
-    with pytest.raises(SessionFollowed, match="compact it in Claude Code itself, or fork the session"):
+    with pytest.raises(SessionFollowed, match=r"which Ullage only reads: compact it there, .* or fork the session"):
         await client.say(session_id, "Hello?")
     await following.stop()
     await client.say(session_id, "Hello?")

@@ -268,9 +268,12 @@ async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
 
 async def import_session(workspace: Workspace, params: ImportParams) -> ImportResult:
     transcript = await asyncio.to_thread(_read_transcript, params)
+    own = ""
+    if params.text is None and params.path is not None:
+        own = await asyncio.to_thread(workspace.own_files.path_of, str(Path(params.path).expanduser()))
     model = last_model(transcript)
     prompting = await prompting_of(workspace, model)
-    imported = await import_or_continue(workspace, transcript, params.cwd)
+    imported = await import_or_continue(workspace, transcript, params.cwd, own)
     conversation = imported.conversation
     unread = tuple(line for line in transcript.skipped if not line.expected)
     return ImportResult(

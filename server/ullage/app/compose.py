@@ -42,7 +42,7 @@ from ullage.system.project_files import LocalProjectFiles
 from ullage.system.session_traces import SessionTraces
 from ullage.tools.read_linked import LocalLinkedFiles
 from ullage.tools.toolbox import LocalToolbox
-from ullage.watch.finder import AgentFiles
+from ullage.watch.finder import AgentFiles, AgentsOwnFiles
 
 
 class SystemClock:
@@ -183,7 +183,7 @@ def workspace_on(
         store_news=news,
     )
     workspace = Workspace(ports, settings, _manage)
-    workspace.linked_files = LocalLinkedFiles(open_text, opened)
+    workspace.linked_files, workspace.own_files = LocalLinkedFiles(open_text, opened), AgentsOwnFiles()
     return workspace
 
 

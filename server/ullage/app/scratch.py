@@ -13,6 +13,7 @@ from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.errors import UllageError
 from ullage.model.settings import ContextSettings, ModelSettings, Settings, SummarySettings
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.agent_files import NoOwnFiles
 from ullage.system.transcript_files import read_transcript_file
 from ullage.watch.finder import find, this_machine
 
@@ -23,11 +24,13 @@ _EXAMPLES, _LARGEST = 5, 8 << 20
 
 @contextmanager
 def throwaway_workspace(settings: Settings) -> Generator[Workspace]:
-    """Opens a workspace for the block, on a temporary store, which is deleted afterwards."""
+    """Opens a workspace for the block, on a temporary store, which is deleted afterwards. Its sessions are copies, also
+    of what an agent keeps, and may be edited."""
     with (
         tempfile.TemporaryDirectory(prefix="ullage-") as folder,
         open_workspace(Path(folder) / "sessions.db", settings) as workspace,
     ):
+        workspace.own_files = NoOwnFiles()
         yield workspace
 
 

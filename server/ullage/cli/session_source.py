@@ -20,6 +20,7 @@ from ullage.model.errors import InputError, SessionNotFound, UllageError
 from ullage.model.events import ConversationImported, ModelChanged, first_messages
 from ullage.service.archive.naming import find_session
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.read_only import kept_by_agent
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import copied_session, import_transcript, import_without_reports
 from ullage.store.store_place import StorePlace, is_there
@@ -111,7 +112,7 @@ def throwaway_copy(transcript: ImportedTranscript, options: ReadingOptions) -> G
 @contextmanager
 def _stored_or_read(options: ReadingOptions, *, copied: bool, writing: bool = False) -> Generator[Source | ReadSource]:
     """Opens the stored session that is meant for the block, or reads the file that is meant. With `copied`, a stored
-    session is read, too."""
+    session is read, too. So is one that an agent keeps and that is to be written, if the user has not named it."""
     name, run, chosen = options.target or "", options.run, options.target is None
     transcript: ImportedTranscript | None = None
     unread: tuple[SkippedLine, ...] = ()
@@ -122,7 +123,8 @@ def _stored_or_read(options: ReadingOptions, *, copied: bool, writing: bool = Fa
                 name, run = known.path, run or known.run
             else:
                 conversation, name = workspace.open(known), known
-                if not copied:
+                # The newest conversation may be in the store already or only in its agent's file: either is copied.
+                if not copied and not (writing and chosen and kept_by_agent(conversation)):
                     yield Source(
                         workspace=workspace, conversation=conversation, is_copy=False, name=name, chosen=chosen
                     )

@@ -14,7 +14,7 @@ UllageError
 │   ├── SessionBusy               a compaction or prompt turn of this session is running
 │   ├── NothingToCompact
 │   ├── NothingToUndo
-│   ├── SessionFollowed           an agent has the conversation; Ullage only reads it
+│   ├── SessionFollowed           an agent keeps the conversation; Ullage only reads it
 │   ├── PreviewExpired            the transcript changed since the preview
 │   └── CompactionVetoed          one of the user's hooks stopped it
 ├── StoreError                the session store cannot be used
@@ -94,7 +94,7 @@ class NothingToUndo(Conflict):
 
 
 class SessionFollowed(Conflict):
-    """An agent has the conversation and Ullage only reads it, so it can't be changed here."""
+    """An agent keeps the conversation in a file of its own and Ullage only reads it, so it can't be changed here."""
 
 
 class PreviewExpired(Conflict):

@@ -25,8 +25,8 @@ class Level(StrEnum):
 
 
 class FollowedFrom(Struct, frozen=True, kw_only=True):
-    """Says that a session is followed. `agent` is the name of the agent that has the conversation and `path` the file
-    from which Ullage reads it; a text is "" if it is not known."""
+    """Says that an agent keeps the session's conversation, whether it is followed now or was imported from the agent's
+    own file. `agent` is the agent's name and `path` that file; a text is "" if it is not known."""
 
     agent: str
     path: str
@@ -40,8 +40,8 @@ class UsageMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the number of
     tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while
     too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of
-    the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless the session is
-    followed: then nothing can be changed in it.
+    the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on
+    this machine keeps the conversation: then nothing can be changed in it.
     """
 
     source: UsageSource

@@ -14,7 +14,9 @@ from msgspec.structs import replace
 
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.events import (
+    ContextEdited,
     ConversationImported,
+    EditReverted,
     Event,
     MessageAppended,
     ModelChanged,
@@ -63,35 +65,42 @@ class Imported(Struct, frozen=True, kw_only=True):
     diverged_from: str | None = None
 
 
-async def import_or_continue(workspace: Workspace, transcript: ImportedTranscript, cwd: str) -> Imported:
+async def import_or_continue(
+    workspace: Workspace, transcript: ImportedTranscript, cwd: str, path: str = ""
+) -> Imported:
     """Imports a transcript: appends its new events to the session of an earlier import, or makes a session. Either is
     one transaction.
 
     A session of an earlier import is continued if it and the transcript have the same messages as far as the shorter
     one goes. If there are sessions of earlier imports but none can be continued (for example, one has other messages
     that were appended here), a session is made and `outcome` is `diverged`. `cwd` is the folder if the transcript names
-    none.
+    none. `path` is the agent's own file that was read, "" if an agent keeps none (`OwnFiles`): its session has the
+    edits that the agent has made and no others, so a copy that was edited or continued here stays the user's, and
+    another session is made.
     """
     known = _sessions_of(workspace.ports.store, transcript.events)
     for session_id in known:
         more = missing_from(workspace.ports.store, session_id, 0, transcript.events)
-        if more is not None:
-            return await continue_import(workspace.open(session_id), more, transcript.model)
-    conversation = await import_transcript(workspace, transcript, cwd)
+        if more is not None and (not path or _is_unchanged(workspace.open(session_id), transcript.events)):
+            return await continue_import(workspace.open(session_id), more, transcript.model, path)
+    conversation = await import_transcript(workspace, transcript, cwd, path)
     added = conversation.transcript.messages
     if not known:
         return Imported(conversation=conversation, outcome=ImportOutcome.NEW, added=added)
     return Imported(conversation=conversation, outcome=ImportOutcome.DIVERGED, added=added, diverged_from=known[0])
 
 
-async def import_transcript(workspace: Workspace, transcript: ImportedTranscript, cwd: str) -> Conversation:
+async def import_transcript(
+    workspace: Workspace, transcript: ImportedTranscript, cwd: str, path: str = ""
+) -> Conversation:
     """Creates a session with the events of another program's transcript, in one transaction. Messages that the program
-    itself compacted are archived in the session, too. `cwd` is the session's folder if the transcript names none."""
+    itself compacted are archived in the session, too. `cwd` is the session's folder if the transcript names none, and
+    `path` the agent's own file of the conversation, if it was read."""
     created = SessionCreated(
         cwd=transcript.cwd or cwd, model=transcript.model, title=transcript.title or title_of(transcript.events)
     )
     draft = workspace.project(StoredSession(records=()), created.model)
-    events = await counted(draft, transcript.events)
+    events = await counted(draft, _kept_at(path, transcript.events))
     return workspace.adopt_log(workspace.ports.ids.new("s"), created, events)
 
 
@@ -166,7 +175,8 @@ def missing_events(stored: Sequence[Event], read: Sequence[Event]) -> tuple[Even
     rest = read[_place_after(read, shared) :]
     first = next((place for place, event in enumerate(rest) if isinstance(event, MessageAppended)), len(rest))
     # What follows the last shared message (its usage, an edit) may have been in the file already.
-    return (*(event for event in rest[:first] if event not in stored), *rest[first:])
+    had = _kept_at("", stored) if first else ()
+    return (*(event for event in rest[:first] if event not in had), *rest[first:])
 
 
 def missing_from(store: SessionStore, session_id: str, at: int, read: Sequence[Event]) -> tuple[Event, ...] | None:
@@ -185,11 +195,17 @@ def missing_from(store: SessionStore, session_id: str, at: int, read: Sequence[E
 
 
 async def continue_import(
-    conversation: Conversation, more: Sequence[Event], model: str, *, with_snapshot: bool = True
+    conversation: Conversation, more: Sequence[Event], model: str, path: str = "", *, with_snapshot: bool = True
 ) -> Imported:
     """Appends the events that follow those of an earlier import, in one transaction. `model` is the first model of the
-    transcript, which may have had no answer yet when the session was made. `with_snapshot` says whether a snapshot is
-    kept, which takes as long as the context is large."""
+    transcript, which may have had no answer yet when the session was made. `path` is the agent's own file, "" for the
+    one that the session has. `with_snapshot` says whether a snapshot is kept, which takes as long as the context is
+    large."""
+    origin = conversation.transcript.origin
+    if origin is not None:
+        more = _kept_at(path or origin.path, more)
+        if path and path != origin.path:
+            more = (replace(origin, path=path), *more)
     if not more:
         return Imported(conversation=conversation, outcome=ImportOutcome.UNCHANGED, added=0)
     async with conversation.work.appending():
@@ -214,6 +230,27 @@ def _sessions_of(store: SessionStore, events: Sequence[Event]) -> list[str]:
         if all(one == other for one, other in zip(stored, first, strict=False)):
             found.append(session_id)
     return found
+
+
+def _is_unchanged(conversation: Conversation, read: Sequence[Event]) -> bool:
+    """Returns whether a session is as the agent has the conversation: it was not continued here, and has no edit of the
+    user's. `read` are the events of the agent's file, or of its beginning if the session has more messages."""
+    transcript = conversation.transcript
+    if transcript.origin is None:
+        return transcript.agent is not None
+    if transcript.origin.path or transcript.messages > sum(1 for _ in _messages(read)):
+        return True
+    made = {event.edit.id for event in read if isinstance(event, ContextEdited)}
+    undone = {event.edit_id for event in read if isinstance(event, EditReverted)}
+    return all(
+        edit.id in made and (not edit.reverted or edit.id in undone or edit.kind == "rewind")
+        for edit in transcript.edits
+    )
+
+
+def _kept_at(path: str, events: Sequence[Event]) -> tuple[Event, ...]:
+    """Returns the events. Those that say where the conversation comes from name the agent's own file `path`."""
+    return tuple(replace(event, path=path) if isinstance(event, ConversationImported) else event for event in events)
 
 
 def _messages(events: Sequence[Event]) -> Iterator[Message]:

@@ -31,7 +31,7 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.message_counts import counted
 from ullage.service.conversation.projection import Projection
-from ullage.service.conversation.read_only import require_not_followed
+from ullage.service.conversation.read_only import require_not_kept
 from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore, StoredSession
@@ -105,7 +105,7 @@ async def append_all(
     assistant message. Appends of one session run in the order of the calls, also while a large message is counted in a
     thread.
     """
-    require_not_followed(conversation)
+    require_not_kept(conversation)
     async with conversation.work.appending():
         after = conversation.imagine(*first) if first else conversation
         titled, seen = bool(conversation.transcript.title), dict[str, Message]()
@@ -127,7 +127,8 @@ async def append_all(
 
 def change_system_prompt(conversation: Conversation, text: str) -> None:
     """Replaces the system prompt in the view by `text`, or adds it if there is none. The old prompt stays in the
-    transcript."""
+    transcript. Raises `SessionFollowed`."""
+    require_not_kept(conversation)
     ids, now = conversation.workspace.ports.ids, conversation.workspace.ports.clock.now()
     old = [item.message for item in conversation.transcript.items if item.message.role is Role.SYSTEM]
     if not old:
@@ -145,7 +146,7 @@ def add_system_prompt(conversation: Conversation, content: Sequence[Block]) -> N
 
 def change_model(conversation: Conversation, model: str) -> None:
     """Changes the session's model, and with it the window and the token counter. Raises `SessionFollowed`."""
-    require_not_followed(conversation)
+    require_not_kept(conversation)
     conversation.record(ModelChanged(model=model))
 
 
@@ -157,7 +158,7 @@ def configure_session(conversation: Conversation, context: Mapping[str, Any]) ->
 
 def declare_tools(conversation: Conversation, tools: Sequence[ToolDefinition]) -> None:
     """Replaces the tools that are offered to the model. Raises `SessionFollowed`."""
-    require_not_followed(conversation)
+    require_not_kept(conversation)
     conversation.record(ToolsDeclared(tools=tuple(tools)))
 
 

@@ -4,6 +4,7 @@ projects."""
 import glob
 import os
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from stat import S_ISREG
@@ -66,6 +67,30 @@ def find_candidates(machine: Machine, agents: Sequence[Agent], unread: list[Unre
             for candidate in _expand(agent, agent.sessions, pattern, unread):
                 found.setdefault((candidate.path, candidate.run or 0), candidate)
     return _without_copies(found.values())
+
+
+def own_path(machine: Machine, agents: Sequence[Agent], path: str) -> str:
+    """Returns the path by which an agent's glob pattern finds the file `path`, or a file in the folder `path`. Returns
+    "" if no pattern of these agents does. Links are followed; nothing is read but lists of projects."""
+    own = Path(path)
+    is_folder = own.is_dir()
+    for sessions in (agent.sessions for agent in agents if agent.sessions):
+        for pattern in sessions.patterns(machine):
+            for found in _paths(sessions, pattern):
+                with suppress(OSError):
+                    if (Path(found).parent if is_folder else Path(found)).samefile(own):
+                        return found
+    return ""
+
+
+def _paths(sessions: Sessions, pattern: str) -> Iterator[str]:
+    for path in glob.iglob(pattern):  # noqa: PTH207
+        if not sessions.registry or path.endswith(DATABASES):
+            yield path
+            continue
+        with suppress(OSError, InvalidRequest):
+            for listed in sessions.registry(read_small(Path(path))):
+                yield from _paths(sessions, listed)
 
 
 def _without_copies(found: Collection[Candidate]) -> Collection[Candidate]:

@@ -17,7 +17,7 @@ from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import format_of
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject
-from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of
+from ullage.watch.candidates import Candidate, find_candidates, own_path, read_fact_files, reason_of
 from ullage.watch.file_parts import Opening, read_ending, read_openings
 
 # Files whose beginnings are read besides those that seem to be the folder's: enough to fill every list, and to find a
@@ -47,6 +47,18 @@ class AgentFiles:
     def find(self, wanted: Wanted) -> Discovery:
         """Returns the wanted conversations and the files that could not be read; see `TranscriptFinder.find`."""
         return find(this_machine(wanted.folder), wanted)
+
+
+class AgentsOwnFiles:
+    """The files in which agents on this machine keep their conversations; see `OwnFiles`."""
+
+    def path_of(self, path: str) -> str:
+        """Returns the path under which an agent keeps the file or folder `path`, or ""."""
+        return own_path(this_machine(str(Path(path).parent.absolute())), AGENTS, path)
+
+    def has(self, path: str) -> bool:
+        """Returns whether an agent's file is there."""
+        return bool(path) and os.path.exists(path)  # noqa: PTH110 - a third of the time of `Path`
 
 
 def this_machine(cwd: str = "") -> Machine:

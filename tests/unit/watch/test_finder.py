@@ -19,7 +19,8 @@ from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
 from ullage.system.transcript_files import read_transcript_file
 from ullage.watch import unpacking
-from ullage.watch.finder import AgentFiles, find
+from ullage.watch.candidates import own_path
+from ullage.watch.finder import AgentFiles, AgentsOwnFiles, find
 
 LIVE = ROOT / "live"
 
@@ -186,6 +187,27 @@ def test_variables_and_a_home_folder_with_special_characters_are_honoured(
     monkeypatch.setenv("CODEX_HOME", str(moved.path / ".codex"))
     found = AgentFiles().find(Wanted(limit=9, folder=PROJECT))
     assert sorted(titles(found)) == ["mine", "moved"]
+
+
+def test_every_agents_own_file_is_known_by_its_path_by_a_link_and_by_its_folder(home: Home, tmp_path: Path) -> None:
+    put_all(home)
+    paths = {one.path for one in look(home).conversations}
+    assert {own_path(home.machine, AGENTS, path) for path in paths} == paths
+    link = tmp_path / "link"
+    link.symlink_to(put_claude(home, title="linked"))
+    assert own_path(home.machine, AGENTS, str(link)) == str(link.resolve())
+    assert own_path(home.machine, AGENTS, str(link.resolve().parent)).startswith(str(link.resolve().parent))
+
+
+def test_a_copy_elsewhere_is_no_agents_own_file_and_one_that_is_gone_is_not_there(home: Home, tmp_path: Path) -> None:
+    kept = put_claude(home)
+    copy = tmp_path / kept.name
+    shutil.copy(kept, copy)
+    assert own_path(home.machine, AGENTS, str(copy)) == own_path(home.machine, AGENTS, str(tmp_path / "no")) == ""
+    files = AgentsOwnFiles()
+    assert (files.has(str(kept)), files.has("")) == (True, False)
+    kept.unlink()
+    assert not files.has(str(kept))
 
 
 def test_a_machine_without_agents_has_no_conversations(tmp_path: Path) -> None:

@@ -345,7 +345,7 @@
 ---@field compactCommand string
 ---@field takesFocus boolean
 
---- Says that a session is followed. `agent` is the name of the agent that has the conversation and `path` the file from which Ullage reads it; a text is "" if it is not known.
+--- Says that an agent keeps the session's conversation, whether it is followed now or was imported from the agent's own file. `agent` is the agent's name and `path` that file; a text is "" if it is not known.
 ---@class (exact) ullage.FollowedFrom
 ---@field agent string
 ---@field path string
@@ -1086,7 +1086,7 @@
 ---@field cache_creation_input_tokens? integer Default 0.
 ---@field reasoning_tokens? integer Default 0.
 
---- All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none is known. `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last report, in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless the session is followed: then nothing can be changed in it.
+--- All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none is known. `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last report, in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on this machine keeps the conversation: then nothing can be changed in it.
 ---@class (exact) ullage.UsageMeta
 ---@field source ullage.UsageSource
 ---@field level ullage.Level

@@ -3,6 +3,7 @@
 import asyncio
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from msgspec.structs import asdict
 
@@ -12,7 +13,7 @@ from ullage.cli.draw.text import plural
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reported_figures import figures_of
 from ullage.cli.reports import ImportReport, UnreadLine
-from ullage.cli.session_source import read_transcript
+from ullage.cli.session_source import STDIN, read_transcript
 from ullage.cli.typed_arguments import ImportOptions, read_options
 from ullage.cli.unread import unread_words
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
@@ -33,7 +34,7 @@ def run(args: Namespace) -> int:
     with working(f"Importing {options.file}") as tell:
         transcript = read_transcript(options.file, options.format, options.run)
         with open_workspace(options.store) as workspace:
-            imported, usage = asyncio.run(_import(workspace, transcript, tell))
+            imported, usage = asyncio.run(_import(workspace, transcript, options.file, tell))
     if options.json:
         print_json(_report(imported, usage, transcript))
     else:
@@ -45,9 +46,10 @@ def run(args: Namespace) -> int:
 
 
 async def _import(
-    workspace: Workspace, transcript: ImportedTranscript, tell: Callable[[str], None]
+    workspace: Workspace, transcript: ImportedTranscript, file: str, tell: Callable[[str], None]
 ) -> tuple[Imported, UsageResult]:
-    imported = await import_or_continue(workspace, transcript, "")
+    own = "" if file == STDIN else workspace.own_files.path_of(str(Path(file).expanduser()))
+    imported = await import_or_continue(workspace, transcript, "", own)
     # A context over its window is compacted at once, and the process must not end before that.
     await imported.conversation.settled()
     # Here the user waits for a file to be read anyway; the first search would make them wait again.

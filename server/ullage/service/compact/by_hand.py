@@ -20,7 +20,7 @@ from ullage.service.compact.tries import compact_somehow, write_somehow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.planned import Planned, Previewed
-from ullage.service.conversation.read_only import require_not_followed
+from ullage.service.conversation.read_only import require_not_kept
 from ullage.service.conversation.work import Ask
 from ullage.service.plan.ladder import firm_in
 from ullage.service.plan.plan import finish, manual_limits, plan_in_thread, plan_within
@@ -110,7 +110,7 @@ def commit(conversation: Conversation, preview_id: str, text: str | None) -> Com
 def pin(conversation: Conversation, message_id: str, *, pinned: bool) -> None:
     """Pins a message of the context, or unpins it. Raises `MessageNotFound` if the message is not in the context.
     Raises `SessionFollowed`."""
-    require_not_followed(conversation)
+    require_not_kept(conversation)
     if message_id not in conversation.projection.counts:
         raise MessageNotFound(f"no message {message_id!r} in the context; only messages in it can be pinned")
     conversation.record(MessagePinned(message_id=message_id, pinned=pinned))

@@ -29,7 +29,7 @@ from ullage.service.compact.hooks import PreCompactHook, after_compaction
 from ullage.service.compact.instruction_files import look_up, with_files
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
-from ullage.service.conversation.read_only import require_not_followed
+from ullage.service.conversation.read_only import require_not_kept
 from ullage.service.conversation.work import Job
 from ullage.service.plan.ladder import Attempt
 from ullage.service.plan.plan import finish
@@ -147,9 +147,9 @@ async def brief(
 
 
 def require_own_context(conversation: Conversation) -> None:
-    """Raises `Conflict` if an agent keeps the context, one behind the proxy or one that is followed, because that agent
-    would ignore an edit made here."""
-    require_not_followed(conversation)
+    """Raises `Conflict` if an agent keeps the context, one behind the proxy or one with a file of its own, because that
+    agent would ignore an edit made here."""
+    require_not_kept(conversation)
     agent = conversation.transcript.agent
     if agent is not None:
         raise Conflict(

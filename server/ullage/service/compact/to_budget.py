@@ -12,7 +12,7 @@ from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import CannotFit, NothingToCompact
 from ullage.model.words import alone
 from ullage.service.compact.room import edits_to_fit, too_large
-from ullage.service.compact.run import apply, edits_of
+from ullage.service.compact.run import apply, edits_of, require_own_context
 from ullage.service.compact.tries import write_somehow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
@@ -57,9 +57,10 @@ async def fit_budget(conversation: Conversation, budget: int, focus: str = "") -
     possible.
 
     Raises `CannotFit` if the context would still exceed the budget, before a summary is written if what is pinned and
-    the newest message of the user exceed it, and what the summarizer raises. The context is then as it was; the log
-    only has what summaries have cost.
+    the newest message of the user exceed it, `Conflict` if an agent keeps it, and what the summarizer raises. The
+    context is then as it was; the log only has what summaries have cost.
     """
+    require_own_context(conversation)
     if conversation.used <= budget:
         return None
     if conversation.projection.counted_view().held(conversation.transcript.pinned) > budget:

@@ -23,6 +23,7 @@ from ullage.model.usage import Usage
 from ullage.policy.evidence import RECENT_COMPACTIONS, Compacted
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.publish import Bus
+from ullage.service.ports.agent_files import NoOwnFiles, OwnFiles
 from ullage.service.ports.asked_tools import LooksUp
 from ullage.service.ports.continuing import ContinuesSessions
 from ullage.service.ports.following import FollowsAgents
@@ -77,11 +78,11 @@ class Environment:
     summarizer fails.
     `trusts_projects` is False if the client says that its user does not trust the open folder; the project's
     instructions for summaries are then not read. `following` is None in a process that can't follow agents'
-    conversations; `followed` says by id which sessions it follows. `wiring`, `continuing`, `looks_up` and
-    `team` are None in a process whose door does not offer them. `receipts` returns what hooks gave back to an
-    agent's session, and `remove_traces` removes that and all else that is kept of it outside the store. `embedding` is
-    the last work of an embeddings server, which may still run. Who holds `reading` reads messages ahead. `store_away`
-    says that the server of the store can't be reached, "" if it can.
+    conversations; `followed` says by id which sessions it follows. `own_files` knows the files of agents on this
+    machine. `wiring`, `continuing`, `looks_up` and `team` are None in a process whose door does not offer them.
+    `receipts` returns what hooks gave back to an agent's session, and `remove_traces` removes that and all else that
+    is kept of it outside the store. `embedding` is the last work of an embeddings server, which may still run. Who
+    holds `reading` reads messages ahead. `store_away` says that the server of the store can't be reached, "" if it can.
     """
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
@@ -104,6 +105,7 @@ class Environment:
         self.trusts_projects = True
         self.following: FollowsAgents | None = None
         self.followed: dict[str, FollowedFrom] = {}
+        self.own_files: OwnFiles = NoOwnFiles()
         self.wiring: WiresAgents | None = None
         self.continuing: ContinuesSessions | None = None
         self.looks_up: LooksUp | None = None

@@ -11,6 +11,7 @@ from ullage.policy.alarm import level
 from ullage.policy.approach import nearness
 from ullage.policy.forecast import calls_left
 from ullage.service.conversation.conversation import Changed, Conversation
+from ullage.service.conversation.read_only import kept_by_agent
 from ullage.service.conversation.rules import Rules
 
 _NO_BILL = Bill()
@@ -63,7 +64,7 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         hidden=Hidden(tokens=reading.breakdown.overhead, name=rules.hidden_name),
         managed_by=keeper,
         agent=rules.agent,
-        followed=conversation.workspace.followed.get(conversation.id),
+        followed=kept_by_agent(conversation),
     )
 
 

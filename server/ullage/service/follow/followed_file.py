@@ -360,7 +360,7 @@ class FollowedFile:
             # The proxy records this conversation. It is shown as that session, and nothing is added to it.
             self.conversation, added, renamed = proxied, 0, True
         else:
-            imported = await import_or_continue(self._workspace, transcript, "")
+            imported = await import_or_continue(self._workspace, transcript, "", str(self._found.path))
             self.conversation, added = imported.conversation, imported.added
             if imported.conversation is not before or self._is_resumed:
                 self._title, self._is_resumed = transcript.title, False

@@ -60,7 +60,7 @@ class Following:
                 self.take(row)
 
     async def stop(self) -> None:
-        """Stops following. The sessions stay in the store, as imported copies."""
+        """Stops following. The sessions stay in the store as they are."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()

@@ -100,6 +100,29 @@ class TranscriptFiles(Protocol):
         ...
 
 
+class OwnFiles(Protocol):
+    """Knows the files in which coding agents on this machine keep their conversations. Never raises."""
+
+    def path_of(self, path: str) -> str:
+        """Returns the path under which an agent keeps the file or folder `path`, or "" if no agent keeps it. Blocks
+        while it looks through the agents' folders."""
+        ...
+
+    def has(self, path: str) -> bool:
+        """Returns whether an agent's file is there; False for "". Takes microseconds."""
+        ...
+
+
+class NoOwnFiles:
+    """A machine without agents, or a store whose sessions are all copies."""
+
+    def path_of(self, path: str) -> str:  # noqa: ARG002 - the port's parameter
+        return ""
+
+    def has(self, path: str) -> bool:  # noqa: ARG002 - the port's parameter
+        return False
+
+
 class FoundFile(Struct, frozen=True, kw_only=True):
     """A transcript of an agent. `run` is the conversation's number in a file that holds several, counted from 1, or
     None. `agent` is the agent's name and `origin_id` its own id of the conversation, empty if not known. `is_side` says

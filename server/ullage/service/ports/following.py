@@ -34,5 +34,5 @@ class FollowsAgents(Protocol):
         ...
 
     async def stop(self) -> None:
-        """Stops following. The sessions stay in the store, as imported copies."""
+        """Stops following. The sessions stay in the store as they are."""
         ...

@@ -27,7 +27,7 @@ from ullage.service.asking.request import live_request
 from ullage.service.asking.retries import Waits, stream_with_retries
 from ullage.service.compact.room import cannot_be_sent, edits_to_fit
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.read_only import require_not_followed
+from ullage.service.conversation.read_only import require_not_kept
 from ullage.service.conversation.work import Ask, Job
 from ullage.service.sessions import add_system_prompt, append, declare_tools
 from ullage.service.turns.links import read_links
@@ -49,7 +49,7 @@ async def prompt(conversation: Conversation, content: Sequence[Block]) -> TurnEn
     `NoModelConfigured` or `SdkMissing` before anything is appended, and `ProviderError` if the model failed; the
     messages up to the failure stay. If the view ends with the same prompt, still without an answer, it is not appended
     again, so that a failed prompt can be sent again."""
-    require_not_followed(conversation)
+    require_not_kept(conversation)
     turn = Turn(conversation=conversation, provider=conversation.provider)
     async with conversation.work.turn() as wanted:
         if not wanted or not conversation.is_open:
