@@ -5,6 +5,7 @@ pytest-lsp plays the client, with the capabilities that Neovim has.
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from support.program import serve_command
 
 PATIENCE = 180.0
 MODEL = "gpt-4o"
+FOLDER = Path("/home/dev/shop")
+TITLE = "“The test test_converts_frost fails since yesterday. Find ou…”: "
 
 
 def write_conversation(path: Path, turns: int) -> Path:
@@ -29,10 +32,19 @@ def write_conversation(path: Path, turns: int) -> Path:
 
 @pytest_asyncio.fixture
 async def client(tmp_path: Path) -> AsyncGenerator[LanguageClient]:
+    async with other_client(tmp_path) as client:
+        yield client
+
+
+@asynccontextmanager
+async def other_client(tmp_path: Path) -> AsyncGenerator[LanguageClient]:
+    """A client, with a server of its own, on the store that all clients of a test share."""
     client = make_test_lsp_client()
     pygls: Any = client  # it leaves `start_io`'s arguments untyped
     await pygls.start_io(*serve_command(tmp_path / "s.db"))
-    params = types.InitializeParams(capabilities=client_capabilities("neovim@v0.11"), process_id=None, root_uri=None)
+    params = types.InitializeParams(
+        capabilities=client_capabilities("neovim@v0.11"), process_id=None, root_uri=FOLDER.as_uri()
+    )
     await asyncio.wait_for(client.initialize_session(params), PATIENCE)
     yield client
     await asyncio.wait_for(client.shutdown_session(), PATIENCE)
@@ -60,13 +72,58 @@ async def test_it_imports_looks_compacts_and_undoes_with_commands_alone(client: 
     done = await run(client, "ullage.compact")
     undone = await run(client, "ullage.undo")
     imported, context, compacted, undo = shown(client)
-    assert imported.startswith("Imported 32 messages (")
-    assert context.startswith("Context: ")
+    assert imported.startswith(f"{TITLE}Imported 32 messages (")
+    assert context.startswith(f"{TITLE}Context: ")
     assert context.endswith("/128K tokens, estimated)")
-    assert compacted.startswith(f"Compacted {done['messagesArchived']} messages: ")
+    assert compacted.startswith(f"{TITLE}Compacted {done['messagesArchived']} messages: ")
     assert compacted.endswith("Everything is kept; undo any time.")
-    assert undo.startswith("Undone: ")
+    assert undo.startswith(f"{TITLE}Undone: ")
     assert undone["usage"]["used"] == done["contextSizeBefore"]
+
+
+async def started(client: LanguageClient, folder: Path, title: str) -> str:
+    """Starts a session of another program in a folder, and returns its id. It is the one that changed last."""
+    params = {"cwd": str(folder), "model": MODEL, "title": title}
+    untyped: Any = client
+    request = untyped.protocol.send_request_async("ullage/session/new", params)
+    return str((await asyncio.wait_for(request, PATIENCE)).sessionId)
+
+
+async def test_a_command_without_a_name_is_about_the_conversation_that_the_client_imported_last(
+    client: LanguageClient, tmp_path: Path
+) -> None:
+    path = str(write_conversation(tmp_path / "talk.json", 8))
+    ours = (await run(client, "ullage.import", path))["session"]["sessionId"]
+    async with other_client(tmp_path) as other:
+        await started(other, FOLDER, "Newer")
+    await run(client, "ullage.compact")
+    again = await run(client, "ullage.import", path)
+    undone = await run(client, "ullage.undo")
+    assert (again["outcome"], again["session"]["sessionId"]) == ("unchanged", ours)
+    assert [edit["reverted"] for edit in undone["edits"]] == [True]
+    assert all(text.startswith(TITLE) for text in shown(client))
+
+
+async def test_before_that_it_is_about_the_newest_of_the_clients_own_folder(
+    client: LanguageClient, tmp_path: Path
+) -> None:
+    async with other_client(tmp_path) as other:
+        await started(other, FOLDER / "src", "Ours")
+        elsewhere = await started(other, FOLDER.with_name("shopping"), "Another folder's")
+        await run(client, "ullage.context")
+        await run(client, "ullage.context", elsewhere)
+        await started(other, FOLDER, "Newer")
+    await run(client, "ullage.context")
+    titles = [text.partition(":")[0] for text in shown(client)]
+    assert titles == ["“Ours”", "“Another folder's”", "“Another folder's”"]
+
+
+async def test_another_folders_conversation_is_never_chosen(client: LanguageClient, tmp_path: Path) -> None:
+    async with other_client(tmp_path) as other:
+        await started(other, FOLDER.with_name("shopping"), "Another folder's")
+    for command in ("ullage.context", "ullage.undo", "ullage.compact", "ullage.preview"):
+        with pytest.raises(Exception, match="No conversation of this folder is stored"):
+            await run(client, command)
 
 
 async def test_a_command_shows_its_progress_and_ends_it(client: LanguageClient, tmp_path: Path) -> None:
@@ -95,14 +152,14 @@ async def test_cancelling_the_progress_of_a_compaction_leaves_the_context_as_it_
     with pytest.raises(Exception, match="cancelled"):
         await compacting
     await run(client, "ullage.context")
-    before, after = (text for text in shown(client) if text.startswith("Context: "))
+    before, after = (text for text in shown(client) if text.startswith(f"{TITLE}Context: "))
     assert after == before
 
 
 @pytest.mark.parametrize(
     ("command", "arguments", "remedy"),
     [
-        ("ullage.compact", (), "There is no session yet"),
+        ("ullage.compact", (), "No conversation of this folder is stored"),
         ("ullage.compact", ("nobody",), "nobody"),
         ("ullage.import", ("/no/such/file",), "/no/such/file"),
         ("ullage.import", (7,), "must be text"),

@@ -59,8 +59,10 @@ class Toy:
 
     def _open(self, announcer: Announcer, _: Settings) -> Workspace:
         self.listeners.append(announcer)
-        # The methods here never use the workspace, so it need not be built.
-        return Workspace.__new__(Workspace)
+        # Before the first request for the workspace, nothing of it is imported.
+        from support.workspace import CountingIds, FixedClock, build_test_workspace  # noqa: PLC0415
+
+        return build_test_workspace(FixedClock(), CountingIds())
 
     def _methods(self) -> Sequence[AnyMethod]:
         return (

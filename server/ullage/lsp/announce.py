@@ -50,15 +50,21 @@ class Announcer:
     """Listens to a workspace: sends the session updates and the progress of indexing to the client.
 
     On a plain client, which doesn't understand `ullage/session/update`, an automatic compaction gets a progress bar
-    whose Cancel button calls `cancel_compaction` with the session's id.
+    whose Cancel button calls `cancel_compaction` with the session's id. Each message names the conversation by what
+    `title_of` returns for the session's id, "" if it has no title.
     """
 
     def __init__(
-        self, connection: LspConnection, board: ProgressBoard, cancel_compaction: Callable[[str], object]
+        self,
+        connection: LspConnection,
+        board: ProgressBoard,
+        cancel_compaction: Callable[[str], object],
+        title_of: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._connection = connection
         self._board = board
         self._cancel_compaction = cancel_compaction
+        self._title_of = title_of
         self._bars: dict[str, _Bar] = {}
         self.client = Client()
 
@@ -70,7 +76,7 @@ class Announcer:
             return
         match update:
             case Notice():
-                self.show_if_plain(_notice_text(update), update.severity)
+                self.show_if_plain(self.titled(session_id, _notice_text(update)), update.severity)
             case CompactionUpdate(status=CompactionStatus.IN_PROGRESS):
                 self._begin(session_id, update)
             case CompactionUpdate():
@@ -101,6 +107,10 @@ class Announcer:
         other clients, because they get the updates and show messages of their own."""
         if not self.client.takes_updates:
             self.warn(text, severity)
+
+    def titled(self, session_id: str, text: str) -> str:
+        """Returns a message with the title of the session that it is about, "" for none."""
+        return words.about(self._title_of(session_id), text) if session_id else text
 
     def warn(self, text: str, severity: Severity = Severity.WARNING) -> None:
         """Shows a message in every client, plain or not."""

@@ -6,18 +6,20 @@ from typing import Any
 
 from lsprotocol import types
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.api.client_models import ClientModels
 from ullage.api.engine import Reply
 from ullage.api.permissions import ClientPermissions
 from ullage.api.wire import AnyMethod
 from ullage.lsp.announce import UPDATE_METHOD, Announcer
-from ullage.lsp.commands import Command, CommandRunner, ExecuteCommandParams
+from ullage.lsp.commands import Command, CommandRunner, ExecuteCommandParams, OwnSession
 from ullage.lsp.configuration import Configuration, DidChangeConfigurationParams
 from ullage.lsp.connection import LspConnection
 from ullage.lsp.framing import MAX_BODY
 from ullage.lsp.handshake import Pygls, read_client
 from ullage.lsp.progress import ProgressBoard
+from ullage.model.errors import UllageError
 from ullage.model.settings import Settings
 from ullage.service.conversation.workspace import Workspace
 
@@ -73,9 +75,10 @@ class LspServer:
         self.connection = LspConnection(max_body)
         self._pygls = Pygls("ullage", version, self.connection.converter)
         self._board = ProgressBoard(self.connection)
-        self._announcer = Announcer(self.connection, self._board, self._cancel_compaction)
+        self._announcer = Announcer(self.connection, self._board, self._cancel_compaction, self._title_of)
+        self._own = OwnSession(lambda: self._announcer.client.folders)
         self._configuration = Configuration(self.connection, self._configure, self._announcer.warn, self._keep_private)
-        self._commands = CommandRunner(commands, self.workspace, self._board, self._announcer)
+        self._commands = CommandRunner(commands, self.workspace, self._board, self._announcer, self._own)
         self._install()
 
     def workspace(self) -> Workspace:
@@ -95,7 +98,7 @@ class LspServer:
 
     def _install(self) -> None:
         connection = self.connection
-        connection.add_methods(PREFIX, self._methods, self.workspace)
+        connection.add_methods(PREFIX, [self._noted(method) for method in self._methods], self.workspace)
         connection.add_standard_route(types.INITIALIZE, self._initialize)
         connection.add_standard_route(types.SET_TRACE, _ignore)
         connection.add_route(types.INITIALIZED, Any, self._initialized)
@@ -134,6 +137,23 @@ class LspServer:
 
     async def _cancel_progress(self, params: ProgressCancelParams) -> None:
         self._board.cancel(params.token)
+
+    def _noted(self, method: AnyMethod) -> AnyMethod:
+        """Returns the method, which also notes the session that its params name or that it has opened."""
+
+        async def handle(workspace: Workspace, params: Any) -> Any:
+            result = await method.handler(workspace, params)
+            opened = getattr(result, "session", result)
+            self._own.named(getattr(opened, "session_id", None) or getattr(params, "session_id", None) or "")
+            return result
+
+        return replace(method, handler=handle)
+
+    def _title_of(self, session_id: str) -> str:
+        try:
+            return self.workspace().ports.store.info(session_id).title
+        except UllageError:
+            return ""
 
     def _cancel_compaction(self, session_id: str) -> None:
         self._hooks.cancel_compaction(self.workspace(), session_id)

@@ -127,6 +127,11 @@ def refused_by(agent: str, reason: str) -> str:
     return f"{agent} refuses: {reason}"
 
 
+def about(title: str, text: str) -> str:
+    """Returns a sentence with the title of the conversation that it is about, if that has one."""
+    return f"“{title}”: {text}" if title else text
+
+
 def undone(before: int, after: int) -> str:
     """Returns the notice that an edit was undone, with the tokens before and after."""
     return f"Undone: {shrinking(before, after)}."

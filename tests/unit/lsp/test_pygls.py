@@ -27,7 +27,11 @@ def pygls_imports(path: Path) -> Iterator[str]:
 
 def test_only_public_names_of_pygls_are_imported() -> None:
     imported = {name for path in LSP.glob("*.py") for name in pygls_imports(path)}
-    assert imported == {"pygls.lsp.server.LanguageServer", "pygls.protocol.default_converter"}
+    assert imported == {
+        "pygls.lsp.server.LanguageServer",
+        "pygls.protocol.default_converter",
+        "pygls.uris.to_fs_path",
+    }
 
 
 def test_no_class_of_pygls_is_extended_and_no_private_attribute_of_it_touched() -> None:
