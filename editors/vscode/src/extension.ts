@@ -20,7 +20,7 @@ export interface Api {
   request<P, R>(method: Method<P, R>, params: NoInfer<P>): Promise<R>;
 }
 
-/** Returns immediately. The server starts when a session, the view or a command needs it; commands say if that fails. */
+/** Returns immediately. The server starts when a session, a command or, after the user has agreed, the view needs it; commands say if that fails. */
 export function activate(context: vscode.ExtensionContext): Api {
   const own = (ullage = new Ullage(context));
   const parts = {
@@ -29,11 +29,13 @@ export function activate(context: vscode.ExtensionContext): Api {
     permissions: own.permissions,
     connection: own.connection,
     terminals: own.terminals,
+    consent: own.following,
     find: async () => (await findTranscripts(own.connection, folder(), FOUND)).map(asFound),
     open: (path: string, run: number | null) => { void vscode.commands.executeCommand('ullage.importTranscript', path, run); },
   };
   const view = new ContextView(context.extensionUri, parts, () => {
-    own.connection.wake();
+    // Before the user agrees to it, nothing is read, and so no server is needed.
+    if (own.following.isAllowed) own.connection.wake();
     own.run(own.showSubject());
   });
   own.isViewShown = () => view.isShown;

@@ -26,6 +26,9 @@ export interface HealthSource {
   readonly onDidChangeHealth: vscode.Event<Health>;
 }
 
+/** What is shown of the agents' conversations. */
+type ShownFollowing = Pick<Following, 'shown' | 'isOn' | 'row' | 'question' | 'onDidChange' | 'onDidAsk'>;
+
 /** Whether agents' conversations are shown only when they are nearly full. */
 export function isQuiet(): boolean {
   return vscode.workspace.getConfiguration('ullage').get<boolean>('quiet', false);
@@ -42,7 +45,7 @@ export class StatusBar implements vscode.Disposable {
   readonly #item: vscode.StatusBarItem;
   readonly #connection: HealthSource;
   readonly #sessions: Sessions;
-  readonly #following: Pick<Following, 'shown' | 'isOn' | 'row' | 'onDidChange'>;
+  readonly #following: ShownFollowing;
   readonly #paint = new Coalesced(() => { this.#repaint(); }, REPAINT);
   readonly #disposables: readonly { dispose(): unknown }[];
   #tone: StatusView['tone'] = 'normal';
@@ -51,7 +54,7 @@ export class StatusBar implements vscode.Disposable {
   #compactions = 0;
   #doneTimer: NodeJS.Timeout | undefined;
 
-  constructor(connection: HealthSource, sessions: Sessions, following: Pick<Following, 'shown' | 'isOn' | 'row' | 'onDidChange'>) {
+  constructor(connection: HealthSource, sessions: Sessions, following: ShownFollowing) {
     this.#connection = connection;
     this.#sessions = sessions;
     this.#following = following;
@@ -64,6 +67,7 @@ export class StatusBar implements vscode.Disposable {
       this.#paint,
       connection.onDidChangeHealth(repaint),
       following.onDidChange(repaint),
+      following.onDidAsk(repaint),
       sessions.onDidChangeUsage(({ meta }) => {
         if (meta.compactions < this.#compactions) this.#showDone(undefined);
         this.#compactions = meta.compactions;
@@ -106,7 +110,9 @@ export class StatusBar implements vscode.Disposable {
    */
   #showAgents(health: Health): boolean {
     const { sessions: { activeSessionId, usage, compaction }, following } = { sessions: this.#sessions, following: this.#following };
-    if (isTrouble(health) || compaction || this.#done || !following.isOn) return false;
+    if (isTrouble(health) || compaction || this.#done) return false;
+    if (following.question !== undefined && !usage) return this.#showQuestion(following.question);
+    if (!following.isOn) return false;
     const shown = following.shown;
     const isOwn = usage !== undefined && usage.meta.followed === null && following.row(activeSessionId) === undefined;
     if (isOwn && !shown.rows.some(({ live }) => live)) return false;
@@ -120,6 +126,12 @@ export class StatusBar implements vscode.Disposable {
     this.#apply(view);
     const text = tooltipOf(shown, escapeMarkdown, Date.now());
     this.#setTooltip(vscode.workspace.isTrusted ? text : `${text}\n\n${RESTRICTED}`, true);
+    return true;
+  }
+
+  #showQuestion(question: string): true {
+    this.#apply({ text: l10n.t('Ullage: follow agents?'), label: l10n.t('{0} Press to answer.', question), command: 'ullage.showAgents', tone: 'normal' });
+    this.#setTooltip(l10n.t('{0} Press to answer.', question), false);
     return true;
   }
 

@@ -51,13 +51,16 @@ export const openSetting: Command = async () => {
   await vscode.commands.executeCommand('workbench.action.openSettings', 'ullage.followAgents');
 };
 
-/** Offers what can be done about a full conversation that an agent has: all of it is done in the agent, or in a fork. */
-export async function offerCompaction(ullage: Ullage, row: FollowedConversation, given = ''): Promise<void> {
+/** A conversation that an agent keeps. `compactCommand` is empty if it is not known how the agent compacts. */
+export type Kept = Pick<FollowedConversation, 'sessionId' | 'agent' | 'compactCommand' | 'takesFocus'>;
+
+/** Offers what can be done about a full conversation that an agent has: in the agent, in a new session of it, or in a fork. */
+export async function offerCompaction(ullage: Ullage, row: Kept, given = ''): Promise<void> {
   const terminal = await ullage.terminals.of(row.sessionId);
   const focus = row.takesFocus ? (given || (await askFocus())) : '';
   if (focus === undefined) return;
   const command = [row.compactCommand, focus].filter(Boolean).join(' ');
-  const chosen = await vscode.window.showQuickPick(waysOf(row, command, terminal), {
+  const chosen = await vscode.window.showQuickPick([...waysOf(row, command, terminal), ...(row.sessionId === ullage.subjectId ? [CONTINUE] : [])], {
     title: l10n.t('{0} has this conversation; Ullage only reads it', row.agent),
     placeHolder: l10n.t('What is to be done?'),
   });
@@ -68,7 +71,13 @@ interface Way extends vscode.QuickPickItem {
   readonly run: (ullage: Ullage) => Promise<unknown>;
 }
 
-function waysOf(row: FollowedConversation, command: string, terminal: vscode.Terminal | undefined): readonly Way[] {
+const CONTINUE: Way = {
+  label: `$(debug-continue) ${l10n.t('Continue in a New Session…')}`,
+  detail: l10n.t('A session of an agent with this conversation: compacted, or as it was before a compaction.'),
+  run: async () => { await vscode.commands.executeCommand('ullage.continueSession'); },
+};
+
+function waysOf(row: Kept, command: string, terminal: vscode.Terminal | undefined): readonly Way[] {
   const fork: Way = {
     label: `$(repo-forked) ${l10n.t('Fork it, and compact the fork')}`,
     detail: l10n.t('A session of Ullage with everything said so far. {0}’s conversation stays as it is.', row.agent),

@@ -5,9 +5,9 @@ import * as vscode from 'vscode';
 import { isCopy, original } from '../copies';
 import { full } from '../figures';
 import { asMessage } from '../labels';
-import { ContextCommit, ContextCompact, type CompactParams, type CompactResult, type FollowedConversation } from '../protocol.gen';
+import { ContextCommit, ContextCompact, type CompactParams, type CompactResult } from '../protocol.gen';
 import type { Ullage } from '../ullage';
-import { offerCompaction } from './agents';
+import { offerCompaction, type Kept } from './agents';
 import { activeSession, withProgress, type Command } from './guard';
 import { contextEntries, pickMessage } from './messages';
 
@@ -31,12 +31,16 @@ export const compactWithFocus: Command = async (ullage) => {
 };
 
 export const compactUpTo: Command = async (ullage) => {
+  const followed = followedBy(ullage);
+  if (followed) return offerCompaction(ullage, followed);
   const sessionId = activeSession(ullage);
   const chosen = await pickMessage(ullage, sessionId, l10n.t('Compact everything up to this message, and it, too'));
   if (chosen) await run(ullage, l10n.t('Compacting'), { sessionId, upTo: chosen.messageId });
 };
 
 export const compactFrom: Command = async (ullage) => {
+  const followed = followedBy(ullage);
+  if (followed) return offerCompaction(ullage, followed);
   const sessionId = activeSession(ullage);
   const chosen = await pickMessage(ullage, sessionId, l10n.t('Compact this message and everything after it'));
   if (chosen) await run(ullage, l10n.t('Compacting'), { sessionId, from: chosen.messageId });
@@ -45,6 +49,8 @@ export const compactFrom: Command = async (ullage) => {
 export const cancel: Command = (ullage) => ullage.chat.stop(activeSession(ullage));
 
 export const preview: Command = async (ullage) => {
+  const followed = followedBy(ullage);
+  if (followed) return offerCompaction(ullage, followed);
   const sessionId = activeSession(ullage);
   const result = await run(ullage, l10n.t('Previewing a compaction'), { sessionId, dryRun: true });
   const entries = await contextEntries(ullage, sessionId);
@@ -61,9 +67,14 @@ export const acceptPreview: Command = async (ullage) => {
 
 export const discardPreview: Command = (ullage) => ullage.preview.close();
 
-/** Returns the conversation to compact if an agent has it: the named one, else the active session's, else what the status bar shows. */
-function followedBy({ following, sessions }: Ullage, sessionId = sessions.activeSessionId): FollowedConversation | undefined {
-  return sessionId === undefined ? following.shown.subject : following.row(sessionId);
+/**
+ * Returns the conversation to compact if an agent keeps it: the named one, else the active session's, else what the status
+ * bar shows. One that is not followed has no row, but the store knows whose it is.
+ */
+function followedBy({ following, sessions }: Ullage, sessionId = sessions.activeSessionId): Kept | undefined {
+  if (sessionId === undefined) return following.shown.subject;
+  const kept = sessions.usage?.sessionId === sessionId ? sessions.usage.meta.followed : null;
+  return following.row(sessionId) ?? (kept ? { sessionId, agent: kept.agent, compactCommand: '', takesFocus: false } : undefined);
 }
 
 /** Compacts. The server's notice shows the result; a remark about a moved cut, and that a copy was compacted, are shown here. */

@@ -55,7 +55,7 @@ async function tell(ullage: Ullage, error: unknown): Promise<void> {
       void vscode.window.showInformationMessage(text);
       return;
     case 'SessionFollowed':
-      return offer(text, [[l10n.t('What is possible…'), 'ullage.compactContext'], [l10n.t('Fork…'), 'ullage.forkSession']]);
+      return offer(keptWords(ullage), [[l10n.t('What is possible…'), 'ullage.compactContext'], [l10n.t('Fork…'), 'ullage.forkSession']]);
     case 'PreviewExpired':
       return offer(text, [[l10n.t('Preview again'), 'ullage.previewCompaction']]);
     case 'AuthenticationFailed':
@@ -70,6 +70,11 @@ async function tell(ullage: Ullage, error: unknown): Promise<void> {
       ullage.log.error(error instanceof Error ? (error.stack ?? text) : text);
       return offer(text, [SHOW_LOG]);
   }
+}
+
+/** The server's own words name a command line. */
+function keptWords({ sessions: { usage } }: Ullage): string {
+  return asMessage(usage?.meta.agent ? l10n.t('{0} has this conversation; Ullage only reads it', usage.meta.agent) : l10n.t('An agent has this conversation, and Ullage only reads it.'));
 }
 
 const CHOOSE_MODEL = [l10n.t('Choose a Model…'), 'ullage.chooseModel'] as const;

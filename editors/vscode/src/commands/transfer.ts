@@ -26,9 +26,19 @@ export const importTranscript: Command = async (ullage, given, run) => {
     report(picked.path ?? '');
     return ullage.sessions.request(SessionImport, { ...picked, cwd: folder() }, token);
   });
-  ullage.notices.announce(done.session.sessionId, imported(done));
+  const kept = done.session.usage._meta.ullage.followed;
+  if (!kept) ullage.notices.announce(done.session.sessionId, imported(done));
   await ullage.sessions.activate(done.session);
+  if (kept) void offerWays(kept.agent);
 };
+
+/** Says of an imported conversation that its agent keeps it, so that it is not a copy, and offers what can be edited. */
+async function offerWays(agent: string): Promise<void> {
+  const [fork, go] = [l10n.t('Fork…'), l10n.t('Continue in a New Session…')];
+  const text = l10n.t('{0} keeps this conversation, and Ullage reads it there. Nothing was copied.', agent || l10n.t('An agent'));
+  const chosen = await vscode.window.showInformationMessage(asMessage(text), fork, go);
+  if (chosen) await vscode.commands.executeCommand(chosen === fork ? 'ullage.forkSession' : 'ullage.continueSession');
+}
 
 const FORMATS: readonly (vscode.QuickPickItem & { readonly format: NonNullable<ExportParams['format']> })[] = [
   { label: 'Ullage', description: l10n.t('everything ever said, with every edit; can be imported again'), format: 'ullage' },
@@ -69,7 +79,7 @@ async function pickTranscript(ullage: Ullage): Promise<Picked | undefined> {
   const items = [...group(l10n.t('This folder'), here), ...group(l10n.t('Other folders'), elsewhere), ...OTHER_WAYS];
   const chosen = await vscode.window.showQuickPick(items, {
     title: l10n.t('Import Transcript'),
-    placeHolder: found.length > 0 ? l10n.t('A copy is imported; the conversation itself stays as it is') : l10n.t('No conversations of coding agents were found'),
+    placeHolder: found.length > 0 ? l10n.t('Choose one to read; the conversation itself stays as it is') : l10n.t('No conversations of coding agents were found'),
     matchOnDescription: true,
     matchOnDetail: true,
   });

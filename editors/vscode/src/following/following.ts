@@ -1,4 +1,4 @@
-/** The conversations that the server follows: asks the user once, starts and stops following, keeps the rows. */
+/** The conversations that the server follows: asks the user until there is an answer, starts and stops following, keeps the rows. */
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
@@ -7,18 +7,13 @@ import { FollowingStart, FollowingStop, type FollowedConversation, type Followin
 import type { Live } from './liveFile';
 import { choose, type Shown } from './rows';
 
-/** Whether the user was asked on this machine. */
-const ASKED = 'ullage.askedToFollow';
+/** Whether the user has closed the question on this machine without an answer. It then waits in the status bar and the view alone. */
+const CLOSED = 'ullage.closedQuestionToFollow';
 const FOLLOW = l10n.t('Follow them');
-/** The same, and then the change of the agents' settings is shown, about which the user is asked again. */
-const FOLLOW_AND_WIRE = l10n.t('Follow, and give back…');
 /** Milliseconds between two looks for a first conversation. A look lists a dozen folders. */
 const LOOK_AGAIN = 3_000;
 const NO = l10n.t('No');
-const QUESTION = l10n.t(
-  'Coding agents have conversations on this machine. Show here how full they are, and warn before one is compacted? Ullage only reads the agents’ files. The setting {0} takes this back. “Give back” also shows you a change of the agents’ settings: they then get back what their compactions leave out.',
-  'ullage.followAgents',
-);
+const QUESTION = l10n.t('Show how full your coding agents’ conversations are? Ullage only reads the agents’ files.');
 
 /** The functions of the connection that are used here. */
 export interface FollowingDoor {
@@ -44,10 +39,14 @@ export class Following implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<readonly FollowedConversation[]>();
   /** Fires with the rows that are new or have changed. */
   readonly onDidChange = this.#changed.event;
+  readonly #asked = new vscode.EventEmitter<void>();
+  /** Fires when there is a question, and when it was answered. */
+  readonly onDidAsk = this.#asked.event;
   readonly #parts: FollowingParts;
   readonly #rows = new Map<string, FollowedConversation>();
   readonly #disposables: vscode.Disposable;
   #isOn = false;
+  #isUnanswered = false;
   /** Whether the rows are those of another process, so that none needs to follow for this window. */
   #isRead = false;
   #again: NodeJS.Timeout | undefined;
@@ -57,6 +56,7 @@ export class Following implements vscode.Disposable {
     this.#parts = parts;
     this.#disposables = vscode.Disposable.from(
       this.#changed,
+      this.#asked,
       { dispose: () => { clearTimeout(this.#again); parts.live.stop(); } },
       parts.door.onDidFollow(({ rows, gone }) => { this.#take(rows, gone); }),
       // A server that was started again, or for something else, follows nothing yet.
@@ -70,6 +70,16 @@ export class Following implements vscode.Disposable {
 
   get isOn(): boolean {
     return this.#isOn;
+  }
+
+  /** What the user is asked and has not answered, or undefined. Until there is a yes, no conversation is read. */
+  get question(): string | undefined {
+    return this.#isUnanswered ? QUESTION : undefined;
+  }
+
+  /** Whether the user has agreed that conversations are read. */
+  get isAllowed(): boolean {
+    return consent() === 'on';
   }
 
   get rows(): readonly FollowedConversation[] {
@@ -92,7 +102,7 @@ export class Following implements vscode.Disposable {
     this.#changed.fire([]);
   }
 
-  /** Follows if the user has agreed, and asks if the user was not asked yet, as soon as there are conversations. */
+  /** Follows if the user has agreed, and asks if the user has not answered yet, as soon as there are conversations. */
   async begin(): Promise<void> {
     clearTimeout(this.#again);
     if (consent() === 'off' || this.#isOn) return;
@@ -102,22 +112,43 @@ export class Following implements vscode.Disposable {
       return;
     }
     if (consent() === 'on') return this.#turnOn();
-    if (this.#parts.memory.get<boolean>(ASKED, false)) return;
-    await this.ask();
+    if (this.#isUnanswered) return;
+    this.#setUnanswered(true);
+    if (!this.#parts.memory.get<boolean>(CLOSED, false)) await this.#askInPassing();
   }
 
-  /** Asks the user. Closing the question is a no for this machine; the list of agents offers it again. */
+  /** Asks in a message, which VS Code hides after some seconds. Closing it is no answer. */
+  async #askInPassing(): Promise<void> {
+    const answer = await vscode.window.showInformationMessage(QUESTION, FOLLOW, NO);
+    if (answer !== undefined) await this.answer(answer === FOLLOW);
+    else if (this.#isUnanswered) await this.#parts.memory.update(CLOSED, true);
+  }
+
+  /** Asks in a list that stays until the user answers or closes it. Closing it is no answer. */
   async ask(): Promise<void> {
-    await this.#parts.memory.update(ASKED, true);
-    const answer = await vscode.window.showInformationMessage(QUESTION, FOLLOW, FOLLOW_AND_WIRE, NO);
-    if (answer === undefined) return;
-    await vscode.workspace.getConfiguration('ullage').update('followAgents', answer === NO ? 'off' : 'on', vscode.ConfigurationTarget.Global);
+    const items = [
+      { label: FOLLOW, detail: l10n.t('The setting {0} takes this back.', 'ullage.followAgents'), yes: true },
+      { label: NO, detail: l10n.t('No conversation is read.'), yes: false },
+    ];
+    const chosen = await vscode.window.showQuickPick(items, { title: l10n.t('Conversations of Agents'), placeHolder: QUESTION, ignoreFocusOut: true });
+    if (chosen) await this.answer(chosen.yes);
+  }
+
+  /** Keeps the user's answer in the settings. */
+  async answer(yes: boolean): Promise<void> {
+    await vscode.workspace.getConfiguration('ullage').update('followAgents', yes ? 'on' : 'off', vscode.ConfigurationTarget.Global);
     await this.configure();
-    if (answer === FOLLOW_AND_WIRE) await vscode.commands.executeCommand('ullage.wire');
+  }
+
+  #setUnanswered(is: boolean): void {
+    if (this.#isUnanswered === is) return;
+    this.#isUnanswered = is;
+    this.#asked.fire();
   }
 
   /** Follows the setting after it was changed. */
   async configure(): Promise<void> {
+    if (consent() !== 'ask') this.#setUnanswered(false);
     if (consent() === 'on') return this.begin();
     clearTimeout(this.#again);
     if (!this.#isOn) return;

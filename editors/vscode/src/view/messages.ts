@@ -152,6 +152,8 @@ export const isPageMessage = tagged('type', {
   /** Sends the prompt again that failed, or forgets it. */
   retry: {},
   dismiss: {},
+  /** Answers the question whether agents' conversations may be read. */
+  follow: { yes: boolean },
   /** Imports a conversation that was found. */
   open: { path: string, run: nullable(count) },
   command: { name: commandName },
@@ -198,6 +200,8 @@ export const isHostMessage = tagged('type', {
   questions: { questions: list(question) },
   /** The server's state, what to say about it (may be empty), and what the user can do. */
   server: { state: word('running', 'busy', 'down'), text: string, actions: list(commandName) },
+  /** The question whether agents' conversations may be read, or null if it was answered. */
+  asked: { question: nullable(string) },
   /** Conversations that can be imported, those of the open folder first. */
   found: { transcripts: list(found) },
   /** `full` means that as many are listed as may be, so that more may match; `note` is to be shown with them. */

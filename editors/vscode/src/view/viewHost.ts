@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 
 import type { Chat } from '../chat';
 import { errorText, isLost } from '../errors';
+import type { Following } from '../following/following';
 import type { Permissions } from '../permissions';
 import type { HealthSource } from '../statusBar';
 import { ContextPin, ContextSearch, ContextUndo, type SessionNotification } from '../protocol.gen';
@@ -24,6 +25,8 @@ export interface ViewParts {
   readonly permissions: Permissions;
   readonly connection: HealthSource;
   readonly terminals: TerminalFinder;
+  /** Whether the user has agreed that agents' conversations are read, and what is asked if that is not answered. */
+  readonly consent: Pick<Following, 'question' | 'isAllowed' | 'onDidAsk' | 'answer'>;
   /** Finds conversations that can be imported. */
   readonly find: () => Promise<readonly Found[]>;
   /** Imports a conversation that was found. */
@@ -61,7 +64,7 @@ export class ViewHost implements vscode.Disposable {
   #disposed = false;
 
   constructor(webview: vscode.Webview, parts: ViewParts) {
-    const { model, chat, permissions, connection, terminals } = parts;
+    const { model, chat, permissions, connection, terminals, consent } = parts;
     this.#webview = webview;
     this.#parts = parts;
     this.#model = model;
@@ -84,10 +87,11 @@ export class ViewHost implements vscode.Disposable {
       model.onDidChangeSession(() => { this.open(); }),
       model.onDidChangeUsage((usage) => { this.#showUsage(usage); }),
       model.onDidUpdate((note) => { this.#pass(note); }),
+      consent.onDidAsk(() => { this.#showBeginning(); }),
       connection.onDidChangeHealth((health) => {
         this.#post(serverState(health));
         // The server finds the conversations, and was not there when the view was opened.
-        if (health.kind === 'running' && model.activeSessionId === undefined) void this.#guarded(() => this.#showFound());
+        if (health.kind === 'running') this.#showBeginning();
       }),
     ];
   }
@@ -105,11 +109,18 @@ export class ViewHost implements vscode.Disposable {
     this.#feed.open(sessionId);
     if (sessionId === undefined) {
       this.#post({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
-      void this.#guarded(() => this.#showFound());
+      this.#showBeginning();
       return;
     }
     this.#showFigures();
     this.#chat.show();
+  }
+
+  /** Shows what there is without a session: the question, or the conversations that were found once the user has agreed. */
+  #showBeginning(): void {
+    if (this.#model.activeSessionId !== undefined) return;
+    this.#post({ type: 'asked', question: this.#parts.consent.question ?? null });
+    if (this.#parts.consent.isAllowed) void this.#guarded(() => this.#showFound());
   }
 
   async #showFound(): Promise<void> {
@@ -196,6 +207,9 @@ export class ViewHost implements vscode.Disposable {
       case 'retry':
       case 'dismiss':
         this.#chat.answer(message);
+        return;
+      case 'follow':
+        void this.#guarded(() => this.#parts.consent.answer(message.yes));
         return;
       case 'open':
         // The page may name only what it was offered.

@@ -104,11 +104,11 @@ test('Claude Code works in a terminal of a VS Code that has no extension', optio
 test('a minute later Ullage is installed, has asked, and shows how full the context is', options, async (context) => {
   await vscode.run('Install from VSIX...', 'Extensions');
   await vscode.answerFile(path.join(extensionRoot, 'ullage.vsix'));
-  const [began, asked] = [performance.now(), await vscode.toast(/Coding agents have conversations on this machine/)];
+  const [began, asked] = [performance.now(), await vscode.toast(/Show how full your coding agents’ conversations are/)];
   const installed = performance.now();
   await vscode.shot('1 consent', 'film-1-consent.png');
   const agreed = performance.now();
-  await asked.getByRole('button', { name: 'Follow, and give back…' }).click();
+  await asked.getByRole('button', { name: 'Follow them' }).click();
   await vscode.reads(/CC \d+% · compacts at 97%/, START_PATIENCE);
   const seconds = [installed - began, performance.now() - agreed].map((span) => (span / 1_000).toFixed(1));
   context.diagnostic(`from the package to the question: ${seconds[0]} s; from the yes to the figure: ${seconds[1]} s`);
@@ -116,6 +116,7 @@ test('a minute later Ullage is installed, has asked, and shows how full the cont
 });
 
 test('the change of the settings is shown before it is made', options, async () => {
+  await vscode.run('Give Back What Compactions Take (Wire…)');
   await vscode.toast(/Add this to Claude Code’s settings\?/);
   await vscode.page.locator('.monaco-diff-editor', { hasText: 'SessionStart' }).first().waitFor();
   await vscode.shot('2 settings');

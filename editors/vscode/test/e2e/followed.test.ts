@@ -47,8 +47,8 @@ function codexSays(prompt: string, tokens: number): void {
 
 test('before the user agrees nothing is read and no server runs', async () => {
   claude.say(vscode.workspace, 'Which port does the service use?', 40_000);
-  const asked = await vscode.toast(/Coding agents have conversations on this machine/);
-  await vscode.reads(/^Ullage$/);
+  const asked = await vscode.toast(/Show how full your coding agents’ conversations are/);
+  await vscode.reads(/^Ullage: follow agents\?$/);
   assert.equal(vscode.serverProcess, undefined);
   await vscode.shot('consent');
   await asked.getByRole('button', { name: 'Follow them' }).click();

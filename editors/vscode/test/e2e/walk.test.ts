@@ -147,7 +147,7 @@ test('a server that is killed comes back by itself with the conversation', async
 test("after a yes an agent's conversation has its figure in the status bar, and the figure follows the file", async () => {
   claude.say(vscode.workspace, 'Which port does the service use?', 40_000);
   await vscode.run('Show Agents’ Conversations');
-  await vscode.act(/Coding agents have conversations on this machine/, 'Follow them');
+  await vscode.pick('Follow them');
   await vscode.reads(/CC 20% · compacts at 84%/, START_PATIENCE);
   claude.say(vscode.workspace, 'And the database?', 92_000);
   await vscode.reads(/CC 46% · compacts at 84%/);

@@ -29,11 +29,12 @@ before(async () => {
 });
 continues(() => vscode, () => { rmSync(home, { recursive: true, force: true }); });
 
-test('the first question offers it, and shows the change before it is made', async () => {
+test('the command shows the change before it is made', async () => {
   claude.say(vscode.workspace, 'Which port does the service use?', 40_000);
-  const asked = await vscode.toast(/Coding agents have conversations on this machine/);
+  const asked = await vscode.toast(/Show how full your coding agents’ conversations are/);
   await vscode.shot('consent');
-  await asked.getByRole('button', { name: 'Follow, and give back…' }).click();
+  await asked.getByRole('button', { name: 'Follow them' }).click();
+  await vscode.run('Give Back What Compactions Take (Wire…)');
   await vscode.toast(/Add this to Claude Code’s settings\?/);
   await vscode.page.locator('.monaco-diff-editor', { hasText: 'SessionStart' }).first().hover();
   await vscode.shot('difference');

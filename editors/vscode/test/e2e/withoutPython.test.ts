@@ -40,7 +40,7 @@ function linkPrograms(): void {
 test('it says what is missing, and nothing is red', async () => {
   await vscode.run('Install from VSIX...', 'Extensions');
   await vscode.answerFile(path.join(extensionRoot, 'ullage.vsix'));
-  await vscode.act(/Coding agents have conversations on this machine/, 'Follow them');
+  await vscode.act(/Show how full your coding agents’ conversations are/, 'Follow them');
   await vscode.toast(/needs Python 3\.11 or newer, and none was found/);
   await vscode.reads(/^Ullage: not set up$/);
   await vscode.isOfKind('normal');

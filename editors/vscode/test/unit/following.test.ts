@@ -137,15 +137,62 @@ function rig(consent: string, hasConversations = true, health: Health = running)
   return { following: new Following(parts), requests, changes, healths, parts, settings, live };
 }
 
-test('the user is asked once, and only where agents have conversations', async () => {
-  const without = rig('ask', false);
-  await without.following.begin();
+test('the user is asked only where agents have conversations', async () => {
+  const { following } = rig('ask', false);
+  await following.begin();
   expect(window.showInformationMessage).not.toHaveBeenCalled();
-  const { following, requests, parts } = rig('ask');
+  expect(following.question).toBeUndefined();
+  following.dispose();
+});
+
+test('a message that VS Code has hidden is no answer: the question stays, and the next window asks again', async () => {
+  window.showInformationMessage.mockReturnValue(new Promise(() => undefined));
+  const { following, requests, parts, settings } = rig('ask');
+  void following.begin();
+  await vi.waitFor(() => { expect(window.showInformationMessage).toHaveBeenCalledTimes(1); }, PATIENCE);
+  expect(following.question).toMatch(/^Show how full/);
+  const next = new Following(parts);
+  void next.begin();
+  await vi.waitFor(() => { expect(window.showInformationMessage).toHaveBeenCalledTimes(2); }, PATIENCE);
+  expect([settings.value, following.isAllowed, requests]).toEqual(['ask', false, []]);
+  window.showInformationMessage.mockReset();
+});
+
+test('a message that the user closes is no answer either: the status bar and the view go on asking', async () => {
+  const { following, parts, settings } = rig('ask');
+  await following.begin();
+  const next = new Following(parts);
+  await next.begin();
+  expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
+  expect([following.question, next.question, settings.value]).toEqual([expect.stringContaining('Show how full'), following.question, 'ask']);
+});
+
+test('a no is kept, and nothing asks again', async () => {
+  window.showInformationMessage.mockResolvedValueOnce('No');
+  const { following, parts, requests, settings } = rig('ask');
   await following.begin();
   await new Following(parts).begin();
+  expect([settings.value, following.question, requests]).toEqual(['off', undefined, []]);
   expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
-  expect(requests).toEqual([]);
+});
+
+test('a click on the status bar asks in a list that stays, and closing it is no answer', async () => {
+  const { following, requests, settings } = rig('ask');
+  await following.begin();
+  window.showQuickPick.mockResolvedValueOnce(undefined);
+  await following.ask();
+  expect([settings.value, following.question === undefined]).toEqual(['ask', false]);
+  expect(window.showQuickPick.mock.calls[0]?.[1]).toMatchObject({ ignoreFocusOut: true, placeHolder: following.question });
+  window.showQuickPick.mockImplementationOnce(([yes]: readonly unknown[]) => Promise.resolve(yes));
+  await following.ask();
+  expect([settings.value, following.question, requests]).toEqual(['on', undefined, [FollowingStart.name]]);
+});
+
+test('the question is short', async () => {
+  const { following } = rig('ask');
+  await following.begin();
+  expect(following.question?.split(' ').length).toBeLessThanOrEqual(15);
+  expect(window.showInformationMessage.mock.calls[0]?.slice(1)).toEqual(['Follow them', 'No']);
 });
 
 test('a yes is kept in the setting and starts following; taking it back stops it and shows nothing more', async () => {

@@ -19,7 +19,7 @@ const warning = example('update.notice.context_warning.json') as SessionNotifica
 const usage = example('update.usage_update.json') as SessionNotification;
 let sessions: Sessions;
 /** No agent has a conversation here. */
-const nothingFollowed = { shown: { rows: [], subject: undefined, terminal: undefined }, isOn: false, row: () => undefined, onDidChange: new EventEmitter<readonly FollowedConversation[]>().event };
+const nothingFollowed = { shown: { rows: [], subject: undefined, terminal: undefined }, isOn: false, row: () => undefined, question: undefined, onDidChange: new EventEmitter<readonly FollowedConversation[]>().event, onDidAsk: new EventEmitter<void>().event };
 
 /** A status item that counts the assignments that are sent to the window. */
 class CountingItem {
@@ -70,6 +70,25 @@ test('the status item takes a thousand updates in a second with some twenty repa
   vi.advanceTimersByTime(50);
   expect(item.texts.length).toBeLessThanOrEqual(23);
   expect(item.text).toBe('● 98% · 8K/8.2K');
+  bar.dispose();
+});
+
+test('a question without an answer is in the status bar until it is answered, and a click asks it', () => {
+  vi.useFakeTimers();
+  const item = new CountingItem();
+  window.createStatusBarItem.mockReturnValue(item);
+  const asked = new EventEmitter<void>();
+  const following: { question: string | undefined } & Omit<typeof nothingFollowed, 'question'> = { ...nothingFollowed, question: undefined, onDidAsk: asked.event };
+  const bar = new StatusBar({ health: { kind: 'idle' }, onDidChangeHealth: new EventEmitter<Health>().event }, sessions, following);
+  following.question = 'Show how full they are?';
+  asked.fire();
+  vi.advanceTimersByTime(50);
+  expect([item.text, item.command]).toEqual(['Ullage: follow agents?', 'ullage.showAgents']);
+  expect(item.tooltip).toMatchObject({ value: 'Show how full they are? Press to answer.' });
+  following.question = undefined;
+  asked.fire();
+  vi.advanceTimersByTime(50);
+  expect(item.text).toBe('Ullage');
   bar.dispose();
 });
 

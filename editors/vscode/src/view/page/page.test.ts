@@ -320,6 +320,18 @@ test('without a session what was found can be opened, and the sample tried', () 
   expect(words('.ways button')).toContain('Try the Sample');
 });
 
+test('without an answer the view asks first, and shows no question once there is one', () => {
+  page.receive({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
+  page.receive({ type: 'asked', question: 'Show how full they are?' });
+  expect(find('.welcome').firstElementChild?.textContent).toBe('Show how full they are?Follow themNo');
+  const [yes, no] = [...document.querySelectorAll<HTMLElement>('.asked button')];
+  yes?.click();
+  no?.click();
+  expect(sent.filter(({ type }) => type === 'follow')).toEqual([{ type: 'follow', yes: true }, { type: 'follow', yes: false }]);
+  page.receive({ type: 'asked', question: null });
+  expect(find('.asked').hidden).toBe(true);
+});
+
 test('the view’s focus goes to the prompt, or else to the conversation', () => {
   show([item('m0'), item('m1')]);
   page.receive({ type: 'prompting', remedy: null });

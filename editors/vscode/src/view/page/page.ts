@@ -93,7 +93,7 @@ export class Page {
     this.#questions = new Questions({ announce, answer: (id, optionId) => send({ type: 'permit', id, optionId }) });
     this.#failure = new FailureCard({ run, retry: () => this.#retry(), dismiss: () => send({ type: 'dismiss' }) });
     this.#server = new ServerBanner(run);
-    this.#welcome = new Welcome({ run, open: (path, run) => send({ type: 'open', path, run }) });
+    this.#welcome = new Welcome({ run, open: (path, run) => send({ type: 'open', path, run }), follow: (yes) => send({ type: 'follow', yes }) });
     this.#session = this.#drawSession();
     this.#unlisten = onMarkdown(() => {
       this.#conversation.redraw();
@@ -128,7 +128,8 @@ export class Page {
         this.#showServer(message);
         return;
       case 'found':
-        this.#welcome.show(message.transcripts);
+      case 'asked':
+        this.#welcome.receive(message);
         return;
       case 'unread':
         this.#conversation.showUnread(message);

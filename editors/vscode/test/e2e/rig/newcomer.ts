@@ -80,7 +80,7 @@ async function reachAgent(vsix: string, config: string): Promise<number> {
     await workbench.run('Install from VSIX...', 'Extensions');
     await workbench.answerFile(vsix);
     const taken = await timed(async () => {
-      const asked = await workbench.toast(/Coding agents have conversations on this machine/);
+      const asked = await workbench.toast(/Show how full your coding agents’ conversations are/);
       await asked.getByRole('button', { name: 'Follow them' }).click();
       await workbench.reads(/CC 20%/);
     });

@@ -56,6 +56,21 @@ describe.skipIf(!hasServer)('the view’s host', () => {
     expect(page.last('session')).toMatchObject({ sessionId: null });
   });
 
+  test('before the user has agreed nothing is found, and the page asks first', async () => {
+    const { consent } = parts;
+    Object.assign(consent, { question: 'Show how full they are?', isAllowed: false });
+    say({ type: 'ready' });
+    expect(page.last('asked')).toEqual({ type: 'asked', question: 'Show how full they are?' });
+    parts.health.fire(running);
+    say({ type: 'follow', yes: true });
+    await vi.waitFor(() => { expect(consent.answers).toEqual([true]); }, PATIENCE);
+    expect(page.all('found')).toEqual([]);
+    Object.assign(consent, { question: undefined, isAllowed: true });
+    consent.asked.fire();
+    expect(page.last('asked')).toEqual({ type: 'asked', question: null });
+    await vi.waitFor(() => { expect(page.last('found')?.transcripts).toHaveLength(1); }, PATIENCE);
+  });
+
   test('a page gets the session, its figures and the entries it asks for', async () => {
     const session = await open();
     const { items, total } = await load(session);
