@@ -1,7 +1,6 @@
 """What each arm carries over a cut: the contexts, made as they would have been made there."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -58,7 +57,8 @@ async def trials_of(name: str, transcript: ImportedTranscript, size: int, *, onl
 
 
 async def _carried(cut: Cut, messages: Sequence[Message], size: int) -> Mapping[Arm, Sequence[Message]] | None:
-    """Returns what each arm carries. Returns None if the context before the cut is too small to compare."""
+    """Returns what each arm carries. Returns None if the context before the cut is too small to compare,
+    or if what must stay in it exceeds what may be carried."""
     with throwaway_workspace(reading_settings(_MODEL, None)) as workspace:
         conversation = await _opened(workspace, cut.before)
         view = conversation.transcript.view
@@ -72,8 +72,10 @@ async def _carried(cut: Cut, messages: Sequence[Message], size: int) -> Mapping[
             arms |= {Arm.AGENT: own, Arm.BESIDE: (*own, _page_beside(conversation, own))}
             brief = write_brief(find_lost(messages[: cut.at], own, conversation.transcript.cwd), BRIEF, _COUNTER.count)
             arms[Arm.BRIEF] = (*own, _said("brief", brief.text))
-        with suppress(CannotFit):
+        try:
             await fit_budget(conversation, budget)
+        except CannotFit:
+            return None
         arms[Arm.OURS] = conversation.transcript.view
     return arms
 
