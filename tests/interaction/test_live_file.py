@@ -144,12 +144,9 @@ async def test_the_first_row_has_the_newest_figure_although_the_answer_may_conti
     later = time.time() + PATIENCE
     os.utime(machine.path, (later, later))
     first = Process(machine, 41)
-    row = await first.until(lambda row: bool(row.used))
-    settled = await first.until(lambda row: row.messages == 2)
+    await first.until(lambda row: bool(row.used))
     await first.end()
-    assert first.rows[0] == row
-    assert (row.used, row.messages) == (1_005, None)
-    assert (settled.used, settled.session_id) == (1_005, row.session_id)
+    assert (first.rows[0].used, first.rows[0].messages) == (1_005, 2)
 
 
 async def test_what_was_written_long_ago_is_complete_at_once(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.events import (
     ContextEdited,
     ConversationImported,
@@ -25,7 +26,7 @@ from ullage.model.events import (
     SessionForked,
     UsageReported,
 )
-from ullage.model.message import Message
+from ullage.model.message import Message, Role
 from ullage.model.usage import Breakdown, MessageCount, UsageSource
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.message_counts import counted
@@ -179,6 +180,21 @@ def missing_events(stored: Sequence[Event], read: Sequence[Event]) -> tuple[Even
     return (*(event for event in rest[:first] if event not in had), *rest[first:])
 
 
+def before_open_results(last: Sequence[Message], events: Sequence[Event]) -> Sequence[Event]:
+    """Returns the events, which follow these last messages of a session, up to the first message after an answer of
+    which some calls have no result: others may join it."""
+    places = [place for place, event in enumerate(events) if isinstance(event, MessageAppended)]
+    messages = [*last, *(event.message for event in events if isinstance(event, MessageAppended))]
+    calls, following = set[str](), list[int]()
+    for place, message in zip([*[-1] * len(last), *places], messages, strict=True):
+        if message.role is Role.ASSISTANT:
+            calls, following = {block.id for block in message.content if isinstance(block, ToolUseBlock)}, []
+        else:
+            calls -= {block.tool_use_id for block in message.content if isinstance(block, ToolResultBlock)}
+            following.append(place)
+    return events[: following[0]] if calls and following else events
+
+
 def missing_from(store: SessionStore, session_id: str, at: int, read: Sequence[Event]) -> tuple[Event, ...] | None:
     """Returns the events of `read` that a session lacks, as `missing_events` does. `read` is what follows the first
     `at` messages of a transcript, and the session has the same ones.
@@ -209,15 +225,24 @@ async def continue_import(
     if not more:
         return Imported(conversation=conversation, outcome=ImportOutcome.UNCHANGED, added=0)
     async with conversation.work.appending():
-        if model and not conversation.transcript.model:
-            more = (ModelChanged(model=model), *more)
-        events = await counted(conversation.projection, more)
+        events = await _counted_in(conversation, more, model)
         with conversation.one_change():
             conversation.record(*events)
             conversation.keep_calibration()
             if with_snapshot:
                 conversation.keep_snapshot()
     return Imported(conversation=conversation, outcome=ImportOutcome.GROWN, added=len(list(_messages(more))))
+
+
+async def imagine_import(conversation: Conversation, more: Sequence[Event], model: str) -> Conversation:
+    """Returns the conversation as `continue_import` would leave it, without storing anything."""
+    return conversation.imagine(*await _counted_in(conversation, more, model))
+
+
+async def _counted_in(conversation: Conversation, more: Sequence[Event], model: str) -> list[Event]:
+    if model and not conversation.transcript.model:
+        more = (ModelChanged(model=model), *more)
+    return await counted(conversation.projection, more)
 
 
 def _sessions_of(store: SessionStore, events: Sequence[Event]) -> list[str]:

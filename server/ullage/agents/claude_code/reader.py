@@ -111,9 +111,9 @@ class Reader:
         self._end_boundary()
         self._writer.finish()
 
-    def settle(self) -> None:
-        """Adds the newest answer if the log says that it has ended. Otherwise further lines of it may come."""
-        self._writer.complete_answer()
+    def is_complete(self) -> bool:
+        """Returns whether no line is held back but those of an answer of which the log says that it has ended."""
+        return not (self._undecided or self._waiting or self._boundary) and self._writer.is_complete
 
     def starts_over(self, lines: Sequence[Line]) -> bool:
         """Returns whether with these further lines the log's conversation may be another one."""
@@ -261,4 +261,6 @@ def records(document: Document) -> Records:
     )
 
 
-FORMAT = replace(incremental(NAME, matches, Reader, records), settle=Reader.settle, starts_over=Reader.starts_over)
+FORMAT = replace(
+    incremental(NAME, matches, Reader, records), is_complete=Reader.is_complete, starts_over=Reader.starts_over
+)

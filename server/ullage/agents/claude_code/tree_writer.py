@@ -156,6 +156,12 @@ class TreeWriter:
         self._add_early()
 
     @property
+    def is_complete(self) -> bool:
+        """Whether nothing is held back but an answer of which the log says that it has ended, and its results."""
+        answer = self._answer
+        return not self._early and (answer is None or answer.is_added or answer.is_complete)
+
+    @property
     def _end(self) -> Place:
         """The place of a next line that names no parent: after the answer that is being read, else after the last
         line."""

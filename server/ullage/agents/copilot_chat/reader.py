@@ -85,10 +85,9 @@ class ChatReader:
         self._end_growing()
         self._go_back()
 
-    def settle(self) -> None:
-        """Leaves the last requests out of the context if the user undid them, unless one is being answered."""
-        if not self._growing:
-            self._go_back()
+    def is_complete(self) -> bool:
+        """Returns whether no answer is being written."""
+        return not self._growing
 
     def _end_growing(self) -> None:
         value, self._growing = self._growing, {}
@@ -263,4 +262,4 @@ def _uri(value: Any) -> str:
     )
 
 
-FORMAT = replace(incremental(NAME, matches, ChatReader, records), settle=ChatReader.settle)
+FORMAT = replace(incremental(NAME, matches, ChatReader, records), is_complete=ChatReader.is_complete)

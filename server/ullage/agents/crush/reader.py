@@ -98,10 +98,9 @@ class CrushReader:
         self._flush()
         self._report()
 
-    def settle(self) -> None:
-        """Adds the usage of the newest request, unless its answer is being written."""
-        if not self._held:
-            self._report()
+    def is_complete(self) -> bool:
+        """Returns whether no answer is being written."""
+        return not self._held
 
     def _report(self) -> None:
         if self._answer and as_count(self._session.get("prompt_tokens")):
@@ -199,4 +198,4 @@ def _read_result(data: JsonObject) -> ToolResultBlock:
     return ToolResultBlock(tool_use_id=as_text(data.get("tool_call_id")), content=tuple(content), is_error=failed)
 
 
-FORMAT = replace(incremental(NAME, matches, CrushReader, records), settle=CrushReader.settle)
+FORMAT = replace(incremental(NAME, matches, CrushReader, records), is_complete=CrushReader.is_complete)

@@ -113,10 +113,9 @@ class GeminiReader:
         """Adds the answer that was held back, and its results."""
         self._settle()
 
-    def settle(self) -> None:
-        """Adds the newest answer if it has text and no calls yet."""
-        if _has_ended(self._answer):
-            self._flush()
+    def is_complete(self) -> bool:
+        """Returns whether nothing is held back but an answer that has text and no calls yet."""
+        return not self._results and (not self._answer or _has_ended(self._answer))
 
     @staticmethod
     def _kind(value: JsonObject) -> str:
@@ -256,4 +255,4 @@ def _usage(tokens: JsonObject) -> Usage:
     )
 
 
-FORMAT = replace(incremental(NAME, matches, GeminiReader, records), settle=GeminiReader.settle)
+FORMAT = replace(incremental(NAME, matches, GeminiReader, records), is_complete=GeminiReader.is_complete)

@@ -129,6 +129,10 @@ class GooseReader:
         else:
             self._builder.skip(record.number, f"unknown line with the keys {', '.join(value)}", expected=False)
 
+    def is_complete(self) -> bool:
+        """Returns True: only complete messages are in the database."""
+        return True
+
     def finish(self) -> None:
         """Adds the usage of the newest request. Hidden messages at the end of the session are dropped from the
         context."""
@@ -234,4 +238,4 @@ def _read_content(part: JsonObject) -> ResultPart:
 
 
 # Messages are complete when they are written, so nothing more may come for the end.
-FORMAT = replace(incremental(NAME, matches, GooseReader, records), settle=GooseReader.finish)
+FORMAT = replace(incremental(NAME, matches, GooseReader, records), is_complete=GooseReader.is_complete)

@@ -87,10 +87,9 @@ class OpencodeReader:
         self._flush()
         self._go_back()
 
-    def settle(self) -> None:
-        """Leaves out what the user took back, unless an answer is being written."""
-        if not self._held:
-            self._go_back()
+    def is_complete(self) -> bool:
+        """Returns whether no answer is being written."""
+        return not self._held
 
     def _go_back(self) -> None:
         names = list(self._places)
@@ -294,4 +293,4 @@ def _usage(tokens: JsonObject) -> Usage:
 
 
 _KNOWN = incremental(NAME, matches, OpencodeReader, records, reads_folders=True)
-FORMAT = replace(_KNOWN, settle=OpencodeReader.settle, may_take_back=True)
+FORMAT = replace(_KNOWN, is_complete=OpencodeReader.is_complete, may_take_back=True)

@@ -42,8 +42,8 @@ class Format(Struct, frozen=True, kw_only=True):
     `name` is the name that users give with `--format`. `matches` returns whether a file has this format, judged by its
     content alone. `read` raises `UnreadableTranscript` if the file contains no message, and `InvalidRequest` if it
     doesn't contain the wanted run. `records` and `reader` are set if the format can be read while a program is still
-    writing it. `settle` is set if the reader holds back what may be complete already. It is called with the reader when
-    nothing has been written for a while, and makes it add what is complete. `begins_another` is set if a file may hold
+    writing it. `is_complete` is set if the file can say that what the reader holds back is complete. It is called with
+    the reader when nothing has been written for a while. `begins_another` is set if a file may hold
     several conversations, one after the other, and returns whether a line may begin another one. `may_take_back` says
     that after a user has gone back to an earlier message, the messages after it may return, and the file then no longer
     says that they were left out. `starts_over` is set if the lines of several conversations may come mixed, of which
@@ -57,7 +57,7 @@ class Format(Struct, frozen=True, kw_only=True):
     read: Callable[[Document], ImportedTranscript]
     records: Callable[[Document], Records] | None = None
     reader: Callable[[TranscriptBuilder], Reader] | None = None
-    settle: Callable[[Any], None] | None = None
+    is_complete: Callable[[Any], bool] | None = None
     begins_another: Callable[[Line], bool] | None = None
     starts_over: Callable[[Any, Sequence[Line]], bool] | None = None
     may_take_back: bool = False
@@ -122,10 +122,23 @@ class OpenReading:
         for record in records:
             self._reader.take(record)
 
-    def settle(self) -> None:
-        """Adds what is complete by now, because nothing has been written for a while."""
-        if self._known.settle is not None:
-            self._known.settle(self._reader)
+    @property
+    def is_complete(self) -> bool:
+        """Whether the file says that what the reader holds back is complete."""
+        return self._known.is_complete is not None and self._known.is_complete(self._reader)
+
+    def ended(self) -> "OpenReading | None":
+        """Returns a copy that has added what the reader holds back, as if the file ended here, and with no events but
+        those. Returns None if the reader can't be copied."""
+        if self._known.reader is None:
+            return None
+        new = self._known.reader(TranscriptBuilder(self.format, ""))
+        state = write_state(self._reader, self.builder, new)
+        copy = reading_from(self._known, state) if state else None
+        if copy is not None:
+            copy.builder.drain()
+            copy.finish()
+        return copy
 
     def finish(self) -> None:
         """Adds what the reader holds back. No record may follow."""

@@ -16,7 +16,7 @@ from ullage.model.events import WindowReported
 from ullage.model.followed import FollowedRow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.followed_file import FollowedFile
+from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.follow.keeper import Keeper
 from ullage.service.follow.live_rows import LiveRows, row_of
 from ullage.service.follow.read_files_kept import ReadFilesKept
@@ -35,9 +35,13 @@ _LOOK_EVERY, _RECENT = 0.1, 60.0
 # may be hundreds of files of the last hour, and who comes back to one after a while has to type first. All looks are at
 # the same moments, so that the process sleeps in between.
 _LOOK_AFTER, _LOOK_SELDOM, _LOOK_AT_LATEST = 1 / 300, 1.0, 3.0
-# Seconds without a change after which what the file ends with is taken as complete. Claude Code 2.1.197 was seen to
-# write the calls of one answer half a second apart. The end of a turn is written, so only calls wait for this.
-_SETTLED = 2.0
+# Seconds without a change after which the session gets what a file ends with: at first what the file says is complete,
+# then the rest. Claude Code 2.1.197 was seen to write the calls of one answer half a second apart. The row waits for
+# neither.
+_SETTLES = (1.0, ENDED)
+# A look at what a file ends with takes the longer the larger the conversation is. Of the time until the next one it may
+# take this part, so that a large file that grows does not keep a processor busy.
+_AHEAD_SHARE = 0.25
 # Seconds between two tries to take the lease, and between two looks at what the process that has it shows. If that
 # process dies, another must have replaced it within two seconds.
 _TAKE_EVERY = 0.1
@@ -63,7 +67,8 @@ class _Followed:
         self.file = file
         self.changed = now
         self.due = now
-        self.is_settled = False
+        # The seconds without a change after which it last settled; 0 if it has not since the last change.
+        self.settled = 0.0
         # Whether the file was read to its end once.
         self.is_read = False
         # Whether the session has only a part of the file, and the next look reads more of it.
@@ -72,10 +77,18 @@ class _Followed:
         self.is_unkept = False
         # Of the file when its end was looked at, while the session has only a part of it.
         self.seen_size = -1
+        # Whether its row has to be made, and the earliest time for this.
+        self.is_unshown = False
+        self.shown_again = now
         # How far the file had been read when that was noted for the next process.
         self.noted: Mark | None = None
-        # Whether the row shows the figures of the file's end, which its session does not have.
+        # Whether the row shows what the file ends with, which its session does not have.
         self.is_ahead = False
+
+    def settles(self, now: float) -> float | None:
+        """Returns the seconds without a change, if they are enough to settle, or to settle once more."""
+        quiet = now - self.changed
+        return quiet if any(self.settled < enough <= quiet for enough in _SETTLES) else None
 
     def wait(self, now: float) -> None:
         """Sets the time of the next look, after one at the time `now`."""
@@ -193,9 +206,9 @@ class AgentFollower:
             await self._keep_one()
 
     def _stays(self, found: FoundFile, followed: _Followed, now: float) -> bool:
-        """Returns whether a file that was read, and of which nothing is held back, is as it was: then it is looked at
+        """Returns whether a file that was read and has a row is as it was, and has not to settle: then it is looked at
         later."""
-        if not followed.is_settled or followed.is_ahead or followed.noted is not (mark := followed.file.mark):
+        if followed.is_unshown or followed.noted is not (mark := followed.file.mark) or followed.settles(now):
             return False
         if mark is None or followed.is_over(now, self._since) or self._ports.files.has_changed(found.path, mark):
             return False
@@ -288,42 +301,36 @@ class AgentFollower:
         return True
 
     async def _look(self, found: FoundFile, followed: _Followed) -> None:
-        loop = asyncio.get_running_loop()
-        before = followed.file.mark
+        loop, file = asyncio.get_running_loop(), followed.file
+        before = file.mark
         # What was complete long before it was found need not wait.
         quiet = min(self._ports.files.quiet_for(found.path), _QUIET) if before is None else 0.0
         try:
-            seen = await followed.file.look()
-            if seen.changed:
-                followed.changed, followed.is_settled = loop.time() - quiet, False
-            changed = seen.changed
+            seen = await file.look()
             followed.is_read |= not seen.more
             followed.is_behind = seen.more
-            if not seen.more:
-                changed |= await self._settle(followed, loop.time())
-        except (InputError, StoreError) as error:
+            # A reader that holds back what was written has added nothing to the session.
+            if file.mark != before:
+                followed.changed, followed.settled, followed.is_unshown = loop.time() - quiet, 0.0, True
+            if not seen.more and (silence := followed.settles(loop.time())):
+                await file.settle(silence)
+                followed.settled, followed.is_unshown = silence, True
+            conversation = file.conversation
+            if conversation and followed.is_unshown and loop.time() >= followed.shown_again:
+                await self._show_row(found, followed, conversation)
+        except (InputError, NotFound, StoreError) as error:
             log.info("%s is not followed now: %s", found.path, error)
             # What could not be stored is stored later, even if the file stays as it is.
-            followed.is_settled = followed.is_behind = False
+            followed.settled, followed.is_behind, followed.is_unshown = 0.0, False, True
             followed.wait(loop.time())
             return
         now = loop.time()
-        conversation = followed.file.conversation
         # A sub-agent's file is kept with its parent's, or in a pass over all files.
-        if self._keeper and conversation and not found.is_side and followed.file.mark != before:
+        if self._keeper and conversation and not found.is_side and file.mark != before:
             self._keeper.changed(found, conversation.rules.agent, conversation.id, quiet)
         if seen.more:
-            await self._look_ahead(found, followed)
             followed.due = now
             return
-        # What was held back may not become complete: then the row shows what the session has. What was read may have
-        # been in the session already, because a door has read the file, too: then it has no row yet, or one of before.
-        changed |= followed.is_settled if followed.is_ahead else followed.file.mark != before
-        if changed and followed.file.conversation is not None:
-            self._learn_window(found, followed.file.conversation)
-            if before is not None or followed.is_settled or not await self._look_ahead(found, followed):
-                followed.is_ahead = False
-                self._tell(self._live.take(found, followed.file.conversation, self._now()))
         if seen.missing or followed.is_over(now, self._since):
             del self._followed[found]
             self._live.drop(found)
@@ -331,9 +338,29 @@ class AgentFollower:
         self._note(found, followed)
         followed.wait(now)
 
+    async def _show_row(self, found: FoundFile, followed: _Followed, conversation: Conversation) -> None:
+        """Shows the row of a conversation, as it is if its file ends here."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        followed.is_unshown = False
+        if followed.is_behind:
+            size = self._ports.files.size(found.path)
+            if followed.seen_size == size:
+                return
+            followed.seen_size = size
+        self._learn_window(found, conversation)
+        ahead = await followed.file.look_ahead()
+        followed.shown_again = loop.time() + (loop.time() - begun) / _AHEAD_SHARE
+        if ahead is None and followed.is_behind:
+            return
+        followed.is_ahead = ahead is not None
+        self._tell(self._live.take(found, conversation, self._now(), ahead))
+
     def _note(self, found: FoundFile, followed: _Followed) -> None:
-        """Notes that a file was read to its end, once it is quiet."""
-        if followed.is_settled and followed.noted is not followed.file.mark and (read := followed.file.as_read()):
+        """Notes that a file was read to its end, once it is quiet and its session has all of it."""
+        if not followed.settled or followed.is_ahead or followed.noted is followed.file.mark:
+            return
+        if read := followed.file.as_read():
             followed.noted = followed.file.mark
             self._read.note(found, read)
             followed.is_unkept = True
@@ -354,7 +381,7 @@ class AgentFollower:
         assert conversation is not None
         now = asyncio.get_running_loop().time()
         quiet = self._ports.files.quiet_for(found.path)
-        followed.changed, followed.is_settled = now - quiet, True
+        followed.changed, followed.settled = now - quiet, quiet
         followed.is_read = True
         followed.noted = followed.file.mark
         self._read.note(found, known)
@@ -364,25 +391,3 @@ class AgentFollower:
         self._tell(self._live.take(found, conversation, self._now()))
         followed.wait(now)
         return True
-
-    async def _look_ahead(self, found: FoundFile, followed: _Followed) -> bool:
-        """Shows the figures that a file says at its end, while its session has only a part of it. Returns whether there
-        were others than the session has."""
-        conversation = followed.file.conversation
-        size = self._ports.files.size(found.path)
-        if conversation is None or followed.seen_size == size:
-            return False
-        followed.seen_size = size
-        ahead = await followed.file.look_ahead()
-        if ahead is None or ahead.used == conversation.used:
-            return False
-        followed.is_ahead = True
-        self._tell(self._live.take(found, conversation, self._now(), ahead))
-        return True
-
-    async def _settle(self, followed: _Followed, now: float) -> bool:
-        if followed.is_settled or now - followed.changed < _SETTLED:
-            return False
-        changed = await followed.file.settle()
-        followed.is_settled = True
-        return changed

@@ -2,27 +2,40 @@
 
 A file of records that only grows is read record by record: the reader is kept, so a look costs what the new records
 cost. A large one is read in pieces, one for each look, and what the reader has made of them is not kept: what a session
-lacks of it shows the session's own log. Any other file is read again as a whole when it has changed. Either way, what
-may still be written is held back.
+lacks of it shows the session's own log. Any other file is read again as a whole when it has changed. Either way, the
+session gets only what further records can't change. What is held back is in the figures all the same: these are always
+those of a file that ends here.
 """
 
 import asyncio
-from collections.abc import Sequence, Set
+from collections.abc import Set
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.transcripts import detect_format, format_named
-from ullage.formats.parsing import Document, Line
+from ullage.formats.parsing import Document
 from ullage.formats.transcripts.format import OpenReading, open_reading
 from ullage.formats.transcripts.imported import ImportedTranscript
-from ullage.model.errors import InputError, SessionNotFound, StoreError, UnknownFormat, UnreadableTranscript
-from ullage.model.events import ContextEdited, EditReverted, Event, SessionRenamed, UsageReported
-from ullage.model.usage import UsageSource
+from ullage.model.errors import SessionNotFound, StoreError, UnknownFormat, UnreadableTranscript
+from ullage.model.events import (
+    ContextEdited,
+    EditReverted,
+    Event,
+    SessionRenamed,
+)
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.figures_at_end import figures_at_end, named
 from ullage.service.follow.kept_reading import ReadingOfFile, ReadOn
-from ullage.service.imports import continue_import, import_or_continue, missing_from, project_transcript
+from ullage.service.imports import (
+    before_open_results,
+    continue_import,
+    imagine_import,
+    import_or_continue,
+    missing_from,
+    project_transcript,
+)
 from ullage.service.ports.agent_files import (
     Appended,
     FoundFile,
@@ -35,9 +48,10 @@ from ullage.service.ports.agent_files import (
 )
 from ullage.service.ports.read_files import ReadFile
 
-# Bytes at the end of a large file in which its figures are looked for, one after the other: mostly the last answer
-# is within as many, unless long results of tools follow it.
-_ENDS = (32 << 10, 128 << 10, 1 << 20)
+# Seconds of silence after which nothing more is expected to belong to what a file ends with. Claude Code up to 2.1.39
+# writes a block of an answer when the block is complete, and does not say which is the last: of 3,300 recorded blocks,
+# half came more than a second after the one before, and one after more than a minute (72 s).
+ENDED = 300.0
 
 # Bytes by which a file has grown that are read in less time than it takes to have a thread read them.
 _AT_ONCE = 32 << 10
@@ -51,14 +65,6 @@ class Seen(Struct, frozen=True, kw_only=True):
     changed: bool = False
     missing: bool = False
     more: bool = False
-
-
-def _ends_with_newest(events: Sequence[Event]) -> bool:
-    """Returns whether the last report of a usage is the newest of what changes the size of the context. Of lines whose
-    parents are in an unread part of a file, a reader can't know the order."""
-    reports = [event.timestamp for event in events if isinstance(event, UsageReported)]
-    edits = [event.edit.timestamp for event in events if isinstance(event, ContextEdited)]
-    return not reports or reports[-1] >= max([*reports, *edits])
 
 
 class FollowedFile:
@@ -154,14 +160,15 @@ class FollowedFile:
                 return Seen(missing=True)
             case Appended(lines=lines, mark=mark, more=more) if self._open and self._open.goes_on_with(lines):
                 self._mark, self._is_behind = mark, more
-                changed = await self._append(self._open, lines)
+                self._open.take(lines)
+                changed = await self._record(self._open)
             case Appended():
                 # The file's conversation can't be continued line by line, or these lines begin another one.
                 return await self._look_at_whole()
             case Replaced(document=document, mark=mark, more=more):
                 # If the file can't be understood, it isn't read again before it has changed.
                 self._mark, self._is_behind = mark, more
-                document = self._named(document)
+                document = named(document, self._found)
                 reading = self._open_piece(document) if more else None
                 if more and reading is None:
                     # A larger piece may show what the file is.
@@ -196,38 +203,30 @@ class FollowedFile:
             await self._kept.keep(ReadOn(reading=reading, conversation=conversation, mark=mark, title=self._title))
 
     async def look_ahead(self) -> Conversation | None:
-        """Returns the conversation with the figures that the file says at its end, while the session has only a part of
-        the file, or the reader holds back what may still be written. Nothing is stored, and only the figures are right.
-        Returns None if the file doesn't say them."""
-        for most in _ENDS:
-            document = await asyncio.to_thread(self._files.read_ends, self._found.path, most)
-            if document is None:
-                break
-            if ahead := await self._project_end(document):
-                return ahead
-        else:
+        """Returns the conversation as it is if the file ends here, or None if its session has all of it. Nothing is
+        stored. While the session has only a part of the file, the end of the file says the figures: then only these are
+        right, the conversation has no id, and None is returned if the file doesn't say them. Raises `InputError` if the
+        file can't be read, and `StoreError`."""
+        if self._is_behind:
+            known = self._open.format if self._open else ""
+            return await figures_at_end(self._workspace, self._files, self._found, known)
+        reading, conversation = self._open, self.conversation
+        if reading is None or conversation is None or self._is_proxied or not conversation.is_open:
             return None
-        document = await asyncio.to_thread(self._read_small)
-        return await self._project_end(document) if document else None
-
-    async def _project_end(self, document: Document) -> Conversation | None:
-        """Returns the conversation with the figures that the end of the file says, or None if it doesn't say them."""
-        try:
-            known = format_named(self._open.format) if self._open else detect_format(document)
-            # The end of a file with several conversations need not be of the one that is followed.
-            if known.begins_another:
+        ended = await asyncio.to_thread(reading.ended)
+        if ended is None:
+            return None
+        rest = self._missing(conversation, ended.builder.drain())
+        if rest is None:
+            # What the session was given as complete has continued.
+            growth = await asyncio.to_thread(
+                self._files.read_on, self._found.path, None, self._found.origin_id, pieces=Pieces.NONE
+            )
+            if not isinstance(growth, Replaced):
                 return None
-            transcript = known.read(self._named(document))
-        except InputError:
-            return None
-        if not _ends_with_newest(transcript.events):
-            return None
-        conversation = await project_transcript(self._workspace, transcript)
-        return None if conversation.projection.tracker.reading.source is UsageSource.ESTIMATED else conversation
-
-    def _read_small(self) -> Document | None:
-        growth = self._files.read_on(self._found.path, None, self._found.origin_id)
-        return growth.document if isinstance(growth, Replaced) and not growth.more else None
+            transcript = format_named(reading.format).read(named(growth.document, self._found))
+            return await project_transcript(self._workspace, transcript)
+        return await imagine_import(conversation, rest, ended.builder.first_model) if rest else None
 
     async def _look_at_whole(self) -> Seen:
         """Reads the file from its beginning to its end at once."""
@@ -266,27 +265,33 @@ class FollowedFile:
             return False
         return await self._import(transcript)
 
-    def _named(self, document: Document) -> Document:
-        """Returns the document with the conversation that is followed, of several in it, named."""
-        return replace(document, run=self._found.run, origin_id=self._found.origin_id)
-
     async def read_all(self) -> None:
         """Reads the file to its end, and takes what it holds as complete. Raises `InvalidRequest` if the file can't be
         read, and `StoreError`."""
         while (await self.look()).more:
             pass
-        await self.settle()
+        await self.settle(self._files.quiet_for(self._found.path))
 
-    async def settle(self) -> bool:
-        """Takes what the reader has held back as complete, because nothing has been written for a while. Returns
+    async def settle(self, quiet: float = 0.0) -> bool:
+        """Gives the session what the reader holds back, because nothing has been written for a while: if the file says
+        that it is complete, if it has been quiet for minutes, or if the session has nothing else. If the file continues
+        all the same, what the session then has is looked up in its log. `quiet` is the number of seconds. Returns
         whether the session has become longer. Raises `StoreError`."""
-        if self._open is None:
+        reading, conversation = self._open, self.conversation
+        if reading is None or self._is_behind or self._is_proxied:
             return False
-        self._open.settle()
-        changed = await self._record(self._open)
-        if not self._open.may_take_back or self._is_behind or self._is_proxied:
-            return changed
-        return self._take_back(self._open.builder.rewinds) or changed
+        if self._read and not reading.is_complete and quiet < ENDED:
+            return False
+        ended = await asyncio.to_thread(reading.ended)
+        if ended is None or not ended.builder.messages:
+            return False
+        if conversation is None or not self._read:
+            return await self._import(ended.builder.finish())
+        if not conversation.is_open or (rest := self._missing(conversation, ended.builder.drain())) is None:
+            return False
+        rest = before_open_results(conversation.transcript.view[-1:], rest)
+        await continue_import(conversation, rest, ended.builder.first_model)
+        return (reading.may_take_back and self._take_back(ended.builder.rewinds)) or bool(rest)
 
     def _take_back(self, rewinds: Set[str]) -> bool:
         """Lets the user's ways back to earlier messages be in force as far as the agent has them in force: the session
@@ -299,10 +304,6 @@ class FollowedFile:
         wrong = [edit for edit in made if edit.reverted == (edit.id in rewinds)]
         conversation.record(*(EditReverted(edit_id=edit.id, reverted=not edit.reverted) for edit in wrong))
         return bool(wrong)
-
-    async def _append(self, reading: OpenReading, lines: Sequence[Line]) -> bool:
-        reading.take(lines)
-        return await self._record(reading)
 
     async def _record(self, reading: OpenReading) -> bool:
         """Appends what was read since the last call to the session, as far as the session lacks it."""
@@ -320,15 +321,10 @@ class FollowedFile:
             conversation = conversation if conversation.is_open else self._workspace.open(conversation.id)
         except SessionNotFound:
             return (await self._look_at_whole()).changed
-        if conversation.transcript.messages != self._held:
-            missing = missing_from(self._workspace.ports.store, conversation.id, self._read, more)
-            if missing is None:
-                # The session was continued here, or the file has other messages.
-                return (await self._look_at_whole()).changed
-            more = missing
-        # What is settled again at each look may be recorded already.
-        known = {edit.id for edit in conversation.transcript.edits if edit.kind == "rewind"} if more else set[str]()
-        more = tuple(event for event in more if not (isinstance(event, ContextEdited) and event.edit.id in known))
+        more = self._missing(conversation, more)
+        if more is None:
+            # The session was continued here, or the file has other messages.
+            return (await self._look_at_whole()).changed
         if more:
             keeps = not self._is_behind or builder.messages >= 2 * self._saved
             self._saved = builder.messages if keeps else self._saved
@@ -338,6 +334,18 @@ class FollowedFile:
         self.conversation, self._mark = conversation, mark
         self._take_as_read(reading, conversation)
         return renamed or bool(more)
+
+    def _missing(self, conversation: Conversation, more: tuple[Event, ...]) -> tuple[Event, ...] | None:
+        """Returns those of these events, which follow what was read, that the session lacks. Returns None if it has
+        other messages there."""
+        if more and conversation.transcript.messages != self._held:
+            found = missing_from(self._workspace.ports.store, conversation.id, self._read, more)
+            if found is None:
+                return None
+            more = found
+        # What is settled again at each look may be recorded already.
+        known = {edit.id for edit in conversation.transcript.edits if edit.kind == "rewind"} if more else set[str]()
+        return tuple(event for event in more if not (isinstance(event, ContextEdited) and event.edit.id in known))
 
     def _drain(self, reading: OpenReading) -> tuple[Event, ...]:
         """Returns the events that were read since the last call. They are not kept."""
@@ -365,7 +373,7 @@ class FollowedFile:
             if imported.conversation is not before or self._is_resumed:
                 self._title, self._is_resumed = transcript.title, False
             renamed = self._rename(imported.conversation, transcript.title)
-        if self._open:
+        if self._open and self._open.builder.messages:
             self._drain(self._open)
             self._take_as_read(self._open, self.conversation)
         return self.conversation is not before or added > 0 or renamed

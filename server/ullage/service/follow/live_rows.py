@@ -75,11 +75,12 @@ class LiveRows:
     def take(
         self, found: FoundFile, conversation: Conversation, now: int, ahead: Conversation | None = None
     ) -> FollowedRow | None:
-        """Makes the row of a followed file from its conversation. Returns the row, or None if it is as it was. If the
-        conversation has only a part of the file, `ahead` has the figures, and the number of messages is not known."""
-        row = row_of(conversation)
-        if ahead is not None:
-            row = replace(row_of(ahead), session_id=row.session_id, title=row.title, cwd=row.cwd, messages=None)
+        """Makes the row of a followed file from its conversation. Returns the row, or None if it is as it was. `ahead`
+        is what `FollowedFile.look_ahead` says of a file of which the session lacks a part."""
+        row = row_of(ahead or conversation)
+        if ahead is not None and not ahead.id:
+            facts = conversation.transcript
+            row = replace(row, session_id=conversation.id, title=facts.title, cwd=facts.cwd, messages=None)
         if not row.agent:
             row = _of_agent(row, found.agent)
         row = replace(

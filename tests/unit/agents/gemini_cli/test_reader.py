@@ -5,8 +5,7 @@ from support.growing_files import expect_a_growing_log_to_only_add_records, expe
 from ullage.agents.gemini_cli.reader import FORMAT
 from ullage.agents.transcripts import read
 from ullage.formats.parsing import parse_document
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.format import open_reading
+from ullage.formats.transcripts.format import OpenReading, open_reading
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import ContextEdited
@@ -235,30 +234,25 @@ def test_of_two_equal_messages_a_compaction_keeps_the_later() -> None:
     assert view_of(read_lines(HEADER, *said, user("u4", "go on"), kept)) == ["x1-marker", "g3", "u4"]
 
 
-def followed(*lines: dict[str, Any]) -> TranscriptBuilder:
-    """Returns what is read of a log that has settled after each of these lines."""
-    document = parse_document(to_lines(HEADER, lines[0]), "log")
-    reading = open_reading(FORMAT, document)
+def reading_of(*lines: dict[str, Any]) -> OpenReading:
+    reading = open_reading(FORMAT, parse_document(to_lines(HEADER, *lines), "log"))
     assert reading is not None
-    for line in lines[1:]:
-        reading.settle()
-        reading.take(parse_document(to_lines({}, line), "log").lines[1:])
-    reading.settle()
-    return reading.builder
+    return reading
 
 
-def test_the_newest_answer_comes_when_the_log_has_settled() -> None:
-    builder = followed(*TURN)
-    assert builder.events == read_lines(HEADER, *TURN).events
-    assert builder.tip == "g2"
+def test_an_answer_with_text_is_complete_and_one_with_calls_may_get_results() -> None:
+    said, then = answer("g1", "I look."), answer("g1", "I look.", toolCalls=[called("c1")])
+    for lines, is_complete in (([said], True), ([said, then], False), ([said, then, response("r1", "c1")], True)):
+        reading = reading_of(user("u1", "list"), *lines)
+        assert reading.is_complete == is_complete
+        ended = reading.ended()
+        assert ended is not None
+        assert ended.builder.events == read_lines(HEADER, user("u1", "list"), *lines).events
 
 
 def test_an_answer_with_a_call_comes_with_its_result_and_what_it_said_before_comes_first() -> None:
     said, then = answer("g1", "I look."), answer("g1", "I look.", toolCalls=[called("c1")])
-    assert followed(user("u1", "list"), said).tip == "g1"
-    lines = (user("u1", "list"), said, then, response("r1", "c1"), answer("g2", "Two."))
-    builder, whole = followed(*lines), read_lines(HEADER, *lines)
-    assert builder.events == whole.events
+    whole = read_lines(HEADER, user("u1", "list"), said, then, response("r1", "c1"), answer("g2", "Two."))
     assert [message.id for message in messages_of(whole)] == ["u1", "g1", "g1~2", "r1", "g2"]
     assert [report.message_id for report in reports_of(whole)] == ["g1", "g2"]
 

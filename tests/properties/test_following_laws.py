@@ -1,0 +1,142 @@
+"""Following an agent's file: whatever the agent writes at once, and however long it pauses, one second later the row
+has the figure of the file as it is."""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.follower_ports import follower_ports
+from support.growing_logs import LOGS, file_of
+from support.memory_store import MemoryStore
+from support.virtual_time import VirtualLoop
+from support.workspace import CountingIds, build_test_client
+from ullage.agents.transcripts import read_document
+from ullage.model.errors import InputError
+from ullage.model.followed import FollowedRow
+from ullage.service.follow.agent_follower import AgentFollower
+from ullage.service.imports import import_or_continue
+from ullage.service.ports.agent_files import FoundFile
+from ullage.system.growing_files import GrowingFiles
+from ullage.system.transcript_files import read_transcript_file
+
+# Seconds. After the longest, all is taken as complete.
+PAUSES = st.sampled_from([0.01, 0.3, 0.9, 1.5, 3.0, 10.0, 400.0])
+# Seconds after a write: as long as the row may take. A file that has been quiet for more than a minute is looked at
+# less often.
+SOON, SELDOM, RECENT = 1.0, 4.0, 60.0
+# What an agent writes at once, as a part of what is still to be written; the pause after it; and whether the process
+# that follows is another one then.
+STEPS = st.lists(st.tuples(st.floats(0, 1), PAUSES, st.booleans()), max_size=12)
+Steps = Sequence[tuple[float, float, bool]]
+
+
+class Files(GrowingFiles):
+    """The files of a machine on which time is virtual."""
+
+    def __init__(self, time: Callable[[], float]) -> None:
+        super().__init__()
+        self._time = time
+        self.written = time()
+
+    def quiet_for(self, path: Path) -> float:
+        return self._time() - self.written
+
+
+class Following:
+    """A file that is followed by one process after the other, with the same store."""
+
+    def __init__(self, path: Path) -> None:
+        loop = asyncio.get_running_loop()
+        self.path = path
+        self.files = Files(loop.time)
+        self._store, self._ids = MemoryStore(), CountingIds()
+        self.begin()
+
+    def begin(self) -> None:
+        self._rows: list[FollowedRow] = []
+        ports = follower_ports(self.path.parent, self._find, files=self.files)
+        self._client = build_test_client(store=self._store, ids=self._ids)
+        follower = AgentFollower(self._client.workspace, ports, self._rows.append, 3600.0)
+        self._task = asyncio.create_task(follower.run())
+
+    def _find(self, seconds: float) -> Sequence[FoundFile]:
+        return [FoundFile(path=self.path)] if self.path.exists() else []
+
+    async def end(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    def write(self, data: bytes) -> None:
+        with self.path.open("ab") as file:
+            file.write(data)
+        # Two writes in a moment may have one time, which two writes a second apart never have.
+        self.files.written = asyncio.get_running_loop().time()
+        moment = int(self.files.written * 1e9)
+        os.utime(self.path, ns=(moment, moment))
+
+    @property
+    def figure(self) -> tuple[int | None, str | None] | None:
+        """The size of the context in the newest row, and where it is from."""
+        return (self._rows[-1].used, self._rows[-1].used_source) if self._rows else None
+
+
+async def figure_of(path: Path) -> tuple[int, str] | None:
+    """Returns the figure of a file that is read whole, None if it has no message."""
+    try:
+        transcript = read_document(read_transcript_file(path))
+    except InputError:
+        return None
+    conversation = (await import_or_continue(build_test_client().workspace, transcript, "")).conversation
+    return conversation.used, conversation.projection.tracker.reading.source
+
+
+async def follow(path: Path, data: bytes, steps: Steps) -> None:
+    path.touch()
+    following, loop = Following(path), asyncio.get_running_loop()
+    late = 0.0
+    try:
+        for share, pause, is_other in [*steps, (1.0, SOON, False), (0.0, SELDOM, False)]:
+            length = round(share * len(data))
+            if not path.name.endswith("l"):
+                # Half a line of text is no line, but is read when the file is read whole.
+                length = data.find(b"\n", length) + 1 or len(data)
+            if length:
+                late = SELDOM if loop.time() - following.files.written > RECENT else SOON
+                following.write(data[:length])
+                data = data[length:]
+            if is_other:
+                await following.end()
+                following.begin()
+            await asyncio.sleep(pause)
+            if loop.time() - following.files.written >= late:
+                assert following.figure == await figure_of(path)
+    finally:
+        await following.end()
+
+
+@pytest.mark.parametrize("name", LOGS)
+@settings(max_examples=20)
+@given(turns=st.integers(1, 3), steps=STEPS)
+def test_one_second_after_the_last_write_the_row_has_the_figure_of_the_file(
+    name: str, turns: int, steps: Steps
+) -> None:
+    file, data = file_of(name, turns)
+    with TemporaryDirectory() as folder, asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(follow(Path(folder) / file, data, steps))
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_the_row_has_the_figure_of_the_file_after_each_line(name: str) -> None:
+    file, data = file_of(name, 3)
+    lines = data.splitlines(keepends=True)
+    ends = [(len(one) / len(b"".join(lines[at:])), 3.5, at % 4 == 3) for at, one in enumerate(lines)]
+    with TemporaryDirectory() as folder, asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(follow(Path(folder) / file, data, ends))
