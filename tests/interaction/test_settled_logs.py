@@ -94,6 +94,32 @@ async def test_a_recorded_log_that_is_followed_line_by_line_is_what_it_is_as_a_w
     await is_as_a_whole(followed, workspace, log)
 
 
+# Seconds. A file that has been quiet for as long has ended.
+LONG = 400.0
+
+
+@pytest.mark.parametrize("path", other_logs())
+async def test_a_quiet_recorded_log_has_the_figures_of_the_whole_and_then_its_session_has_all_of_it(path: Path) -> None:
+    try:
+        transcript = read_document(read_transcript_file(path))
+    except InputError:
+        pytest.skip("the file holds no message without the other files of its folder")
+    whole = (await import_or_continue(build_test_client().workspace, transcript, "")).conversation
+    workspace = build_test_client(store=MemoryStore()).workspace
+    followed = FollowedFile(workspace, GrowingFiles(), FoundFile(path=path))
+    while (await followed.look()).more:
+        pass
+    await followed.settle(1.0)
+    now = await followed.look_ahead() or followed.conversation
+    assert now is not None
+    assert (now.used, now.transcript.view) == (whole.used, whole.transcript.view)
+    await followed.settle(LONG)
+    assert await followed.look_ahead() is None
+    assert followed.conversation is not None
+    assert followed.conversation.used == whole.used
+    assert followed.conversation.transcript.messages == whole.transcript.messages
+
+
 async def is_as_a_whole(followed: FollowedFile, workspace: Workspace, log: Path) -> None:
     """Asserts that the followed file has one session, to which the rest of the file belongs, and which then is that of
     the whole file."""
