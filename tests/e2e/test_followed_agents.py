@@ -153,3 +153,74 @@ async def test_beside_an_agent_in_a_terminal_the_same_figure_is_on_the_screen(ag
             await until(lambda: agent.figure(tmp_path) == after["used"])
             assert after["compacts_at_source"] == "learned"
             await beside.until(f" {after['percent']}%")
+
+
+# By the agent's name: the arguments with which it answers one prompt and asks for no permission, its tool that runs a
+# command, and the arguments of that. Codex asks the model again while a command runs for longer than the given
+# time, at most 30 s.
+_ALONE = {
+    "claude-agent-acp": (("--dangerously-skip-permissions", "-p"), "Bash", "command", {"description": "Wait"}),
+    "codex-acp": (
+        ("exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"),
+        "exec_command",
+        "cmd",
+        {"yield_time_ms": 30_000},
+    ),
+}
+# Tokens that the answers report, besides what they have: two with a call, and the last one.
+_FIRST, _SECOND, _LAST = 50_000, 60_000, 70_000
+# Seconds that the model takes for an answer after the first: a model is seldom faster.
+_THINKS = 3.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", SEATED, ids=lambda agent: agent.known.name)
+@needs_linux
+async def test_the_figure_of_an_answer_is_shown_while_its_tool_runs(agent: Seated, tmp_path: Path) -> None:
+    need(agent.known)
+    arguments, tool, command, given = _ALONE[agent.known.name]
+
+    def waits_for(name: str) -> Call:
+        """Returns a call that runs until a file is there."""
+        run = f"until [ -e {tmp_path / name} ]; do sleep 0.1; done; echo {name} came"
+        return Call(f"toolu_{name}", tool, json.dumps({command: run, **given}))
+
+    model = ModelServer()
+    model.summary_words, model.inflated = SUMMARY_WORDS, _FIRST
+    model.scripted["Which port"] = waits_for("berta")
+    async with model.serving():
+        launch = agent.known.launch(tmp_path, model.url)
+        with watching(tmp_path / "store.db", launch.environment) as rows:
+
+            async def until(tokens: int) -> None:
+                await rows.until(lambda row: row["used"] >= tokens and row["used_source"] == "reported")
+
+            process = await asyncio.create_subprocess_exec(
+                str(agent.known.program),
+                *arguments,
+                "Which port is it?",
+                env=launch.environment,
+                cwd=launch.cwd,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+            try:
+                await until(_FIRST)
+                model.scripted["berta came"], model.inflated = waits_for("carla"), _SECOND
+                model.free.clear()
+                (tmp_path / "berta").touch()
+                await model.until_asked(2)
+                asyncio.get_running_loop().call_later(_THINKS, model.free.set)
+                await until(_SECOND)
+                assert process.returncode is None
+                model.inflated = _LAST
+                (tmp_path / "carla").touch()
+                async with asyncio.timeout(PATIENCE):
+                    assert await process.wait() == 0
+            finally:
+                for name in ("berta", "carla"):
+                    (tmp_path / name).touch()
+                if process.returncode is None:
+                    process.kill()
+            await until(_LAST)
