@@ -8,7 +8,7 @@ from msgspec import Struct
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
-from ullage.formats.transcripts.reader_state import read_state, write_state
+from ullage.formats.transcripts.reader_state import copy_state, read_state, write_state
 
 
 class Records(Struct, frozen=True, kw_only=True):
@@ -132,13 +132,13 @@ class OpenReading:
         those. Returns None if the reader can't be copied."""
         if self._known.reader is None:
             return None
-        new = self._known.reader(TranscriptBuilder(self.format, ""))
-        state = write_state(self._reader, self.builder, new)
-        copy = reading_from(self._known, state) if state else None
-        if copy is not None:
-            copy.builder.drain()
-            copy.finish()
-        return copy
+        builder = TranscriptBuilder(self.format, "")
+        reader = self._known.reader(builder)
+        if not copy_state(self._reader, self.builder, reader, builder):
+            return None
+        builder.drain()
+        reader.finish()
+        return OpenReading(self._known, builder, reader, goes_on=False)
 
     def finish(self) -> None:
         """Adds what the reader holds back. No record may follow."""

@@ -41,7 +41,7 @@ _LOOK_AFTER, _LOOK_SELDOM, _LOOK_AT_LATEST = 1 / 300, 1.0, 3.0
 _SETTLES = (1.0, ENDED)
 # A look at what a file ends with takes the longer the larger the conversation is. Of the time until the next one it may
 # take this part, so that a large file that grows does not keep a processor busy.
-_AHEAD_SHARE = 0.25
+_AHEAD_SHARE = 0.5
 # Seconds between two tries to take the lease, and between two looks at what the process that has it shows. If that
 # process dies, another must have replaced it within two seconds.
 _TAKE_EVERY = 0.1
