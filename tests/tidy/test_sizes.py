@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LONGEST_FILE = 400
+LONGEST_FILE = 600
 LONGEST_FUNCTION = 50
 
 
@@ -20,7 +20,7 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
             yield node
 
 
-def test_no_file_is_longer_than_400_lines() -> None:
+def test_no_file_is_longer_than_600_lines() -> None:
     lengths = {path.relative_to(ROOT).as_posix(): len(path.read_text().splitlines()) for path in sources()}
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
 
