@@ -4,12 +4,15 @@ from base64 import b64encode
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from support.build import assistant
+from support.build import assistant, user
 from support.continued import asked_for, read_again, sent, session_of, written
+from support.foreign import messages_of
 from support.pdf import small_pdf
 from support.transcripts import conversation_files, recorded
 from ullage.agents.agent import Agent
+from ullage.agents.inserted import by_program, is_by_program
 from ullage.agents.table import AGENTS
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import ResourceBlock, TextBlock
@@ -66,3 +69,10 @@ def test_a_new_session_of_an_agent_has_the_document_or_a_sentence(agent: Agent) 
     assert (data in file) is has_it
     assert ("is not shown to you" in file) is not has_it
     read_again(agent, session)
+
+
+def test_what_claude_codes_program_wrote_is_still_not_the_users_in_a_new_session() -> None:
+    (claude,) = (agent for agent in WRITING if agent.name == "Claude Code")
+    skill = replace(user("k1", "Never leave a part."), provided=by_program("meta"))
+    again = read_again(claude, session_of((user("u1", "Tidy the parts."), skill, user("u2", "Go on."))))
+    assert [is_by_program(message) for message in messages_of(again)] == [False, True, False]

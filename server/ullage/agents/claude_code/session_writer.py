@@ -11,9 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.agents.claude_code.inserted import INSERTED, is_listed_again
 from ullage.agents.claude_code.sessions import project_pattern
+from ullage.agents.inserted import is_by_program
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import (
     NewSession,
@@ -27,13 +29,15 @@ from ullage.agents.new_session import (
 )
 from ullage.formats.requests.anthropic import FORMAT, write_block
 from ullage.formats.requests.turns import Turn, pair_turns
-from ullage.model.blocks import ToolUseBlock, join_texts
+from ullage.model.blocks import Provided, ToolUseBlock, join_texts
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject
 from ullage.model.message import Message, Role
 
 # The latest major version whose resumed sessions were tried.
 _LATEST = 2
+# What marks a line of the user that the program wrote: a skill's text, a caveat.
+_BY_PROGRAM = Provided(format=FORMAT, fields={"isMeta": True})
 _NOT_TYPED = re.compile("|".join(INSERTED.not_typed))
 
 
@@ -102,7 +106,7 @@ def _lines(session: NewSession) -> Iterator[_Line]:
         summary = {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
         message = {"role": "user", "content": summary_text(marked)}
         yield _Line(kind="user", message=message, beside=summary, time=session.messages[0].timestamp)
-    rest = [as_said(message) for message in session.messages[bool(marked) :] if not is_own(message)]
+    rest = [_marked(as_said(message)) for message in session.messages[bool(marked) :] if not is_own(message)]
     turns = pair_turns(rest, FORMAT).turns
     last = max((at for at, turn in enumerate(turns) if turn.role is Role.ASSISTANT), default=-1)
     for number, turn in enumerate(turns):
@@ -125,7 +129,12 @@ def _answer(session: NewSession, turn: Turn, number: int, used: int) -> _Line:
     return _Line(kind="assistant", message=message, beside={}, time=turn.timestamp)
 
 
+def _marked(message: Message) -> Message:
+    """Returns a message that the program wrote in the user's place with a mark that its turn keeps."""
+    return replace(message, provided=_BY_PROGRAM) if is_by_program(message) else message
+
+
 def _prompt(turn: Turn) -> _Line:
-    is_typed = _NOT_TYPED.match(join_texts(turn.content).lstrip()) is None
+    is_typed = turn.provided != _BY_PROGRAM and _NOT_TYPED.match(join_texts(turn.content).lstrip()) is None
     message = {"role": "user", "content": [write_block(block) for block in turn.content]}
     return _Line(kind="user", message=message, beside={} if is_typed else {"isMeta": True}, time=turn.timestamp)

@@ -9,6 +9,7 @@ from ullage.agents.claude_code.entry import Entry
 from ullage.agents.claude_code.open_answer import Answer, Extra, Place, Written
 from ullage.agents.claude_code.prompt_queue import PromptQueue
 from ullage.agents.claude_code.windows import WindowReader
+from ullage.agents.inserted import by_program
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.branches import kept_place
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -209,7 +210,9 @@ class TreeWriter:
         self.end_answer()
         self._go(place, entry.timestamp)
         content = sorted(blocks, key=lambda block: not isinstance(block, ToolResultBlock))
-        self._tip = Place(self._builder.add(Role.USER, content, entry.uuid, entry.timestamp))
+        # A skill's text, a caveat and what else the program wrote in the user's place.
+        mark = by_program("meta") if entry.value.get("isMeta") is True else None
+        self._tip = Place(self._builder.add(Role.USER, content, entry.uuid, entry.timestamp, mark))
         self._places[entry.uuid] = self._tip
         self._written.note(self._tip.at, (entry.uuid,), content)
         self._add_early()

@@ -3,6 +3,7 @@ from msgspec.structs import replace
 from support.foreign import ids_of, messages_of, read_lines, to_lines
 from support.session_log import call, line, result, say
 from ullage.agents.claude_code.reader import FORMAT
+from ullage.agents.inserted import is_by_program
 from ullage.agents.transcripts import read
 from ullage.formats.parsing import parse_document
 
@@ -68,3 +69,14 @@ def test_a_title_is_the_users_own_before_a_made_one() -> None:
         {"type": "ai-title", "aiTitle": "Made again"},
     )
     assert transcript.title == "Mine"
+
+
+def test_what_the_program_wrote_in_the_users_place_is_not_taken_for_the_users() -> None:
+    transcript = read_lines(
+        line("user", "u1", None, "Tidy the parts."),
+        line(
+            "user", "k1", "u1", "Base directory for this skill: /home/me/skills/tidy. Never leave a part.", isMeta=True
+        ),
+        line("user", "u2", "k1", "Go on.", isMeta=False),
+    )
+    assert [is_by_program(message) for message in messages_of(transcript)] == [False, True, False]
