@@ -17,7 +17,6 @@ _NAMED = (
     "accuracy",
     "append",
     "archive",
-    "brief",
     "editors",
     "follow",
     "live",

@@ -91,6 +91,7 @@ def _terms(session: Projection) -> Terms:
     settings = ContextSettings()
     return Terms(
         limit=0,
+        usable=0,
         settings=settings,
         transcript=session.transcript,
         new_stamp=lambda: Stamp(id=f"e{next(numbers)}", timestamp=0),

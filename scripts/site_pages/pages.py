@@ -34,7 +34,6 @@ PAGES: tuple[tuple[str, str, str], ...] = (
     ("Reference", "In an agent framework", "docs/guide/adapters.md"),
     ("Reference", "Cookbook for your own agent", "docs/guide/cookbook.md"),
     ("Reference", "Protocol", "protocol/README.md"),
-    ("Measured", "What survives a compaction", "docs/survive.md"),
     ("Measured", "What survives an attack", "docs/reliability.md"),
     ("Measured", "How it compares", "docs/guide/comparison.md"),
     ("Inside", "Architecture", "server/ARCHITECTURE.md"),

@@ -1,6 +1,5 @@
 """The site's page of plots: drawn from what benches printed, which is kept in `docs/figures`."""
 
-import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +12,6 @@ PAGE = "plots.md"
 FIGURES = Path("docs/figures")
 # Colour-blind safe (Okabe and Ito), and readable on light and dark pages.
 _OWN, _OTHER = "#0072B2", "#999999"
-_RANGE = re.compile(r"(\d+)-(\d+)")
 
 _INTRODUCTION = """\
 # Plots
@@ -21,13 +19,6 @@ _INTRODUCTION = """\
 Drawn from what `./scripts/bench NAME --json` printed on 23 November 2026 ([the figures](FIGURES)). The conversations
 were recorded by others with real models; they are not part of the repository. To measure your own, name files or
 folders after the bench's name.
-"""
-_BRIEF = """\
-## What an agent can do after its own compaction
-
-`./scripts/bench brief`: of the recorded actions after a compaction, the share whose names and facts were carried, with
-the 95 % interval over CASES compactions. *Other's brief* is the control: the brief of another project. What it gains is
-chance.
 """
 _ACCURACY = """\
 ## How far the figure is off
@@ -41,34 +32,17 @@ files that a formatter had changed, and 9,600 when it was started again.
 
 def write_plots(root: Path, staged: Path, repository: str) -> None:
     """Draws the plots into the folder of the staged pages, and writes their page."""
-    brief, accuracy = (_report(root, name) for name in ("brief", "accuracy"))
-    rows = [row for row in brief["rows"] if row.get("probe") == "names"]
+    accuracy = _report(root, "accuracy")
     sessions = [row for row in accuracy["rows"] if row.get("predicted")]
     (staged / "images").mkdir(exist_ok=True)
-    _draw_brief(rows, staged / "images" / "plot-brief.svg")
     _draw_accuracy(sessions, staged / "images" / "plot-accuracy.svg")
     parts = (
         _INTRODUCTION.replace("FIGURES", f"{repository}/tree/main/{FIGURES.as_posix()}"),
-        _BRIEF.replace("CASES", str(rows[0]["cases"])),
-        "![Bars: the share of actions that could go ahead, by what was carried](images/plot-brief.svg)\n",
-        _aims(brief),
         _ACCURACY.replace("SESSIONS", str(len(sessions))),
         "![Dots: the error of the figure for each conversation, from the smallest](images/plot-accuracy.svg)\n",
         _aims(accuracy),
     )
     (staged / PAGE).write_text("\n".join(parts), encoding="utf-8")
-
-
-def bars(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, float, float]]:
-    """Returns for each row what was carried, the share of actions in per cent, and the ends of its interval. Raises
-    `ValueError` for an interval in another form."""
-    found: list[tuple[str, float, float, float]] = []
-    for row in rows:
-        ends = _RANGE.fullmatch(row["all 95 %"])
-        if ends is None:
-            raise ValueError(f"an interval must be like 19-56; it is {row['all 95 %']!r}")
-        found.append((row["carried"], row["all"], float(ends[1]), float(ends[2])))
-    return found
 
 
 def _report(root: Path, name: str) -> dict[str, Any]:
@@ -84,19 +58,6 @@ def _aims(report: Mapping[str, Any]) -> str:
         if "milliseconds" not in aim["what"]
     ]
     return "\n".join(["| | measured | aim | |", "|---|--:|--:|---|", *rows, ""])
-
-
-def _draw_brief(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    figure, axes = _axes(height=2.8)
-    for place, (carried, share, low, high) in enumerate(reversed(bars(rows))):
-        is_own = carried.endswith("brief") and "other" not in carried
-        axes.barh(place, share, color=_OWN if is_own else _OTHER, height=0.6)
-        axes.errorbar(share, place, xerr=[[share - low], [high - share]], color="#444444", capsize=3)
-        axes.text(1.5, place, f"{share:.0f} %", va="center", color="white", fontweight="bold")
-    axes.set_yticks(range(len(rows)), [row["carried"] for row in reversed(rows)])
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("actions that could go ahead, per cent")
-    _save(figure, path)
 
 
 def _draw_accuracy(rows: Sequence[Mapping[str, Any]], path: Path) -> None:

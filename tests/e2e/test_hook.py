@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from support.command_line import PATIENCE
-from support.hook_place import AGENT, ID, RULE, SUMMARY, Place, answer, hook_place, is_silent, log
+from support.hook_place import AGENT, ASKED, ID, RULE, SUMMARY, Place, answer, hook_place, is_silent, log
 from support.program import language_server
 from ullage.agents.table import agent_of_word
 from ullage.app.own_command import OwnCommand, added_to
@@ -32,14 +32,13 @@ def test_what_the_summary_leaves_out_is_given_back_and_noted(place: Place) -> No
     text = told["additionalContext"]
     assert text.startswith(HEAD)
     # What the model only thought before the summary is lost.
-    assert f"> #1 {RULE}" in text.splitlines()
-    # A file that the summary names in short is given with its whole path.
-    assert "src/shop/part0.py" in text
-    assert "src/shop/part1.py" in text
+    assert f"> #1 {ASKED}" in text.splitlines()
+    # A file that was only read can be read again.
+    assert "src/shop/part0.py" not in text
     begun, kept, given = place.arrivals[0], place.arrivals[1], place.arrivals[-1]
     assert (begun["outcome"], kept["outcome"], given["outcome"], given["session"]) == ("begun", "kept", "given", ID)
     assert given["characters"] == characters(text) <= LONGEST
-    assert given["given"]["constraint"] == 1
+    assert given["given"]["said"] == 1
     (receipt,) = place.receipts
     assert receipt.text == text
     line = json.loads((place.store.with_name("sessions.db.given") / f"{ID}.jsonl").read_text())
@@ -220,6 +219,6 @@ async def test_editors_are_shown_what_was_given(place: Place) -> None:
         imported = await client.request("ullage/session/import", {"path": str(place.transcript)})
         session = {"sessionId": imported["session"]["sessionId"]}
         (row,) = (await client.request("ullage/context/givenBack", session))["rows"]
-        assert (row["text"], row["counts"]["constraint"]) == (text, 1)
+        assert (row["text"], row["counts"]["said"]) == (text, 1)
         assert row["editId"]
         assert await client.shutdown() == 0

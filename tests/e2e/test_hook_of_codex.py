@@ -2,17 +2,20 @@
 
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.codex_files import compacted, said, session
+from support.command_line import ullage
 from support.foreign import to_lines
 from support.hook_place import Place, answer, hook_place, is_silent
 from ullage.lost.brief import HEAD
 
+NEXT = "And the one beside it?"
 DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."
 PROMPT = said("user", "Which port is it?")
-BEFORE = (session(), PROMPT, said("assistant", DECISION), said("user", "And the one beside it?"))
+BEFORE = (session(), PROMPT, said("assistant", DECISION), said("user", NEXT))
 COMPACTED = compacted("A port was found.", PROMPT, said("user", "A port was found."))
 
 
@@ -22,11 +25,11 @@ def place(tmp_path: Path) -> Generator[Place]:
         yield made
 
 
-def compact(place: Place) -> None:
+def compact(place: Place, record: dict[str, Any] = COMPACTED) -> None:
     """Does what Codex does: the hook before the compaction, then the record of it."""
     assert is_silent(place.begun())
     with place.transcript.open("ab") as file:
-        file.write(to_lines(COMPACTED))
+        file.write(to_lines(record))
 
 
 def given_back(place: Place) -> str:
@@ -40,10 +43,21 @@ def test_what_the_summary_left_out_is_given_back_once(place: Place) -> None:
     given = given_back(place)
     assert given.startswith(HEAD)
     assert f"> #2 {DECISION}" in given
+    assert f"> #3 {NEXT}" in given.splitlines()
     assert "Which port" not in given
     for _ in range(3):
         assert is_silent(place.prompted())
-    assert [receipt.counts for receipt in place.receipts] == [{"decision": 1}]
+    assert [receipt.counts for receipt in place.receipts] == [{"said": 1, "words": 1}]
+
+
+def test_a_new_context_window_without_a_summary_is_given_all_that_the_user_said(place: Place) -> None:
+    compact(place, compacted("", said("developer", "Context window lineage. Current: b")))
+    lines = given_back(place).splitlines()
+    assert "> #1 Which port is it?" in lines
+    assert f"> #3 {NEXT}" in lines
+    assert f"> #2 {DECISION}" in lines
+    ran = ullage("lost", place.transcript)
+    assert "the agent kept no summary and 0 messages" in " ".join(ran.out.split())
 
 
 def test_a_second_compaction_gives_back_what_the_second_left_out(place: Place) -> None:

@@ -29,11 +29,11 @@ def printed(*words: str | Path) -> Any:
 def test_all_that_was_left_out_is_counted_and_a_terminal_shows_two_screens_of_it(transcript: Path) -> None:
     report = printed("lost", transcript)
     assert report["messages"] >= MESSAGES * 0.9
-    assert report["counts"]["constraint"] >= 40
+    assert report["counts"]["said"] >= 40
     assert len(report["lost"]) == sum(report["counts"].values())
     shown = ullage("lost", transcript).out.splitlines()
     assert len(shown) < 100
-    assert f"  and {report['counts']['decision'] - 10:,} more" in shown
+    assert f"  and {report['counts']['said'] - 10:,} more" in shown
 
 
 @pytest.mark.slow

@@ -8,16 +8,23 @@ from support.claude_log import ClaudeLog
 from support.command_line import ullage
 from support.transcripts import conversation_files
 
-RULE = "Never change src/shop/legacy.py without a migration."
+ASKED = "Rename the table in every part. Never change src/shop/legacy.py without a migration."
 
 
 def shop(*, compacted: bool = True, summary: str = "Read src/shop/part1.py; go on.") -> ClaudeLog:
-    """Returns a log with a constraint, files, a failure that was mended, and a compaction with a short summary."""
-    log = ClaudeLog(session="shop").ask(f"Rename the table in every part. {RULE}")
+    """Returns a log with a rule of the user's, changed files, a failure, an open task, and a compaction with a short
+    summary."""
+    log = ClaudeLog(session="shop").ask(ASKED)
     for number in range(3):
-        log.read(f"/home/me/shop/src/shop/part{number}.py", "def total(): ...\n").answer(9_000)
+        log.call(
+            "Edit", "Updated.", file_path=f"/home/me/shop/src/shop/part{number}.py", old_string="a", new_string="b"
+        )
+        log.answer(9_000, text=f"Part {number} is renamed.")
+    log.call(
+        "TodoWrite", "Saved.", todos=[{"content": "Rename the index", "status": "pending", "activeForm": "Renaming"}]
+    )
     log.call("Bash", "ValueError: rounding of 17 baskets failed\nExit code 1", command="npm run check:prices")
-    log.call("Bash", "12 passed, 0 failed", command="npm run check:prices").answer(9_000)
+    log.answer(9_000, text="The rounding is wrong.")
     if compacted:
         log.compact(90_000, summary=summary).ask("Go on.").answer(9_000)
     return log
@@ -33,19 +40,31 @@ def path(tmp_path: Path) -> Path:
 def test_what_was_left_out_is_listed_by_kind_with_its_message(path: Path) -> None:
     ran = ullage("lost", path)
     assert (ran.status, ran.err) == (0, "")
-    assert "Left out: 1 constraint, 1 error, 2 files, 1 command" in ran.out
-    assert f"Constraints of the user (1)\n- #1 {RULE}" in ran.out
-    assert "- #7 src/shop/part2.py" not in ran.out.split("Files")[0]
+    assert "Left out: 1 message of the user, 1 open task, 1 problem, 2 files." in ran.out
+    assert f"What you said (1)\n- #1 {ASKED}" in ran.out
+    assert "[open] Rename the index" in ran.out
+    assert "[open] npm run check:prices: ValueError: rounding of 17 baskets failed" in ran.out
+    assert "[changed] /home/me/shop/src/shop/part2.py" in ran.out
+    # The summary names it.
     assert "src/shop/part1.py" not in ran.out
+
+
+def test_if_nothing_was_left_out_it_says_what_it_looked_for(tmp_path: Path) -> None:
+    path = tmp_path / "kept.jsonl"
+    log = ClaudeLog(session="kept").ask(ASKED).answer(90_000, text="Done.")
+    path.write_bytes(log.compact(90_000, summary=f"The user said: {ASKED} Done.").ask("Go on.").answer(9_000).data)
+    ran = ullage("lost", path)
+    assert (ran.status, ran.err) == (0, "")
+    assert "Everything that you typed is in what it kept" in " ".join(ran.out.split())
+    assert ullage("lost", path, "--json").json["counts"] == {}
 
 
 def test_programs_get_the_same_as_an_object(path: Path) -> None:
     found = ullage("lost", path, "--json").json
-    assert (found["kept"], found["counts"]["path"], found["counts"]["constraint"]) == (0, 2, 1)
-    assert found["lost"][0]["text"] == RULE
-    assert found["lost"][0]["number"] == 1
+    assert (found["kept"], found["counts"]["file"], found["counts"]["said"]) == (0, 2, 1)
+    assert found["lost"][0] == {"kind": "said", "state": "open", "text": ASKED, "detail": "", "number": 1}
     fewer = ullage("lost", path, "--json", "--limit", "1").json
-    assert [row["kind"] for row in fewer["lost"]].count("path") == 1
+    assert [row["kind"] for row in fewer["lost"]].count("file") == 1
     assert fewer["counts"] == found["counts"]
 
 
@@ -68,10 +87,10 @@ def test_without_a_compaction_the_error_says_so_in_one_line(tmp_path: Path) -> N
 def test_a_brief_has_the_same_quoted_within_its_characters(path: Path) -> None:
     ran = ullage("brief", path)
     assert (ran.status, ran.err) == (0, "")
-    assert f"> #1 {RULE}" in ran.out.splitlines()
-    assert "/home/me/shop/src/shop/part1.py (#5), /home/me/shop/src/shop/part2.py (#8)" in ran.out
-    short = ullage("brief", path, "--chars", "600", "--json").json
-    assert 0 < short["characters"] == len(short["text"]) <= 600
+    assert f"> #1 {ASKED}" in ran.out.splitlines()
+    assert "> changed: src/shop/part0.py (#2), src/shop/part2.py (#8)" in ran.out
+    short = ullage("brief", path, "--chars", "400", "--json").json
+    assert 0 < short["characters"] == len(short["text"]) <= 400
     assert short["left"]
     assert ullage("brief", path).out == ran.out
 

@@ -35,10 +35,10 @@ async def test_what_the_last_compaction_left_out_is_listed_and_is_a_brief(tmp_pa
         everything, _ = await client.call("lost")
         assert any(rule in line for line in shown(everything))
         assert len(everything.encode()) <= MOST_RESULT
-        rules, _ = await client.call("lost", kind="constraint")
-        assert any(rule in line for line in shown(rules))
-        assert "src/cask.py" not in "".join(line for line in shown(rules) if rule not in line)
-        assert "leaves out no command" in (await client.call("lost", kind="command"))[0]
+        said, _ = await client.call("lost", kind="said")
+        assert f"#1 Where is the retry limit? {rule}" in shown(said)
+        assert NEEDLE not in said
+        assert "no entry of the kind task" in (await client.call("lost", kind="task"))[0]
         answer = await client.ask("resources/read", {"uri": "ullage://session/brief"})
         (content,) = answer["result"]["contents"]
         assert any(rule in line for line in shown(content["text"]))

@@ -73,7 +73,7 @@ async def test_the_widest_results_fit_and_are_quotations_to_the_last_line(tmp_pa
         ("search", {"query": "needle " * 140, "scope": "project", "limit": 20}),
         *(("open", {"ref": ref, "page": page}) for ref in ("#1", "#1-50", "#163") for page in (1, 2)),
         ("context", {}),
-        *(("lost", {"kind": kind}) for kind in (None, "constraint", "command", "number")),
+        *(("lost", {"kind": kind}) for kind in (None, "said", "problem", "words")),
     )
     async with mcp_client(tmp_path, project) as client:
         for tool, arguments in calls:
@@ -126,7 +126,7 @@ async def test_an_order_hidden_in_a_transcript_reaches_the_model_only_as_a_quota
                 ("search", {"query": "important", "scope": "project"}),
                 ("context", {}),
                 ("lost", {}),
-                *(("lost", {"kind": kind}) for kind in ("constraint", "error", "decision", "file", "command")),
+                *(("lost", {"kind": kind}) for kind in ("said", "problem", "words", "file", "check", "earlier")),
                 *(("open", {"ref": f"#{number}"}) for number in range(1, 6 * len(HOSTILE))),
             )
         ]

@@ -20,7 +20,7 @@ from support.documents import ROOT
 from support.hook_place import TRIES, arrivals_at
 from support.systems import needs_linux
 
-RULE = "Never change src/shop/legacy.py without a migration."
+ASKED = "Rename the table in every part. Never change src/shop/legacy.py without a migration."
 # With settings of the test's own.
 _KNOWN = replace(SEATED[0].known, prepare=prepare_of("claude-agent-acp"))
 # In this model's window, with this setting, Claude Code 2.1 compacts at 167,000 tokens.
@@ -86,7 +86,7 @@ class Home:
 
 def given(request: str) -> int:
     """How often a request has the rule as a quotation of what was left out."""
-    return request.replace("\\n", "\n").splitlines().count(f"> #1 {RULE}")
+    return request.replace("\\n", "\n").splitlines().count(f"> #1 {ASKED}")
 
 
 @pytest.mark.long
@@ -102,7 +102,7 @@ async def test_what_a_compaction_left_out_and_the_tools_come_by_the_plugin(
         await home.install()
         model.until_summary = True
         assert "no hook has arrived yet" in home.check()[0]
-        await home.ask(f"Rename the table in every part. {RULE}", again=False)
+        await home.ask(ASKED, again=False)
         model.inflated = _COMPACTS_AT
         # This one is asked with the whole conversation; the next one is compacted first.
         await home.ask("Which port is it?")
@@ -134,7 +134,7 @@ async def test_a_plugin_gives_way_to_what_wire_added(tmp_path: Path, monkeypatch
         home.ullage("wire", "claude-code", "--yes")
         assert home.check()[1] == ""
         model.inflated = _COMPACTS_AT
-        await home.ask(f"Rename the table in every part. {RULE}", again=False)
+        await home.ask(ASKED, again=False)
         model.until_summary = True
         assert await home.is_given()
         assert await home.is_given()

@@ -11,7 +11,7 @@ ORIGIN = "5f0f2d1c-7a55-4f0e-9a63-0d9a54a1b001"
 
 
 def receipt(at: int, why: str = "compact") -> GivenBack:
-    return GivenBack(at=at, why=why, counts={"constraint": 2}, characters=90, tokens=25, text="#3 Never round.")
+    return GivenBack(at=at, why=why, counts={"said": 2}, characters=90, tokens=25, text="#3 Never round.")
 
 
 async def compacted_twice(client: TestClient) -> tuple[str, list[str]]:
@@ -50,7 +50,7 @@ async def test_each_receipt_names_the_compaction_that_it_was_given_after() -> No
     client.workspace.receipts = read
     rows = (await client.call("context/givenBack", sessionId=session_id))["rows"]
     assert [row["editId"] for row in rows] == [None, first, first, second, None]
-    assert (rows[1]["counts"], rows[1]["tokens"], rows[1]["text"]) == ({"constraint": 2}, 25, "#3 Never round.")
+    assert (rows[1]["counts"], rows[1]["tokens"], rows[1]["text"]) == ({"said": 2}, 25, "#3 Never round.")
     assert asked == [ORIGIN]
 
 

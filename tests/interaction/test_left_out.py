@@ -8,17 +8,21 @@ from support.claude_log import ClaudeLog
 from support.workspace import TestClient, build_test_client
 from ullage.model.errors import EditNotFound
 
-RULE = "Never change src/shop/legacy.py without a migration."
+ASKED = "Rename the table in every part. Never change src/shop/legacy.py without a migration."
 WORDS = "Read src/shop/part1.py; go on."
 
 
 def shop(*, compactions: int) -> ClaudeLog:
-    """A log with a constraint and three files read, compacted so many times with a summary that has one of them."""
-    log = ClaudeLog(session="shop").ask(f"Rename the table in every part. {RULE}")
+    """A log with a rule of the user's and three files changed, compacted so many times with a summary that has one of
+    them."""
+    log = ClaudeLog(session="shop").ask(ASKED)
     for number in range(3):
-        log.read(f"/home/me/shop/src/shop/part{number}.py", "def total(): ...\n").answer(9_000)
+        log.call(
+            "Edit", "Updated.", file_path=f"/home/me/shop/src/shop/part{number}.py", old_string="a", new_string="b"
+        )
+        log.answer(9_000)
     for number in range(compactions):
-        log.compact(90_000, summary=f"{WORDS} {RULE if number else ''}").ask("Go on.").answer(9_000)
+        log.compact(90_000, summary=f"{WORDS} {ASKED if number else ''}").ask("Go on.").answer(9_000)
     return log
 
 
@@ -35,20 +39,22 @@ async def test_the_last_compaction_is_asked_about_unless_another_is_named() -> N
     client = build_test_client()
     session_id = await brought_in(client, shop(compactions=2))
     last = await lost(client, session_id)
-    assert RULE not in [entry["text"] for entry in last["entries"]]
+    assert ASKED not in [entry["text"] for entry in last["entries"]]
     edits = (await client.call("context/history", sessionId=session_id))["edits"]
     first = await lost(client, session_id, editId=min(edits, key=lambda edit: edit["timestamp"])["id"])
     assert first["editId"] != last["editId"]
-    assert {"kind": "constraint", "text": RULE, "index": 0}.items() <= first["entries"][0].items()
-    assert first["counts"]["path"] == 2
-    assert f"> #1 {RULE}" in first["brief"].splitlines()
+    said = {"kind": "said", "state": "open", "text": ASKED, "detail": "", "index": 0}
+    assert first["entries"][0] == said
+    assert (first["counts"]["said"], first["counts"]["file"]) == (1, 2)
+    assert {entry["state"] for entry in first["entries"] if entry["kind"] == "file"} == {"changed"}
+    assert f"> #1 {ASKED}" in first["brief"].splitlines()
 
 
 async def test_a_limit_shortens_the_lists_and_not_the_counts() -> None:
     client = build_test_client()
     session_id = await brought_in(client, shop(compactions=1))
     whole, short = await lost(client, session_id), await lost(client, session_id, limit=1, briefSize=400)
-    assert [entry["kind"] for entry in short["entries"]].count("path") == 1
+    assert [entry["kind"] for entry in short["entries"]].count("file") == 1
     assert short["counts"] == whole["counts"]
     assert len(short["brief"]) <= 400
 

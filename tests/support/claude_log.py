@@ -41,7 +41,7 @@ class ClaudeLog:
         """Adds a call that reads a file, and its result."""
         return self.call("Read", text, file_path=path)
 
-    def call(self, name: str, text: str, **given: str) -> "ClaudeLog":
+    def call(self, name: str, text: str, **given: object) -> "ClaudeLog":
         """Adds a call of the tool `name`, and its result."""
         call = f"call_{next(self._ids)}"
         use = {"type": "tool_use", "id": call, "name": name, "input": given}

@@ -114,7 +114,7 @@ class KnownContinuing:
 
 
 def _given(agent_session_id: str) -> Sequence[GivenBack]:
-    counts = {"constraint": 1}
+    counts = {"said": 1}
     return [
         GivenBack(at=START + 3_600_000, why="compact", counts=counts, characters=len(_BRIEF), tokens=31, text=_BRIEF)
     ]

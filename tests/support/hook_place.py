@@ -20,12 +20,14 @@ from ullage.system.receipts import Receipts
 ID = "5f0f2d1c-7a55-4f0e-9a63-0d9a54a1b001"
 AGENT = "claude-code"
 RULE = "Never change src/shop/legacy.py without a migration."
+# What the user asks first.
+ASKED = f"Rename the table in every part. {RULE}"
 SUMMARY = "<analysis>legacy.py needs a migration</analysis>\n<summary>Read src/shop/part1.py; go on.</summary>"
 
 
 def log() -> ClaudeLog:
     """A conversation with a rule that its summary leaves out."""
-    made = ClaudeLog(session=ID).ask(f"Rename the table in every part. {RULE}")
+    made = ClaudeLog(session=ID).ask(ASKED)
     for number in range(3):
         made.read(f"/home/me/shop/src/shop/part{number}.py", "def total(): ...\n").answer(9_000)
     return made

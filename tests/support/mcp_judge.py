@@ -28,7 +28,7 @@ _RIGHT: list[tuple[str, Json]] = [
     ("open", {"ref": "#1-2", "page": 1}),
     ("context", {}),
     ("lost", {}),
-    ("lost", {"kind": "number"}),
+    ("lost", {"kind": "task"}),
 ]
 _WRONG: list[tuple[str, Json]] = [
     ("search", {}),

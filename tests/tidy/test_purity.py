@@ -12,7 +12,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
 CORE = (
     *("model", "jsonrpc", "tokens", "transcript", "formats", "redaction", "agents"),
-    *("policy", "edits", "summary", "memory", "survive", "wire", "lost"),
+    *("policy", "edits", "summary", "memory", "wire", "ledger", "lost"),
 )
 IMPURE = {"asyncio", "os", "random", "secrets", "socket", "sqlite3", "subprocess", "threading", "time", "uuid"}
 SDKS = {"anthropic", "openai", "pygls", "lsprotocol", "rich", "platformdirs"}

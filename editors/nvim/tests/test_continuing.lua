@@ -185,9 +185,9 @@ T['a command that is not on this machine is copied'] = function()
 end
 
 T['a receipt counts what was given back, and how often'] = function()
-  local row = { at = os.time() * 1000, counts = { path = 11, constraint = 3 }, tokens = 1204, editId = 'e1' }
-  eq(given_back.line({ row }), 'Given back: 3 constraints, 11 files, 1,204 tokens, just now')
-  has('^Given back %(2 times%): 3 constraints', given_back.line({ row, row }))
+  local row = { at = os.time() * 1000, counts = { file = 11, said = 3 }, tokens = 1204, editId = 'e1' }
+  eq(given_back.line({ row }), 'Given back: 3 messages, 11 files, 1,204 tokens, just now')
+  has('^Given back %(2 times%): 3 messages', given_back.line({ row, row }))
   local note = { at = 0, counts = {}, tokens = 12 }
   eq(given_back.by_edit({ rows = { note, row } }), { e1 = { row } })
 end
@@ -210,7 +210,7 @@ local function marker(columns)
   builder:add({ message = message, index = 4, tokens = 9, archived = false, pinned = false, inserted = true })
   local item = builder.items[1]
   item.edit_id, item.lost, item.trigger = 'e1', 'Left out: 1 file', 'automatic'
-  item.given_back = { { at = os.time() * 1000, counts = { path = 1 }, tokens = 31, editId = 'e1' } }
+  item.given_back = { { at = os.time() * 1000, counts = { file = 1 }, tokens = 31, editId = 'e1' } }
   local view = views.new(vim.api.nvim_create_buf(false, true))
   view:replace(rows.build(builder.items, { [item.key] = true }, columns))
   return vim.api.nvim_buf_get_lines(view.buffer, 0, -1, false)

@@ -10,25 +10,25 @@ local function result(fields)
   return vim.tbl_extend('force', { readable = true, counts = {}, entries = {}, brief = '' }, fields)
 end
 
-T['the kinds are counted in the order of their weight'] = function()
+T['the kinds are counted in the order of the list'] = function()
   eq(
-    lost.line(result({ counts = { name = 1200, path = 1, constraint = 3 } })),
-    'Left out: 3 constraints, 1 file, 1,200 names'
+    lost.line(result({ counts = { words = 1200, file = 1, said = 3 } })),
+    'Left out: 3 messages, 1 file, 1,200 agent texts'
   )
 end
 
 T['nothing left out, and a summary that cannot be read, are said in words'] = function()
-  eq(lost.line(result({})), 'Nothing that Ullage looks for was left out: no rule, error, file or command.')
+  eq(lost.line(result({})), lost.NOTHING)
   has('^The summary is encrypted', lost.line(result({ readable = false })))
   eq(#require('ullage.context.lost').lines(result({ readable = false })), 1)
 end
 
 T['the number of a message stands apart from its text'] = function()
-  local entries = { { kind = 'path', text = 'src/a.py', detail = '', index = 3 } }
+  local entries = { { kind = 'file', state = 'changed', text = 'src/a.py', detail = '', index = 3 } }
   entries[2] = vim.tbl_extend('force', entries[1], { index = 12344 })
-  local lines = require('ullage.context.lost').lines(result({ counts = { path = 2 }, entries = entries }))
-  eq(lines[5].text, '  #4    src/a.py')
-  eq(lines[6].text, '  #12345 src/a.py')
+  local lines = require('ullage.context.lost').lines(result({ counts = { file = 2 }, entries = entries }))
+  eq(lines[5].text, '  #4    [changed] src/a.py')
+  eq(lines[6].text, '  #12345 [changed] src/a.py')
 end
 
 ---Returns the rows of the child's screen, without the blanks at their ends.
@@ -53,21 +53,21 @@ T['in a window of']['so many cells, each number, each key and the end of each li
   child.o.columns, child.o.lines = columns, 30
   local rule = 'src/shop/legacy.py is never changed without a migration that the other team has read and agreed to.'
   local entries = {
-    { kind = 'constraint', text = rule, detail = '', index = 0 },
-    { kind = 'error', text = '`uv run pytest -q tests/shop/warehouse/parts/test_one.py --tb=short`', index = 12344 },
+    { kind = 'said', state = 'open', text = rule, detail = '', index = 0 },
+    { kind = 'problem', state = 'open', text = '`uv run pytest -q tests/shop/warehouse/parts/test_one.py --tb=short`', index = 12344 },
   }
   entries[2].detail = 'ended with 1, 14 times'
   child.lua(
     "require('ullage.context.lost').show(...)",
-    { result({ counts = { constraint = 1, error = 1 }, entries = entries }) }
+    { result({ counts = { said = 1, problem = 1 }, entries = entries }) }
   )
   child.cmd('redraw')
   local shown = table.concat(screen(child), '\n'):gsub('%s+', ' ')
-  for _, part in ipairs({ 'Left out: 1 constraint, 1 error', 's sends to the agent’s terminal, q closes' }) do
+  for _, part in ipairs({ 'Left out: 1 message, 1 problem', 's sends to the agent’s terminal, q closes' }) do
     has(vim.pesc(part), shown)
   end
-  has('#1 src/shop/legacy.py is never .* and agreed to%. Errors 1', shown)
-  has('#12345 `uv run pytest .* ended with 1, 14 times', shown)
+  has('#1 src/shop/legacy.py is never .* and agreed to%. Problems 1', shown)
+  has('#12345 %[open%] `uv run pytest .* ended with 1, 14 times', shown)
   -- The window is as high as its text.
   eq(child.api.nvim_win_get_height(0), child.api.nvim_win_text_height(0, {}).all)
 end

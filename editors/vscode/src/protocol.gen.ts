@@ -777,8 +777,8 @@ export interface ImportResult {
  */
 export type Keeper = "ullage" | "agent" | "nobody";
 
-/** What a fact is. */
-export type Kind = "constraint" | "decision" | "path" | "name" | "command" | "number" | "error";
+/** What an entry is, in the order in which pages show the kinds. */
+export type Kind = "said" | "task" | "problem" | "check" | "commit" | "file" | "job" | "words" | "earlier";
 
 /**
  * The number of tokens at which the context is compacted, and how that is known. `percent` is `tokens` as a percentage
@@ -809,6 +809,33 @@ export interface KnownWindow {
  * below both. `off` means that there is no budget, because management is off or no window is known.
  */
 export type Level = "off" | "normal" | "warning" | "critical";
+
+/**
+ * The state of an entry. What was said is `open`, or `repeated` by the same words later. A task is `open`, `in
+ * progress`, `done` or `dropped`. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last`
+ * one, an `earlier` one, or `elsewhere`: in another repository. A file was `read`, `created`, `changed` or `deleted`. A
+ * job is `running` or `ended`. The agent's words `stand`, or are `overtaken` by a later change of what they name.
+ */
+export type Life =
+  | "open"
+  | "repeated"
+  | "in progress"
+  | "done"
+  | "dropped"
+  | "mended"
+  | "passed"
+  | "failed"
+  | "last"
+  | "earlier"
+  | "elsewhere"
+  | "read"
+  | "created"
+  | "changed"
+  | "deleted"
+  | "running"
+  | "ended"
+  | "stands"
+  | "overtaken";
 
 /** Lists the sessions of one folder, or all if `cwd` is left out. `cursor` is the `nextCursor` of the previous page. */
 export interface ListSessionsParams {
@@ -883,16 +910,16 @@ export interface LookUpResult {
 }
 
 /**
- * One thing that was left out. `text` is as it was written, on one line, without secrets. `detail` is what else is
- * known of it, such as how a command ended; may be empty. `index` is the message that it was in. A higher `weight` is
- * needed more likely.
+ * One thing that was left out. `text` is as it was written, without secrets; it may have several lines. `state` is its
+ * newest state, such as `open`, `failed` or `created`. `detail` is what is needed to understand it: the question that a
+ * reply answers, how a check ended; may be empty. `index` is the message that it was in.
  */
 export interface LostEntry {
   readonly kind: Kind;
+  readonly state: Life;
   readonly text: string;
   readonly detail: string;
   readonly index: number;
-  readonly weight: number;
 }
 
 /**
@@ -909,11 +936,12 @@ export interface LostParams {
 }
 
 /**
- * What a compaction left out, by kind and then by weight. `editId` is null, and the rest empty, if no compaction is in
- * force. `timestamp` is the compaction's time in Unix milliseconds, 0 if unknown. `messages` counts those before it,
- * `kept` those among them that the agent still has. `readable` is false if the summary is encrypted, so that what it
- * leaves out is not known. `counts` has how many were left out of each kind, whether listed or not. `brief` quotes what
- * is needed most, to be given back to the agent; empty if nothing was left out or there is no room for a line.
+ * What a compaction left out, by kind and then in the order of the conversation. `editId` is null, and the rest empty,
+ * if no compaction is in force. `timestamp` is the compaction's time in Unix milliseconds, 0 if unknown. `messages`
+ * counts those before it, `kept` those among them that the agent still has. `readable` is false if the summary is
+ * encrypted, so that what it leaves out is not known. `counts` has how many were left out of each kind, whether listed
+ * or not. `brief` quotes it as a page to be given back to the agent; empty if nothing was left out or there is no room
+ * for a line.
  */
 export interface LostResult {
   readonly editId: string | null;

@@ -1,12 +1,11 @@
 """What an agent offers officially to run Ullage by itself: where its settings are, and what is added there."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Literal
 
 from msgspec import Struct
 
 from ullage.agents.machine import Machine
-from ullage.model.message import Message
 
 # How a settings file is written. A `whole` file is Ullage's own: it has nothing else in it.
 Syntax = Literal["json", "toml", "whole"]
@@ -105,17 +104,6 @@ class Plugin(Struct, frozen=True, kw_only=True):
     remedy: str
 
 
-class Attached(Struct, frozen=True, kw_only=True):
-    """The files that the agent probably adds to its context after a compaction.
-
-    - `paths`: returns their paths, from the messages since the compaction before and from when each file was changed.
-    - `most`: the most tokens of a file that is added whole; of a longer one only its name is.
-    """
-
-    paths: Callable[[Sequence[Message], Callable[[str], float]], Sequence[str]]
-    most: int
-
-
 def _whole(summary: str) -> str:
     return summary
 
@@ -130,7 +118,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     - `approval`: what its hooks need before they run; None if nothing.
     - `summary_in_file`: whether the agent's file has a compaction's summary by the time of the hook after it.
     - `summary_in`: returns the summary as the agent's model gets it from the text that a hook is given.
-    - `attached`: the files that it adds after a compaction; None if it adds none, or if it is not known.
+    - `steers_summary`: whether it adds what a hook prints before a compaction to the instructions for its summary.
     """
 
     word: str
@@ -140,4 +128,4 @@ class Wiring(Struct, frozen=True, kw_only=True):
     approval: Approval | None = None
     summary_in_file: bool = False
     summary_in: Callable[[str], str] = _whole
-    attached: Attached | None = None
+    steers_summary: bool = False

@@ -1,17 +1,16 @@
 """The method `context/lost`: what a compaction left out. Params, result and handler."""
 
 import asyncio
-from itertools import groupby
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from ullage.api.context_methods import Limit
+from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.lost.brief import LONGEST, write_brief
-from ullage.lost.loss import Loss
 from ullage.model.errors import EditNotFound
+from ullage.redaction.clean import clean
 from ullage.service.conversation.workspace import Workspace
-from ullage.survive.fact import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,25 +28,25 @@ class LostParams(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 
 
 class LostEntry(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One thing that was left out. `text` is as it was written, on one line, without secrets. `detail` is what else is
-    known of it, such as how a command ended; may be empty. `index` is the message that it was in. A higher `weight` is
-    needed more likely."""
+    """One thing that was left out. `text` is as it was written, without secrets; it may have several lines. `state` is
+    its newest state, such as `open`, `failed` or `created`. `detail` is what is needed to understand it: the question
+    that a reply answers, how a check ended; may be empty. `index` is the message that it was in."""
 
     kind: Kind
+    state: Life
     text: str
     detail: str
     index: int
-    weight: float
 
 
 class LostResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a compaction left out, by kind and then by weight.
+    """What a compaction left out, by kind and then in the order of the conversation.
 
     `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix
     milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has.
     `readable` is false if the summary is encrypted, so that what it leaves out is not known. `counts` has how many were
-    left out of each kind, whether listed or not. `brief` quotes what is needed most, to be given back to the agent;
-    empty if nothing was left out or there is no room for a line.
+    left out of each kind, whether listed or not. `brief` quotes it as a page to be given back to the agent; empty if
+    nothing was left out or there is no room for a line.
     """
 
     edit_id: str | None = None
@@ -72,12 +71,13 @@ async def lost(workspace: Workspace, params: LostParams) -> LostResult:
         if params.edit_id is not None:
             raise EditNotFound(f"context/lost: no compaction {params.edit_id!r} is in force in this session")
         return LostResult()
-    return _result(found, params)
+    return _result(found, params, cwd)
 
 
-def _result(found: "LeftOut", params: LostParams) -> LostResult:
+def _result(found: "LeftOut", params: LostParams, cwd: str) -> LostResult:
     compaction = found.compaction
-    rows = (loss for _, losses in groupby(found.losses, lambda loss: loss.kind) for loss in [*losses][: params.limit])
+    of_kind = ([entry for entry in found.entries if entry.kind is kind] for kind in Kind)
+    rows = (entry for entries in of_kind for entry in entries[: params.limit])
     return LostResult(
         edit_id=compaction.edit_id,
         timestamp=compaction.timestamp,
@@ -86,9 +86,11 @@ def _result(found: "LeftOut", params: LostParams) -> LostResult:
         readable=compaction.is_readable,
         counts=found.counts,
         entries=tuple(map(_entry, rows)),
-        brief=write_brief(found.for_brief, params.brief_size).text,
+        brief=write_brief(found.entries, params.brief_size, cwd=cwd).text,
     )
 
 
-def _entry(loss: Loss) -> LostEntry:
-    return LostEntry(kind=loss.kind, text=loss.text, detail=loss.detail, index=loss.index, weight=round(loss.weight, 3))
+def _entry(entry: Entry) -> LostEntry:
+    return LostEntry(
+        kind=entry.kind, state=entry.life, text=clean(entry.text), detail=clean(entry.beside), index=entry.index
+    )

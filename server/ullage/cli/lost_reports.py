@@ -3,22 +3,24 @@
 from msgspec import Struct
 
 from ullage.cli.reported_figures import Report
-from ullage.survive.fact import Kind
+from ullage.ledger.ledger_entry import Kind, Life
 
 
 class LostRow(Struct, frozen=True, kw_only=True):
-    """A thing that an agent's compaction left out. `number` is that of its message. `detail` is what else is known of
-    it: what was done to a file, how a command ended; may be empty. A higher `weight` is needed more likely."""
+    """A thing that an agent's compaction left out. `number` is that of its message. `state` is its newest state, such
+    as `open`, `failed` or `created`. `detail` is what is needed to understand it: the question that a reply answers,
+    how a check ended; may be empty."""
 
     kind: Kind
+    state: Life
     text: str
     detail: str
     number: int
-    weight: float
 
 
 class LostReport(Report, frozen=True, kw_only=True):
-    """What `ullage lost --json` prints: what the last compaction left out, by kind and then by weight. `messages` is
+    """What `ullage lost --json` prints: what the last compaction left out, by kind and then in
+    the order of the conversation. `messages` is
     the number of messages before it, `kept` of those among them that the agent kept, and `at` its time, null if
     unknown. `counts` has how many were left out of each kind, whether listed or not."""
 

@@ -25,7 +25,6 @@ from ullage.cli.reports import (
     UndoReport,
     WatchReport,
 )
-from ullage.cli.surviving.report import SurviveReport
 from ullage.cli.team_reports import TeamMessageReport, TeamReport, TeamSearchReport
 
 REPORTS: dict[str, tuple[type[Struct], ...]] = {
@@ -43,7 +42,6 @@ REPORTS: dict[str, tuple[type[Struct], ...]] = {
     "delete": (DeleteReport,),
     "lost": (LostReport,),
     "brief": (BriefReport,),
-    "survive": (SurviveReport,),
     "archive": (ArchiveReport, PruneReport),
     "store": (StoreCopyReport,),
     "team": (TeamReport,),

@@ -154,17 +154,6 @@ class ExportOptions(StoreOptions, frozen=True, kw_only=True):
     output: Path | None
 
 
-class SurviveOptions(StoreOptions, frozen=True, kw_only=True):
-    """The arguments of `ullage survive`. `size` is in tokens."""
-
-    files: tuple[str, ...]
-    format: str | None
-    run: int | None
-    size: int
-    recorded: bool
-    limit: int
-
-
 class ArchiveOptions(StoreOptions, frozen=True, kw_only=True):
     """The arguments of `ullage archive`. `older_than` is in days, `to` in bytes."""
 

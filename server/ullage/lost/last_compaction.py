@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ullage.model.blocks import CompactionBlock
+from ullage.model.blocks import NO_SUMMARY, CompactionBlock
 from ullage.model.edits import compaction_block
 from ullage.model.events import ContextEdited, MessageAppended, Record
 from ullage.model.message import Message
@@ -27,6 +27,11 @@ class LastCompaction(Struct, frozen=True, kw_only=True):
         """The number of messages before the compaction that are still in the context."""
         known = {message.id for message in self.before}
         return sum(message.id in known for message in self.carried)
+
+    @property
+    def has_summary(self) -> bool:
+        """Whether the agent kept a summary. It may have begun a new context window without one."""
+        return self.block.summary != NO_SUMMARY
 
     @property
     def is_readable(self) -> bool:

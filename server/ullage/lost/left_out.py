@@ -1,53 +1,80 @@
-"""What the compaction of a conversation left out, from its log: the one question of the command line, the editors and
-the MCP server."""
+"""What the compaction of a conversation left out, from its log: the one question of the command line, the editors, the
+hooks and the MCP server. It is the ledger of the messages before, without what the agent's context says."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ullage.lost.finding import find_lost
+from ullage.ledger.carried import Context
+from ullage.ledger.folding import fold
+from ullage.ledger.ledger_entry import Entry, Kind, Ledger
+from ullage.ledger.ledger_page import lacking, standing
 from ullage.lost.last_compaction import LastCompaction, last_compaction
-from ullage.lost.loss import Loss
 from ullage.model.events import Record
-from ullage.survive.fact import Kind
+from ullage.model.message import Message
+
+_NOUNS = {
+    Kind.SAID: ("message of the user", "messages of the user"),
+    Kind.TASK: ("open task", "open tasks"),
+    Kind.PROBLEM: ("problem", "problems"),
+    Kind.CHECK: ("check", "checks"),
+    Kind.COMMIT: ("commit", "commits"),
+    Kind.FILE: ("file", "files"),
+    Kind.JOB: ("job", "jobs"),
+    Kind.WORDS: ("text of the agent", "texts of the agent"),
+    Kind.EARLIER: ("line of an earlier summary", "lines of an earlier summary"),
+}
+
+
+class Before(Struct, frozen=True, kw_only=True):
+    """What was known before a compaction: the ledger of messages with these ids, in order."""
+
+    ledger: Ledger
+    ids: tuple[str, ...]
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """A compaction, and what it left out, by kind and then by weight. `in_short` are files that the agent's context
-    names in short. Nothing is known of a compaction whose summary is not readable, so there are no losses then."""
+    """A compaction, and what it left out, in the order of a page. Nothing is known of a compaction whose summary is not
+    readable, so nothing is listed then."""
 
     compaction: LastCompaction
-    losses: tuple[Loss, ...]
-    in_short: tuple[Loss, ...] = ()
-
-    @property
-    def for_brief(self) -> tuple[Loss, ...]:
-        """What a brief is chosen from."""
-        return (*self.losses, *self.in_short)
+    entries: tuple[Entry, ...]
 
     @property
     def counts(self) -> dict[str, int]:
         """How many were left out of each kind, in the order of the kinds."""
-        return count_kinds(self.losses)
+        return count_kinds(self.entries)
+
+
+def read_before(messages: Sequence[Message], cwd: str = "") -> Before:
+    """Reads the messages before a compaction. This takes nearly all of the time, and needs no summary yet."""
+    return Before(ledger=fold(messages, cwd), ids=tuple(message.id for message in messages))
+
+
+def lost_from(before: Before, carried: Sequence[Message]) -> tuple[Entry, ...]:
+    """Returns what was known before a compaction and the context `carried` over it does not say."""
+    context = Context(carried)
+    kept = frozenset(index for index, known in enumerate(before.ids) if known in context.ids)
+    return lacking(standing(before.ledger), context, kept)
 
 
 def left_out(records: Sequence[Record], cwd: str = "", edit_id: str | None = None) -> LeftOut | None:
     """Returns what the compaction `edit_id` of a log left out, or the last one in force. Returns None if there is none.
-    Paths under the folder `cwd` are written without it."""
+    Paths under the folder `cwd` are the project's."""
     compaction = last_compaction(records, edit_id)
     if compaction is None:
         return None
-    found = find_lost(compaction.before, compaction.carried, cwd) if compaction.is_readable else ()
-    return LeftOut(
-        compaction=compaction,
-        losses=tuple(loss for loss in found if not loss.in_short),
-        in_short=tuple(loss for loss in found if loss.in_short),
-    )
+    found = lost_from(read_before(compaction.before, cwd), compaction.carried) if compaction.is_readable else ()
+    return LeftOut(compaction=compaction, entries=found)
 
 
-def count_kinds(losses: Sequence[Loss]) -> dict[str, int]:
-    """Returns how many losses there are of each kind, in the order in which the kinds come, without files that are
-    named in short."""
-    counts = Counter[Kind](loss.kind for loss in losses if not loss.in_short)
-    return {kind.value: count for kind, count in counts.items()}
+def count_kinds(entries: Sequence[Entry]) -> dict[str, int]:
+    """Returns how many entries there are of each kind, in the order in which pages show the kinds."""
+    counts = Counter(entry.kind for entry in entries)
+    return {kind.value: counts[kind] for kind in Kind if counts[kind]}
+
+
+def counted_words(counts: dict[str, int]) -> str:
+    """Returns counts of kinds in words: `2 messages of the user, 1 open task`."""
+    return ", ".join(f"{count:,} {_NOUNS[Kind(kind)][count != 1]}" for kind, count in counts.items())

@@ -20,7 +20,7 @@ folder.
 - `open` gives a message by its reference, or a stretch of messages such as #80-90, page by page.
 - `context` says how full your context is, how that is known, and how many calls are left until it is compacted. Call \
 it before work that needs much room.
-- `lost` lists what the summary of the last compaction leaves out: rules of the user, errors, decisions, files, \
+- `lost` lists what the last compaction left out: what the user said, tasks, problems, files, \
 commands. Call it once after a compaction.
 
 Two calls are enough for most questions: `search`, then `open` of the best reference. If `search` says that nothing \

@@ -74,7 +74,7 @@ RESOURCES = (
         uri=BRIEF_URI,
         name="brief",
         title="What the last compaction left out",
-        description="What the summary of the last compaction leaves out and the next steps may need, quoted.",
+        description="What the last compaction left out and the next steps may need, quoted.",
         mime_type=_TEXT,
     ),
 )

@@ -1,4 +1,4 @@
-"""The tool `lost` and the brief: what the summary of the conversation's last compaction leaves out."""
+"""The tool `lost` and the brief: what the conversation's last compaction left out."""
 
 import asyncio
 
@@ -8,10 +8,11 @@ from ullage.mcp.result_size import MAX_RESULT
 from ullage.model.errors import UllageError
 from ullage.redaction.quoting import size_of
 from ullage.service.conversation.conversation import Conversation
-from ullage.survive.fact import Kind
 
-# What a model calls a path.
-FILE = "file"
+_NOTHING = (
+    "Everything that the user typed is in what the last compaction kept, and so are the open tasks and problems, the "
+    "changed files and the last commit."
+)
 _LAST = "A whole message: open with its number, such as #85."
 
 
@@ -23,25 +24,23 @@ async def lost_text(own: Conversation, kind: str | None) -> str:
     """Returns what the last compaction left out, as much as a result may hold of what is needed most: of one kind, or
     of all. Says so if nothing was left out, or if that is not known."""
     try:
-        losses = (await _found(own)).losses
+        entries = (await _found(own)).entries
     except Unknown as error:
         return str(error)
-    wanted = None if kind is None else Kind.PATH if kind == FILE else Kind(kind)
-    chosen = [loss for loss in losses if wanted in (None, loss.kind)]
+    chosen = [entry for entry in entries if kind in (None, entry.kind.value)]
     if not chosen:
-        what = "nothing" if kind is None else f"no {kind}"
-        return f"The summary of the last compaction leaves out {what} that Ullage looks for."
-    brief = write_brief(chosen, MAX_RESULT - size_of(_LAST) - 2, _bytes)
+        return _NOTHING if kind is None else f"The last compaction left out no entry of the kind {kind}."
+    brief = write_brief(chosen, MAX_RESULT - size_of(_LAST) - 2, _bytes, cwd=own.transcript.cwd)
     return f"{brief.text}\n\n{_LAST}"
 
 
 async def brief_text(own: Conversation) -> str:
     """Returns the brief that is given back to an agent after its compaction, or why there is none."""
     try:
-        losses = (await _found(own)).for_brief
+        entries = (await _found(own)).entries
     except Unknown as error:
         return str(error)
-    return write_brief(losses, LONGEST, characters).text or "The summary of the last compaction leaves out nothing."
+    return write_brief(entries, LONGEST, characters, cwd=own.transcript.cwd).text or _NOTHING
 
 
 async def _found(own: Conversation) -> LeftOut:

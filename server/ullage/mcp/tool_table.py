@@ -52,7 +52,7 @@ class LostInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `lost`."""
 
     kind: Annotated[
-        Literal["constraint", "error", "decision", "file", "command", "number", "name"] | None,
+        Literal["said", "task", "problem", "check", "commit", "file", "job", "words", "earlier"] | None,
         Meta(description="Only one kind, so that more of it has room. Without it, what is needed most of all kinds."),
     ] = None
 
@@ -184,9 +184,9 @@ TOOLS = (
     Tool(
         name="lost",
         title="What the last compaction left out",
-        description="Returns what the summary of the last compaction leaves out: the user's constraints, errors with "
-        "what mended them, decisions, files with what was done to them, commands that worked, numbers and names, each "
-        "with the number of its message. Call it once after a compaction, before you go on.",
+        description="Returns what the last compaction left out: what the user said, word for word, "
+        "open tasks and problems, checks, the last commit, changed files, and what you told the user, each with the "
+        "number of its message. Call it once after a compaction, before you go on.",
         arguments=LostInput,
         run=_lost,
     ),

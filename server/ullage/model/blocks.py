@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from ullage.model.artifacts import ArtifactLedger
 
+# In the place of a summary where an agent began a new context window without one.
+NO_SUMMARY = "[The agent began a new context window without a summary.]"
 # The media type of the documents that providers take whole.
 PDF = "application/pdf"
 

@@ -68,7 +68,6 @@ def test_a_list_imports_nothing_that_writes_summaries_or_searches(tmp_path: Path
         "ullage.service.plan.plan",
         "ullage.summary.choosing.composition",
         "ullage.summary.reading.text_reader",
-        "ullage.survive.study",
         "regex",
         "tiktoken",
     }

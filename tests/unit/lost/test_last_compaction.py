@@ -2,7 +2,7 @@
 
 from support.build import append, assistant, log, user
 from ullage.lost.last_compaction import LastCompaction, last_compaction
-from ullage.model.blocks import CompactionBlock
+from ullage.model.blocks import NO_SUMMARY, CompactionBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, EditReverted, Event
 from ullage.model.message import Message, Role
@@ -44,3 +44,9 @@ def test_an_undone_compaction_does_not_count() -> None:
 
 def test_a_summary_without_a_text_is_not_readable() -> None:
     assert not found(*FIRST, compaction(1, 2, "")).is_readable
+
+
+def test_a_new_context_window_without_a_summary_is_readable_and_has_none() -> None:
+    last = found(*FIRST, compaction(1, 2, NO_SUMMARY))
+    assert (last.is_readable, last.has_summary) == (True, False)
+    assert found(*FIRST, compaction(1, 2)).has_summary

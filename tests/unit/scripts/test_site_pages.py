@@ -10,7 +10,7 @@ from site_pages.__main__ import main
 from site_pages.agent_pages import page_of
 from site_pages.pages import FRONT, PAGES, Site, place, stage
 from site_pages.particulars import PARTICULARS
-from site_pages.plots import bars, write_plots
+from site_pages.plots import write_plots
 from support.documents import ROOT
 from ullage.agents.table import AGENTS, word_of
 
@@ -63,13 +63,6 @@ def test_a_page_names_the_folders_of_each_system_and_the_variables_that_move_the
     assert "of 200,000 tokens at 180,000" in codex
     assert "where its conversations are (macOS)" in cursor
     assert "~/Library/Application Support/cursor/chats/" in cursor
-
-
-def test_each_bar_has_its_interval_and_one_of_another_form_is_refused() -> None:
-    row = {"carried": "+ brief", "all": 78.4, "all 95 %": "67-90"}
-    assert bars([row]) == [("+ brief", 78.4, 67, 90)]
-    with pytest.raises(ValueError, match="'67 to 90'"):
-        bars([{**row, "all 95 %": "67 to 90"}])
 
 
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs matplotlib: ./scripts/docs gets it")

@@ -5,7 +5,7 @@ local words = require('ullage.words')
 
 local M = {}
 
----Returns the receipt of a compaction: `Given back: 1 constraint, 3 files, 1,204 tokens, 2 hours ago`.
+---Returns the receipt of a compaction: `Given back: 1 message, 3 files, 1,204 tokens, 2 hours ago`.
 ---@param rows ullage.GivenBackRow[] what was given back after it, the oldest first; at least one
 ---@return string
 function M.line(rows)

@@ -8,14 +8,19 @@ local M = {}
 
 ---The kinds in the order of the list, each with its noun and its heading.
 M.KINDS = {
-  { 'constraint', 'constraint', 'Constraints' },
-  { 'error', 'error', 'Errors' },
-  { 'decision', 'decision', 'Decisions' },
-  { 'path', 'file', 'Files' },
-  { 'command', 'command', 'Commands' },
-  { 'number', 'number', 'Numbers' },
-  { 'name', 'name', 'Names' },
+  { 'said', 'message', 'What you said' },
+  { 'task', 'open task', 'Tasks that are not done' },
+  { 'problem', 'problem', 'Problems' },
+  { 'check', 'check', 'Checks' },
+  { 'commit', 'commit', 'Commits' },
+  { 'file', 'file', 'Files' },
+  { 'job', 'job', 'Sub-agents and background commands' },
+  { 'words', 'agent text', 'What the agent told you' },
+  { 'earlier', 'earlier line', 'An earlier summary' },
 }
+
+M.NOTHING = 'Everything that you typed is in the summary, and so are the open tasks and problems, the changed files and '
+  .. 'the last commit.'
 
 ---@type table<string, ullage.LostResult> by session and edit
 local known = {}
@@ -26,7 +31,7 @@ local function key_of(edit_id)
   return ('%s %s'):format(session.active and session.active.id, edit_id)
 end
 
----Returns `Left out: 3 constraints, 1 file`, or why there is no list.
+---Returns `Left out: 3 messages, 1 file`, or why there is no list.
 ---@param result ullage.LostResult
 ---@return string
 function M.line(result)
@@ -38,8 +43,7 @@ function M.line(result)
     local count = result.counts[kind[1]]
     parts[#parts + 1] = count and words.count(count, kind[2]) or nil
   end
-  return #parts == 0 and 'Nothing that Ullage looks for was left out: no rule, error, file or command.'
-    or 'Left out: ' .. table.concat(parts, ', ')
+  return #parts == 0 and M.NOTHING or 'Left out: ' .. table.concat(parts, ', ')
 end
 
 ---Whether the active session is an agent's conversation, or was taken over from one. What Ullage itself archives is not

@@ -473,8 +473,8 @@
 --- Who keeps the context within its window. `ullage`: Ullage does. `agent`: the agent that has the conversation does; Ullage reads the conversation and compacts it only if the user asks. `nobody`: automatic management is off, or no window is known.
 ---@alias ullage.Keeper "ullage"|"agent"|"nobody"
 
---- What a fact is.
----@alias ullage.Kind "constraint"|"decision"|"path"|"name"|"command"|"number"|"error"
+--- What an entry is, in the order in which pages show the kinds.
+---@alias ullage.Kind "said"|"task"|"problem"|"check"|"commit"|"file"|"job"|"words"|"earlier"
 
 --- The number of tokens at which the context is compacted, and how that is known. `percent` is `tokens` as a percentage of the window. `times` is the number of compactions that the threshold was learned from, 0 if it was not learned. `basis` is the evidence, one line for the user.
 ---@class (exact) ullage.KnownThreshold
@@ -493,6 +493,9 @@
 
 --- How full the context is: `warning` from the warning threshold, `critical` from the compaction threshold, `normal` below both. `off` means that there is no budget, because management is off or no window is known.
 ---@alias ullage.Level "off"|"normal"|"warning"|"critical"
+
+--- The state of an entry. What was said is `open`, or `repeated` by the same words later. A task is `open`, `in progress`, `done` or `dropped`. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last` one, an `earlier` one, or `elsewhere`: in another repository. A file was `read`, `created`, `changed` or `deleted`. A job is `running` or `ended`. The agent's words `stand`, or are `overtaken` by a later change of what they name.
+---@alias ullage.Life "open"|"repeated"|"in progress"|"done"|"dropped"|"mended"|"passed"|"failed"|"last"|"earlier"|"elsewhere"|"read"|"created"|"changed"|"deleted"|"running"|"ended"|"stands"|"overtaken"
 
 --- Lists the sessions of one folder, or all if `cwd` is left out. `cursor` is the `nextCursor` of the previous page.
 ---@class (exact) ullage.ListSessionsParams
@@ -545,13 +548,13 @@
 ---@field text string
 ---@field isError boolean
 
---- One thing that was left out. `text` is as it was written, on one line, without secrets. `detail` is what else is known of it, such as how a command ended; may be empty. `index` is the message that it was in. A higher `weight` is needed more likely.
+--- One thing that was left out. `text` is as it was written, without secrets; it may have several lines. `state` is its newest state, such as `open`, `failed` or `created`. `detail` is what is needed to understand it: the question that a reply answers, how a check ended; may be empty. `index` is the message that it was in.
 ---@class (exact) ullage.LostEntry
 ---@field kind ullage.Kind
+---@field state ullage.Life
 ---@field text string
 ---@field detail string
 ---@field index integer
----@field weight number
 
 --- Lists what the compaction `editId` left out, or without it the last one in force. `limit` is the most entries of each kind, `briefSize` the most UTF-16 units of the brief.
 ---@class (exact) ullage.LostParams
@@ -560,7 +563,7 @@
 ---@field limit? integer Default 100.
 ---@field briefSize? integer Default 10000.
 
---- What a compaction left out, by kind and then by weight. `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has. `readable` is false if the summary is encrypted, so that what it leaves out is not known. `counts` has how many were left out of each kind, whether listed or not. `brief` quotes what is needed most, to be given back to the agent; empty if nothing was left out or there is no room for a line.
+--- What a compaction left out, by kind and then in the order of the conversation. `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has. `readable` is false if the summary is encrypted, so that what it leaves out is not known. `counts` has how many were left out of each kind, whether listed or not. `brief` quotes it as a page to be given back to the agent; empty if nothing was left out or there is no room for a line.
 ---@class (exact) ullage.LostResult
 ---@field editId? string|vim.NIL
 ---@field timestamp integer

@@ -54,7 +54,7 @@ export class LostHost {
       ]);
       const terminal = brief === '' ? undefined : await this.#options.terminals.of(sessionId);
       this.#briefs.set(`${sessionId} ${editId}`, brief);
-      const listed = entries.map(({ kind, text, detail, index }) => ({ kind, text, detail, index }));
+      const listed = entries.map(({ kind, state, text, detail, index }) => ({ kind, state, text, detail, index }));
       return { editId, error: '', readable, counts, entries: listed, brief, terminal: terminal?.name ?? null, given };
     } catch (error) {
       return { editId, error: errorText(error), readable: true, counts: {}, entries: [], brief: '', terminal: null, given: [] };

@@ -110,7 +110,7 @@ const lost = object({
   readable: boolean,
   /** How many were left out of each kind, whether listed or not. */
   counts: record(count),
-  entries: list(object({ kind: string, text: string, detail: string, index: count })),
+  entries: list(object({ kind: string, state: string, text: string, detail: string, index: count })),
   /** What is needed most of it, quoted, to be given back to the agent. */
   brief: string,
   /** The terminal in which the agent runs, or null if none is known. */

@@ -57,21 +57,21 @@ export function installStub({ count, archived = 0, window: size = 200_000, used 
     pin: ({ id, pinned }) => post({ type: 'pinned', ids: items.filter((item) => (item.id === id ? pinned : item.pinned)).map((item) => item.id) }),
     search: ({ query }) => post({ type: 'hits', query, error: '', full: false, note: '', hits: [{ messageId: 'm_12', index: 12, role: 'assistant', snippet: `I’ll start with **${query}** and what it reads` }] }),
   };
-  const wide = Array.from({ length: 15 }, (_, i) => ({ kind: 'name', text: `${sentence(i, 3).replaceAll(' ', '_')} ${sentence(i + 3, 9)}`, detail: '', index: 3 + i }));
+  const wide = Array.from({ length: 15 }, (_, i) => ({ kind: 'words', state: 'stands', text: `${sentence(i, 3).replaceAll(' ', '_')} ${sentence(i + 3, 9)}`, detail: '', index: 3 + i }));
   answers.lost = ({ editId }) => post({ type: 'lost', lost: {
-    editId, error: '', readable: true, terminal: 'claude', counts: { constraint: 2, error: 1, path: 1, command: 1, name: 40 },
-    brief: 'What the summary of the last compaction leaves out.',
+    editId, error: '', readable: true, terminal: 'claude', counts: { said: 2, task: 1, problem: 1, file: 1, words: 40 },
+    brief: 'What the last compaction left out.',
     entries: [
-      { kind: 'constraint', text: 'Never change the public API of src/auth, and do not touch the generated files.', detail: '', index: 6 },
-      { kind: 'constraint', text: 'All times are in UTC.', detail: '', index: 11 },
-      { kind: 'error', text: '`pytest -k refresh` failed: 1 failed, 11 passed in 0.84s', detail: '', index: 15 },
-      { kind: 'path', text: 'tests/auth/fixtures/a_very_long_name_of_a_recorded_answer_of_the_server.json', detail: 'created', index: 18 },
-      { kind: 'command', text: 'uv run alembic upgrade head', detail: 'passed', index: 22 },
+      { kind: 'said', state: 'open', text: 'Never change the public API of src/auth, and do not touch the generated files.', detail: '', index: 6 },
+      { kind: 'said', state: 'open', text: 'All times are in UTC.', detail: '', index: 11 },
+      { kind: 'task', state: 'in progress', text: 'Move the refresh into its own function', detail: '', index: 13 },
+      { kind: 'problem', state: 'open', text: 'pytest -k refresh: 1 failed, 11 passed in 0.84s', detail: '', index: 15 },
+      { kind: 'file', state: 'created', text: 'tests/auth/fixtures/a_very_long_name_of_a_recorded_answer_of_the_server.json', detail: '', index: 18 },
       ...wide,
     ],
     given: [{
-      at: Date.now() - 120_000, why: 'compact', counts: { constraint: 3, path: 11, error: 1 }, tokens: 1_204,
-      text: 'What the summary of the last compaction leaves out:\n\nSaid by the user:\n> #7 Never change the public API of src/auth, and do not touch the generated files.\n> #12 All times are in UTC.',
+      at: Date.now() - 120_000, why: 'compact', counts: { said: 3, problem: 1, file: 11 }, tokens: 1_204,
+      text: 'What the last compaction left out:\n\nWhat the user said, word for word:\n> #7 Never change the public API of src/auth, and do not touch the generated files.\n> #12 All times are in UTC.',
     }],
   } });
   let state;

@@ -9,11 +9,10 @@ hidden part was, within 5,000 tokens each, the last five files that had been rea
 The logs of these versions don't contain them. Later logs have them as attachments.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ullage.agents.own_context import Reattached, Setup, version_of
 from ullage.agents.tools import Action, action_of, path_of
-from ullage.agents.wiring import Attached
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message
 
@@ -28,15 +27,6 @@ def reattached(setup: Setup, context: Sequence[Message]) -> Reattached | None:
     if not _FIRST <= version_of(setup.version) <= _LAST:
         return None
     return Reattached(texts=tuple(_last_files(context)), most=_MOST)
-
-
-def paths_to_attach(context: Sequence[Message], changed_at: Callable[[str], float]) -> Sequence[str]:
-    """Returns the paths of the files that Claude Code probably attaches again if it compacts this context, which begins
-    with its last compaction. `changed_at` returns when a file was last changed; 0 if there is none now."""
-    calls = (block for message in context for block in message.content if isinstance(block, ToolUseBlock))
-    touched = {path_of(call.input) for call in calls if action_of(call.name, call.input) in _TOUCHING}
-    times = {path: changed_at(path) for path in touched if path}
-    return sorted((path for path in times if times[path]), key=lambda path: (-times[path], path))[:_FILES]
 
 
 def _last_files(context: Sequence[Message]) -> list[str]:
@@ -55,6 +45,3 @@ def _last_files(context: Sequence[Message]) -> list[str]:
                 # Claude Code reads the file again; what was read of it may be a part.
                 files[path] = max(known, join_texts(block.content) if is_read else "", key=len)
     return list(files.values())[-_FILES:]
-
-
-ATTACHED = Attached(paths=paths_to_attach, most=_MOST)

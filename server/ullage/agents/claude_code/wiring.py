@@ -9,7 +9,6 @@ import re
 
 import msgspec
 
-from ullage.agents.claude_code.reattached import ATTACHED
 from ullage.agents.claude_code.sessions import settings_pattern, state_path
 from ullage.agents.machine import Machine
 from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Wiring
@@ -66,5 +65,7 @@ WIRING = Wiring(
         remedy="claude plugin uninstall ullage",
     ),
     summary_in=_summary_in,
-    attached=ATTACHED,
+    # Plain output of PreCompact is under "Additional Instructions" in the request for the summary. Seen with
+    # 2.1.318, and 6,000 characters of it whole.
+    steers_summary=True,
 )

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ullage.formats.transcripts.chat import read_parts
 from ullage.formats.transcripts.response_items import item_type
-from ullage.model.blocks import join_texts
+from ullage.model.blocks import NO_SUMMARY, join_texts
 from ullage.model.json_values import JsonObject, as_objects, as_text
 
 # Tokens of the user's messages that a compaction without a `replacement_history` keeps, and how Codex estimates them
@@ -51,7 +51,9 @@ def read_replacement(payload: JsonObject, known: Mapping[str, Sequence[str]]) ->
             kept[found] = None
         elif not (summary and text == summary):
             new.append(item)
-    return Replacement(summary=summary or _SEALED, kept=tuple(reversed(kept)), new=tuple(reversed(new)))
+    sealed = any(item.get("encrypted_content") for item in as_objects(payload.get("replacement_history")))
+    none = _SEALED if sealed else NO_SUMMARY
+    return Replacement(summary=summary or none, kept=tuple(reversed(kept)), new=tuple(reversed(new)))
 
 
 def keep_newest(payload: JsonObject, prompts: Sequence[tuple[str, str]]) -> Replacement:
@@ -60,4 +62,4 @@ def keep_newest(payload: JsonObject, prompts: Sequence[tuple[str, str]]) -> Repl
     sizes = accumulate(-(-len(text.encode()) // _BYTES_PER_TOKEN) for _, text in reversed(prompts))
     number = sum(1 for _ in takewhile(lambda size: size <= _KEPT_TOKENS, sizes))
     newest = prompts[len(prompts) - number :]
-    return Replacement(summary=as_text(payload.get("message")) or _SEALED, kept=tuple(known for known, _ in newest))
+    return Replacement(summary=as_text(payload.get("message")) or NO_SUMMARY, kept=tuple(known for known, _ in newest))

@@ -179,23 +179,6 @@ def _inspect(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object an event, with all its fields")
 
 
-def _survive(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="transcripts, or folders with some; without any, the agents' newest conversations on this machine",
-    )
-    add_file(parser)
-    size = "how much may be carried where the agent never compacted; 3k. Elsewhere it is what the agent carried"
-    parser.add_argument("--size", type=number, default=3_000, metavar="TOKENS", help=size)
-    parser.add_argument("--recorded", action="store_true", help="only where an agent compacted by itself")
-    parser.add_argument(
-        "--limit", type=number, default=50, metavar="N", help="without FILE: how many conversations, the newest; 50"
-    )
-    add_drawing(parser)
-
-
 SESSION_COMMANDS = (
     Command("context", "show how full a context is, and of what", _context),
     Command("messages", "list the messages of a conversation, with their numbers", _messages),
@@ -211,5 +194,4 @@ SESSION_COMMANDS = (
     Command("team", "choose which folders' sessions a team can search, redacted", _team),
     Command("delete", "delete stored sessions", _delete),
     Command("inspect", "print the events of a stored session's log, one a line", _inspect),
-    Command("survive", "measure what compactions leave an agent able to do", _survive),
 )

@@ -23,10 +23,10 @@ def run(args: Namespace) -> int:
 async def _run(options: BriefOptions) -> None:
     with working("Reading"):
         async with open_source(options) as source:
-            losses = left_out(source).for_brief
-            name = source.name
-    brief = write_brief(losses, options.chars)
-    if losses and not brief.given:
+            entries = left_out(source).entries
+            name, cwd = source.name, source.conversation.transcript.cwd
+    brief = write_brief(entries, options.chars, cwd=cwd)
+    if entries and not brief.given:
         raise InputError(f"--chars {options.chars}: a brief has no room for a line; 1000 is enough")
     if options.json:
         print_json(
@@ -35,7 +35,7 @@ async def _run(options: BriefOptions) -> None:
                 text=brief.text,
                 characters=characters(brief.text),
                 given=count_kinds(brief.given),
-                left=count_kinds([loss for loss in losses if loss not in brief.given]),
+                left=count_kinds([entry for entry in entries if entry not in brief.given]),
             )
         )
     elif brief.text:

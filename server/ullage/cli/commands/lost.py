@@ -2,9 +2,7 @@
 
 import asyncio
 from argparse import Namespace
-from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby
 
 from rich.text import Text
 
@@ -16,21 +14,24 @@ from ullage.cli.session_source import open_source
 from ullage.cli.source_losses import left_out
 from ullage.cli.typed_arguments import LostOptions, read_options
 from ullage.cli.unread import unread_words
-from ullage.lost.left_out import LeftOut
-from ullage.lost.loss import Loss, noun_of
+from ullage.ledger.ledger_entry import Entry, Kind
+from ullage.ledger.ledger_page import shown
+from ullage.lost.left_out import LeftOut, counted_words
 from ullage.model.message import number_of
-from ullage.survive.fact import Kind
+from ullage.redaction.clean import clean
 
 _HEADINGS = {
-    Kind.CONSTRAINT: "Constraints of the user",
-    Kind.ERROR: "Errors, and what became of them",
-    Kind.DECISION: "Decisions",
-    Kind.PATH: "Files",
-    Kind.COMMAND: "Commands",
-    Kind.NUMBER: "Numbers",
-    Kind.NAME: "Names",
+    Kind.SAID: "What you said",
+    Kind.TASK: "Tasks that are not done",
+    Kind.PROBLEM: "Problems",
+    Kind.CHECK: "Checks",
+    Kind.COMMIT: "Commits",
+    Kind.FILE: "Files",
+    Kind.JOB: "Sub-agents and background commands",
+    Kind.WORDS: "What the agent told you",
+    Kind.EARLIER: "An earlier summary",
 }
-# Entries of a kind that a terminal shows: with seven kinds about two screens.
+# Entries of a kind that a terminal shows: with nine kinds about two screens.
 _SHOWN = 10
 
 
@@ -56,7 +57,7 @@ async def _run(options: LostOptions, screen: Screen) -> None:
 
 def _report(name: str, found: LeftOut, limit: int | None) -> LostReport:
     compaction = found.compaction
-    rows = (loss for _, losses in groupby(found.losses, _kind) for loss in [*losses][:limit])
+    rows = (entry for _, entries in _by_kind(found) for entry in entries[:limit])
     return LostReport(
         name=name,
         at=compaction.timestamp or None,
@@ -67,43 +68,51 @@ def _report(name: str, found: LeftOut, limit: int | None) -> LostReport:
     )
 
 
-def _row(loss: Loss) -> LostRow:
+def _row(entry: Entry) -> LostRow:
     return LostRow(
-        kind=loss.kind,
-        text=loss.text,
-        detail=loss.detail,
-        number=number_of(loss.index),
-        weight=round(loss.weight, 3),
+        kind=entry.kind,
+        state=entry.life,
+        text=clean(entry.text),
+        detail=clean(entry.beside),
+        number=number_of(entry.index),
     )
 
 
-def _kind(loss: Loss) -> Kind:
-    return loss.kind
+def _by_kind(found: LeftOut) -> Iterator[tuple[Kind, list[Entry]]]:
+    for kind in Kind:
+        if entries := [entry for entry in found.entries if entry.kind is kind]:
+            yield kind, entries
 
 
 def _lines(found: LeftOut, limit: int, now: int, screen: Screen) -> Iterator[Text | str]:
     yield from screen.prose(plain(_opening(found, now), screen.glyphs))
-    for kind, losses in groupby(found.losses, _kind):
-        each = [*losses]
-        yield from ("", Text(f"{_HEADINGS[kind]} ({len(each):,})", "bold"))
-        for loss in each[:limit]:
-            yield from screen.prose(f"- #{number_of(loss.index):,} {_told(loss)}")
-        if len(each) > limit:
-            yield f"  and {len(each) - limit:,} more"
+    for kind, entries in _by_kind(found):
+        yield from ("", Text(f"{_HEADINGS[kind]} ({len(entries):,})", "bold"))
+        for entry in entries[:limit]:
+            yield from screen.prose(f"- #{number_of(entry.index):,} {_told(entry)}")
+        if len(entries) > limit:
+            yield f"  and {len(entries) - limit:,} more"
 
 
 def _opening(found: LeftOut, now: int) -> str:
     compaction = found.compaction
     when = f", {ago(compaction.timestamp, now)}" if compaction.timestamp else ""
-    kept = f"Of {plural(len(compaction.before), 'message')} before the last compaction{when}"
-    counts = Counter(map(_kind, found.losses))
-    told = ", ".join(noun_of(kind, count) for kind, count in counts.items())
-    return f"{kept}, the agent kept a summary and {plural(compaction.kept, 'message')}. {_left(told)}"
+    begun = f"Of {plural(len(compaction.before), 'message')} before the last compaction{when}"
+    kept = f"{'a' if compaction.has_summary else 'no'} summary and {plural(compaction.kept, 'message')}"
+    return f"{begun}, the agent kept {kept}. {_left(found)}"
 
 
-def _left(told: str) -> str:
-    return f"Left out: {told}." if told else "Nothing was left out."
+def _left(found: LeftOut) -> str:
+    if found.entries:
+        return f"Left out: {counted_words(found.counts)}."
+    return (
+        "Everything that you typed is in what it kept, and so are the open tasks and problems, the changed files and "
+        "the last commit."
+    )
 
 
-def _told(loss: Loss) -> str:
-    return f"{loss.text} ({loss.detail})" if loss.detail else loss.text
+def _told(entry: Entry) -> str:
+    state = f"[{entry.life.value}] " if entry.kind in (Kind.TASK, Kind.FILE, Kind.PROBLEM) else ""
+    text = " ".join(clean(shown(entry.text)).split())
+    beside = " ".join(clean(entry.beside).split())
+    return f"{state}{text}{f' ({beside})' if beside else ''}"

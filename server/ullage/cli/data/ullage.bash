@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/ullage
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_ullage_subparsers=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect survive lsp acp mcp demo doctor schema completion man help)
+_shtab_ullage_subparsers=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect lsp acp mcp demo doctor schema completion man help)
 
 _shtab_ullage_here_option_strings=(-h --help --limit --json --ascii --store --color --no-pager)
 _shtab_ullage_watch_option_strings=(-h --help --since --json --ascii --store --color --no-pager)
@@ -30,7 +30,6 @@ _shtab_ullage_store_option_strings=(-h --help --json --store --color --no-pager)
 _shtab_ullage_team_option_strings=(-h --help --archive --with --private --by-hand --json --store --color --no-pager)
 _shtab_ullage_delete_option_strings=(-h --help -y --yes --json --store --color --no-pager)
 _shtab_ullage_inspect_option_strings=(-h --help --json --store --color --no-pager)
-_shtab_ullage_survive_option_strings=(-h --help --format --run --size --recorded --limit --json --ascii --store --color --no-pager)
 _shtab_ullage_lsp_option_strings=(-h --help --debug --log-file --trace --wait-for-debugger --store --color --no-pager)
 _shtab_ullage_acp_option_strings=(-h --help --settings --model --login --window --hand-over --in-chain --no-mcp --store --color --no-pager)
 _shtab_ullage_mcp_option_strings=(-h --help --session --embeddings --store --color --no-pager)
@@ -85,8 +84,6 @@ _shtab_ullage_delete_pos_0_COMPGEN=_shtab_cmd_compgen_eaac8bed
 _shtab_ullage_delete___store_COMPGEN=_shtab_compgen_files
 _shtab_ullage_inspect_pos_0_COMPGEN=_shtab_cmd_compgen_eaac8bed
 _shtab_ullage_inspect___store_COMPGEN=_shtab_compgen_files
-_shtab_ullage_survive_pos_0_COMPGEN=_shtab_compgen_files
-_shtab_ullage_survive___store_COMPGEN=_shtab_compgen_files
 _shtab_ullage_lsp___log_file_COMPGEN=_shtab_compgen_files
 _shtab_ullage_lsp___trace_COMPGEN=_shtab_compgen_files
 _shtab_ullage_lsp___store_COMPGEN=_shtab_compgen_files
@@ -134,7 +131,6 @@ _shtab_ullage_team_pos_0_choices=(share unshare send)
 _shtab_ullage_team___color_choices=(auto always never)
 _shtab_ullage_delete___color_choices=(auto always never)
 _shtab_ullage_inspect___color_choices=(auto always never)
-_shtab_ullage_survive___color_choices=(auto always never)
 _shtab_ullage_lsp___color_choices=(auto always never)
 _shtab_ullage_acp___color_choices=(auto always never)
 _shtab_ullage_mcp___color_choices=(auto always never)
@@ -146,9 +142,9 @@ _shtab_ullage_schema___color_choices=(auto always never)
 _shtab_ullage_completion_pos_0_choices=(bash zsh fish)
 _shtab_ullage_completion___color_choices=(auto always never)
 _shtab_ullage_man___color_choices=(auto always never)
-_shtab_ullage_help_pos_0_choices=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect survive lsp acp mcp demo doctor schema completion man help)
+_shtab_ullage_help_pos_0_choices=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect lsp acp mcp demo doctor schema completion man help)
 _shtab_ullage_help___color_choices=(auto always never)
-_shtab_ullage_pos_0_choices=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect survive lsp acp mcp demo doctor schema completion man help)
+_shtab_ullage_pos_0_choices=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect lsp acp mcp demo doctor schema completion man help)
 _shtab_ullage___color_choices=(auto always never)
 
 _shtab_ullage_here__h_nargs=0
@@ -282,13 +278,6 @@ _shtab_ullage_inspect__h_nargs=0
 _shtab_ullage_inspect___help_nargs=0
 _shtab_ullage_inspect___json_nargs=0
 _shtab_ullage_inspect___no_pager_nargs=0
-_shtab_ullage_survive_pos_0_nargs='*'
-_shtab_ullage_survive__h_nargs=0
-_shtab_ullage_survive___help_nargs=0
-_shtab_ullage_survive___recorded_nargs=0
-_shtab_ullage_survive___json_nargs=0
-_shtab_ullage_survive___ascii_nargs=0
-_shtab_ullage_survive___no_pager_nargs=0
 _shtab_ullage_lsp__h_nargs=0
 _shtab_ullage_lsp___help_nargs=0
 _shtab_ullage_lsp___debug_nargs=0

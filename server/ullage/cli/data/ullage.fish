@@ -50,8 +50,8 @@ function _shtab_ullage_using
   test "$_shtab_ullage_cmdpath" = "$argv"
 end
 
-set -g _shtab_ullage_commands here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect survive lsp acp mcp demo doctor schema completion man help
-set -g _shtab_ullage_opts_with_value --archive --as --at --base-url --budget --chars --color --cwd --embeddings --file --focus --format --from --in --key-env --kind --limit --log-file --mark --model --older-than --output --pid --private --provider --run --session --settings --show --since --size --store --svg --to --trace --unless-wired-in --up-to --version --wait-for-debugger --width --window --with -o
+set -g _shtab_ullage_commands here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect lsp acp mcp demo doctor schema completion man help
+set -g _shtab_ullage_opts_with_value --archive --as --at --base-url --budget --chars --color --cwd --embeddings --file --focus --format --from --in --key-env --kind --limit --log-file --mark --model --older-than --output --pid --private --provider --run --session --settings --show --since --store --svg --to --trace --unless-wired-in --up-to --version --wait-for-debugger --width --window --with -o
 
 complete -c ullage -e
 complete -c ullage -f
@@ -318,19 +318,6 @@ complete -c ullage -n '_shtab_ullage_using inspect' -l store -xka "(__fish_compl
 complete -c ullage -n '_shtab_ullage_using inspect' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using inspect' -l no-pager -d 'print long output at once'
 complete -c ullage -n '_shtab_ullage_using inspect; and test $_shtab_ullage_npos -eq 0' -ka "(ullage sessions --ids --limit 100 2>/dev/null)" -d 'the session'"'"'s id, or the beginning of it'
-complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a survive -d 'Measure what compactions leave an agent able to do.'
-complete -c ullage -n '_shtab_ullage_using survive' -s h -l help -d 'show this help message and exit'
-complete -c ullage -n '_shtab_ullage_using survive' -l format -x -d 'the transcript'"'"'s format, if it is not detected; `list` lists the known ones'
-complete -c ullage -n '_shtab_ullage_using survive' -l run -x -d 'which conversation, if the file holds several'
-complete -c ullage -n '_shtab_ullage_using survive' -l size -x -d 'how much may be carried where the agent never compacted; 3k. Elsewhere it is what the agent carried'
-complete -c ullage -n '_shtab_ullage_using survive' -l recorded -d 'only where an agent compacted by itself'
-complete -c ullage -n '_shtab_ullage_using survive' -l limit -x -d 'without FILE: how many conversations, the newest; 50'
-complete -c ullage -n '_shtab_ullage_using survive' -l json -d 'print one JSON object for programs (see `ullage schema output`)'
-complete -c ullage -n '_shtab_ullage_using survive' -l ascii -d 'draw with plain ASCII'
-complete -c ullage -n '_shtab_ullage_using survive' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
-complete -c ullage -n '_shtab_ullage_using survive' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
-complete -c ullage -n '_shtab_ullage_using survive' -l no-pager -d 'print long output at once'
-complete -c ullage -n '_shtab_ullage_using survive; and test $_shtab_ullage_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'transcripts, or folders with some; without any, the agents'"'"' newest conversations on this machine'
 complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a lsp -d 'Serve the Language Server on standard input and output.'
 complete -c ullage -n '_shtab_ullage_using lsp' -s h -l help -d 'show this help message and exit'
 complete -c ullage -n '_shtab_ullage_using lsp' -l debug -d 'log everything'
@@ -405,4 +392,4 @@ complete -c ullage -n '_shtab_ullage_using help' -s h -l help -d 'show this help
 complete -c ullage -n '_shtab_ullage_using help' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using help' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using help' -l no-pager -d 'print long output at once'
-complete -c ullage -n '_shtab_ullage_using help; and test $_shtab_ullage_npos -eq 0' -ka "here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect survive lsp acp mcp demo doctor schema completion man help" -d 'the command; without it, all'
+complete -c ullage -n '_shtab_ullage_using help; and test $_shtab_ullage_npos -eq 0' -ka "here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect lsp acp mcp demo doctor schema completion man help" -d 'the command; without it, all'

@@ -37,7 +37,6 @@ _shtab_ullage_commands() {
     sessions:'List stored sessions.'
     statusline:'Print one line for an agent'"'"'s status line, tmux or a prompt.'
     store:'Copy sessions from one store to another.'
-    survive:'Measure what compactions leave an agent able to do.'
     team:'Choose which folders'"'"' sessions a team can search, redacted.'
     undo:'Undo an edit of a stored session, such as a compaction.'
     unwire:'Take what `wire` added out of agents'"'"' settings again.'
@@ -256,7 +255,7 @@ _shtab_ullage_help_options=(
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":the command\; without it, all:(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect survive lsp acp mcp demo doctor schema completion man help)"
+  ":the command\; without it, all:(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect lsp acp mcp demo doctor schema completion man help)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -487,24 +486,6 @@ _shtab_ullage_store_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_ullage_store_defaults_added=0
 
-_shtab_ullage_survive_options=(
-  "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--format[the transcript\'s format, if it is not detected\; \`list\` lists the known ones]:NAME:"
-  "--run[which conversation, if the file holds several]:N:"
-  "--size[how much may be carried where the agent never compacted\; 3k. Elsewhere it is what the agent carried]:TOKENS:"
-  "--recorded[only where an agent compacted by itself]"
-  "--limit[without FILE\: how many conversations, the newest\; 50]:N:"
-  "--json[print one JSON object for programs (see \`ullage schema output\`)]"
-  "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
-  "--color[colours\; auto\: on a terminal]:color:(auto always never)"
-  "--no-pager[print long output at once]"
-  "(*)::transcripts, or folders with some\; without any, the agents\' newest conversations on this machine:_files"
-)
-
-# guard to ensure default positional specs are added only once per session
-_shtab_ullage_survive_defaults_added=0
-
 _shtab_ullage_team_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--archive[the team\'s archive, postgresql\:\/\/HOST\/DATABASE\; by default that of ULLAGE_TEAM, or as before]:ADDRESS:"
@@ -623,7 +604,6 @@ _shtab_ullage() {
         sessions) _arguments -C -s $_shtab_ullage_sessions_options ;;
         statusline) _arguments -C -s $_shtab_ullage_statusline_options ;;
         store) _arguments -C -s $_shtab_ullage_store_options ;;
-        survive) _arguments -C -s $_shtab_ullage_survive_options ;;
         team) _arguments -C -s $_shtab_ullage_team_options ;;
         undo) _arguments -C -s $_shtab_ullage_undo_options ;;
         unwire) _arguments -C -s $_shtab_ullage_unwire_options ;;

@@ -12,17 +12,13 @@ from ullage.agents.table import agent_of_word
 from ullage.agents.transcripts import read_document
 from ullage.agents.wiring import Wiring
 from ullage.formats.transcripts.imported import ImportedTranscript
-from ullage.lost.brief import LONGEST, characters, write_brief
-from ullage.lost.coming_again import put_last
-from ullage.lost.finding import lost_from
-from ullage.lost.handed_over import messages_of, messages_since_compaction, records_of, summary_message
-from ullage.lost.knowledge import Before, read_before
+from ullage.ledger.ledger_entry import Entry
+from ullage.lost.brief import LONGEST, characters, write_brief, write_guide
+from ullage.lost.handed_over import messages_of, records_of, summary_message
 from ullage.lost.last_compaction import last_compaction
-from ullage.lost.left_out import count_kinds
-from ullage.lost.loss import Loss
+from ullage.lost.left_out import Before, count_kinds, lost_from, read_before
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.system.single_files import is_database, parse_file, read_database
-from ullage.system.touched_files import changed_at, text_of
 from ullage.tokens.counter_choice import get_counter
 from ullage.watch.candidates import find_candidates
 from ullage.watch.finder import this_machine
@@ -35,13 +31,27 @@ _SOONER = 60_000
 
 class LeftBrief(Struct, frozen=True, kw_only=True):
     """A brief that the worker leaves for a hook. `outcome` is `given`, `nothing`, `no summary` or `failed`; only with
-    the first one there is a `text`. `counts` is how many losses of each kind the text has."""
+    the first one there is a `text`. `counts` is how many entries of each kind the text has."""
 
     outcome: str
     text: str = ""
     characters: int = 0
     tokens: int = 0
     counts: dict[str, int] = {}
+
+
+class LeftGuide(Struct, frozen=True, kw_only=True):
+    """What a summary must keep, that the worker leaves for a hook before a compaction: the text, empty if there is
+    nothing, and how many entries of each kind it has."""
+
+    text: str = ""
+    counts: dict[str, int] = {}
+
+
+def takes_guide(agent: str) -> bool:
+    """Returns whether an agent adds what its hook prints before a compaction to the instructions for its summary."""
+    known = agent_of_word(agent)
+    return known is not None and known.wiring is not None and known.wiring.steers_summary
 
 
 class BriefWriter:
@@ -53,6 +63,10 @@ class BriefWriter:
         self._conversation: _Conversation | None = None
         with suppress(UllageError, OSError):
             self._conversation = _Conversation(agent, path, session)
+
+    def guide(self) -> bytes:
+        """Returns, as JSON, what the summary that the agent is about to write must keep."""
+        return msgspec.json.encode(self._conversation.guide() if self._conversation else LeftGuide())
 
     def answer(self, summary: str, since: int) -> bytes:
         """Returns, as JSON, the brief for a summary. If the summary is empty, the one in the file is meant, of a
@@ -82,14 +96,18 @@ class _Conversation:
         self._counter = get_counter(self._transcript.model)
         self._counter.count(self._path)
 
+    def guide(self) -> LeftGuide:
+        """Returns what the next summary must keep."""
+        page = write_guide(self._before.ledger, cwd=self._transcript.cwd)
+        return LeftGuide(text=page.text.encode("utf-8", "replace").decode(), counts=count_kinds(page.given))
+
     def brief_of_summary(self, summary: str) -> LeftBrief:
         """Returns the brief for a summary of all messages, which the file does not have yet. Which messages the agent
         keeps in addition is not known yet, so these count as left out."""
         if self._has_grown():
             self._transcript, self._size = self._read()
             self._before = self._read_before()
-        losses = lost_from(self._before, [summary_message(self._wiring.summary_in(summary))])
-        return self._brief(put_last(losses, self._attached()))
+        return self._brief(lost_from(self._before, [summary_message(self._wiring.summary_in(summary))]))
 
     def brief_of_file(self, since: int) -> LeftBrief:
         """Returns the brief for the last compaction in the file. It must be later than the time `since`, in Unix
@@ -100,12 +118,12 @@ class _Conversation:
             return LeftBrief(outcome="no summary")
         if not compaction.is_readable:
             return LeftBrief(outcome="nothing")
-        if len(compaction.before) != self._before.count:
+        if len(compaction.before) != len(self._before.ids):
             self._before = read_before(compaction.before, self._transcript.cwd)
         return self._brief(lost_from(self._before, compaction.carried))
 
-    def _brief(self, losses: tuple[Loss, ...]) -> LeftBrief:
-        brief = write_brief(losses, LONGEST)
+    def _brief(self, entries: tuple[Entry, ...]) -> LeftBrief:
+        brief = write_brief(entries, LONGEST, cwd=self._transcript.cwd)
         if not brief.text:
             return LeftBrief(outcome="nothing")
         return LeftBrief(
@@ -116,15 +134,6 @@ class _Conversation:
             tokens=self._counter.count(brief.text),
             counts=count_kinds(brief.given),
         )
-
-    def _attached(self) -> dict[str, str]:
-        """Returns the files that the agent probably attaches again, each with its text; "" if only its name comes."""
-        attached = self._wiring.attached
-        if attached is None:
-            return {}
-        context = messages_since_compaction(self._transcript)
-        texts = {path: text_of(path) for path in attached.paths(context, changed_at)}
-        return {path: text if self._counter.count(text) <= attached.most else "" for path, text in texts.items()}
 
     def _read_before(self) -> Before:
         return read_before(messages_of(self._transcript), self._transcript.cwd)

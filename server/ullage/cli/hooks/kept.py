@@ -1,7 +1,8 @@
 """The files next to the store that the hooks of one session and their worker share.
 
 `ID.summary` is the summary of a compaction that waits for the worker, or empty if the worker is to look in the agent's
-own file; `ID.taken` the one that the worker writes a brief for; `ID.worker` the worker's process; `ID.pending` a brief
+own file; `ID.taken` the one that the worker writes a brief for; `ID.guide` what a
+summary that is about to be written must keep; `ID.worker` the worker's process; `ID.pending` a brief
 that is not given yet, `ID.brief` one that was; `ID.owed` the time of a compaction whose summary was not handed over;
 `ID.figure` how full the context is, `ID.emptied` the time of the last compaction, after which an older figure counts
 no more, `ID.reading` how far the agent's file was read for it, and `ID.fill` which notes of the fill were given;
@@ -61,6 +62,18 @@ class Kept:
     def is_unanswered(self) -> bool:
         """Returns whether a summary waits for the worker, or the worker writes its brief."""
         return self._is_fresh("summary") or self._is_fresh("taken")
+
+    def leave_guide(self, guide: bytes) -> None:
+        """Keeps what the summary that the agent is about to write must keep, a JSON object. Raises `OSError`."""
+        self._write("guide", guide)
+
+    def guide(self) -> "dict[str, Any] | None":
+        """Returns what `leave_guide` has kept, None if there is nothing yet."""
+        return self._object("guide")
+
+    def drop_guide(self) -> None:
+        """Removes what the summary before had to keep."""
+        self._remove("guide")
 
     def leave(self, brief: bytes) -> None:
         """Keeps the brief for the summary that was taken, a JSON object, until a hook gives it. At any moment a hook

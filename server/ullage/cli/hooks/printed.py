@@ -1,4 +1,5 @@
-"""What a hook prints: an object with the text that the agent adds to its model's context."""
+"""What a hook prints: an object with the text that the agent adds to its model's context, or instructions for its
+summary."""
 
 import os
 import sys
@@ -19,6 +20,11 @@ def print_answer(event: str, text: str) -> None:
     """Prints the answer to the hook of an event."""
     told = f'{{"hookEventName":{quoted(event)},"additionalContext":{quoted(text)}}}'
     _print(f'{{"hookSpecificOutput":{told}}}')
+
+
+def print_plain(text: str) -> None:
+    """Prints text that an agent takes as it is: before a compaction, as instructions for its summary."""
+    _print(text)
 
 
 def print_nothing() -> None:

@@ -10,7 +10,7 @@ from ullage.cli.hooks.fill import Fill, current_figure, follows
 from ullage.cli.hooks.given import note_receipt
 from ullage.cli.hooks.kept import Kept
 from ullage.cli.hooks.marks import has_new_mark
-from ullage.cli.hooks.printed import print_answer, print_nothing
+from ullage.cli.hooks.printed import print_answer, print_nothing, print_plain
 from ullage.cli.hooks.starting import start_counting, start_worker
 from ullage.cli.hooks.wired import is_wired
 from ullage.cli.statusline.files import is_safe, runs
@@ -118,10 +118,19 @@ class _Hook:
         }
 
     def _begin(self, _: "dict[str, Any]") -> None:
-        """Has the transcript read while the agent writes its summary."""
+        """Has the transcript read while the agent writes its summary. Prints what the summary must keep, if the agent
+        takes that as instructions and the worker has it in time."""
         self._kept.drop_summary()
+        self._kept.drop_guide()
         self._start_worker()
-        self.note("begun")
+        until = self._began + _WAITS
+        while (guide := self._kept.guide()) is None and time.monotonic() < until and self._worker_runs():
+            time.sleep(_STEP)
+        text = _text(guide or {}, "text")
+        if self._ending.acquire(blocking=False):
+            if text:
+                print_plain(text)
+            self._write_note("begun", len(text), as_object((guide or {}).get("counts")))
 
     def _keep(self, said: "dict[str, Any]") -> None:
         """Keeps the summary of a compaction. It is handed over as the last words of a sub-agent without a type, before

@@ -47,9 +47,14 @@ def main(words: Sequence[str]) -> None:
 def _work(agent: str, session: str, path: str, kept: Kept) -> None:
     """Reads the agent's file, and answers each summary until no more come."""
     # Imports the readers of transcripts.
-    from ullage.cli.hooks.giving_back import BriefWriter  # noqa: PLC0415
+    from ullage.cli.hooks.giving_back import BriefWriter, takes_guide  # noqa: PLC0415
 
+    if not takes_guide(agent):
+        # The hook does not wait if its agent takes no guide.
+        kept.leave_guide(b"{}")
     writer = BriefWriter(agent, path, session)
+    if takes_guide(agent):
+        kept.leave_guide(writer.guide())
     until, answered = time.monotonic() + _LIFE, False
     while time.monotonic() < until and kept.worker() == os.getpid():
         since, summary = kept.owed(), kept.take_summary()

@@ -22,10 +22,9 @@ from ullage.formats.parsing import to_json
 from ullage.formats.provider import Provider
 from ullage.formats.provider_usage import convert_usage
 from ullage.lost.brief import LONGEST, write_brief
-from ullage.lost.finding import lost_from
 from ullage.lost.handed_over import records_of
-from ullage.lost.knowledge import read_before
 from ullage.lost.last_compaction import last_compaction
+from ullage.lost.left_out import lost_from, read_before
 from ullage.model.errors import SessionNotFound, UllageError
 from ullage.model.events import MessageAppended
 from ullage.model.json_values import JsonObject, as_object
@@ -153,5 +152,5 @@ def _brief(entries: Sequence[JsonObject]) -> tuple[str, str]:
     found = last_compaction(records_of(transcript))
     if found is None or not found.is_readable:
         return "", ""
-    losses = lost_from(read_before(found.before, transcript.cwd), found.carried)
-    return str(found.timestamp), write_brief(losses, LONGEST).text
+    left = lost_from(read_before(found.before, transcript.cwd), found.carried)
+    return str(found.timestamp), write_brief(left, LONGEST, cwd=transcript.cwd).text

@@ -5,7 +5,7 @@ import pytest
 from support.codex_files import call, compacted, counted, event, item, line, output, said, session, usage
 from support.foreign import messages_of, read_lines, reports_of, texts_of, unexplained
 from ullage.formats.transcripts.imported import ImportedTranscript
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.blocks import NO_SUMMARY, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.events import ContextEdited, ToolsDeclared, WindowReported
 from ullage.model.message import Message
@@ -186,6 +186,15 @@ def test_an_encrypted_compaction_says_that_it_cannot_be_read() -> None:
     assert "Only OpenAI can read" in summary
     assert kept == "one"
     assert unexplained(transcript) == []
+
+
+@pytest.mark.parametrize("history", [{}, {"replacement_history": [said("developer", "Lineage: b")["payload"]]}])
+def test_a_new_context_window_without_a_summary_says_that_there_is_none(history: dict[str, Any]) -> None:
+    new_window = line("compacted", message="", **history)
+    transcript = read_lines(session(), said("user", "one"), said("assistant", "two"), new_window)
+    block = compaction_of(transcript).marker.compaction
+    assert block is not None
+    assert block.summary == NO_SUMMARY
 
 
 def test_the_answer_to_the_request_for_a_summary_does_not_change_the_size_before_the_compaction() -> None:

@@ -11,16 +11,21 @@ local HEIGHT = 16
 -- Cells of a message's number.
 local NUMBER = 8
 
+-- The kinds whose headings do not say the state of their things.
+local STATED = { task = true, problem = true, file = true }
+
 ---@class ullage.LostLine: ullage.ListLine
 ---@field index? integer the message that it comes from
 
 ---@param entry ullage.LostEntry
 ---@return ullage.LostLine
 local function entry_line(entry)
-  local detail = entry.detail ~= '' and '  ' .. entry.detail or ''
+  local detail = entry.detail ~= '' and '  ' .. entry.detail:gsub('%s*\n%s*', ' ') or ''
   local line = list.line({
     { ('  %-' .. NUMBER - 3 .. 's '):format(words.number(entry.index)), 'UllageTokens' },
-    { entry.text },
+    { STATED[entry.kind] and ('[%s] '):format(entry.state) or '', 'UllageMuted' },
+    -- A line of the list is one line of the window.
+    { (entry.text:gsub('%s*\n%s*', ' ')) },
     { detail, 'UllageMuted' },
   })
   return vim.tbl_extend('error', line, { index = entry.index })

@@ -62,7 +62,7 @@ test('it is asked for again at the next opening, since the agent’s terminal ma
   find('.marker .marker-head').click();
   find('.marker .marker-head').click();
   expect(asked()).toHaveLength(2);
-  expect(words('.lost > summary')).toEqual(['Left out: 1 error, 18 names']);
+  expect(words('.lost > summary')).toEqual(['Left out: 1 of your messages, 1 problem, 1 text of the agent']);
 });
 
 test('a conversation of Ullage has no such line, because nothing is lost in it', () => {
@@ -82,11 +82,20 @@ test('a marker that was open before the figures came asks as soon as they say wh
 test('it is one line that unfolds to a list by kind, with what is known and where it was', () => {
   open({ ...known, entries: golden.entries.map((entry) => ({ ...entry, detail: 'seen once' })) });
   expect((find('.lost') as HTMLDetailsElement).open).toBe(false);
-  expect(words('.lost-kind > summary')).toEqual(['Errors 1', 'Names 18']);
-  expect(words('.lost-kind:first-of-type li')[0]).toBe('`pytest tests/test_units.py` failed: 1 failed, 41 passed in 1.88sseen once #3');
-  // Of the 18 names two are listed, and so many are folded at first.
-  expect(words('.lost li.note')).toEqual(['16 more']);
-  expect([...root.querySelectorAll<HTMLDetailsElement>('.lost-kind')].map((kind) => kind.open)).toEqual([true, false]);
+  expect(words('.lost-kind > summary')).toEqual(['What you said 1', 'Problems 1', 'What the agent told you 1']);
+  expect(words('.lost-kind:first-of-type li')[0]).toBe('Please check stations.py as well, the same mistake may be there.seen once #6');
+  expect([...root.querySelectorAll<HTMLDetailsElement>('.lost-kind')].map((kind) => kind.open)).toEqual([true, true, true]);
+});
+
+test('a task, a problem and a file have their state, and what was said needs none', () => {
+  const thing = { text: 'x', detail: '', index: 1 };
+  open({ ...known, counts: { said: 1, task: 1, problem: 1, file: 1 }, entries: [{ ...thing, kind: 'said', state: 'open' }, { ...thing, kind: 'task', state: 'in progress' }, { ...thing, kind: 'problem', state: 'mended' }, { ...thing, kind: 'file', state: 'deleted' }] });
+  expect(words('.lost-kind li')).toEqual(['x #2', '[in progress] x #2', '[mended] x #2', '[deleted] x #2']);
+});
+
+test('a kind that is not listed whole says how many more there are', () => {
+  open({ ...known, counts: { said: 18 } });
+  expect(words('.lost li.note')).toEqual(['17 more']);
 });
 
 test('what the user has unfolded is kept when the row is drawn again', () => {
@@ -99,7 +108,7 @@ test('what the user has unfolded is kept when the row is drawn again', () => {
 });
 
 test('a reference opens the archived messages and brings its message into view', () => {
-  open({ ...known, entries: [{ kind: 'error', text: 'it failed', detail: '', index: 2 }] });
+  open({ ...known, entries: [{ kind: 'problem', state: 'open', text: 'it failed', detail: '', index: 2 }] });
   find('.lost .number-link').click();
   expect(words('.message.archived .text')).toContain('m2');
   expect(document.activeElement?.getAttribute('data-key')).toBe('m2');
@@ -119,12 +128,12 @@ test('without a terminal there is no way to send', () => {
   expect(root.querySelector('.send-lost')).toBeNull();
 });
 
-const receipt = { at: 1_000, why: 'compact', counts: { constraint: 3, path: 11 }, tokens: 1_204, text: 'Said by the user:\n> #3 <b>Never</b> round.' };
+const receipt = { at: 1_000, why: 'compact', counts: { said: 3, file: 11 }, tokens: 1_204, text: 'Said by the user:\n> #3 <b>Never</b> round.' };
 
 test('what a hook gave back is a line at the marker with its cost, and unfolds to the text', () => {
-  open({ ...known, given: [receipt, { ...receipt, why: 'resume', counts: { path: 1 }, tokens: 40 }] });
+  open({ ...known, given: [receipt, { ...receipt, why: 'resume', counts: { file: 1 }, tokens: 40 }] });
   const [first, second] = words('.given > summary');
-  expect(first).toMatch(/^Given back: 3 constraints, 11 files, 1,204 tokens right after the compaction · /);
+  expect(first).toMatch(/^Given back: 3 of your messages, 11 files, 1,204 tokens right after the compaction · /);
   expect(second).toMatch(/^Given back: 1 file, 40 tokens when the session was resumed · /);
   expect(words('.given-text')[0]).toBe(receipt.text);
   expect(root.querySelector('.given b')).toBeNull();
@@ -137,7 +146,7 @@ test('what was given back is shown where nothing is listed as left out, too', ()
 
 const nothing = { counts: {}, entries: [], brief: '', terminal: null };
 test.each([
-  ['nothing left out', { ...known, ...nothing }, 'Nothing that Ullage looks for was left out: no rule, error, file or command.'],
+  ['nothing left out', { ...known, ...nothing }, 'Everything that you typed is in the summary, and so are the open tasks and problems, the changed files and the last commit.'],
   ['a summary that cannot be read', { ...known, ...nothing, readable: false }, 'The summary is encrypted, so nobody but its provider knows what it leaves out.'],
   ['a failure', { ...known, ...nothing, error: 'no such edit' }, 'What was left out could not be found: no such edit'],
 ])('%s is said in words', (_, lost, text) => {
@@ -147,7 +156,7 @@ test.each([
 });
 
 test('what was left out is text, also where it looks like HTML', () => {
-  open({ ...known, counts: { constraint: 1 }, entries: [{ kind: 'constraint', text: '<img src=x onerror=alert(1)>', detail: '<b>', index: 1 }] });
+  open({ ...known, counts: { said: 1 }, entries: [{ kind: 'said', state: 'open', text: '<img src=x onerror=alert(1)>', detail: '<b>', index: 1 }] });
   expect(root.querySelector('.lost img, .lost b')).toBeNull();
-  expect(words('.lost > summary')).toEqual(['Left out: 1 constraint']);
+  expect(words('.lost > summary')).toEqual(['Left out: 1 of your messages']);
 });

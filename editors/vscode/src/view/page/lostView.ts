@@ -5,7 +5,7 @@ import { full } from '../../figures';
 import type { Lost } from '../messages';
 import { button, type Child, h } from './dom';
 import { icon } from './icons';
-import { kindTitle, lostWords } from './lostWords';
+import { kindTitle, lostWords, stateWord } from './lostWords';
 import type { MarkerRow } from './rows';
 import type { RowContext } from './rowView';
 
@@ -46,12 +46,13 @@ function drawKind(key: string, kind: string, { counts, entries }: Lost, context:
 }
 
 /** The kinds that are read as code, from left to right. */
-const CODE: ReadonlySet<string> = new Set(['command', 'path']);
+const CODE: ReadonlySet<string> = new Set(['check', 'file']);
 
-function drawEntry({ kind, text, detail, index }: Lost['entries'][number], { actions }: RowContext): HTMLElement {
+function drawEntry({ kind, state, text, detail, index }: Lost['entries'][number], { actions }: RowContext): HTMLElement {
   const number = index + 1;
   const reference = button('.link.number-link', { title: l10n.t('Show message #{0}', number) }, () => { actions.showNumber(number); }, `#${number}`);
-  return h('li', { dir: CODE.has(kind) ? 'ltr' : 'auto' }, CODE.has(kind) ? h('code', {}, text) : text, detail !== '' && h('span.note', {}, detail), ' ', reference);
+  const word = stateWord(kind, state);
+  return h('li', { dir: CODE.has(kind) ? 'ltr' : 'auto' }, word !== '' && h('span.state', {}, `[${word}] `), CODE.has(kind) ? h('code', {}, text) : text, detail !== '' && h('span.note', {}, detail), ' ', reference);
 }
 
 function drawActions(editId: string, { brief, terminal }: Lost, { actions }: RowContext): Child {

@@ -75,5 +75,5 @@ test('what hooks gave back comes with the compaction that it was given after, an
   await host.show('s_5', row?.editId ?? '');
   await host.show('s_5', 'e_1');
   const rows = posted.map((message) => (message.type === 'lost' ? message.lost.given : undefined));
-  expect(rows).toEqual([[{ at: row?.at, why: 'compact', counts: { constraint: 1 }, tokens: 31, text: row?.text }], []]);
+  expect(rows).toEqual([[{ at: row?.at, why: 'compact', counts: { said: 1 }, tokens: 31, text: row?.text }], []]);
 });

@@ -1,0 +1,209 @@
+"""The agent's tasks, as a state folded over calls: created, started, done, dropped, or replaced as a whole list.
+
+Read are the task tools of Claude Code (TodoWrite; TaskCreate, TaskUpdate, TaskList), Codex (`update_plan`), Gemini CLI
+(`write_todos`), Qwen Code (`todo_write`), opencode (`todowrite`), Cursor (`todo_write` with `merge`), Copilot
+(`manage_todo_list`, `update_todo`), Roo (`update_todo_list`), Cline (`task_progress`), Kimi (`SetTodoList`), and the
+trackers `bd` and `gh issue`, called in a shell.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.agents.calls import ToolCall
+from ullage.agents.shell import parts_of
+from ullage.agents.tools import PLAN_KEYS, plain, text_of, value_of
+from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.model.json_values import as_list, as_object, as_text
+
+_CREATES, _UPDATES, _LISTS = {"taskcreate"}, {"taskupdate"}, {"tasklist", "taskget"}
+# Tools that replace the list, compared as `plain` writes names.
+_REPLACES = {
+    *("todowrite", "writetodos", "updateplan", "settodolist", "managetodolist", "updatetodolist", "updatetodo"),
+    *("todo", "todos", "settodos", "updatetodos", "todolist"),
+}
+# Keys of an entry's text and of its state, in the order in which they are looked for.
+_TEXT_KEYS = ("content", "step", "title", "subject", "description", "text", "task", "name")
+_STATE_KEYS = ("status", "state", "completed", "done", "checked")
+_ID_KEYS = ("id", "taskId", "task_id")
+_STATES: Mapping[str, Life] = {
+    **dict.fromkeys(("inprogress", "active", "doing", "started", "current", "wip"), Life.IN_PROGRESS),
+    **dict.fromkeys(("completed", "complete", "done", "closed", "finished", "true", "resolved"), Life.DONE),
+    **dict.fromkeys(("cancelled", "canceled", "deleted", "dropped", "removed", "skipped", "wontdo"), Life.DROPPED),
+}
+_BOX = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*\[([ xX~/>*-])\][ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
+_BOXES = {
+    "x": Life.DONE,
+    "X": Life.DONE,
+    "~": Life.IN_PROGRESS,
+    "/": Life.IN_PROGRESS,
+    ">": Life.IN_PROGRESS,
+    "*": Life.IN_PROGRESS,
+    "-": Life.IN_PROGRESS,
+}
+_PROGRESS = "taskprogress"
+_CREATED = re.compile(r"#([\w.-]{1,40}?)(?=[\s:,.]|$)")
+# A line of a list of tasks: `#2 [in_progress] Wire the hooks [blocked by #1]`.
+_LISTED = re.compile(r"^#([\w.-]{1,40}) \[([a-z_ -]{2,20})\] (.+?)(?: \[blocked by [^\]]*\])?$", re.MULTILINE)
+_BD_ID = re.compile(r"\b([a-z][\w]*-[\w.]{1,20})\b")
+_ISSUE_ID = re.compile(r"/issues/(\d+)")
+
+
+class _Task(Struct, frozen=True, kw_only=True):
+    text: str
+    life: Life
+    index: int
+
+
+class TaskFold:
+    """The tasks after the calls that were taken, by their ids."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, _Task] = {}
+
+    def take(self, call: ToolCall) -> None:
+        """Applies what a call does to the tasks. A call that failed changes nothing."""
+        if call.failed:
+            return
+        name = plain(call.name.rsplit("__", 1)[-1])
+        if name in _CREATES:
+            self._create(call)
+        elif name in _UPDATES:
+            self._update(call)
+        elif name in _LISTS:
+            self._sync(call)
+        elif name in _REPLACES:
+            self._replace(call)
+        elif call.command:
+            self._by_shell(call)
+        if progress := next((text for key, text in call.input.items() if plain(key) == _PROGRESS), None):
+            self._replace_with(_boxes(as_text(progress)), call.index, merge=False)
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Returns the tasks in the order in which they were made, each with its newest state."""
+        return tuple(
+            Entry(kind=Kind.TASK, life=task.life, index=task.index, text=task.text, name=name.removeprefix("\0"))
+            for name, task in self._tasks.items()
+        )
+
+    def _create(self, call: ToolCall) -> None:
+        subject = text_of(call.input, ("subject", "title", "content", "description"))
+        made = _CREATED.search(call.result)
+        if subject:
+            name = made[1] if made else str(len(self._tasks) + 1)
+            self._tasks[name] = _Task(text=subject, life=_life(as_text(call.input.get("status"))), index=call.index)
+
+    def _update(self, call: ToolCall) -> None:
+        name = str(value_of(call.input, _ID_KEYS) or "").removeprefix("#")
+        subject, state = text_of(call.input, ("subject", "title")), as_text(call.input.get("status"))
+        task = self._tasks.get(name)
+        if task is None:
+            # It was created before the conversation began, for example before it was resumed.
+            if not subject:
+                return
+            task = _Task(text=subject, life=Life.OPEN, index=call.index)
+        life = _life(state) if state else task.life
+        self._tasks[name] = _Task(text=subject or task.text, life=life, index=call.index)
+
+    def _sync(self, call: ToolCall) -> None:
+        """Takes the states that a list of all tasks shows."""
+        for name, state, subject in _LISTED.findall(call.result):
+            task, life = self._tasks.get(name), _life(state)
+            if task is None or task.life is not life:
+                self._tasks[name] = _Task(text=subject, life=life, index=max(call.result_index, call.index))
+
+    def _replace(self, call: ToolCall) -> None:
+        given = value_of(call.input, (*PLAN_KEYS, "tasks"))
+        if isinstance(given, str):
+            self._replace_with(_boxes(given), call.index, merge=False)
+        elif listed := list(_listed(given)):
+            self._replace_with(listed, call.index, merge=call.input.get("merge") is True)
+        elif isinstance(given, list):
+            self._replace_with([], call.index, merge=False)
+
+    def _replace_with(self, listed: list[tuple[str, str, Life]], index: int, *, merge: bool) -> None:
+        before = self._tasks
+        known = {task.text: task for task in before.values()}
+        # Of a list without ids the text is the id.
+        self._tasks = dict(before) if merge else {}
+        for name, text, life in listed:
+            old = before.get(name) if merge else known.get(text)
+            subject = text or (old.text if old else "")
+            if subject:
+                at = old.index if old and old.life is life else index
+                self._tasks[name or f"\0{subject}"] = _Task(text=subject, life=life, index=at)
+
+    def _by_shell(self, call: ToolCall) -> None:
+        if "bd " not in call.command and "gh issue" not in call.command:
+            return
+        for part in parts_of(call.command):
+            words = part.words
+            if words[:1] == ("bd",) and len(words) > 2:
+                self._beads(call, words[1], words[2:])
+            elif words[:2] == ("gh", "issue") and len(words) > 2:
+                self._issue(call, words[2], words[3:])
+
+    def _beads(self, call: ToolCall, verb: str, words: tuple[str, ...]) -> None:
+        if verb == "create":
+            made = _BD_ID.search(call.result)
+            title = next((word for word in words if not word.startswith("-")), "")
+            if made and title:
+                self._tasks[made[1]] = _Task(text=title, life=Life.OPEN, index=call.index)
+            return
+        named = [word for word in words if _BD_ID.fullmatch(word)]
+        state = _option(words, ("--status", "-s"))
+        life = Life.DONE if verb == "close" else Life.OPEN if verb == "reopen" else _life(state) if state else None
+        self._set(named, life, call.index)
+
+    def _issue(self, call: ToolCall, verb: str, words: tuple[str, ...]) -> None:
+        if verb == "create":
+            made, title = _ISSUE_ID.search(call.result), _option(words, ("--title", "-t"))
+            if made and title:
+                self._tasks[f"issue {made[1]}"] = _Task(text=title, life=Life.OPEN, index=call.index)
+            return
+        life = {"close": Life.DONE, "reopen": Life.OPEN}.get(verb)
+        self._set([f"issue {word.lstrip('#')}" for word in words if word.lstrip("#").isdigit()], life, call.index)
+
+    def _set(self, names: list[str], life: Life | None, index: int) -> None:
+        for name in names:
+            task = self._tasks.get(name)
+            if life is None:
+                continue
+            if task is None:
+                self._tasks[name] = _Task(text=name, life=life, index=index)
+            elif task.life is not life:
+                self._tasks[name] = replace(task, life=life, index=index)
+
+
+def _listed(given: Any) -> Iterator[tuple[str, str, Life]]:
+    """Yields the id, the text and the state of each entry of a list."""
+    for item in as_list(given):
+        if isinstance(item, str):
+            yield "", item, Life.OPEN
+            continue
+        entry = as_object(item)
+        text = text_of(entry, _TEXT_KEYS)
+        state = next((entry[key] for key in _STATE_KEYS if entry.get(key) is not None), "")
+        name = str(value_of(entry, _ID_KEYS) or "")
+        if text or name:
+            yield name, text, _life(str(state))
+
+
+def _boxes(text: str) -> list[tuple[str, str, Life]]:
+    """Returns the entries of a checklist in Markdown."""
+    return [("", subject, _BOXES.get(mark, Life.OPEN)) for mark, subject in _BOX.findall(text)]
+
+
+def _life(state: str) -> Life:
+    return _STATES.get(plain(state), Life.OPEN)
+
+
+def _option(words: tuple[str, ...], names: tuple[str, ...]) -> str:
+    for place, word in enumerate(words):
+        name, _, value = word.partition("=")
+        if name in names:
+            return value or (words[place + 1] if place + 1 < len(words) else "")
+    return ""

@@ -1,0 +1,118 @@
+"""The agent's words: its answer to the user at the end of each turn, word for word, and what became of it.
+
+Whether a text reports, proposes or narrates is not judged by its words. The text with which a turn ends is the
+agent's answer. A paragraph that names what a later call changed is overtaken: the change is among the files, and
+the paragraph may no longer be true. What the user answered is kept with the words.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.ledger.carried import has_words
+from ullage.ledger.ledger_entry import Entry, Kind, Life
+
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
+# Names in the text: in backticks, or by their shape a path or an identifier.
+_NAMED = re.compile(r"`([^`\n]{2,120})`|\b([\w-]+(?:/[\w.-]+)+|\w+\.[a-z]{1,5}|[a-z]+[A-Z]\w+|\w+_\w+)\b")
+_WORD = re.compile(r"[A-Za-z_][\w.-]{2,80}")
+GAP = "[…]"
+_HEADING = re.compile(r"#{1,6} \S|\*\*[^*]+\*\*$")
+_ASKING = ("?", "？", "؟")
+# Words of a paragraph that says something: fewer are "Done." and a heading.
+_FEWEST = 5
+# Characters of the user's answer that are kept with the words.
+_ANSWER = 160
+
+
+class _Told(Struct, frozen=True, kw_only=True):
+    """A text that the agent put before the user: its paragraphs, the names in each, and what the user answered."""
+
+    index: int
+    paragraphs: tuple[str, ...]
+    names: tuple[frozenset[str], ...]
+    answer: str = ""
+
+
+class WordsFold:
+    """Collects the agent's answers at the ends of its turns: texts after which it made no call."""
+
+    def __init__(self) -> None:
+        self._told: list[_Told] = []
+
+    def take_text(self, text: str, index: int) -> None:
+        """Notes a text, or a plan, that the agent put before the user."""
+        found = tuple(paragraphs(text))
+        self._told.append(_Told(index=index, paragraphs=found, names=tuple(map(_names_in, found))))
+
+    def take_answer(self, answer: str, index: int) -> None:
+        """Notes what the user answered to the newest text."""
+        if self._told and not self._told[-1].answer:
+            self._told[-1] = replace(self._told[-1], answer=f"the user in #{index + 1}: {_cut(answer)}")
+
+    def entries(self, changed: Mapping[str, int]) -> tuple[Entry, ...]:
+        """Returns the answers, in order, without code in fences, and without the paragraphs that are overtaken: what
+        they name was changed later. `changed` has the message in which each name was last changed. A question that was
+        answered is left out: it is kept with the user's words."""
+        found: list[Entry] = []
+        for one in self._told:
+            told = [part for part in one.paragraphs if not (one.answer and part.rstrip(" *_)").endswith(_ASKING))]
+            stand = [
+                part
+                for part, names in zip(one.paragraphs, one.names, strict=True)
+                if part in told and all(changed.get(name, -1) <= one.index for name in names)
+            ]
+            if told:
+                life = Life.STAND if stand else Life.OVERTAKEN
+                text = with_gaps(told, stand or told)
+                found.append(Entry(kind=Kind.WORDS, life=life, index=one.index, text=text, beside=one.answer))
+        return tuple(found)
+
+
+def paragraphs(text: str) -> list[str]:
+    """Returns the paragraphs of a text without its code in fences. One that ends with a colon introduces the next and
+    stays with it; what it introduced in a fence is left out with it."""
+    found: list[str] = []
+    for part in _PARAGRAPHS.split(_FENCE.sub("\n\n\0\n\n", text)):
+        piece = part.strip()
+        introduced = bool(found) and _introduces(found[-1])
+        if piece == "\0":
+            if introduced:
+                found.pop()
+        elif piece and introduced:
+            found[-1] = f"{found[-1]}\n{piece}"
+        else:
+            found.append(piece)
+    return [piece for piece in found if not _introduces(piece) and has_words(piece, _FEWEST)]
+
+
+def with_gaps(parts: Sequence[str], kept: Collection[str]) -> str:
+    """Returns those of the paragraphs that are kept, with a mark for each run that is left out, so that what did not
+    follow one another does not seem to."""
+    shown: list[str] = []
+    for part in parts:
+        if part in kept and part != GAP:
+            shown.append(part)
+        elif not shown or shown[-1] != GAP:
+            shown.append(GAP)
+    return "\n\n".join(shown)
+
+
+def _introduces(paragraph: str) -> bool:
+    """Returns whether a paragraph says nothing without the next one: it ends with a colon, or is a heading."""
+    last = paragraph.rsplit("\n", 1)[-1]
+    return last.rstrip(" *_").endswith((":", "：")) or _HEADING.match(last) is not None
+
+
+def _names_in(paragraph: str) -> frozenset[str]:
+    """Returns the names in a paragraph: identifiers, and files without their folders."""
+    names = {word for quoted, bare in _NAMED.findall(paragraph) for word in _WORD.findall(quoted or bare)}
+    return frozenset(names | {name.rsplit("/", 1)[-1] for name in names})
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _ANSWER else f"{line[: _ANSWER - 1]}…"

@@ -1,0 +1,214 @@
+"""What a context says, asked without a language: by words of any script, by numbers, names and negations.
+
+No list of words decides that something is said. The one list here, of words that negate, only makes the question
+stricter: a passage that lacks the `never` of a sentence does not say it, however many of its other words it has.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from math import ceil
+
+from msgspec import Struct
+
+from ullage.agents.tools import strings_in
+from ullage.model.blocks import CompactionBlock, TextBlock, ToolResultBlock, ToolUseBlock, text_and_resources
+from ullage.model.marker import render_marker
+from ullage.model.message import Message
+
+# Characters of scripts that put no space between words: Thai, Lao, Myanmar, Khmer, kana, Han.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_LETTER = rf"(?:(?![{_UNSPACED}])[^\W_])"
+_TOKEN = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:['’]{_LETTER}+)*")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+# A word that is a name by its shape: with a digit, an inner capital, or joined by a sign of paths and identifiers.
+_NAME = re.compile(r"[\w./\\@#:~-]*(?:[a-z][A-Z]|\d|\w[_/\\]\w|\w\.\w|`)[\w./\\@#:~`-]*")
+# Words that negate, of the languages with the most users.
+_NEGATING_WORDS = (
+    "no not never none nothing without dont doesnt isnt arent cant cannot wont shouldnt mustnt didnt nor neither avoid "
+    "nicht nie niemals kein keine keinen keiner keines ohne ne pas jamais aucun aucune sans ni nunca ningun sin não "
+    "nem sem jamais non mai nessun senza niet nooit geen zonder ikke aldri ingen inte aldrig inga nie bez żaden nigdy "
+    "не нет никогда ни без ні"
+    "hiç asla değil yok без لا لم ليس بدون לא אין בלי नहीं मत कभी tidak jangan bukan không đừng "
+    "안 않 못 마 말고 하지 없이"
+)
+# What negates in scripts without spaces: a character anywhere in a pair, or the whole pair.
+_NEGATING_CHARACTERS, _NEGATING_PAIRS = (
+    frozenset("不没沒无無别別勿禁未非否"),
+    frozenset(("ない", "なく", "せん", "すに", "ไม")),
+)
+# The share of a sentence's different words that a passage must have to say it.
+_SHARE = 0.8
+# A sentence of fewer words must be there as it is, but for words between them.
+_SHORT = 5
+# Words that a passage may have for each word of the sentence, and in addition.
+_STRETCH, _SPARE = 1.6, 6
+# Passages that are looked at for one sentence: those around its rarest words.
+_MOST_PASSAGES = 400
+_PARTS = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|[\r\n]+")
+_MARKUP = " \t-*>|•·–—\"'“”„«»「」『』()[]`_#"
+
+
+class Words(Struct, frozen=True, kw_only=True):
+    """A text as words that are compared: `all` in order, and those that a passage must have to say it: numbers, names
+    and negations."""
+
+    all: tuple[str, ...]
+    needed: frozenset[str]
+
+
+@lru_cache(maxsize=4096)
+def words_of(text: str) -> Words:
+    """Returns the words of a text. Runs of a script without spaces become pairs of neighbouring characters."""
+    folded = _folded(text)
+    words = tuple(_words(folded))
+    names = {word for name in _NAME.findall(unicodedata.normalize("NFKC", text)) for word in _words(_folded(name))}
+    return Words(all=words, needed=frozenset(word for word in words if word in names or _negates(word)))
+
+
+def _negates(word: str) -> bool:
+    if _IS_UNSPACED.match(word):
+        return word in _NEGATING_PAIRS or not _NEGATING_CHARACTERS.isdisjoint(word)
+    return word.replace("'", "") in _negating_words()
+
+
+@lru_cache(maxsize=1)
+def _negating_words() -> frozenset[str]:
+    return frozenset(map(_folded, _NEGATING_WORDS.split()))
+
+
+def has_words(text: str, number: int) -> bool:
+    """Returns whether a text has at least so many words; of a script without spaces, so many characters."""
+    found = 0
+    for run in _TOKEN.finditer(text):
+        found += len(run[0]) if _IS_UNSPACED.match(run[0]) else 1
+        if found >= number:
+            return True
+    return False
+
+
+def parts_of(text: str) -> list[str]:
+    """Returns the sentences and lines of a text that have a word, without marks around them."""
+    return [part for piece in _PARTS.split(text) if (part := piece.strip()) and _TOKEN.search(part)]
+
+
+def _folded(text: str) -> str:
+    """Returns a text without capitals, accents, vowel signs and kinds of letters, which writers leave out."""
+    if text.isascii():
+        return text.lower()
+    apart = unicodedata.normalize("NFKD", text.replace("’", "'")).casefold()
+    return "".join(character for character in apart if unicodedata.category(character)[0] != "M")
+
+
+def _words(folded: str) -> Iterator[str]:
+    for run in _TOKEN.findall(folded):
+        if _IS_UNSPACED.match(run) and len(run) > 1:
+            yield from map("".join, pairwise(run))
+        else:
+            yield run
+
+
+class Context:
+    """The texts of a context, to ask what they say. `ids` are those of its messages."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._words: list[str] = []
+        self._lines: set[tuple[str, ...]] = set()
+        self.ids = frozenset(message.id for message in messages)
+        texts = [text for message in messages for text in _texts(message)]
+        for text in texts:
+            folded = _folded(text)
+            self._words += _words(folded)
+            # So that no passage goes from one text into the next.
+            self._words += ("\n",) * _SPARE
+            self._lines.update(tuple(_words(line)) for line in folded.splitlines())
+        self._places: dict[str, list[int]] = {}
+        for place, word in enumerate(self._words):
+            self._places.setdefault(word, []).append(place)
+        self._text = "\n".join(texts)
+
+    def has_name(self, name: str) -> bool:
+        """Returns whether the context has a name, letter for letter, as a word of its own."""
+        return bool(name) and re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", self._text) is not None
+
+    def lines_with(self, text: str) -> list[str]:
+        """Returns the lines of the context that have most words of a text."""
+        wanted = frozenset(words_of(text).all)
+        enough = ceil(len(wanted) * _SHARE)
+        return [line for line in self._text.splitlines() if len(wanted & frozenset(_words(_folded(line)))) >= enough]
+
+    def says_alone(self, text: str) -> bool:
+        """Returns whether a line of the context is this text and nothing else, but for marks and quotation marks."""
+        return words_of(text.strip(_MARKUP)).all in self._lines
+
+    def says_all(self, text: str) -> bool:
+        """Returns whether the context says every sentence and line of a text."""
+        return all(self.says(part) for part in parts_of(text))
+
+    def says(self, sentence: str) -> bool:
+        """Returns whether a passage of the context says a sentence: it has four fifths of the sentence's different
+        words, and all its numbers, names and negations. A sentence of few words must be there word for word, in its
+        order. A sentence without a word is always said."""
+        words = words_of(sentence)
+        wanted = frozenset(words.all)
+        if not wanted:
+            return True
+        if any(word not in self._places for word in words.needed):
+            return False
+        if len(words.all) < _SHORT:
+            return self._in_order(words.all)
+        enough = ceil(len(wanted) * _SHARE)
+        # If so many words may be missing, one of the rarest so many and one more is there.
+        rarest = sorted(wanted, key=lambda word: len(self._places.get(word, ())))[: len(wanted) - enough + 1]
+        size = int(len(words.all) * _STRETCH) + _SPARE
+        found = [place for word in rarest for place in self._places.get(word, ())][:_MOST_PASSAGES]
+        return any(self._around(place, size, wanted, words.needed, enough) for place in found)
+
+    def _around(self, place: int, size: int, wanted: frozenset[str], needed: frozenset[str], enough: int) -> bool:
+        begin, end = max(0, place - size), place + size
+        there = wanted.intersection(self._words[begin:end])
+        if len(there) < enough or not needed <= there:
+            return False
+        # Of the words around the place on both sides, one passage must have them.
+        places = sorted(
+            at
+            for word in there
+            for at in self._places[word][bisect_left(self._places[word], begin) : bisect_right(self._places[word], end)]
+        )
+        return any(self._has(at, at + size, there, needed, enough) for at in places if at <= place)
+
+    def _has(self, begin: int, end: int, there: frozenset[str], needed: frozenset[str], enough: int) -> bool:
+        passage = there.intersection(self._words[begin:end])
+        return len(passage) >= enough and needed <= passage
+
+    def _in_order(self, words: Sequence[str]) -> bool:
+        """Returns whether the words come in this order, with at most as many other words between as they are."""
+        for begin in self._places.get(words[0], ()):
+            at, end = begin, begin + 2 * len(words)
+            for word in words[1:]:
+                places = self._places.get(word, [])
+                following = bisect_right(places, at)
+                if following == len(places) or places[following] >= end:
+                    break
+                at = places[following]
+            else:
+                return True
+        return False
+
+
+def _texts(message: Message) -> Iterator[str]:
+    for block in message.content:
+        match block:
+            case TextBlock():
+                yield block.text
+            case ToolResultBlock():
+                yield text_and_resources(block.content)
+            case ToolUseBlock():
+                yield from strings_in(block.input)
+            case CompactionBlock():
+                yield render_marker(block)
+            case _:
+                pass

@@ -1,0 +1,138 @@
+"""Folds the messages of a conversation into its ledger, one after another. Another message costs what it has in it."""
+
+from collections.abc import Iterable
+
+from ullage.agents.calls import ToolCall, joined_call
+from ullage.agents.calls_begun import begun_in
+from ullage.agents.inserted import is_summary
+from ullage.agents.results import fenced_command
+from ullage.agents.tools import plain, text_of
+from ullage.ledger.agent_tasks import TaskFold
+from ullage.ledger.agent_words import WordsFold
+from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
+from ullage.ledger.outline import outline_of
+from ullage.ledger.said import SaidFold
+from ullage.ledger.work_record import WorkFold, changed_words
+from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Message, Role
+
+_PLANS = {plain(name) for name in ("ExitPlanMode", "exit_plan_mode")}
+
+
+class Fold:
+    """The fold so far. `cwd` is the project's folder; empty if unknown."""
+
+    def __init__(self, cwd: str = "") -> None:
+        self._said, self._tasks, self._words, self._work = SaidFold(), TaskFold(), WordsFold(), WorkFold(cwd)
+        self._calls: dict[str, tuple[ToolUseBlock, int]] = {}
+        self._begun: list[ToolCall] = []
+        self._noted: list[tuple[int, Message]] = []
+        self._changed: dict[str, int] = {}
+        self._earlier: tuple[Entry, ...] = ()
+        self._before: Message | None = None
+        self._end = 0
+
+    def take(self, message: Message, index: int) -> None:
+        """Folds the next message. `index` is its index in the transcript, larger than those before."""
+        if message.role is Role.USER:
+            self._take_user(message, index)
+        elif message.role is Role.ASSISTANT:
+            self._take_agent(message, index)
+        self._before, self._end = message, index + 1
+
+    def ledger(self) -> Ledger:
+        """Returns the ledger of the messages so far."""
+        return Ledger(
+            end=self._end,
+            said=self._said.entries(),
+            tasks=self._tasks.entries(),
+            problems=self._work.problems(),
+            checks=self._work.checks(),
+            commits=self._work.commits(),
+            files=self._work.files(),
+            jobs=self._jobs(),
+            words=self._words.entries(self._changed),
+            earlier=self._earlier,
+            branch=self._work.branch(),
+        )
+
+    def _take_agent(self, message: Message, index: int) -> None:
+        uses = [block for block in message.content if isinstance(block, ToolUseBlock)]
+        if text := message.text.strip():
+            self._said.agent_said(text)
+            # Agents without function calling end a text that is no answer with a command in a fence.
+            if not uses and not text.endswith("```"):
+                self._words.take_text(text, index)
+        for use in uses:
+            self._calls[use.id] = (use, index)
+            if plain(use.name) in _PLANS and (plan := text_of(use.input, ("plan",))):
+                self._said.agent_said(plan)
+                self._words.take_text(plan, index)
+
+    def _take_user(self, message: Message, index: int) -> None:
+        if message.compaction:
+            self._earlier = outline_of(message.compaction.summary, index)
+            return
+        pair = [self._before, message] if self._before else []
+        if pair and fenced_command(pair, 0):
+            # The output of a command that the agent wrote in its text.
+            return
+        for block in message.content:
+            if isinstance(block, ToolResultBlock) and block.tool_use_id in self._calls:
+                use, at = self._calls.pop(block.tool_use_id)
+                self._take_call(joined_call(use, at, block, index))
+        if message.text and is_summary(message.text):
+            self._earlier = outline_of(message.text, index)
+            return
+        if any(isinstance(block, TextBlock) and "<task-notification>" in block.text for block in message.content):
+            self._noted.append((index, message))
+        if typed := self._said.take_typed(message, index):
+            self._words.take_answer(typed, index)
+
+    def _take_call(self, call: ToolCall) -> None:
+        self._said.take_call(call)
+        self._tasks.take(call)
+        for word in changed_words(self._work.take(call)):
+            self._changed[word] = call.index
+        if plain(call.name) in _PLANS:
+            self._words.take_answer("did not approve it" if call.failed else "approved it", call.result_index)
+        if _may_begin(call):
+            self._begun.append(call)
+
+    def _jobs(self) -> tuple[Entry, ...]:
+        waiting = [joined_call(use, at, None, -1) for use, at in self._calls.values()]
+        calls = [*self._begun, *(call for call in waiting if _may_begin(call))]
+        begun = begun_in(calls, [message for _, message in self._noted], [index for index, _ in self._noted])
+        return tuple(
+            Entry(
+                kind=Kind.JOB,
+                life=Life.RUNNING if one.ended < 0 else Life.ENDED,
+                index=one.index if one.ended < 0 else one.ended,
+                text=one.what,
+                name="" if one.name == "?" else one.name,
+                beside=one.result if one.ended >= 0 else one.kind.value,
+            )
+            for one in begun
+        )
+
+
+def _may_begin(call: ToolCall) -> bool:
+    """Returns whether a call may begin, ask for or end work that continues by itself."""
+    name = plain(call.name.rsplit("__", 1)[-1])
+    return any(
+        word in name
+        for word in ("task", "agent", "output", "kill", "wait", "stdin", "shell", "bash", "exec", "delegate")
+    ) and (
+        bool(call.input.get("run_in_background"))
+        or not call.command
+        or "ID" in call.result[:1_000]
+        or "session" in call.result[:1_000]
+    )
+
+
+def fold(messages: Iterable[Message], cwd: str = "") -> Ledger:
+    """Returns the ledger of messages, whose indices count from 0."""
+    folded = Fold(cwd)
+    for index, message in enumerate(messages):
+        folded.take(message, index)
+    return folded.ledger()

@@ -1,0 +1,364 @@
+"""Pages of the ledger: its entries as quoted lines under fixed headings, in the order in which a successor needs them.
+
+The same page serves a summary, a brief, the list of what was left out and the instructions for an agent's own
+compaction; they differ in which entries they are given and in how much room. A page stops when nothing is left to say.
+"""
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.ledger.agent_words import GAP, with_gaps
+from ullage.ledger.carried import Context, parts_of, words_of
+from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
+from ullage.model.message import number_of
+from ullage.redaction.clean import clean
+from ullage.redaction.quoting import QUOTE
+
+# Characters of the user's words that are shown whole. Of longer ones the beginning, what is asked last, and lines with
+# names between are shown, in so many characters.
+_WHOLE, _CUT_TO = 900, 700
+_END = 260
+# Characters of one line of anything else, and of a paragraph of the agent's.
+_LINE, _PARAGRAPH = 300, 500
+# Characters of a job's result that a page shows, and of how many jobs.
+_RESULT, _MOST_RESULTS = 500, 3
+# The agent's newest words, and mended problems, of which a page has no more. The last words are shown in full.
+_MOST_WORDS, _MOST_MENDED = 4, 6
+_LAST_WORDS = 1_400
+# Lines of a program's output that say what failed.
+_FAILS = re.compile(
+    r"\b(?:FAIL(?:ED|URE)?|[Ff]ailed|[Ee]rror|ERROR|[A-Z]\w*(?:Error|Exception)|panic(?:ked)?|Traceback)\b|[✗✖×]"
+)
+# Lines around the answer of a sub-agent.
+_FRAME = re.compile(r"\[Tool: |-{3,}")
+_NAME = re.compile(r"[`/_]|\w\.\w|\d|[a-z][A-Z]")
+
+
+# How task tools and checklists write the states of tasks that are not done.
+_STATES = {
+    Life.OPEN: ("pending", "[ ]", "open", "todo", "to do", "not started"),
+    Life.IN_PROGRESS: ("in progress", "in_progress", "in-progress", "[~]", "[-]", "current"),
+}
+
+
+class Section(Struct, frozen=True, kw_only=True):
+    """A part of a page: its heading, which entries it has, and the share of the room that it may take before the
+    sections after it have had theirs."""
+
+    heading: str
+    has: Callable[[Entry], bool]
+    share: float
+
+
+def _is(kind: Kind, *lives: Life) -> Callable[[Entry], bool]:
+    return lambda entry: entry.kind is kind and (not lives or entry.life in lives)
+
+
+SECTIONS: tuple[Section, ...] = (
+    Section(heading="What the user said, word for word", has=_is(Kind.SAID), share=0.5),
+    Section(heading="Tasks that are not done", has=_is(Kind.TASK, Life.OPEN, Life.IN_PROGRESS), share=0.2),
+    Section(heading="Tasks that are done", has=_is(Kind.TASK, Life.DONE), share=0.05),
+    Section(heading="Problems that are still open", has=_is(Kind.PROBLEM, Life.OPEN), share=0.15),
+    Section(
+        heading="Checks and commits, as they stand",
+        has=lambda entry: entry.kind in (Kind.CHECK, Kind.COMMIT),
+        share=0.1,
+    ),
+    Section(heading="Still running, by the id with which it is asked", has=_is(Kind.JOB, Life.RUNNING), share=0.1),
+    Section(heading="Files, by what became of them", has=_is(Kind.FILE), share=0.15),
+    Section(heading="Problems that were mended", has=_is(Kind.PROBLEM, Life.MENDED), share=0.1),
+    Section(heading="What the agent told the user", has=_is(Kind.WORDS), share=0.2),
+    Section(heading="What an earlier summary says", has=_is(Kind.EARLIER), share=0.2),
+    Section(heading="Results that cannot be had again", has=_is(Kind.JOB, Life.ENDED), share=0.1),
+)
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """A page: its text, empty if it says nothing, and the entries in it."""
+
+    text: str
+    given: tuple[Entry, ...]
+
+
+def standing(ledger: Ledger) -> tuple[Entry, ...]:
+    """Returns the entries of a ledger that a page may show, in the order of the sections, and nothing that a later
+    event replaced. The agent's words are the newest; an earlier summary is shown only if the conversation began with
+    it, since its content is in the ledger otherwise."""
+    # Of words that were repeated, the last.
+    last = {entry.text: entry for entry in ledger.words if entry.life is Life.STAND}
+    words = sorted(last.values(), key=lambda entry: entry.index)[-_MOST_WORDS:]
+    mended = [entry for entry in ledger.problems if entry.life is Life.MENDED][-_MOST_MENDED:]
+    began = min((entry.index for entry in ledger.said), default=ledger.end)
+    return (
+        *(entry for entry in ledger.said if entry.life is not Life.REPEATED),
+        *(entry for entry in ledger.tasks if entry.life is not Life.DROPPED),
+        *(entry for entry in ledger.problems if entry.life is Life.OPEN),
+        *_state(ledger),
+        *(entry for entry in ledger.jobs if entry.life is Life.RUNNING),
+        *(entry for entry in ledger.files if entry.life is not Life.READ and not entry.beside),
+        *mended,
+        *words,
+        *(entry for entry in ledger.earlier if entry.index <= began),
+        *[entry for entry in ledger.jobs if entry.life is Life.ENDED and entry.beside][-_MOST_RESULTS:],
+    )
+
+
+def _state(ledger: Ledger) -> Iterator[Entry]:
+    yield from ledger.checks
+    yield from (entry for entry in ledger.commits if entry.life is Life.LAST)
+
+
+def lacking(entries: Sequence[Entry], context: Context, kept: frozenset[int]) -> tuple[Entry, ...]:
+    """Returns the entries that a context does not say. `kept` are the indices of messages that it has whole. Of long
+    words of the user only the parts that it lacks are left."""
+    return tuple(left for entry in entries if (left := _left(entry, context, kept)) is not None)
+
+
+def _left(entry: Entry, context: Context, kept: frozenset[int]) -> Entry | None:  # noqa: C901 - a table of kinds
+    if entry.index in kept:
+        # The message that has its newest state stays.
+        return None
+    match entry.kind:
+        case Kind.SAID:
+            return _unsaid(entry, context)
+        case Kind.WORDS:
+            return _untold(entry, context)
+        case Kind.TASK:
+            said = entry.life is Life.DONE or _has_task(entry, context)
+        case Kind.PROBLEM | Kind.CHECK:
+            said = _is_told(entry, context)
+        case Kind.COMMIT if entry.name:
+            said = context.has_name(entry.name[:7]) or context.has_name(entry.name)
+        case Kind.COMMIT | Kind.EARLIER:
+            said = context.says(entry.text)
+        case Kind.FILE:
+            said = _names(entry.text, context)
+        case Kind.JOB if entry.life is Life.RUNNING:
+            said = context.has_name(entry.name)
+        case Kind.JOB:
+            said = context.says_all(_result(entry))
+    return None if said else entry
+
+
+def _unsaid(entry: Entry, context: Context) -> Entry | None:
+    if len(words_of(entry.text).all) < 3:
+        return None if context.says_alone(entry.text) else entry
+    parts = parts_of(entry.text)
+    missing = [part for part in parts if not context.says(part)]
+    if not missing:
+        return None
+    if len(entry.text) <= _WHOLE:
+        return entry
+    return replace(entry, text="\n".join(missing))
+
+
+def _untold(entry: Entry, context: Context) -> Entry | None:
+    """Returns the paragraphs of the agent's words that a context does not say."""
+    parts = entry.text.split("\n\n")
+    lacking = [part for part in parts if not context.says_all(part)]
+    return replace(entry, text=with_gaps(parts, lacking)) if lacking else None
+
+
+def _is_told(entry: Entry, context: Context) -> bool:
+    """Returns whether a context has a command's outcome: the line that says how it ended, or if it printed none, the
+    command."""
+    if entry.kind is Kind.CHECK:
+        return bool(entry.beside) and not entry.changed and context.says(entry.beside)
+    command, _, detail = entry.text.partition(": ")
+    return context.says(detail) if detail else context.says(command)
+
+
+def _names(path: str, context: Context) -> bool:
+    """Returns whether a context names a file: by its whole path, or by its last two parts."""
+    return context.has_name(path) or context.has_name("/".join(path.split("/")[-2:]))
+
+
+def _has_task(entry: Entry, context: Context) -> bool:
+    """Returns whether a line of the context has a task with its state, in the words of the tools that keep tasks. A
+    task that is named without its state may as well be done."""
+    states = _STATES[entry.life]
+    return context.says(entry.text) and any(
+        any(state in line.casefold() for state in states) for line in context.lines_with(entry.text)
+    )
+
+
+def write_page(
+    entries: Sequence[Entry], room: int, size: Callable[[str], int], *, head: str = "", cwd: str = ""
+) -> Page:
+    """Returns a page of the entries, of at most `room` by `size`, its `head` included. Paths under the folder `cwd` are
+    written without it. The page is empty if not one entry has room."""
+    left = room - size(head)
+    rows = [[(entry, _row(entry, cwd)) for entry in entries if section.has(entry)] for section in SECTIONS]
+    chosen: list[list[tuple[Entry, str]]] = [[] for _ in SECTIONS]
+    for limited in (True, False):
+        for place, section in enumerate(SECTIONS):
+            cap = min(left, int(room * section.share)) if limited else left
+            left -= _choose(rows[place], chosen[place], cap, size, section.heading)
+    # Rows that share a line take less than was reserved for them; those that were chosen last go if a page is too long.
+    while True:
+        text = _text(chosen, head)
+        given = tuple(entry for section in chosen for entry, _ in section)
+        if not given:
+            return Page(text="", given=())
+        if size(text) <= room:
+            return Page(text=text, given=given)
+        next(section for section in reversed(chosen) if section).pop()
+
+
+def _choose(
+    rows: list[tuple[Entry, str]], chosen: list[tuple[Entry, str]], cap: int, size: Callable[[str], int], heading: str
+) -> int:
+    """Moves the rows that have room to those that were chosen, and returns the room that they take. Short rows first,
+    and of rows of a length the newest: a rule is short, and a long text says less for its room."""
+    used = 0
+    for row in sorted(rows, key=lambda row: (len(row[1]) // 200, -row[0].index)):
+        cost = size(row[1]) + 1 + (size(heading) + 4 if not chosen else 0)
+        if used + cost <= cap:
+            used += cost
+            chosen.append(row)
+            rows.remove(row)
+    return used
+
+
+def _text(chosen: Sequence[Sequence[tuple[Entry, str]]], head: str) -> str:
+    parts = [head] if head else []
+    for section, rows in zip(SECTIONS, chosen, strict=True):
+        if rows:
+            ordered = sorted(rows, key=lambda row: row[0].index)
+            files = all(entry.kind is Kind.FILE for entry, _ in ordered)
+            lines = _file_lines(ordered) if files else [row for _, row in ordered]
+            parts.append("\n".join([f"{section.heading}:", *lines]))
+    return "\n\n".join(parts)
+
+
+def _file_lines(rows: Sequence[tuple[Entry, str]]) -> Iterator[str]:
+    """Yields a line for all files that had the same done to them."""
+    done: dict[Life, list[str]] = {}
+    for entry, row in rows:
+        done.setdefault(entry.life, []).append(row)
+    for life, names in done.items():
+        yield f"{QUOTE}{life.value}: {', '.join(names)}"
+
+
+def _row(entry: Entry, cwd: str) -> str:  # noqa: C901, PLR0911 - a table of kinds
+    number = f"{QUOTE}#{number_of(entry.index)} "
+    text = _line(entry.text)
+    match entry.kind:
+        case Kind.SAID:
+            beside = f"\n{QUOTE}  ← {_line(entry.beside)}" if entry.beside else ""
+            return _quoted(number, shown(entry.text)) + beside
+        case Kind.TASK:
+            named = f"task {entry.name}, " if entry.name and entry.name != entry.text else ""
+            return f"{number}[{entry.life.value}] {named}{text}"
+        case Kind.PROBLEM:
+            return f"{number}{text}{_then(entry.beside)}{_changed(entry, cwd)}"
+        case Kind.CHECK:
+            return f"{number}{text} passed{_colon(entry.beside)}{_changed(entry, cwd, 'not run since a change of ')}"
+        case Kind.COMMIT:
+            return f"{number}last commit {entry.name} {text}{_changed(entry, cwd, 'not committed: ')}"
+        case Kind.FILE:
+            return f"{_relative(entry.text, cwd)} (#{number_of(entry.index)})"
+        case Kind.JOB if entry.life is Life.RUNNING:
+            return f"{number}{entry.beside} {entry.name}: {text}"
+        case Kind.JOB:
+            return _quoted(f"{number}{text}: ", _result(entry))
+        case Kind.WORDS:
+            answer = f"\n{QUOTE}  → {_line(entry.beside)}" if entry.beside else ""
+            return _quoted(number, _paragraphs(entry)) + answer
+        case Kind.EARLIER:
+            parents = entry.beside.splitlines()
+            return "\n".join(f"{QUOTE}{'  ' * depth}{_line(line)}" for depth, line in enumerate([*parents, entry.text]))
+
+
+def shown(text: str) -> str:
+    """Returns the user's words as a page shows them: whole, or of long ones the beginning, what is asked last, and
+    between them lines with names and lines that say what failed. What is left out is marked by `[…]`."""
+    if len(text) <= _WHOLE:
+        return text
+    parts = [part for line in text.splitlines() if line.strip() for part in _bounded(line)]
+    first, last = [parts[0]], list[str]()
+    while len(parts) > len(last) + 1 and sum(map(len, last)) + len(parts[-1 - len(last)]) <= _END:
+        last.insert(0, parts[-1 - len(last)])
+    if not last:
+        last = [parts[-1]] if len(parts) > 1 else []
+    between = parts[1 : len(parts) - len(last)]
+    room = _CUT_TO - sum(map(len, first + last))
+    taken: set[int] = set()
+    ranked = sorted(
+        range(len(between)), key=lambda at: (not _FAILS.search(between[at]), not _NAME.search(between[at]), at)
+    )
+    for at in ranked:
+        if len(between[at]) <= room and (_FAILS.search(between[at]) or _NAME.search(between[at])):
+            room -= len(between[at])
+            taken.add(at)
+    lines = [first[0]]
+    for at, line in enumerate(between):
+        if at in taken:
+            lines.append(line)
+        elif lines[-1] != "[…]":
+            lines.append("[…]")
+    return "\n".join([*lines, *last])
+
+
+def _bounded(line: str) -> list[str]:
+    """Returns a line as its sentences if it is long, each cut to the length of a line."""
+    if len(line) <= _END:
+        return [line.rstrip()]
+    return [_short(part, _END) for part in parts_of(line)] or [_short(line, _END)]
+
+
+def _quoted(number: str, text: str) -> str:
+    lines = clean(text).splitlines() or [""]
+    return "\n".join([f"{number}{lines[0]}", *(f"{QUOTE}{line}" for line in lines[1:] if line.strip())])
+
+
+def _line(text: str) -> str:
+    return " ".join(clean(_short(text, _LINE)).split())
+
+
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+def _result(entry: Entry) -> str:
+    """Returns the beginning of what a job answered, without the calls that some agents list before the answer."""
+    lines = (line for line in entry.beside.splitlines() if line.strip() and not _FRAME.match(line))
+    return _short("\n".join(lines), _RESULT)
+
+
+def _paragraphs(entry: Entry) -> str:
+    """Returns as many whole paragraphs of the agent's words as have room, from the last: that is where it says what
+    came of the turn. Of words without an answer, which are the newest, there are more."""
+    room = _PARAGRAPH if entry.beside else _LAST_WORDS
+    parts = entry.text.removesuffix(f"\n\n{GAP}").split("\n\n")
+    shown = [_short(parts.pop(), room)]
+    while parts and sum(map(len, shown)) + len(parts[-1]) <= room:
+        shown.insert(0, parts.pop())
+    if parts and shown[0] != GAP:
+        shown.insert(0, GAP)
+    return "\n".join(shown)
+
+
+def _then(beside: str) -> str:
+    return f" → {_line(beside)}" if beside else ""
+
+
+def _colon(beside: str) -> str:
+    return f": {_line(beside)}" if beside else ""
+
+
+def _changed(entry: Entry, cwd: str, words: str = "changed since: ") -> str:
+    if not entry.changed:
+        return ""
+    names = [_relative(path, cwd) for path in entry.changed[-3:]]
+    more = f" and {len(entry.changed) - 3} more" if len(entry.changed) > 3 else ""
+    return f" ({words}{', '.join(names)}{more})"
+
+
+def _relative(path: str, cwd: str) -> str:
+    inside = path.removeprefix(f"{cwd.rstrip('/')}/") if cwd else path
+    return " ".join(clean(inside if inside != path else posixpath.normpath(path)).split())

@@ -1,0 +1,150 @@
+"""What the user said: every message that the user typed, whole, with what it answers.
+
+A reply by number or letter says nothing without the options it chose from, and a short reply nothing without its
+question. Both are found by their signs, not by words of a language.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ullage.agents.calls import ToolCall
+from ullage.agents.inserted import is_by_program, is_summary, is_typed, without_inserted
+from ullage.agents.outcomes import said_in_refusal
+from ullage.agents.tools import plain, text_of
+from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.model.blocks import ResourceBlock, TextBlock
+from ullage.model.message import Message
+
+# Characters. A reply that is no longer may need the question before it.
+_REPLY = 80
+# Characters of a question, and of all options that a reply may have chosen from.
+_QUESTION, _OPTIONS = 300, 400
+# A line that offers an option: `2.`, `B)`, `**Option 1:**`, `Variante A -`, each with its text.
+_OPTION = re.compile(
+    r"^[ \t>*#-]{0,8}(?:\*\*)?(?:[^\W\d_]{1,12}[ \t])?([1-9]\d?|[A-Ha-h])(?:\*\*)?[.):：、]{1,2}(?:\*\*)?[ \t]*(\S.*)$",
+    re.MULTILINE,
+)
+# The label of an option in a reply: by itself, or before a sign.
+_LABEL = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])(?![\w'’])(?=\s*(?:[.,;:)+&/!、，。]|$|\n))", re.MULTILINE)
+# The label of an answer: `1.`, `b)`, `2:`.
+_GIVEN = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])[.):：、](?!\w)")
+_ASKS = re.compile(r"[^\n.!?？؟]*[?？؟]")
+# Tools by which an agent asks the user. Their results are the user's words.
+_ASKING = {
+    plain(name) for name in ("AskUserQuestion", "ask_user", "ask_followup_question", "request_user_input", "question")
+}
+# How Claude Code and others write what was answered: `"Which port?"="8123"`.
+_ANSWERED = re.compile(r'"([^"\n]{1,1000})"\s*=\s*"((?:[^"\\]|\\.){1,4000})"')
+_ANSWER_KEYS = ("answer", "response", "text")
+
+
+class SaidFold:
+    """Collects what the user said, message by message."""
+
+    def __init__(self) -> None:
+        self._said: list[Entry] = []
+        self._asked = ""
+
+    def agent_said(self, text: str) -> None:
+        """Notes the newest text of the agent, which the user's next message may answer."""
+        self._asked = text
+
+    def take_typed(self, message: Message, index: int) -> str:
+        """Reads what the user typed in a message. Returns it, empty if the user typed nothing."""
+        text = typed_text(message)
+        if text:
+            self._add(text, index, beside=answered_by(text, self._asked))
+        return text
+
+    def take_call(self, call: ToolCall) -> None:
+        """Reads what the user said in a call's result: in refusing it, or in answering its question."""
+        index = max(call.result_index, call.index)
+        if said := said_in_refusal(call.result):
+            self._add(said.strip(), index, beside=f"in refusing {call.name}{_about(call)}")
+        elif plain(call.name.rsplit("__", 1)[-1]) in _ASKING and not call.failed:
+            for question, answer in _answers(call):
+                self._add(answer, index, beside=question)
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Returns the user's words, in order. A message with the same words later, to the same question, makes an
+        earlier one repeated."""
+        last = {_key(entry): place for place, entry in enumerate(self._said)}
+        return tuple(
+            entry if last[_key(entry)] == place else _repeated(entry) for place, entry in enumerate(self._said)
+        )
+
+    def _add(self, text: str, index: int, beside: str) -> None:
+        self._said.append(Entry(kind=Kind.SAID, life=Life.OPEN, index=index, text=text, beside=beside))
+        self._asked = ""
+
+
+def typed_text(message: Message) -> str:
+    """Returns what the user typed in a message, without text that agents and editors inserted, followed by the
+    addresses of what was attached. Empty if the user typed nothing."""
+    if is_by_program(message):
+        return ""
+    texts = (without_inserted(block.text) for block in message.content if isinstance(block, TextBlock))
+    linked = [block.title for block in message.content if isinstance(block, ResourceBlock)]
+    typed = [text.strip() for text in texts if text.strip() and is_typed(text) and not is_summary(text)]
+    return "\n".join([*typed, *linked])
+
+
+def answered_by(reply: str, asked: str) -> str:
+    """Returns what a reply answers: the options whose labels it has, or else the last question of a text if the reply
+    is short. Empty if it answers nothing."""
+    if not asked:
+        return ""
+    options = {label.upper(): text.replace("**", "").strip() for label, text in _OPTION.findall(asked)}
+    chosen = [label for label in _labels(reply) if label in options]
+    if chosen:
+        return "; ".join(f"{label} = {_cut(options[label], _QUESTION)}" for label in chosen)
+    if len(reply) > _REPLY:
+        return ""
+    questions = _ASKS.findall(asked)
+    if not questions:
+        return ""
+    offered = " / ".join(f"{label}. {text}" for label, text in options.items())
+    question = _cut(questions[-1].strip(" *#>-\t"), _QUESTION)
+    return f"{question} ({_cut(offered, _OPTIONS)})" if offered else question
+
+
+def _labels(reply: str) -> list[str]:
+    """Returns the labels of options in a reply. A reply that gives an answer after each label (`1. yes 2. no`) has only
+    those. In a longer text a label is probably something else, unless the text begins with it."""
+    first = _LABEL.match(reply.strip())
+    if len(reply) > _REPLY and not first:
+        return []
+    given = _GIVEN.findall(reply) if first else []
+    return list(dict.fromkeys(map(str.upper, given or _LABEL.findall(reply))))
+
+
+def _answers(call: ToolCall) -> Iterator[tuple[str, str]]:
+    pairs = _ANSWERED.findall(call.result)
+    if pairs:
+        yield from ((question, answer.replace('\\"', '"')) for question, answer in pairs)
+    elif call.result.strip():
+        yield text_of(call.input, ("question", "prompt", "message")), call.result.strip()
+
+
+def _about(call: ToolCall) -> str:
+    about = call.path or call.command
+    return f" `{_cut(about.splitlines()[0], 100)}`" if about else ""
+
+
+def _repeated(entry: Entry) -> Entry:
+    return Entry(kind=entry.kind, life=Life.REPEATED, index=entry.index, text=entry.text, beside=entry.beside)
+
+
+@lru_cache(maxsize=1024)
+def _plain_words(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _key(entry: Entry) -> tuple[str, str]:
+    return _plain_words(entry.text), _plain_words(entry.beside)
+
+
+def _cut(text: str, longest: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -1,1 +1,0 @@
-"""What a compaction leaves an agent able to do: replays recorded actions against what was carried over."""

@@ -1,0 +1,147 @@
+"""Whether a context says something is asked without a language: by words, characters, numbers, names and negations."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from support.build import assistant, user
+from ullage.ledger.carried import Context
+from ullage.model.message import Message
+
+# What users type: rules, decisions, tasks and answers, short, in 26 languages.
+TYPED = (
+    "Never push to main.",
+    "don't push",
+    "use pnpm not npm",
+    "No new dependencies please.",
+    "yes, let's go with A",
+    "The retry limit must stay 7.",
+    "Keep the public API as it is.",
+    "You must not touch migrations/0007_init.sql",
+    "IMPORTANT: never commit secrets.",
+    "Only change files in src/.",
+    "Always run ruff before you commit.",
+    "From now on answer in German.",
+    "We ship on Friday, so keep it minimal.",
+    "I prefer composition over inheritance here.",
+    "The port is 8123 and staging lives at https://stage.example.test/api",
+    "make sure the coverage stays above 92%",
+    "Use tabs? No. Four spaces.",
+    "skip the flaky test for now",
+    "Verwende niemals Tabulatoren im Quelltext, nur Leerzeichen.",
+    "Wir nehmen SQLite statt Postgres, weil der Server keinen Datenbankdienst hat.",
+    "Bitte keine Emojis in Commit-Nachrichten.",
+    "Ne touche jamais au dossier des migrations.",
+    "On garde l'ancienne API jusqu'en mars.",
+    "No toques la rama principal.",
+    "Usa siempre comillas simples en Python.",
+    "Não altere os testes existentes.",
+    "Mantenha a cobertura acima de 90%.",
+    "Non usare variabili globali.",
+    "Raak de map migrations niet aan.",
+    "Rør aldrig ved konfigurationen.",
+    "Rör inte databasen.",
+    "Ikke bruk sudo.",
+    "Älä koske siirtoihin.",
+    "Nie używaj globalnego stanu.",
+    "Nikdy neměň schéma databáze.",
+    "Soha ne módosítsd a migrációkat.",
+    "Nu modifica fișierele din src/api.",
+    "Μην αγγίζεις τον φάκελο migrations.",
+    "Никогда не используй табуляцию и не трогай файлы в каталоге миграций.",
+    "Не чіпай гілку main.",
+    "Asla ana dala gönderme.",
+    "لا تغيّر ملفات الترحيل أبدًا.",
+    "לעולם אל תדחוף לענף הראשי.",
+    "माइग्रेशन फ़ोल्डर को कभी मत बदलो।",
+    "মাইগ্রেশন ফোল্ডার বদলাবে না।",
+    "மெயின் கிளைக்கு தள்ள வேண்டாம்.",
+    "永远不要修改 migrations 目录下的文件，必须使用空格缩进，禁止使用制表符。",
+    "我们决定使用 SQLite 而不是 Postgres。",
+    "请实现重试队列",
+    "絕對不要推送到 main 分支。",
+    "マイグレーションのファイルは絶対に変更しないでください。",
+    "テストをスキップしないで。",
+    "마이그레이션 폴더는 절대 수정하지 마세요.",
+    "main 브랜치에 푸시하지 마.",
+    "ห้ามแก้ไขโฟลเดอร์ migrations",
+    "Đừng bao giờ đẩy lên nhánh main.",
+    "Jangan pernah mengubah berkas migrasi.",
+    "Kamwe usibadilishe faili za uhamiaji.",
+    "Ezt ne commitold.",
+    "Nu push på fredag.",
+)
+WORK = (
+    "The login bug was in src/auth/token.py: the token was compared before it was refreshed, and the test for the "
+    "retry queue did not wait. The files under migrations were read, the public API was listed, and main was used.",
+    "1. Primary Request: speed up the parser.\n2. Files: src/mod1.py, src/api/public.py, commit 4f1c2aa on main.",
+)
+
+
+def carried(*texts: str) -> Context:
+    return Context([user(f"m{place}", text) for place, text in enumerate(texts)])
+
+
+@pytest.mark.parametrize("typed", TYPED)
+def test_what_a_summary_of_other_things_does_not_have_is_not_said(typed: str) -> None:
+    assert not carried(*WORK).says_all(typed)
+
+
+@pytest.mark.parametrize("frame", ['- "{}"', "The user said: {} Then the work went on.", "> {}", "   * **{}**  "])
+def test_nearly_all_that_a_summary_quotes_is_said(frame: str) -> None:
+    said = [carried(*WORK, frame.format(typed)).says_all(typed) for typed in TYPED]
+    assert sum(said) >= 0.95 * len(TYPED)
+
+
+def test_capitals_accents_full_width_letters_and_line_breaks_make_no_difference() -> None:
+    said = "NEVER  push\nto main; ne touche jamais au DOSSIER des migrations généré; ｕｓｅ ｐｎｐｍ ｎｏｔ ｎｐｍ"
+    for typed in ("never push to main", "Ne touche jamais au dossier des migrations genere", "use pnpm not npm"):
+        assert carried(said).says(typed)
+
+
+@pytest.mark.parametrize(
+    ("typed", "summary"),
+    [
+        (
+            "Please do not touch the folder with the migrations again",
+            "Please do touch the folder with the migrations again",
+        ),
+        ("The retry limit of the queue must stay at 7 for now", "The retry limit of the queue must stay at 9 for now"),
+        (
+            "Write the new module into src/queue.py and nothing else",
+            "Write the new module into src/cache.py and nothing else",
+        ),
+        (
+            "Ändere bitte nicht die Dateien im Ordner der Migrationen",
+            "Ändere bitte die Dateien im Ordner der Migrationen",
+        ),
+        ("数据库的迁移文件以后都不要再修改了", "数据库的迁移文件以后都要再修改了"),
+    ],
+)
+def test_a_passage_without_the_negation_the_number_or_the_name_says_something_else(typed: str, summary: str) -> None:
+    assert not carried(summary).says(typed)
+
+
+def test_a_sentence_is_said_by_one_passage_and_not_by_words_from_everywhere() -> None:
+    scattered = [
+        f"{word} is a word. " + "There is much else to tell here. " * 6
+        for word in ["run", "the", "whole", "suite", "before", "merging"]
+    ]
+    assert not carried(" ".join(scattered)).says("run the whole suite before merging")
+    assert carried("He asked to run the whole test suite before merging it.").says("run the whole suite before merging")
+
+
+def test_a_short_sentence_must_be_there_in_its_order() -> None:
+    assert not carried("npm use not pnpm").says("use pnpm not npm")
+    assert carried("so: use pnpm, not npm!").says("use pnpm not npm")
+
+
+def test_a_reply_of_one_word_is_said_by_a_line_of_its_own_alone() -> None:
+    assert not carried("2 tests failed, and yes, they were mended").says_alone("2")
+    assert carried('All user messages:\n- "2"\n').says_alone("2")
+
+
+@pytest.mark.parametrize("messages", [[], [user("m1", "")], [assistant("m1", " \n ")]])
+def test_an_empty_context_says_nothing(messages: Sequence[Message]) -> None:
+    context = Context(messages)
+    assert not any(context.says(typed) for typed in TYPED)

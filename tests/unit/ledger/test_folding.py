@@ -1,0 +1,374 @@
+"""The ledger of a conversation: each entry has its newest state."""
+
+from typing import Any
+
+import pytest
+
+from support.talk import Talk
+from ullage.ledger.folding import fold
+from ullage.ledger.ledger_entry import Entry, Ledger, Life
+
+CWD = "/home/me/shop"
+
+
+def ledger(talk: Talk) -> Ledger:
+    return fold(talk.messages, CWD)
+
+
+def texts(entries: tuple[Entry, ...], *lives: Life) -> list[str]:
+    return [entry.text for entry in entries if not lives or entry.life in lives]
+
+
+# What the user said
+
+
+@pytest.mark.parametrize("typed", ["Never push to main.", "永远不要修改 migrations", "2", "  indented\n\n\nand more  "])
+def test_what_the_user_typed_stands_whole(typed: str) -> None:
+    assert texts(ledger(Talk().user(typed)).said) == [typed.strip()]
+
+
+@pytest.mark.parametrize(
+    "inserted",
+    [
+        "<system-reminder>Use the todo list.</system-reminder>",
+        "[Request interrupted by user]",
+        "Base directory for this skill: /home/me/.claude/skills/review\n\nReview it.",
+        "<local-command-stdout>Compacted</local-command-stdout>",
+    ],
+)
+def test_what_an_agent_inserted_is_not_the_users(inserted: str) -> None:
+    assert ledger(Talk().user(inserted)).said == ()
+
+
+def test_a_reply_by_number_has_the_text_of_the_option_it_chose() -> None:
+    talk = Talk().agent("Two ways:\n\n1. Write the migration first.\n2. Wire the hooks first.\n\nWhich?").user("2")
+    assert [entry.beside for entry in ledger(talk).said] == ["2 = Wire the hooks first."]
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply", "beside"),
+    [
+        (
+            "**Option A: at each save**\n- simple\n**Option B: at the prompt**",
+            "yes, let's go with B",
+            "B = at the prompt",
+        ),
+        ("A) tabs\nB) spaces", "a", "A = tabs"),
+        ("1) eins\n2) zwei\n3) drei", "1+3", "1 = eins; 3 = drei"),
+        ("1. Old ones?\n2. Locks?", "1. leave them\n2. drop now", "1 = Old ones?; 2 = Locks?"),
+        ("方案：\n1. 先写迁移\n2. 先接钩子", "2。", "2 = 先接钩子"),
+        ("Shall I push it?", "yes", "Shall I push it?"),
+        ("Ich kann es löschen. Soll ich?", "ja", "Soll ich?"),
+        ("I will do it now.", "yes", ""),
+        (
+            "1. One\n2. Two\n\nWhich?",
+            "Use 2 spaces for the indentation in this whole repository, and mind the long lines of the tables.",
+            "",
+        ),
+    ],
+)
+def test_a_short_reply_has_what_it_answers(asked: str, reply: str, beside: str) -> None:
+    assert [entry.beside for entry in ledger(Talk().agent(asked).user(reply)).said] == [beside]
+
+
+def test_what_was_said_in_refusing_a_call_stands() -> None:
+    result = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, "
+        "the user said:\nnot with sudo\n\nNote: The user's next message may contain a correction."
+    )
+    said = ledger(Talk().shell("sudo make install", result, failed=True)).said
+    assert [(entry.text, entry.beside) for entry in said] == [("not with sudo", "in refusing Bash `sudo make install`")]
+
+
+def test_an_answer_to_the_agents_question_stands_with_the_question() -> None:
+    result = 'User has answered your questions: "Which port?"="8123", "Which host?"="stage". You can now continue.'
+    said = ledger(Talk().call("AskUserQuestion", {"questions": []}, result)).said
+    assert [(entry.text, entry.beside) for entry in said] == [("8123", "Which port?"), ("stage", "Which host?")]
+
+
+def test_of_words_that_were_repeated_the_last_stand() -> None:
+    said = ledger(Talk().user("continue").agent("Done so far.").user("Continue ").agent("More is done.")).said
+    assert [entry.life for entry in said] == [Life.REPEATED, Life.OPEN]
+
+
+# Tasks
+
+
+def created(number: int, subject: str) -> tuple[str, dict[str, Any], str]:
+    return (
+        "TaskCreate",
+        {"subject": subject, "description": "see above"},
+        f"Task #{number} created successfully: {subject}",
+    )
+
+
+def test_tasks_of_claude_code_are_folded_over_creating_and_updating() -> None:
+    talk = Talk().call(*created(1, "Add the model")).call(*created(2, "Charge it")).call(*created(3, "Send a mail"))
+    talk.call("TaskUpdate", {"taskId": "1", "status": "completed"}).call(
+        "TaskUpdate", {"taskId": "2", "status": "in_progress"}
+    )
+    talk.call("TaskUpdate", {"taskId": "3", "status": "deleted"}).call(*created(4, "Run all tests"))
+    talk.call("TaskUpdate", {"taskId": "4", "status": "completed"}, "Task not found", failed=True)
+    assert [(task.name, task.life) for task in ledger(talk).tasks] == [
+        *(("1", Life.DONE), ("2", Life.IN_PROGRESS)),
+        *(("3", Life.DROPPED), ("4", Life.OPEN)),
+    ]
+
+
+def test_a_list_of_all_tasks_tells_of_those_that_were_made_before_the_log_begins() -> None:
+    talk = Talk().call("TaskList", {}, "#6 [pending] Run fmt\n#2 [in_progress] Wire the hooks [blocked by #1]")
+    assert [(task.text, task.life) for task in ledger(talk).tasks] == [
+        ("Run fmt", Life.OPEN),
+        ("Wire the hooks", Life.IN_PROGRESS),
+    ]
+
+
+def listed(key: str, *states: str, ids: bool = False) -> list[dict[str, Any]]:
+    """Returns the entries a, b and c of a list, in these states."""
+    rows = zip("abc", states, "123", strict=True)
+    return [{key: text, "status": state, **({"id": name} if ids else {})} for text, state, name in rows]
+
+
+STATES = ("completed", "in_progress", "pending")
+LISTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("TodoWrite", {"todos": listed("content", *STATES)}),
+    ("update_plan", {"plan": listed("step", *STATES)}),
+    ("write_todos", {"todos": listed("description", *STATES)}),
+    ("todo_write", {"todos": listed("content", *STATES, ids=True)}),
+    ("todowrite", {"todos": listed("content", *STATES)}),
+    ("SetTodoList", {"todos": listed("title", "done", "in_progress", "pending")}),
+    ("manage_todo_list", {"todoList": listed("title", "completed", "in-progress", "not-started", ids=True)}),
+    ("mcp__tasks__todo_write", {"todos": listed("content", *STATES)}),
+    ("update_todo_list", {"todos": "[x] a\n[-] b\n[ ] c"}),
+    ("read_file", {"path": "a.py", "task_progress": "- [x] a\n- [-] b\n- [ ] c"}),
+)
+
+
+@pytest.mark.parametrize(("tool", "given"), LISTS)
+def test_each_agents_list_is_read(tool: str, given: dict[str, Any]) -> None:
+    tasks = ledger(Talk().call(tool, given)).tasks
+    assert [(task.text, task.life) for task in tasks] == [("a", Life.DONE), ("b", Life.IN_PROGRESS), ("c", Life.OPEN)]
+
+
+def test_a_newer_list_replaces_an_older_one_and_a_merged_one_changes_it() -> None:
+    todos = [{"id": "1", "content": "a", "status": "pending"}, {"id": "2", "content": "b", "status": "pending"}]
+    talk = Talk().call("todo_write", {"todos": todos})
+    talk.call("todo_write", {"merge": True, "todos": [{"id": "2", "status": "completed"}]})
+    assert [(task.text, task.life) for task in ledger(talk).tasks] == [("a", Life.OPEN), ("b", Life.DONE)]
+    talk.call("todo_write", {"merge": False, "todos": [{"id": "9", "content": "z", "status": "pending"}]})
+    assert texts(ledger(talk).tasks) == ["z"]
+
+
+def test_trackers_in_a_shell_have_tasks_too() -> None:
+    talk = Talk().shell('bd create "Fix the parser" -p 1', "✓ Created issue: shop-a1b: Fix the parser")
+    talk.shell('gh issue create --title "Slow start" --body x', "https://github.com/me/shop/issues/41")
+    assert texts(ledger(talk).tasks, Life.OPEN) == ["Fix the parser", "Slow start"]
+    talk.shell("bd update shop-a1b --status in_progress", "updated").shell("gh issue close 41", "✓ Closed")
+    assert [task.life for task in ledger(talk).tasks] == [Life.IN_PROGRESS, Life.DONE]
+
+
+# Files
+
+
+def test_a_file_is_told_by_its_net_change() -> None:
+    talk = Talk().read("a.py").edit("/home/me/shop/a.py", "1", "2").write("b.py", "new").edit("b.py", "new", "newer")
+    talk.write("c.py", "probe").shell("rm c.py").shell("rm old.py").read("d.py")
+    files = {entry.text: entry.life for entry in ledger(talk).files}
+    assert files == {
+        f"{CWD}/a.py": Life.CHANGED, f"{CWD}/b.py": Life.CREATED, f"{CWD}/old.py": Life.DELETED,
+        f"{CWD}/d.py": Life.READ,
+    }  # fmt: skip
+
+
+def test_an_edit_that_puts_back_what_was_there_leaves_no_change() -> None:
+    talk = Talk().edit("a.py", "for f in X:", "for f in sorted(X):").edit("a.py", "for f in sorted(X):", "for f in X:")
+    assert texts(ledger(talk).files, Life.CHANGED) == []
+    assert texts(ledger(talk.edit("a.py", "x", "y")).files, Life.CHANGED) == [f"{CWD}/a.py"]
+
+
+@pytest.mark.parametrize("restored", ["git checkout -- a.py", "git restore a.py", "git restore .", "git reset --hard"])
+def test_a_file_that_was_restored_is_not_changed(restored: str) -> None:
+    assert texts(ledger(Talk().edit("a.py", "x", "y").shell(restored)).files, Life.CHANGED) == []
+    committed = Talk().edit("a.py", "x", "y").shell('git commit -am "fix"', "[main 1a2b3c4] fix").shell(restored)
+    assert texts(ledger(committed).files, Life.CHANGED) == [f"{CWD}/a.py"]
+
+
+def test_files_outside_the_project_are_marked() -> None:
+    files = ledger(Talk().write("/tmp/probe.py", "x").write("a.py", "x")).files
+    assert [entry.beside for entry in files] == ["outside the project", ""]
+
+
+@pytest.mark.parametrize(
+    "command", [r"cat log | sed 's/\\n/\n/g' | head", "awk '/a\\/b/{print}' x.log", "perl -pe 's/a/b/' x.log"]
+)
+def test_a_program_in_a_command_is_no_changed_file(command: str) -> None:
+    assert not [entry for entry in ledger(Talk().shell(command, "line")).files if entry.life is not Life.READ]
+
+
+# Checks and problems
+
+
+def test_a_failure_that_was_mended_is_one_unit_with_its_mend() -> None:
+    talk = Talk().edit("a.py", "1", "2").shell("pytest -q", "E  KeyError: 'x'\n1 failed in 0.1s", failed=True)
+    talk.edit("a.py", "2", "3").shell("pytest -q", "12 passed in 0.3s")
+    found = ledger(talk)
+    (problem,) = found.problems
+    assert (problem.life, problem.text) == (Life.MENDED, "pytest -q: 1 failed in 0.1s")
+    assert problem.beside == "after a change of a.py, `pytest -q` passed in #8"
+    assert [(check.text, check.beside, check.changed) for check in found.checks] == [
+        ("pytest -q", "12 passed in 0.3s", ())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failed", "passed"),
+    [
+        ("go build ./...", "go vet ./... && go test ./..."),
+        ("cargo build", "cargo test"),
+        ("pytest tests/test_a.py::test_b", "pytest tests"),
+        ("pytest -x -q tests", "pytest tests"),
+        ("go test ./store -run TestX -v", "mise run test"),
+        ("npm run build", "npm run build && npm test"),
+    ],
+)
+def test_a_success_that_covers_a_failure_mends_it(failed: str, passed: str) -> None:
+    talk = Talk().shell(failed, "error: it does not work", failed=True).shell(passed, "ok  \tshop\t0.5s")
+    assert [problem.life for problem in ledger(talk).problems] == [Life.MENDED]
+
+
+@pytest.mark.parametrize("end", ["12 passed, 0 failed", "✓ 12 tests passed", "All good", "1 passed", ""])
+def test_a_check_whose_failure_was_seen_has_passed_if_it_shows_none(end: str) -> None:
+    talk = Talk().shell("npm run check:prices", "ValueError: no price\nExit code 1").shell("npm run check:prices", end)
+    assert [problem.life for problem in ledger(talk).problems] == [Life.MENDED]
+
+
+@pytest.mark.parametrize(
+    ("failed", "passed"),
+    [
+        ("pytest tests/test_a.py", "pytest tests/test_b.py"),
+        ("ruff check .", "pytest"),
+        ("mypy src", "pytest"),
+        ("go test ./...", "go build ./..."),
+    ],
+)
+def test_a_success_of_something_else_mends_nothing(failed: str, passed: str) -> None:
+    talk = Talk().shell(failed, "error: it does not work", failed=True).shell(passed, "1 passed in 0.1s")
+    assert [problem.life for problem in ledger(talk).problems] == [Life.OPEN]
+
+
+def test_a_check_says_what_was_changed_since() -> None:
+    talk = Talk().shell("pytest -q", "12 passed in 0.3s").edit("a.py", "1", "2").write("README.md", "text")
+    assert [check.changed for check in ledger(talk).checks] == [(f"{CWD}/a.py",)]
+
+
+def test_a_run_without_a_test_has_not_passed() -> None:
+    assert ledger(Talk().shell("go test ./x -run TestNone", "ok  \tshop/x\t0.1s [no tests to run]")).checks == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -c stash a.log",
+        "cd /tmp && /usr/bin/grep x y",
+        "diff a b",
+        "git diff --exit-code",
+        "pgrep ullage",
+        "test -f a",
+    ],
+)
+def test_exit_code_1_of_a_question_is_an_answer(command: str) -> None:
+    assert ledger(Talk().shell(command, "Exit code 1\n0", failed=True)).problems == ()
+
+
+@pytest.mark.parametrize(
+    "cause", ["cd: web: No such file or directory", "error: unrecognized arguments: --foo", "[setup failed]"]
+)
+def test_a_check_that_was_called_wrongly_is_no_failure(cause: str) -> None:
+    assert ledger(Talk().shell("cd web && pytest --foo", cause, failed=True)).problems == ()
+
+
+# Commits
+
+
+def test_only_commits_of_the_project_are_its_commits() -> None:
+    talk = Talk().shell('git commit -am "fix: round"', "[main 4f1c2aa] fix: round")
+    talk.shell(
+        "cd /tmp && mkdir p && cd p && git init -q && git commit -m initial", "[main (root-commit) 9d0e77b] initial"
+    )
+    found = ledger(talk)
+    assert [(commit.name, commit.life) for commit in found.commits] == [
+        ("4f1c2aa", Life.LAST),
+        ("9d0e77b", Life.ELSEWHERE),
+    ]
+    assert found.branch == "main"
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "git -C /tmp/probe commit -m x",
+        "cd ~/other && git commit -m x",
+        "cd /home/me/shop2 && git commit -m x",
+        "git init && git commit -m x",
+    ],
+)
+def test_a_commit_in_another_folder_is_elsewhere(elsewhere: str) -> None:
+    assert [commit.life for commit in ledger(Talk().shell(elsewhere, "[main 9d0e77b] x")).commits] == [Life.ELSEWHERE]
+
+
+def test_a_work_tree_of_the_project_is_the_project() -> None:
+    talk = Talk().shell("git worktree add ../shop-fix -b fix", "Preparing worktree")
+    talk.shell('cd /home/me/shop-fix && git commit -m "x"', "[fix 9d0e77b] x")
+    assert [commit.life for commit in ledger(talk).commits] == [Life.LAST]
+
+
+def test_a_commit_that_was_undone_is_gone() -> None:
+    talk = Talk().shell("git commit -am one", "[main 1111111] one").shell("git commit -am two", "[main 2222222] two")
+    assert [
+        commit.name for commit in ledger(talk.shell("git reset --hard HEAD~1", "HEAD is now at 1111111")).commits
+    ] == ["1111111"]
+
+
+# The agent's words
+
+
+def test_what_the_agent_told_stands_with_what_the_user_answered() -> None:
+    talk = (
+        Talk()
+        .agent("I recommend to keep the lifetime at 24 hours, and a lock.")
+        .user("No lifetime at all, and no lock.")
+    )
+    (told,) = ledger(talk).words
+    assert (told.life, told.beside) == (Life.STAND, "the user in #2: No lifetime at all, and no lock.")
+
+
+def test_what_names_something_that_was_changed_later_is_overtaken() -> None:
+    talk = Talk().agent(
+        "`Session` has no `ended_at` field, and there is no `tests/test_session.py` yet.\n\n"
+        "The shop closes at eight in the evening."
+    )
+    talk.edit("session.py", "class Session:", "class Session:\n    ended_at = None").write(
+        "tests/test_session.py", "def test_it(): ..."
+    )
+    assert texts(ledger(talk).words) == ["[…]\n\nThe shop closes at eight in the evening."]
+
+
+def test_code_in_fences_and_lines_that_introduce_it_are_left_out() -> None:
+    talk = Talk().agent(
+        "The cause is the order of the names.\n\nThis is how it looks:\n\n"
+        "```py\nx = 1\n```\n\nNow all names are sorted."
+    )
+    assert texts(ledger(talk).words) == ["The cause is the order of the names.\n\nNow all names are sorted."]
+
+
+# The fold
+
+
+def test_a_job_runs_until_its_end_is_seen() -> None:
+    talk = Talk().call(
+        "Bash", {"command": "make serve", "run_in_background": True}, "Command running in background with ID: b12"
+    )
+    (job,) = ledger(talk).jobs
+    assert (job.life, job.name) == (Life.RUNNING, "b12")
+    (job,) = ledger(talk.call("KillShell", {"shell_id": "b12"}, "killed")).jobs
+    assert job.life is Life.ENDED
