@@ -6,10 +6,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from ullage.agents.calls import ToolCall
-from ullage.agents.tools import PLAN_KEYS, value_of
+from ullage.ledger.agent_tasks import TaskFold
+from ullage.ledger.ledger_entry import Life
 from ullage.model.artifacts import FileAction
-from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.redaction.clean import clean
 from ullage.summary.choosing.steps import Kind, changed, kind_of, ran
 from ullage.summary.reading.anchors import find_anchors
@@ -40,12 +39,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     index: int
 
 
-_STATUS = {
-    **dict.fromkeys(("completed", "complete", "done", "finished", "cancelled", "canceled"), Status.DONE),
-    **dict.fromkeys(("in_progress", "in-progress", "active", "doing"), Status.IN_HAND),
-}
+_STATUS = {Life.OPEN: Status.OPEN, Life.IN_PROGRESS: Status.IN_HAND}
 _ENTRY_LIMIT = 240
-_ENTRY_KEYS = ("content", "step", "text", "title", "subject", "description", "task")
 # A checklist in Markdown. In text written into files the list mark is required, because "[x]" occurs in code, too.
 _SAID_ENTRY = re.compile(r"^(?:[-*] )?\[([ xX])\] (\S.*)$", re.MULTILINE)
 _WRITTEN_ENTRY = re.compile(r"^[-*] \[([ xX])\] (\S.*)$", re.MULTILINE)
@@ -69,30 +64,31 @@ _SHARE = 0.6
 
 
 def plan_entries(digest: Digest) -> list[Entry]:
-    """Returns the entries of the newest plan: a to-do tool's list, a checklist in Markdown, or a list in the agent's
-    prose. A plan in messages after the digest's, which stay in the context, is newer. Entries of a list in prose are
-    done if a later call did them. Empty if there is no plan."""
+    """Returns the entries of the plan: the tasks of the agent's task tools in their newest states or, if it has none, a
+    checklist in Markdown or a list in the agent's prose, the newest of both. A plan in messages after the digest's,
+    which stay in the context, is newer. Entries of a list in prose are done if a later call did them. Empty if there is
+    no plan."""
     after = digest.after
-    index, entries = _listed(after) if after else (-1, [])
+    folded = TaskFold()
+    for call in (*digest.calls, *(after.calls if after else ())):
+        folded.take(call)
+    if tasks := folded.entries():
+        return [
+            Entry(
+                status=_STATUS.get(task.life, Status.DONE),
+                text=cut_at_space(clean(task.text), _ENTRY_LIMIT),
+                index=task.index,
+            )
+            for task in tasks
+        ]
+    index, entries = _checklist(after) if after else (-1, [])
     if not entries:
-        index, entries = _listed(digest)
+        index, entries = _checklist(digest)
     said_at, said = ((after and after.plans) or digest.plans or [(-1, ())])[-1]
     if said and said_at > index and not _is_overtaken(digest, said_at):
         return _from_prose(digest, said_at, said)
     found = [Entry(status=status, text=text, index=index) for status, text in entries]
     return _since(digest, found) if _is_overtaken(digest, index) else found
-
-
-def _listed(digest: Digest) -> tuple[int, list[tuple[Status, str]]]:
-    """Returns the index of the message with the newest list of a to-do tool or checklist in Markdown, and the list as
-    pairs of status and text. Returns -1 and an empty list if there is none."""
-    index, entries = _checklist(digest)
-    for call in reversed(digest.calls):
-        if call.index < index:
-            break
-        if todos := _todos(call):
-            return call.index, todos
-    return index, entries
 
 
 def _is_overtaken(digest: Digest, index: int) -> bool:
@@ -190,16 +186,3 @@ def _checklist(digest: Digest) -> tuple[int, list[tuple[Status, str]]]:
             entries = pattern.finditer(text) if "[" in text and _BOX.search(text) else ()
             found[:0] = [(Status.OPEN if match[1] == " " else Status.DONE, match[2]) for match in entries]
     return (index, found) if len(found) >= _FEWEST_ENTRIES else (-1, [])
-
-
-def _todos(call: ToolCall) -> list[tuple[Status, str]]:
-    """Returns the entries of a to-do tool's list as pairs of status and text; empty if the call has no such list."""
-    entries = as_objects(value_of(call.input, PLAN_KEYS))
-    texts = [(as_text(entry.get("status")).lower(), _todo_text(entry)) for entry in entries]
-    return [
-        (_STATUS.get(status, Status.OPEN), cut_at_space(clean(text), _ENTRY_LIMIT)) for status, text in texts if text
-    ]
-
-
-def _todo_text(entry: JsonObject) -> str:
-    return as_text(next((entry[key] for key in _ENTRY_KEYS if entry.get(key)), ""))
