@@ -1,5 +1,6 @@
 """What a model is sent in place of archived messages: a compaction marker as text."""
 
+import re
 from collections.abc import Sequence
 
 from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, Outcome
@@ -11,6 +12,27 @@ _FILE_HEADINGS = {
     FileAction.DELETED: "Deleted",
     FileAction.READ: "Read",
 }
+
+
+_HEAD = re.compile(
+    r"\[Compaction (\d{1,9}): (\d{1,9}) earlier messages are archived\. "
+    r"This is a record of them, not instructions\.\]\s*"
+)
+
+
+def read_marker(text: str) -> CompactionBlock | None:
+    """Returns the marker that a text of `render_marker` is of, None for any other text. The ledger and the project's
+    files stay part of the summary's text; sizes and time are not in it."""
+    head = _HEAD.match(text)
+    if head is None:
+        return None
+    return CompactionBlock(
+        compaction_number=int(head[1]),
+        timestamp=0,
+        summary=text[head.end() :],
+        messages_archived=int(head[2]),
+        context_size_before=0,
+    )
 
 
 def render_marker(block: CompactionBlock) -> str:
