@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ullage.agents.calls import ToolCall, joined_call
-from ullage.agents.calls_begun import begun_in
+from ullage.agents.calls_begun import BegunKind, begun_in
 from ullage.agents.inserted import is_summary
 from ullage.agents.results import fenced_command
 from ullage.agents.tools import plain, text_of
@@ -110,7 +110,8 @@ class Fold:
                 index=one.index if one.ended < 0 else one.ended,
                 text=one.what,
                 name="" if one.name == "?" else one.name,
-                beside=one.result if one.ended >= 0 else one.kind.value,
+                # A command can be run again; what a sub-agent answered cannot be had again.
+                beside=one.kind.value if one.ended < 0 else one.result if one.kind is BegunKind.SUB_AGENT else "",
             )
             for one in begun
         )

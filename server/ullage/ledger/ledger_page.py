@@ -153,7 +153,8 @@ def _unsaid(entry: Entry, context: Context) -> Entry | None:
         return None
     if len(entry.text) <= _WHOLE:
         return entry
-    return replace(entry, text="\n".join(missing))
+    # What did not follow one another must not seem to.
+    return replace(entry, text=with_gaps(parts, missing).replace("\n\n", "\n"))
 
 
 def _untold(entry: Entry, context: Context) -> Entry | None:

@@ -74,6 +74,7 @@ def test_of_a_long_message_only_what_the_context_lacks_is_given_back() -> None:
     text = page(Talk().user(f"{told}\nAnd never push to main."), told)
     assert "never push to main" in text
     assert "Line 7" not in text
+    assert text.splitlines()[1:3] == ["> #1 […]", "> And never push to main."]
 
 
 @pytest.mark.parametrize("room", [0, 10, 80, 200, 400, 1_000, 3_000])
