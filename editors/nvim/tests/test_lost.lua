@@ -54,7 +54,12 @@ T['in a window of']['so many cells, each number, each key and the end of each li
   local rule = 'src/shop/legacy.py is never changed without a migration that the other team has read and agreed to.'
   local entries = {
     { kind = 'said', state = 'open', text = rule, detail = '', index = 0 },
-    { kind = 'problem', state = 'open', text = '`uv run pytest -q tests/shop/warehouse/parts/test_one.py --tb=short`', index = 12344 },
+    {
+      kind = 'problem',
+      state = 'open',
+      text = '`uv run pytest -q tests/shop/warehouse/parts/test_one.py --tb=short`',
+      index = 12344,
+    },
   }
   entries[2].detail = 'ended with 1, 14 times'
   child.lua(

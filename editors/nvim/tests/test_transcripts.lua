@@ -104,10 +104,7 @@ T['what its agent’s compaction left out is said at the marker, listed, copied,
   open(compacted_log())
   child.api.nvim_win_set_cursor(0, { editor.line_with(child, '◈ Compacted #1'), 0 })
   child.type_keys('<CR>')
-  editor.wait(
-    child,
-    [[table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):find('Left out: %d message') ~= nil]]
-  )
+  editor.wait(child, [[table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):find('Left out: %d message') ~= nil]])
   child.type_keys('gl')
   editor.wait(child, 'vim.fn.bufname() == "ullage://lost"')
   local windows = #child.api.nvim_list_wins()
@@ -147,10 +144,7 @@ T['what was left out is said although the conversation is loaded again before th
   ]])
   child.api.nvim_win_set_cursor(0, { editor.line_with(child, '◈ Compacted #1'), 0 })
   child.type_keys('<CR>')
-  editor.wait(
-    child,
-    [[table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):find('Left out: %d message') ~= nil]]
-  )
+  editor.wait(child, [[table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):find('Left out: %d message') ~= nil]])
 end
 
 T['a recorded conversation that was compacted is shown and read at every width'] = MiniTest.new_set({

@@ -811,10 +811,11 @@ export interface KnownWindow {
 export type Level = "off" | "normal" | "warning" | "critical";
 
 /**
- * The state of an entry. What was said is `open`, or `repeated` by the same words later. A task is `open`, `in
+ * The state of an entry. A message of the user is `open`, or `repeated` by the same words later. A task is `open`, `in
  * progress`, `done` or `dropped`. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last`
  * one, an `earlier` one, or `elsewhere`: in another repository. A file was `read`, `created`, `changed` or `deleted`. A
- * job is `running` or `ended`. The agent's words `stand`, or are `overtaken` by a later change of what they name.
+ * job is `running` or `ended`. The agent's words hold (`stands`), or are `overtaken` by a later change of what they
+ * name.
  */
 export type Life =
   | "open"

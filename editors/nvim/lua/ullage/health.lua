@@ -76,9 +76,11 @@ local function check_compaction()
   health.start('ullage: 4. Compact it, undo it')
   local figures = require('ullage.session').figures
   if figures and figures.followed then
-    health.info(('%s keeps the conversation, so it is only read; :Ullage continue writes another one from it'):format(
-      figures.followed.agent ~= '' and figures.followed.agent or 'an agent'
-    ))
+    health.info(
+      ('%s keeps the conversation, so it is only read; :Ullage continue writes another one from it'):format(
+        figures.followed.agent ~= '' and figures.followed.agent or 'an agent'
+      )
+    )
   elseif figures and figures.compactions > 0 then
     health.ok(('%d compaction(s) in force; :Ullage undo takes the last one back'):format(figures.compactions))
   elseif figures and not figures.size then
