@@ -27,7 +27,9 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 def test_what_the_summary_leaves_out_is_given_back_and_noted(place: Place) -> None:
-    assert is_silent(place.begun())
+    guide = place.begun().out
+    # A busy machine may not have it in time.
+    assert not guide or f"> #1 {ASKED}" in guide.splitlines()
     told = place.given_back()
     text = told["additionalContext"]
     assert text.startswith(HEAD)
