@@ -3,10 +3,12 @@ has the figure of the file as it is."""
 
 import asyncio
 import os
+import selectors
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +17,6 @@ from hypothesis import strategies as st
 from support.follower_ports import follower_ports
 from support.growing_logs import LOGS, file_of
 from support.memory_store import MemoryStore
-from support.virtual_time import VirtualLoop
 from support.workspace import CountingIds, build_test_client
 from ullage.agents.transcripts import read_document
 from ullage.model.errors import InputError
@@ -35,6 +36,38 @@ SOON, SELDOM, RECENT = 1.0, 4.0, 60.0
 # that follows is another one then.
 STEPS = st.lists(st.tuples(st.floats(0, 1), PAUSES, st.booleans()), max_size=12)
 Steps = Sequence[tuple[float, float, bool]]
+
+
+class _Jumping(selectors.SelectSelector):
+    """A selector that moves the time on in place of waiting."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        assert timeout is not None, "everything waits for ever"
+        self.now += max(0.0, timeout)
+        return super().select(0)
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop whose time passes only while everything waits, so that a test of pauses takes no time. It begins at
+    the time 1,000 s. What is given to a thread is done at once."""
+
+    def __init__(self) -> None:
+        self._clock = _Jumping()
+        self._clock.now = 1_000.0
+        super().__init__(self._clock)
+
+    def time(self) -> float:
+        return self._clock.now
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
+        done = self.create_future()
+        try:
+            done.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 - the caller gets it when it waits
+            done.set_exception(error)
+        return done
 
 
 class Files(GrowingFiles):

@@ -8,7 +8,7 @@ those of a file that ends here.
 """
 
 import asyncio
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,16 +17,17 @@ from ullage.agents.transcripts import detect_format, format_named
 from ullage.formats.parsing import Document
 from ullage.formats.transcripts.format import OpenReading, open_reading
 from ullage.formats.transcripts.imported import ImportedTranscript
-from ullage.model.errors import SessionNotFound, StoreError, UnknownFormat, UnreadableTranscript
+from ullage.model.errors import InputError, SessionNotFound, StoreError, UnknownFormat, UnreadableTranscript
 from ullage.model.events import (
     ContextEdited,
     EditReverted,
     Event,
     SessionRenamed,
+    UsageReported,
 )
+from ullage.model.usage import UsageSource
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.figures_at_end import figures_at_end, named
 from ullage.service.follow.kept_reading import ReadingOfFile, ReadOn
 from ullage.service.imports import (
     before_open_results,
@@ -55,6 +56,10 @@ ENDED = 300.0
 
 # Bytes by which a file has grown that are read in less time than it takes to have a thread read them.
 _AT_ONCE = 32 << 10
+
+# Bytes at the end of a large file in which its figures are looked for, one after the other: mostly the last answer
+# is within as many, unless long results of tools follow it.
+_ENDS = (32 << 10, 128 << 10, 1 << 20)
 
 
 class Seen(Struct, frozen=True, kw_only=True):
@@ -168,7 +173,7 @@ class FollowedFile:
             case Replaced(document=document, mark=mark, more=more):
                 # If the file can't be understood, it isn't read again before it has changed.
                 self._mark, self._is_behind = mark, more
-                document = named(document, self._found)
+                document = _named(document, self._found)
                 reading = self._open_piece(document) if more else None
                 if more and reading is None:
                     # A larger piece may show what the file is.
@@ -209,7 +214,7 @@ class FollowedFile:
         file can't be read, and `StoreError`."""
         if self._is_behind:
             known = self._open.format if self._open else ""
-            return await figures_at_end(self._workspace, self._files, self._found, known)
+            return await _figures_at_end(self._workspace, self._files, self._found, known)
         reading, conversation = self._open, self.conversation
         if reading is None or conversation is None or self._is_proxied or not conversation.is_open:
             return None
@@ -224,7 +229,7 @@ class FollowedFile:
             )
             if not isinstance(growth, Replaced):
                 return None
-            transcript = format_named(reading.format).read(named(growth.document, self._found))
+            transcript = format_named(reading.format).read(_named(growth.document, self._found))
             return await project_transcript(self._workspace, transcript)
         return await imagine_import(conversation, rest, ended.builder.first_model) if rest else None
 
@@ -397,3 +402,52 @@ class FollowedFile:
         conversation.record(SessionRenamed(title=title))
         self._title = title
         return True
+
+
+async def _figures_at_end(
+    workspace: Workspace, files: TranscriptFiles, found: FoundFile, format_name: str
+) -> Conversation | None:
+    """Returns a conversation of which only the figures are right: those that the end of the file says. Returns None if
+    it doesn't say them. `format_name` is the file's format, "" if it is not known."""
+    for most in _ENDS:
+        document = await asyncio.to_thread(files.read_ends, found.path, most)
+        if document is None:
+            break
+        if ahead := await _project_end(workspace, document, found, format_name):
+            return ahead
+    else:
+        return None
+    growth = await asyncio.to_thread(files.read_on, found.path, None, found.origin_id)
+    if not isinstance(growth, Replaced) or growth.more:
+        return None
+    return await _project_end(workspace, growth.document, found, format_name)
+
+
+def _named(document: Document, found: FoundFile) -> Document:
+    """Returns the document with the conversation that is followed, of several in it, named."""
+    return replace(document, run=found.run, origin_id=found.origin_id)
+
+
+async def _project_end(
+    workspace: Workspace, document: Document, found: FoundFile, format_name: str
+) -> Conversation | None:
+    try:
+        known = format_named(format_name) if format_name else detect_format(document)
+        # The end of a file with several conversations need not be of the one that is followed.
+        if known.begins_another:
+            return None
+        transcript = known.read(_named(document, found))
+    except InputError:
+        return None
+    if not _ends_with_newest(transcript.events):
+        return None
+    conversation = await project_transcript(workspace, transcript)
+    return None if conversation.projection.tracker.reading.source is UsageSource.ESTIMATED else conversation
+
+
+def _ends_with_newest(events: Sequence[Event]) -> bool:
+    """Returns whether the last report of a usage is the newest of what changes the size of the context. Of lines whose
+    parents are in an unread part of a file, a reader can't know the order."""
+    reports = [event.timestamp for event in events if isinstance(event, UsageReported)]
+    edits = [event.edit.timestamp for event in events if isinstance(event, ContextEdited)]
+    return not reports or reports[-1] >= max([*reports, *edits])
