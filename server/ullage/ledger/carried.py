@@ -8,7 +8,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import ceil
 
@@ -48,8 +48,8 @@ _SHORT = 5
 _STRETCH, _SPARE = 1.6, 6
 # Passages that are looked at for one sentence: those around its rarest words.
 _MOST_PASSAGES = 400
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _PARTS = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|[\r\n]+")
-_MARKUP = " \t-*>|•·–—\"'“”„«»「」『』()[]`_#"
 
 
 class Words(Struct, frozen=True, kw_only=True):
@@ -100,7 +100,11 @@ def _folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     apart = unicodedata.normalize("NFKD", text.replace("’", "'")).casefold()
-    return "".join(character for character in apart if unicodedata.category(character)[0] != "M")
+    return _NOT_ASCII.sub(_without_marks, apart)
+
+
+def _without_marks(run: re.Match[str]) -> str:
+    return "".join(character for character in run[0] if unicodedata.category(character)[0] != "M")
 
 
 def _words(folded: str) -> Iterator[str]:
@@ -116,7 +120,6 @@ class Context:
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._words: list[str] = []
-        self._lines: set[tuple[str, ...]] = set()
         self.ids = frozenset(message.id for message in messages)
         texts = [text for message in messages for text in _texts(message)]
         for text in texts:
@@ -124,25 +127,31 @@ class Context:
             self._words += _words(folded)
             # So that no passage goes from one text into the next.
             self._words += ("\n",) * _SPARE
-            self._lines.update(tuple(_words(line)) for line in folded.splitlines())
         self._places: dict[str, list[int]] = {}
         for place, word in enumerate(self._words):
             self._places.setdefault(word, []).append(place)
         self._text = "\n".join(texts)
+
+    @cached_property
+    def _lines(self) -> list[tuple[str, tuple[str, ...], frozenset[str]]]:
+        """The lines in lower case, each with its words in order and as a set. Few questions are about lines."""
+        lines = ((line, tuple(_words(line))) for line in _folded(self._text).splitlines())
+        return [(line, words, frozenset(words)) for line, words in lines]
 
     def has_name(self, name: str) -> bool:
         """Returns whether the context has a name, letter for letter, as a word of its own."""
         return bool(name) and re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", self._text) is not None
 
     def lines_with(self, text: str) -> list[str]:
-        """Returns the lines of the context that have most words of a text."""
+        """Returns the lines of the context that have most words of a text, in lower case."""
         wanted = frozenset(words_of(text).all)
         enough = ceil(len(wanted) * _SHARE)
-        return [line for line in self._text.splitlines() if len(wanted & frozenset(_words(_folded(line)))) >= enough]
+        return [line for line, _, words in self._lines if len(wanted & words) >= enough]
 
     def says_alone(self, text: str) -> bool:
         """Returns whether a line of the context is this text and nothing else, but for marks and quotation marks."""
-        return words_of(text.strip(_MARKUP)).all in self._lines
+        alone = words_of(text).all
+        return any(words == alone for _, words, _ in self._lines)
 
     def says_all(self, text: str) -> bool:
         """Returns whether the context says every sentence and line of a text."""

@@ -183,7 +183,7 @@ def _has_task(entry: Entry, context: Context) -> bool:
     task that is named without its state may as well be done."""
     states = _STATES[entry.life]
     return context.says(entry.text) and any(
-        any(state in line.casefold() for state in states) for line in context.lines_with(entry.text)
+        any(state in line for state in states) for line in context.lines_with(entry.text)
     )
 
 

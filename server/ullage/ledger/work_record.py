@@ -49,6 +49,8 @@ _RUNS_ALL = re.compile(
     r"(?:mise run|make|just|task|tox|nox|(?:npm|pnpm|yarn|bun)(?: run)?|\./?[\w./-]*/)(?: ?[\w:.-]+)?"
     r"|(?:go|cargo) \w+(?: \./\.\.\.)?|pytest"
 )
+# Failures that may be open at once. Older ones are of commands that were given up.
+_MOST_OPEN = 100
 _DOCUMENTS = (".md", ".txt", ".rst", ".adoc")
 _COMMIT_CALL = re.compile(
     r"\bgit\b.{0,200}\b(?:commit|reset|checkout|switch|restore|stash|status|branch|merge|rebase|worktree)\b", re.DOTALL
@@ -109,7 +111,10 @@ class WorkFold:
     def __init__(self, cwd: str = "") -> None:
         self._cwd = cwd.rstrip("/")
         self._files: dict[str, _File] = {}
-        self._runs: list[_Run] = []
+        # Failures that nothing has mended yet, those that were mended, and the newest success of each check's program.
+        self._open: list[_Run] = []
+        self._mended: list[_Run] = []
+        self._passed: dict[tuple[CheckKind | None, str], _Run] = {}
         self._git: list[ToolCall] = []
         self._elsewhere: list[Entry] = []
         self._trees: set[str] = set()
@@ -236,21 +241,31 @@ class WorkFold:
             was_set_up=was_set_up,
             is_unsure=is_unsure,
         )
-        self._runs = [*(self._after(before, run) for before in self._runs if not _replaces(run, before)), run]
+        self._settle(run)
 
-    def _after(self, before: _Run, run: _Run) -> _Run:
-        passed = not run.failed and (self._reports or not run.is_unsure)
-        if before.failed and before.mended < 0 and passed and _mends(run, before):
-            return replace(before, mended=run.index, mended_by=_shown(run))
-        return before
+    def _settle(self, run: _Run) -> None:
+        """Takes a run into account: a success mends what it covers, and a run of the same replaces an earlier one. It
+        costs as much as there are open failures."""
+        has_passed = not run.failed and (self._reports or not run.is_unsure)
+        still_open: list[_Run] = []
+        for before in self._open:
+            if has_passed and _mends(run, before):
+                self._mended.append(replace(before, mended=run.index, mended_by=_shown(run)))
+            elif not (run.failed and _is_again(run, before)):
+                still_open.append(before)
+        key = run.checks, _program(run)
+        if run.failed:
+            still_open.append(run)
+            passed = self._passed.get(key)
+            if passed is not None and _is_again(run, passed):
+                del self._passed[key]
+        elif run.checks:
+            self._passed.pop(key, None)
+            self._passed[key] = run
+        self._open = still_open[-_MOST_OPEN:]
 
     def checks(self) -> tuple[Entry, ...]:
         """Returns the newest run of each check that passed, with the files that were changed since."""
-        newest: dict[tuple[CheckKind, str], _Run] = {}
-        for run in self._runs:
-            if run.checks and not run.failed and (self._reports or not run.is_unsure):
-                newest.pop((run.checks, _program(run)), None)
-                newest[run.checks, _program(run)] = run
         return tuple(
             Entry(
                 kind=Kind.CHECK,
@@ -261,7 +276,8 @@ class WorkFold:
                 name=run.checks.value if run.checks else "",
                 changed=self._since(run.index),
             )
-            for run in newest.values()
+            for run in self._passed.values()
+            if self._reports or not run.is_unsure
         )
 
     def problems(self) -> tuple[Entry, ...]:
@@ -277,8 +293,8 @@ class WorkFold:
                 name=run.checks.value if run.checks else "",
                 changed=self._since(run.index) if run.checks and run.mended < 0 else (),
             )
-            for run in self._runs
-            if run.failed and run.was_set_up and (run.checks is not None or not run.purpose.once)
+            for run in sorted([*self._mended, *self._open], key=lambda run: run.index)
+            if run.was_set_up and (run.checks is not None or not run.purpose.once)
         )
 
     def _mend(self, run: _Run) -> str:
@@ -423,15 +439,13 @@ def _mends(passed: _Run, failed: _Run) -> bool:
     return not failed.was_set_up and bool(_programs(passed) & _programs(failed))
 
 
-def _replaces(run: _Run, before: _Run) -> bool:
-    """Returns whether a run makes an earlier one of no interest: the same check again, or more of it, with an outcome
-    of its own. A failure that a success follows is kept, as mended."""
-    if before.mended >= 0:
-        return False
-    again = any(
-        _same(new, old) or (run.checks and covers(new, old)) for new in run.purpose.keys for old in before.purpose.keys
+def _is_again(run: _Run, before: _Run) -> bool:
+    """Returns whether a run is that of an earlier command again, or a check of more."""
+    return any(
+        _same(new, old) or (run.checks is not None and covers(new, old))
+        for new in run.purpose.keys
+        for old in before.purpose.keys
     )
-    return again and (run.failed or not before.failed)
 
 
 def _same(key: str, other: str) -> bool:
