@@ -10,7 +10,7 @@ from functools import cache
 from msgspec import Struct
 
 from ullage.agents.results import is_output
-from ullage.model.blocks import Provided, TextBlock, ToolResultBlock
+from ullage.model.blocks import Provided, ResourceBlock, TextBlock, ToolResultBlock
 from ullage.model.message import Message, Role
 from ullage.model.standing_instructions import INSTRUCTION_FILES
 
@@ -116,6 +116,20 @@ def is_by_agent(message: Message) -> bool:
         return False
     texts = [block.text for block in message.content if isinstance(block, TextBlock)]
     return bool(texts) and not any(map(_says, texts))
+
+
+def typed_texts(message: Message) -> list[str]:
+    """Returns the texts of a message that the user may have typed, without what agents and editors inserted. A summary
+    with which an agent continues is among them. Empty if the agent's program wrote the message."""
+    if is_by_program(message):
+        return []
+    texts = (without_inserted(block.text).strip() for block in message.content if isinstance(block, TextBlock))
+    return [text for text in texts if text and is_typed(text)]
+
+
+def linked(message: Message) -> list[str]:
+    """Returns the addresses of what is attached to a message."""
+    return [block.title for block in message.content if isinstance(block, ResourceBlock)]
 
 
 def typed_blocks(message: Message) -> Sequence[int]:

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ullage.agents.calls import ToolCall
-from ullage.agents.inserted import is_by_program, is_summary, is_typed, without_inserted
+from ullage.agents.inserted import is_summary, linked, typed_texts
 from ullage.agents.outcomes import said_in_refusal
 from ullage.agents.tools import plain, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
-from ullage.model.blocks import ResourceBlock, TextBlock
 from ullage.model.message import Message
 
 # Characters. A reply that is no longer may need the question before it.
@@ -80,14 +79,9 @@ class SaidFold:
 
 
 def typed_text(message: Message) -> str:
-    """Returns what the user typed in a message, without text that agents and editors inserted, followed by the
-    addresses of what was attached. Empty if the user typed nothing."""
-    if is_by_program(message):
-        return ""
-    texts = (without_inserted(block.text) for block in message.content if isinstance(block, TextBlock))
-    linked = [block.title for block in message.content if isinstance(block, ResourceBlock)]
-    typed = [text.strip() for text in texts if text.strip() and is_typed(text) and not is_summary(text)]
-    return "\n".join([*typed, *linked])
+    """Returns what the user typed in a message, followed by the addresses of what was attached. Empty if the user typed
+    nothing; a summary with which an agent continues is not the user's."""
+    return "\n".join([*(text for text in typed_texts(message) if not is_summary(text)), *linked(message)])
 
 
 def answered_by(reply: str, asked: str) -> str:

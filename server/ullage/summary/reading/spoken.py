@@ -5,7 +5,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from ullage.agents.inserted import is_by_program, is_typed, without_inserted
+from ullage.agents.inserted import linked, typed_texts
 from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock
 from ullage.model.message import Message, Role
 from ullage.summary.checks import Check, checked
@@ -60,13 +60,9 @@ def _read_message(reader: Reader, message: Message, index: int) -> tuple[Said, i
 
 
 def typed_text(message: Message) -> str:
-    """Returns the text that the user typed, without text that editors and agents inserted, followed by the URIs of
+    """Returns the text that the user typed, without text that editors and agents inserted, followed by the addresses of
     attached resources. Empty if there is neither, or if the agent's program wrote the message."""
-    if is_by_program(message):
-        return ""
-    texts = [without_inserted(bounded(block.text)) for block in message.content if isinstance(block, TextBlock)]
-    linked = [block.title for block in message.content if isinstance(block, ResourceBlock)]
-    return "\n".join([text.strip() for text in texts if text.strip() and is_typed(text)] + linked)
+    return "\n".join([*map(bounded, typed_texts(message)), *linked(message)])
 
 
 def bounded(text: str) -> str:
