@@ -96,9 +96,7 @@ def shell(command: str, said: str, variables: dict[str, str]) -> Ran:
 
 def test_what_the_summary_leaves_out_is_given_back_once(home: Home) -> None:
     home.install()
-    guide = home.hook({"hook_event_name": "PreCompact"}).out
-    # A busy machine may not have it in time.
-    assert not guide or RULE in guide
+    assert home.hook({"hook_event_name": "PreCompact"}).status == 0
     assert is_silent(home.hook(_SUMMARIZED))
     told = [home.hook(said).out for said in (_STARTED, *[_PROMPTED] * TRIES)]
     assert [RULE in text for text in told if text] == [True]
