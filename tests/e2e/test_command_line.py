@@ -217,7 +217,15 @@ def test_report_says_when_nothing_could_go(tmp_path: Path) -> None:
 
 def test_report_says_what_else_was_cut(tmp_path: Path) -> None:
     talk = tmp_path / "talk.json"
-    talk.write_bytes(msgspec.json.encode([{"role": "user", "content": "word " * 5_000}]))
+    talk.write_bytes(
+        msgspec.json.encode(
+            [
+                {"role": "user", "content": "Go on."},
+                {"role": "assistant", "content": "word " * 5_000},
+                {"role": "user", "content": "And now?"},
+            ]
+        )
+    )
     assert "shorten" in ullage("compact", talk, "--budget", "800").out
 
 

@@ -1,14 +1,12 @@
 """The real server follows an agent's file while it grows, and refuses what can't be done with it."""
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.bounded import PATIENCE
-from support.followed_home import PROJECT, FollowedHome, changed
+from support.followed_home import PROJECT, FollowedHome, changed, stored
 from support.log_trees import to_bytes
 from support.lsp_client import RpcFailure
 
@@ -25,11 +23,7 @@ async def test_a_conversation_that_grows_is_sent_at_each_change(tmp_path: Path) 
         home.say("And now?", 90_000)
         later = await changed(client, 90_000)
         assert later["sessionId"] == row["sessionId"]
-        # The row shows an answer at once; the session gets it when the file has been quiet for a second.
-        async with asyncio.timeout(PATIENCE):
-            usage = await client.request("ullage/context/get", {"sessionId": row["sessionId"]})
-            while usage["used"] != 90_000:
-                usage = await client.request("ullage/context/get", {"sessionId": row["sessionId"]})
+        usage = await stored(client, row["sessionId"], 90_000)
         assert usage["_meta"]["ullage"]["followed"] == {"agent": "Claude Code", "path": str(home.path)}
         listed = await client.request("ullage/context/messages", {"sessionId": row["sessionId"]})
         assert [entry["message"]["content"][0]["text"] for entry in listed["entries"]][:1] == ["Which port?"]

@@ -59,10 +59,10 @@ CHANGING: dict[str, Sequence[Wrong]] = {
         lambda _, folder: ("copy", folder / "sessions.db", folder / "sessions.db"),
     ),
 }
-# What the others do with sessions. `continue`, `survive` and `demo` work on copies of their own.
+# What the others do with sessions. `continue` and `demo` work on copies of their own.
 _READS = {
     *("here", "context", "messages", "history", "sessions", "search", "export", "inspect", "lost", "brief", "team"),
-    *("continue", "survive", "demo", "archive", "doctor", "schema", "completion", "man", "help", "wire", "unwire"),
+    *("continue", "demo", "archive", "doctor", "schema", "completion", "man", "help", "wire", "unwire"),
     "statusline",
 }
 # Servers and what follows agents: their methods have tables of their own, and what an agent has written is a fact.

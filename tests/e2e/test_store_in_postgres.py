@@ -14,7 +14,7 @@ import pytest
 from support.agents.launch import Launch
 from support.agents.program import ProgramEnd, program
 from support.command_line import SAMPLE, ullage
-from support.followed_home import SESSION, FollowedHome, changed
+from support.followed_home import SESSION, FollowedHome, changed, stored
 from support.lsp_client import ROOT, RpcFailure, start_server
 from support.mcp_client import mcp_client
 from support.mcp_talk import NEEDLE, shown, talk
@@ -161,6 +161,7 @@ async def test_an_agents_conversation_is_followed_into_postgresql(tmp_path: Path
         row = await changed(client, 40_000)
         home.say("And now?", 90_000)
         await changed(client, 90_000)
+        await stored(client, row["sessionId"], 90_000)
         assert await client.shutdown() == 0
     (listed,) = ullage("sessions", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
     assert (listed["session_id"], listed["agent_session_id"], listed["used"]) == (row["sessionId"], SESSION, 90_000)

@@ -1,11 +1,13 @@
 """A home folder in which an agent keeps a conversation that a server follows."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from support.bounded import PATIENCE
 from support.log_trees import to_bytes
 from support.lsp_client import LspClient, start_server
 from support.program import OUR_CLIENT, serve_command
@@ -57,3 +59,12 @@ async def changed(client: LspClient, used: int) -> Any:
         return [row for row in params["rows"] if row["used"] == used]
 
     return fitting(await client.wait_for(_CHANGED, lambda params: bool(fitting(params))))[0]
+
+
+async def stored(client: LspClient, session_id: str, used: int) -> Any:
+    """Waits until a session has this size, and returns its usage. Its row shows an answer at once; the session gets it
+    when the file has been quiet for a second."""
+    async with asyncio.timeout(PATIENCE):
+        while (usage := await client.request("ullage/context/get", {"sessionId": session_id}))["used"] != used:
+            pass
+    return usage
