@@ -57,7 +57,7 @@ const rows = (text: string | RegExp): Locator => vscode.context.getByRole('treei
 const marker = (): Locator => vscode.context.locator('.marker', { hasText: 'Compacted #1' });
 
 test('without another server the one of the extension is ready, and the one that the folder names is not asked', async () => {
-  await vscode.reads(/^Ullage$/);
+  await vscode.reads(/^Ullage: follow agents\?$/);
   assert.equal(existsSync(trace), false);
 });
 
