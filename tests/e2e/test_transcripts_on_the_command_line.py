@@ -30,4 +30,6 @@ def test_recorded_conversation_fits_the_budget_and_stays_valid(
     assert RULES[provider](compacted["messages"]) == []
     assert compacted["used"] <= BUDGET
     if compacted["compaction"] is not None:
-        assert compacted["used"] >= 0.9 * BUDGET
+        # Right after an agent's own compaction the messages may be fewer tokens than the budget; most is hidden then.
+        there = whole["used"] - whole["hidden"]
+        assert compacted["used"] >= 0.9 * min(BUDGET, there)
