@@ -217,15 +217,10 @@ def test_report_says_when_nothing_could_go(tmp_path: Path) -> None:
 
 def test_report_says_what_else_was_cut(tmp_path: Path) -> None:
     talk = tmp_path / "talk.json"
-    talk.write_bytes(
-        msgspec.json.encode(
-            [
-                {"role": "user", "content": "Go on."},
-                {"role": "assistant", "content": "word " * 5_000},
-                {"role": "user", "content": "And now?"},
-            ]
-        )
-    )
+    read = {"type": "tool_use", "id": "call-1", "name": "Read", "input": {"path": "a.txt"}}
+    result = {"type": "tool_result", "tool_use_id": "call-1", "content": "word " * 5_000}
+    messages = [("user", "Read it."), ("assistant", [read]), ("user", [result])]
+    talk.write_bytes(msgspec.json.encode([{"role": role, "content": content} for role, content in messages]))
     assert "shorten" in ullage("compact", talk, "--budget", "800").out
 
 

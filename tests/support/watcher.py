@@ -32,6 +32,7 @@ def turns(count: int) -> list[JsonObject]:
                 [say(f"Answer {number}.")],
                 id=f"u{number + 1}",
                 usage=usage,
+                stop_reason="end_turn",
             ),
         ]
     return lines

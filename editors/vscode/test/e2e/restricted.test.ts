@@ -22,10 +22,12 @@ function writeProgram(file: string, trace: string): void {
 }
 
 /** Opens a folder whose settings name a program of its own, which would leave a trace if it were run. */
-async function openRestricted(name: string, environment: Readonly<Record<string, string>>, settings = {}): Promise<{ workbench: Workbench; trace: string }> {
+async function openRestricted(name: string, environment: Readonly<Record<string, string>>, more = {}): Promise<{ workbench: Workbench; trace: string }> {
   const trace = path.join(output, `${name}.ran`);
   const program = path.join(output, `${name}-program`);
   const files = { '.vscode/settings.json': JSON.stringify({ 'ullage.server.path': program }) };
+  // Agents are refused, so that nothing asks about them and a command alone starts the server.
+  const settings = { 'ullage.followAgents': 'off', ...more };
   writeProgram(program, trace);
   const workbench = await Workbench.open(name, { restricted: true, settings, files, environment });
   opened.push(workbench);

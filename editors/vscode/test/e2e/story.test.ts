@@ -32,8 +32,8 @@ async function importFile(file: string): Promise<void> {
 }
 
 describe('the first session', () => {
-  test('without a session the status bar says only the name', async () => {
-    await vscode.reads(/^Ullage$/);
+  test('without a session the status bar asks whether agents may be followed', async () => {
+    await vscode.reads(/^Ullage: follow agents\?$/);
     await vscode.isOfKind('normal');
     await vscode.shot('no session');
   });

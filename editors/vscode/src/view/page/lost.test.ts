@@ -14,7 +14,9 @@ import { example, usage } from '../../../test/unit/samples';
 import { item, marker } from '../../../test/unit/view/items';
 
 const golden = example('context.lost.result.json') as LostResult;
-const known: Lost = { editId: 'e1', error: '', readable: true, counts: golden.counts, entries: golden.entries, brief: golden.brief, terminal: 'zsh', given: [] };
+/** What the user said, which this example's compaction keeps. */
+const said: LostResult['entries'][number] = { kind: 'said', state: 'stands', text: 'Never round before the offset is added.', detail: '', index: 2 };
+const known: Lost = { editId: 'e1', error: '', readable: true, counts: { said: 1, ...golden.counts }, entries: [said, ...golden.entries], brief: golden.brief, terminal: 'zsh', given: [] };
 const items = [item('m0'), item('m1', { archived: true }), item('m2', { archived: true }), item('e1-marker', { marker }), item('m9')];
 let root: HTMLElement;
 let sent: PageMessage[];
@@ -80,10 +82,10 @@ test('a marker that was open before the figures came asks as soon as they say wh
 });
 
 test('it is one line that unfolds to a list by kind, with what is known and where it was', () => {
-  open({ ...known, entries: golden.entries.map((entry) => ({ ...entry, detail: 'seen once' })) });
+  open({ ...known, entries: known.entries.map((entry) => ({ ...entry, detail: 'seen once' })) });
   expect((find('.lost') as HTMLDetailsElement).open).toBe(false);
   expect(words('.lost-kind > summary')).toEqual(['What you said 1', 'Problems 1', 'What the agent told you 1']);
-  expect(words('.lost-kind:first-of-type li')[0]).toBe('Please check stations.py as well, the same mistake may be there.seen once #6');
+  expect(words('.lost-kind:first-of-type li')[0]).toBe(`${said.text}seen once #3`);
   expect([...root.querySelectorAll<HTMLDetailsElement>('.lost-kind')].map((kind) => kind.open)).toEqual([true, true, true]);
 });
 
