@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from support.log_trees import to_bytes
+from support.panes import wait_until
 from support.session_log import JsonObject, line, say
 from support.systems import needs_linux
 from support.watching import PATIENCE, watching
@@ -90,6 +91,8 @@ async def test_many_conversations_that_grow_at_once_all_come_once(tmp_path: Path
         while waiting:
             row = await rows.until(lambda row: row["used"] == last and row["messages"] is not None)
             waiting.discard(row["agent_session_id"])
+        # The row has an answer at once; the session gets it when the file has been quiet for a second.
+        wait_until(lambda: home.said() == {name: all_of(name, count) for name in names})
     kept = home.kept()
     assert home.said() == {name: all_of(name, count) for name in names}
     assert home.kept() == kept
