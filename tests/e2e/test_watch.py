@@ -1,6 +1,5 @@
 """`ullage watch` as a real process: what agents write appears, once, whatever becomes of the watchers."""
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from support.command_line import ullage
 from support.log_trees import to_bytes
 from support.panes import wait_until
-from support.watcher import KILLS, PATIENCE, Watcher, log_in, turns, wait_for
+from support.watcher import KILLS, Watcher, log_in, turns, wait_for
 from ullage.store import open_store
 
 
@@ -34,11 +33,11 @@ def test_a_conversation_that_goes_on_is_printed_at_each_change(tmp_path: Path) -
         later = wait_for(rows, 5)
         assert later["session_id"] == row["session_id"]
         # The row has an answer at once; the session gets it when the file has been quiet for a second.
-        until, shown = time.monotonic() + PATIENCE, dict[str, Any]()
-        while shown.get("used") != later["used"] and time.monotonic() < until:
-            shown = ullage("context", row["session_id"], "--store", tmp_path / "store.db", "--json").json
+        asked = ("context", row["session_id"], "--store", tmp_path / "store.db", "--json")
+        wait_until(lambda: ullage(*asked).json["used"] == later["used"])
     finally:
         watcher.kill()
+    shown = ullage(*asked).json
     assert (shown["used"], shown["percent"]) == (later["used"], later["percent"])
 
 
