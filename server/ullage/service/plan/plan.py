@@ -47,7 +47,7 @@ BLOCK_SHARE = 0.25
 # Share of the room that the messages which must stay may take together, such as many results of parallel calls. More
 # would leave no room for a summary, and the record of everything before them would be lost.
 _STAYING_SHARE = 0.6
-# Share of the room that they may take with what the user typed in them whole, where the summary needs less room.
+# Share of the room that a message which the user typed may take.
 _TYPED_SHARE = 0.5
 # Tokens. A block that is cut to less says nothing any more.
 _LEAST_BLOCK = 64
@@ -128,7 +128,7 @@ async def plan_within(  # noqa: PLR0913 (each is a term of the plan)
     reader = conversation.workspace.reader
 
     def choose(check: Check) -> CompactionPlan | None:
-        from ullage.summary.choosing.scoring import Judge  # noqa: PLC0415  (30 ms to import)
+        from ullage.summary.old_messages import Judge  # noqa: PLC0415  (30 ms to import)
 
         return plan_compaction(view, limits, pinned, first_user_id, partial(Judge, reader, check))
 
@@ -182,23 +182,24 @@ def _cut_to_stay(
     view: CountedView, room: int, block_share: float, stamp: Stamp, staying: frozenset[str]
 ) -> ShortenEdit | None:
     """Returns the edit that shortens the blocks of the messages in `staying` to `block_share` of `room` each, and to
-    less if they would still take too much of it together; what the user typed is not shortened to less while there is
-    room. None if none is too long."""
-    longest = limit = int(room * block_share)
+    less if they would still take too much of it together. What the user typed may take half of `room` if that is large,
+    and is shortened to less only after all others. None if none is too long."""
+    limit = typed_limit = int(room * block_share)
     most = room * max(_STAYING_SHARE, block_share)
-
-    def size(cut: ShortenEdit | None) -> int:
-        return (view.after(cut) if cut else view).size(staying)
-
-    cut = cap_blocks(view, limit, stamp, staying)
-    while size(cut) > most and limit > _LEAST_BLOCK:
-        limit //= 2
-        cut = cap_blocks(view, limit, stamp, staying)
     typed = frozenset(message.id for message in view.messages if message.id in staying and _is_typed(message))
-    if limit < longest and typed and room > _KEEP_OLD_FROM:
+    if room > _KEEP_OLD_FROM:
+        typed_limit = max(limit, int(room * _TYPED_SHARE))
+
+    def made() -> ShortenEdit | None:
         others = cap_blocks(view, limit, stamp, staying - typed)
-        kinder = _both(others, cap_blocks(view.after(others) if others else view, longest, stamp, typed))
-        return kinder if size(kinder) <= room * _TYPED_SHARE else cut
+        return _both(others, cap_blocks(view.after(others) if others else view, typed_limit, stamp, typed))
+
+    cut = made()
+    while (view.after(cut) if cut else view).size(staying) > most and max(limit, typed_limit) > _LEAST_BLOCK:
+        if limit <= _LEAST_BLOCK:
+            typed_limit //= 2
+        limit = max(limit // 2, _LEAST_BLOCK)
+        cut = made()
     return cut
 
 
