@@ -19,6 +19,10 @@ from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
+from ullage.summary.choosing.composition import compose
+from ullage.summary.choosing.scoring import Judge
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.tuning import TUNING, Tuning
 
 from benches.quality_probe import WORDS_SHARED, context_text, make_cut
 from benches.quality_sessions import COUNTER, Recorded, read_recorded
@@ -29,11 +33,7 @@ from ullage.edits.shorten import cap_blocks
 from ullage.model.message import Message
 from ullage.service.plan.plan import BLOCK_SHARE, keep_old
 from ullage.summary.checks import go_on
-from ullage.summary.choosing.composition import compose
-from ullage.summary.choosing.scoring import Judge
-from ullage.summary.reading.text_reader import Reader
 from ullage.summary.summary_request import SummaryRequest
-from ullage.summary.tuning import TUNING, Tuning
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import leading
 from ullage.transcript.rules.tool_pairs import is_pure_prompt

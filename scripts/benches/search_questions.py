@@ -16,13 +16,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from ullage.summary.reading.anchors import find_anchors
 
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message
 from ullage.store.search.indexed_text import message_text
-from ullage.summary.reading.anchors import find_anchors
 
 KINDS = ("named", "spoken", "described")
 MAX_EVIDENCE = 3

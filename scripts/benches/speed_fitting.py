@@ -12,6 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ullage.summary.choosing.ahead import read_before
+from ullage.summary.reading.anchors import forget_words
+from ullage.summary.reading.text_reader import Reader
+
 from benches import speed_sessions
 from benches.report import Aim, Report, at_most
 from support.workspace import CountingIds, FixedClock, build_test_workspace
@@ -26,9 +30,6 @@ from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.summary.checks import go_on
-from ullage.summary.choosing.ahead import read_before
-from ullage.summary.reading.anchors import forget_words
-from ullage.summary.reading.text_reader import Reader
 from ullage.tokens.counter_choice import get_counter
 from ullage.transcript.cut_points import groups
 

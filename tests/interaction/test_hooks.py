@@ -15,7 +15,7 @@ from ullage.model.settings import HookSettings, Settings, SummarySettings
 from ullage.service.ports.models import SummaryStream
 from ullage.service.ports.world import CommandOutcome
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.summary.reading.text_reader import Reader
+from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 

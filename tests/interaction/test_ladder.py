@@ -15,7 +15,7 @@ from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import SummaryStream
-from ullage.summary.reading.text_reader import Reader
+from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 

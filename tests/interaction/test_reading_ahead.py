@@ -2,39 +2,65 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from threading import Event
 
 import pytest
 
 from support.fill import EXCHANGES_BELOW_WARNING, exchange, fill, reply, start
 from support.workspace import PATIENCE, TestClient, build_test_client
+from ullage.ledger.ledger_entry import Ledger
+from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings
 from ullage.model.strategies import TruncationMode
-from ullage.summary.reading.text_reader import Lines, Piece, Reader
+from ullage.summary.checks import Check
+from ullage.summary.reader import Reader
 
 # An exchange is 680 tokens; half of the compaction threshold is 2,764.
 EXCHANGES_TO_HALF = 5
 
 
 class CountingReader(Reader):
-    """Counts how often it reads each text, and reads only while `let` is set."""
+    """Counts how often it reads each of the agent's texts ahead, and how many messages it folds when it is asked for a
+    ledger. Reads ahead only while `let` is set."""
 
     def __init__(self) -> None:
-        self.read = Counter[str]()
+        self.read, self.folded = Counter[str](), 0
         self.asked, self.let = Event(), Event()
         self.let.set()
         super().__init__()
 
-    def _read_prose(self, text: str) -> tuple[Piece, ...]:
-        self.asked.set()
-        assert self.let.wait(PATIENCE)
-        self.read[text] += 1
-        return super()._read_prose(text)
+    def go_on(
+        self, conversation: str, messages: Sequence[Message], indices: Sequence[int], *, cwd: str, check: Check
+    ) -> None:
+        left = iter(messages)
 
-    def _read_lines(self, clean: Callable[[str], str], limit: int, text: str) -> Lines:
-        self.read[text] += 1
-        return super()._read_lines(clean, limit, text)
+        def count() -> None:
+            self.asked.set()
+            assert self.let.wait(PATIENCE)
+            check()
+            self.see(next(left))
+
+        super().go_on(conversation, messages, indices, cwd=cwd, check=count)
+
+    def see(self, message: Message) -> None:
+        if message.role is Role.ASSISTANT:
+            self.read[message.text] += 1
+
+    def ledger(
+        self,
+        messages: Sequence[Message],
+        indices: Sequence[int],
+        *,
+        conversation: str = "",
+        cwd: str = "",
+        check: Check = go_on,
+    ) -> Ledger:
+        def count() -> None:
+            self.folded += 1
+            check()
+
+        return super().ledger(messages, indices, conversation=conversation, cwd=cwd, check=count)
 
 
 def meet(settings: Settings | None = None) -> tuple[TestClient, CountingReader]:
@@ -78,19 +104,7 @@ async def test_an_automatic_compaction_reads_nothing_that_was_read_ahead() -> No
     assert client.workspace.open(session_id).transcript.compactions == 1
     await all_read(client)
     assert {text: reader.read[text] for text in before} == before
-
-
-async def test_a_result_that_comes_after_its_call_was_read_is_read_with_it() -> None:
-    client, reader = meet()
-    session_id = await fill(client, EXCHANGES_TO_HALF)
-    calls = [{"type": "tool_use", "id": f"c{i}", "name": "bash", "input": {"command": f"make {i}"}} for i in range(3)]
-    await client.call("session/append", sessionId=session_id, messages=[{"role": "assistant", "content": calls}])
-    await all_read(client)
-    for number in range(3):
-        result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": f"built target_{number} of the parser"}
-        await client.call("session/append", sessionId=session_id, messages=[{"role": "user", "content": [result]}])
-        await all_read(client)
-        assert reader.read[f"built target_{number} of the parser"] == 1
+    assert reader.folded <= 4
 
 
 async def test_appends_and_figures_do_not_wait_for_the_reading() -> None:
@@ -118,7 +132,7 @@ async def test_of_two_conversations_one_is_read_at_a_time() -> None:
     assert readings[0] > readings[1] == 0
     reader.let.set()
     await all_read(client, second)
-    assert reader.read == replies(EXCHANGES_TO_HALF)
+    assert reader.read == replies(EXCHANGES_TO_HALF) + replies(EXCHANGES_TO_HALF)
 
 
 async def test_a_closed_session_is_not_read_on() -> None:
@@ -134,7 +148,7 @@ async def test_a_closed_session_is_not_read_on() -> None:
     await asyncio.wait([reading], timeout=PATIENCE)
     assert reading.cancelled()
     await asyncio.wait_for(asyncio.get_running_loop().shutdown_default_executor(), PATIENCE)
-    assert reader.read.total() == 1
+    assert not reader.read
 
 
 async def test_where_no_summary_will_be_written_nothing_is_read() -> None:
@@ -145,23 +159,23 @@ async def test_where_no_summary_will_be_written_nothing_is_read() -> None:
         assert not reader.read
 
 
-async def test_a_text_that_cannot_be_read_is_logged_and_what_follows_is_read(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_message_that_cannot_be_read_is_logged_and_a_compaction_reads_it_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     class Failing(CountingReader):
-        def _read_prose(self, text: str) -> tuple[Piece, ...]:
-            if text == reply(EXCHANGES_TO_HALF - 1):
+        def see(self, message: Message) -> None:
+            if message.text == reply(EXCHANGES_TO_HALF - 1):
                 raise LookupError("lost")
-            return super()._read_prose(text)
+            super().see(message)
 
     client = build_test_client()
     client.workspace.reader = reader = Failing()
     session_id = await fill(client, EXCHANGES_TO_HALF)
     await all_read(client)
     assert "reading ahead broke down" in caplog.text
-    # The first message after it is read together with it, because it might be a call's result.
-    for number in range(EXCHANGES_TO_HALF, EXCHANGES_BELOW_WARNING):
-        await exchange(client, session_id, number)
-        await all_read(client)
-    assert reader.read[reply(EXCHANGES_BELOW_WARNING - 1)] == 1
+    done = await client.call("context/compact", sessionId=session_id)
+    assert "What the user said" in done["summary"]
+    assert reader.folded
 
 
 async def test_private_text_is_hidden_before_it_is_read_as_a_compaction_hides_it() -> None:
@@ -171,4 +185,4 @@ async def test_private_text_is_hidden_before_it_is_read_as_a_compaction_hides_it
     assert reader.read.total() == EXCHANGES_BELOW_WARNING
     assert not any("too many" in text for text in reader.read)
     await client.call("context/compact", sessionId=session_id)
-    assert reader.read.total() == EXCHANGES_BELOW_WARNING
+    assert reader.folded == 0

@@ -50,7 +50,7 @@ async def test_the_provider_gets_its_own_compaction_back_and_the_user_sees_the_o
     async with meet(wire) as (client, server):
         session_id, marker = await compacted(client)
         assert marker["sealed"] == {"provider": "openai", "data": f"{SEALED}1", "tokens": 200}
-        assert "## Task" in marker["summary"]
+        assert "## What the user said" in marker["summary"]
         await ask(client, session_id)
         asked = server.asked[-1]
         assert sealed_items(asked.body) == [f"{SEALED}1"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from support.corpus import cases
 from support.leaks import leaks, line_of
-from ullage.summary.by_model.draft import Draft
+from ullage.summary.draft import Draft
 
 SECRETS = cases("secrets.json")
 LINES = ("- Mend the parser.", "- It reads `tokens` twice:\n  see line 7", "Then go on.", "", "1. One more thing.")

@@ -6,11 +6,9 @@ from hypothesis import strategies as st
 from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
 from ullage.model.blocks import CompactionBlock
-from ullage.model.marker import render_ledger, render_marker
+from ullage.model.marker import render_marker
 from ullage.model.message import Message
-from ullage.summary.choosing.composition import NOTHING_FITS, compose
-from ullage.summary.choosing.ledger import collect, fit
-from ullage.summary.reading.anchors import find_anchors, find_in_each, forget_words
+from ullage.summary.composition import NOTHING_FITS, compose
 from ullage.summary.summary_request import SummaryRequest
 
 COUNTER = LengthCounter()
@@ -70,18 +68,13 @@ def test_marker_never_takes_more_than_its_budget(
 
 
 @settings(max_examples=100, deadline=None)
-@given(histories, st.integers(0, 300))
-def test_fitted_ledger_never_takes_more_than_its_budget(messages: tuple[Message, ...], tokens: int) -> None:
-    assert COUNTER.count(render_ledger(fit(collect(messages, places(messages)), tokens, COUNTER))) <= tokens
+@given(histories)
+def test_a_summary_of_a_summary_says_the_same(messages: tuple[Message, ...]) -> None:
+    first = compacted(messages, 100_000)
+    assert compacted((), 100_000, first).summary == first.summary
 
 
 @settings(max_examples=50, deadline=None)
 @given(histories, st.integers(0, 600))
 def test_same_request_gives_the_same_summary(messages: tuple[Message, ...], tokens: int) -> None:
     assert compacted(messages, tokens) == compacted(messages, tokens)
-
-
-@given(st.lists(st.one_of(texts, st.text(alphabet='aB9_-./:~@+ \t\n\\"é', max_size=40)), max_size=8))
-def test_texts_that_are_read_together_have_the_anchors_of_each_read_alone(several: list[str]) -> None:
-    forget_words()
-    assert find_in_each(several) == [find_anchors(text) for text in several]

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from support.build import results, uses
+from support.counting import LengthCounter
+from ullage.agents.calls import tool_calls, touches_of
 from ullage.agents.file_reads import file_reads
+from ullage.agents.shell import only_looks
 from ullage.agents.tools import (
     ACP_KINDS,
     COMMAND_KEYS,
@@ -25,9 +28,8 @@ from ullage.model.artifacts import FileAction
 from ullage.model.message import Message, Role
 from ullage.proxy.record.terminals import Terminals
 from ullage.proxy.record.tool_calls import CallState
-from ullage.summary.choosing.ledger import collect
-from ullage.summary.reading.digest import read_messages
-from ullage.summary.reading.text_reader import Reader
+from ullage.summary.composition import list_files
+from ullage.summary.summary_request import SummaryRequest
 
 PATH = "/repo/src/app.py"
 SHOWN = "     1\timport os\n     2\tprint(os.name)"
@@ -67,12 +69,12 @@ def every_record(name: str, given: dict[str, Any], result: str = SHOWN) -> Itera
 
 
 def ledger(messages: list[Message]) -> list[tuple[str, FileAction]]:
-    return [(file.path, file.action) for file in collect(messages, range(len(messages))).files]
+    request = SummaryRequest(messages=tuple(messages), indices=tuple(range(len(messages))), max_tokens=9_000)
+    return [(file.path, file.action) for file in list_files(request, LengthCounter()).files]
 
 
 def touched(messages: list[Message]) -> list[tuple[str, FileAction]]:
-    history = read_messages(messages, range(len(messages)), Reader())
-    return [touch for touches in history.touches for touch in touches]
+    return [touch for call in tool_calls(messages, range(len(messages))) for touch in touches_of(call)]
 
 
 def shown(messages: list[Message]) -> list[tuple[str, bool]]:
@@ -141,8 +143,8 @@ def test_all_readers_agree_on_a_command(name: str, key: str) -> None:
             for messages in every_record(spelling, {key: line}):
                 expect_touch(messages, Action.READ)
                 assert shown(messages) == [(PATH, False)]
-                runs = read_messages(messages, range(2), Reader()).runs
-                assert [(run.command, run.looks) for run in runs] == [(f"cat {PATH}", True)]
+                (run,) = tool_calls(messages, range(2))
+                assert (run.command, only_looks(run.command)) == (f"cat {PATH}", True)
 
 
 @pytest.mark.parametrize(("name", "action"), [(name, action) for name, action in NAMES if action not in FILE_ACTIONS])

@@ -4,7 +4,7 @@ from support.conversations import places
 from support.counting import LengthCounter
 from ullage.model.blocks import CompactionBlock
 from ullage.model.message import Message
-from ullage.summary.choosing.composition import compose
+from ullage.summary.composition import compose
 from ullage.summary.summary_request import SummaryRequest
 
 

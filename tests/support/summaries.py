@@ -55,3 +55,8 @@ class Listening(ScriptedProvider):
     def live(self, prompts: SummaryPrompts = no_prompts) -> Live:
         """Returns the ports by which a workspace uses this provider."""
         return Live(providers=OneProvider(self), prompts=prompts)
+
+
+def by_model(summary: str) -> str:
+    """Returns what a model wrote of a summary, without the page of the ledger below it."""
+    return summary.partition("\n## What the user said")[0]

@@ -40,7 +40,7 @@ from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore
 from ullage.service.ports.world import CommandOutcome, CommandRunner, ProjectFile, ProjectFiles
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.summary.reading.text_reader import Reader
+from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 

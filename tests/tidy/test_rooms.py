@@ -13,7 +13,6 @@ ORDERS = {
         *("ports", "background", "conversation", "plan", "asking", "summaries"),
         *("compact", "sessions", "imports", "follow", "archive", "continuing", "turns"),
     ),
-    "summary": ("reading", "choosing", "by_model"),
     "store": (
         "tables",
         "search",
@@ -30,7 +29,9 @@ ORDERS = {
 }
 # Modules that belong to no room: `service/memory.py` serves the memory tool alone; the summary's other modules are
 # values and checks that all of its rooms share.
-APART = {("service", "memory"), ("summary", "checks"), ("summary", "summary_request"), ("summary", "tuning")}
+APART = {
+    ("service", "memory"),
+}
 
 
 def modules() -> Iterator[tuple[str, Path]]:

@@ -33,7 +33,7 @@ from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import Summarizer
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.summary.reading.text_reader import Reader
+from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter as EngineCounter
 

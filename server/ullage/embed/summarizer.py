@@ -1,7 +1,7 @@
 """Lets a program's own model write the summaries."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import isawaitable, iscoroutinefunction
@@ -16,9 +16,10 @@ from ullage.model.blocks import TextBlock, join_texts
 from ullage.model.errors import AnswerBroken, ProviderError
 from ullage.model.message import Message
 from ullage.service.ports.models import SummaryStream
-from ullage.service.summaries.offline import compose_in_thread
-from ullage.summary.by_model.instructions import write_instructions
-from ullage.summary.reading.text_reader import Reader
+from ullage.service.summaries.offline import compose_beside, with_page
+from ullage.summary.draft import text_room
+from ullage.summary.instructions import write_instructions
+from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -92,8 +93,8 @@ async def await_in_programs_loop(made: Awaitable[Any]) -> Any:
 
 
 class OwnSummarizer:
-    """A summarizer that has the program's model write the text of a summary. The ledger of files, commands and names is
-    collected by code.
+    """A summarizer that has the program's model write the text of a summary. What the user said and the state of the
+    work stay below it, read by code.
 
     `provider` is the format of the messages in a `SummaryTask`. `max_tokens` limits the summaries further, and `own` is
     added to the instructions. If the model raises an error or returns no text, reading the summary raises
@@ -111,12 +112,13 @@ class OwnSummarizer:
         return "custom"
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
-        composition = await compose_in_thread(request, counter, reader)
-        longest = min(request.max_tokens, self._max_tokens or request.max_tokens)
-        return SummaryStream(ledger=composition.ledger, pieces=self._write(self._task(request, longest)))
+        beside = await compose_beside(request, counter, reader)
+        room = text_room(request, beside.ledger, counter, beside.page)
+        task = self._task(request, min(room, self._max_tokens or room), beside.page)
+        return SummaryStream(ledger=beside.ledger, pieces=with_page(self._write(task), beside.page))
 
-    def _task(self, request: SummaryRequest, longest: int) -> SummaryTask:
-        instructions = write_instructions(request, longest, (self._own,) if self._own else ())
+    def _task(self, request: SummaryRequest, longest: int, page: str) -> SummaryTask:
+        instructions = write_instructions(request, longest, (self._own,) if self._own else (), page)
         return SummaryTask(
             request=write_request(self._provider, request.messages),
             max_tokens=longest,
@@ -126,7 +128,7 @@ class OwnSummarizer:
             prompt="\n\n".join([*map(_as_text, request.messages), instructions]),
         )
 
-    async def _write(self, task: SummaryTask) -> AsyncIterator[str]:
+    async def _write(self, task: SummaryTask) -> AsyncGenerator[str]:
         try:
             with spanned("ullage.summary.request"):
                 answer = await self._ask(task)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ullage.ledger.carried import has_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.redaction.clean import clean
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n")
@@ -26,6 +27,7 @@ _ASKING = ("?", "？", "؟")
 _FEWEST = 5
 # Characters of the user's answer that are kept with the words.
 _ANSWER = 160
+_READ = 4_000
 
 
 class _Told(Struct, frozen=True, kw_only=True):
@@ -45,7 +47,8 @@ class WordsFold:
 
     def take_text(self, text: str, index: int) -> None:
         """Notes a text, or a plan, that the agent put before the user."""
-        found = tuple(paragraphs(text))
+        # As a whole, because a secret may be known by the text before it.
+        found = tuple(paragraphs(clean(text)))
         self._told.append(_Told(index=index, paragraphs=found, names=tuple(map(_names_in, found))))
 
     def take_answer(self, answer: str, index: int) -> None:
@@ -114,5 +117,6 @@ def _names_in(paragraph: str) -> frozenset[str]:
 
 
 def _cut(text: str) -> str:
-    line = " ".join(text.split())
+    # Cleaned before it is cut, because half a secret can't be recognized as one.
+    line = " ".join(clean(text[:_READ]).split())
     return line if len(line) <= _ANSWER else f"{line[: _ANSWER - 1]}…"

@@ -48,6 +48,8 @@ _SHORT = 5
 _STRETCH, _SPARE = 1.6, 6
 # Passages that are looked at for one sentence: those around its rarest words.
 _MOST_PASSAGES = 400
+# Characters after a name in which another name is close to it.
+_NEAR = 400
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _PARTS = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|[\r\n]+")
 
@@ -141,6 +143,15 @@ class Context:
     def has_name(self, name: str) -> bool:
         """Returns whether the context has a name, letter for letter, as a word of its own."""
         return bool(name) and re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", self._text) is not None
+
+    def has_near(self, name: str, others: Sequence[str]) -> bool:
+        """Returns whether the context has one of several names close to a name: in the same line or a few lines
+        below."""
+        return any(
+            other in self._text[found.start() : found.end() + _NEAR]
+            for found in re.finditer(re.escape(name), self._text)
+            for other in others
+        )
 
     def lines_with(self, text: str) -> list[str]:
         """Returns the lines of the context that have most words of a text, in lower case."""

@@ -7,6 +7,7 @@ compaction; they differ in which entries they are given and in how much room. A 
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,12 +30,15 @@ _RESULT, _MOST_RESULTS = 500, 3
 # The agent's newest words, and mended problems, of which a page has no more. The last words are shown in full.
 _MOST_WORDS, _MOST_MENDED = 4, 6
 _LAST_WORDS = 1_400
+# Characters at each end of a text that are read.
+_MOST_CLEANED = 12_000
 # Lines of a program's output that say what failed.
 _FAILS = re.compile(
     r"\b(?:FAIL(?:ED|URE)?|[Ff]ailed|[Ee]rror|ERROR|[A-Z]\w*(?:Error|Exception)|panic(?:ked)?|Traceback)\b|[✗✖×]"
 )
 # Lines around the answer of a sub-agent.
 _FRAME = re.compile(r"\[Tool: |-{3,}")
+_CODE = re.compile(r"`([^`]+)`")
 _NAME = re.compile(r"[`/_]|\w\.\w|\d|[a-z][A-Z]")
 
 
@@ -77,6 +81,21 @@ SECTIONS: tuple[Section, ...] = (
 )
 
 
+class Style(Struct, frozen=True, kw_only=True):
+    """How a page is written: a section's heading, the beginning of an entry's first line, and that of its other lines;
+    and the text above all sections."""
+
+    heading: str
+    first: str
+    more: str
+    above: str = ""
+
+
+# Quoted line by line, for a page that is put between messages; and as Markdown, for a summary.
+QUOTED = Style(heading="{}:", first=QUOTE, more=QUOTE)
+LISTED = Style(heading="## {}", first="- ", more="  ")
+
+
 class Page(Struct, frozen=True, kw_only=True):
     """A page: its text, empty if it says nothing, and the entries in it."""
 
@@ -84,13 +103,15 @@ class Page(Struct, frozen=True, kw_only=True):
     given: tuple[Entry, ...]
 
 
-def standing(ledger: Ledger) -> tuple[Entry, ...]:
+def standing(ledger: Ledger, focus: frozenset[str] = frozenset()) -> tuple[Entry, ...]:
     """Returns the entries of a ledger that a page may show, in the order of the sections, and nothing that a later
-    event replaced. The agent's words are the newest; an earlier summary is shown only if the conversation began with
-    it, since its content is in the ledger otherwise."""
+    event replaced. The agent's words are the newest, and those with a word of `focus` (in lower case); an earlier
+    summary is shown only if the conversation began with it, since its content is in the ledger otherwise."""
     # Of words that were repeated, the last.
     last = {entry.text: entry for entry in ledger.words if entry.life is Life.STAND}
-    words = sorted(last.values(), key=lambda entry: entry.index)[-_MOST_WORDS:]
+    ordered = sorted(last.values(), key=lambda entry: entry.index)
+    asked = [entry for entry in ordered[:-_MOST_WORDS] if any(word in entry.text.lower() for word in focus)]
+    words = [*asked, *ordered[-_MOST_WORDS:]]
     mended = [entry for entry in ledger.problems if entry.life is Life.MENDED][-_MOST_MENDED:]
     began = min((entry.index for entry in ledger.said), default=ledger.end)
     return (
@@ -99,7 +120,7 @@ def standing(ledger: Ledger) -> tuple[Entry, ...]:
         *(entry for entry in ledger.problems if entry.life is Life.OPEN),
         *_state(ledger),
         *(entry for entry in ledger.jobs if entry.life is Life.RUNNING),
-        *(entry for entry in ledger.files if entry.life is not Life.READ and not entry.beside),
+        *(entry for entry in ledger.files if entry.life is not Life.READ and not entry.is_outside),
         *mended,
         *words,
         *(entry for entry in ledger.earlier if entry.index <= began),
@@ -136,7 +157,7 @@ def _left(entry: Entry, context: Context, kept: frozenset[int]) -> Entry | None:
         case Kind.COMMIT | Kind.EARLIER:
             said = context.says(entry.text)
         case Kind.FILE:
-            said = _names(entry.text, context)
+            said = _names(entry.text, context) and _says_what(entry, context)
         case Kind.JOB if entry.life is Life.RUNNING:
             said = context.has_name(entry.name)
         case Kind.JOB:
@@ -178,6 +199,13 @@ def _names(path: str, context: Context) -> bool:
     return context.has_name(path) or context.has_name("/".join(path.split("/")[-2:]))
 
 
+def _says_what(file: Entry, context: Context) -> bool:
+    """Returns whether a context has a name that the changes of a file put in or took out, close to the file's own, if
+    any is known."""
+    told = _CODE.findall(file.beside)
+    return not told or context.has_near(posixpath.basename(file.text), told)
+
+
 def _has_task(entry: Entry, context: Context) -> bool:
     """Returns whether a line of the context has a task with its state, in the words of the tools that keep tasks. A
     task that is named without its state may as well be done."""
@@ -188,20 +216,27 @@ def _has_task(entry: Entry, context: Context) -> bool:
 
 
 def write_page(
-    entries: Sequence[Entry], room: int, size: Callable[[str], int], *, head: str = "", cwd: str = ""
+    entries: Sequence[Entry],
+    room: int,
+    size: Callable[[str], int],
+    *,
+    cwd: str = "",
+    style: Style = QUOTED,
 ) -> Page:
-    """Returns a page of the entries, of at most `room` by `size`, its `head` included. Paths under the folder `cwd` are
-    written without it. The page is empty if not one entry has room."""
-    left = room - size(head)
-    rows = [[(entry, _row(entry, cwd)) for entry in entries if section.has(entry)] for section in SECTIONS]
+    """Returns a page of the entries, of at most `room` by `size`, the text above it included. Paths under the folder
+    `cwd` are written without it. The page is empty if not one entry has room."""
+    left = room - size(style.above)
+    rows = [
+        [(entry, _written(entry, cwd, style)) for entry in entries if _belongs(entry, section)] for section in SECTIONS
+    ]
     chosen: list[list[tuple[Entry, str]]] = [[] for _ in SECTIONS]
     for limited in (True, False):
         for place, section in enumerate(SECTIONS):
             cap = min(left, int(room * section.share)) if limited else left
-            left -= _choose(rows[place], chosen[place], cap, size, section.heading)
+            left -= _choose(rows[place], chosen[place], cap, size, style.heading.format(section.heading))
     # Rows that share a line take less than was reserved for them; those that were chosen last go if a page is too long.
     while True:
-        text = _text(chosen, head)
+        text = _text(chosen, style)
         given = tuple(entry for section in chosen for entry, _ in section)
         if not given:
             return Page(text="", given=())
@@ -225,54 +260,75 @@ def _choose(
     return used
 
 
-def _text(chosen: Sequence[Sequence[tuple[Entry, str]]], head: str) -> str:
-    parts = [head] if head else []
+def _belongs(entry: Entry, section: Section) -> bool:
+    """Returns whether a section has an entry. A line of an earlier page has its section's heading as its name."""
+    return section.heading == entry.name if entry.kind is Kind.EARLIER and entry.name else section.has(entry)
+
+
+def _text(chosen: Sequence[Sequence[tuple[Entry, str]]], style: Style) -> str:
+    parts = [style.above] if style.above else []
     for section, rows in zip(SECTIONS, chosen, strict=True):
         if rows:
             ordered = sorted(rows, key=lambda row: row[0].index)
-            files = all(entry.kind is Kind.FILE for entry, _ in ordered)
-            lines = _file_lines(ordered) if files else [row for _, row in ordered]
-            parts.append("\n".join([f"{section.heading}:", *lines]))
+            files = [row for row in ordered if row[0].kind is Kind.FILE]
+            lines = [*(row for entry, row in ordered if entry.kind is not Kind.FILE), *_file_lines(files, style)]
+            parts.append("\n".join([style.heading.format(section.heading), *lines]))
     return "\n\n".join(parts)
 
 
-def _file_lines(rows: Sequence[tuple[Entry, str]]) -> Iterator[str]:
-    """Yields a line for all files that had the same done to them."""
+def _file_lines(rows: Sequence[tuple[Entry, str]], style: Style) -> Iterator[str]:
+    """Yields a line for each file of which is known what its changes did, and then one for all others that had the same
+    done to them."""
     done: dict[Life, list[str]] = {}
     for entry, row in rows:
-        done.setdefault(entry.life, []).append(row)
+        if entry.beside:
+            yield f"{style.first}{entry.life.value}: {row}"
+        else:
+            done.setdefault(entry.life, []).append(row)
     for life, names in done.items():
-        yield f"{QUOTE}{life.value}: {', '.join(names)}"
+        yield f"{style.first}{life.value}: {', '.join(names)}"
 
 
-def _row(entry: Entry, cwd: str) -> str:  # noqa: C901, PLR0911 - a table of kinds
-    number = f"{QUOTE}#{number_of(entry.index)} "
+def _written(entry: Entry, cwd: str, style: Style) -> str:
+    """Returns an entry as a page has it. Of a file, whose line others may share, what comes after its state."""
+    if entry.kind is Kind.FILE:
+        what = f", {_line(entry.beside)}" if entry.beside else ""
+        return f"{relative(entry.text, cwd)} (#{number_of(entry.index)}){what}"
+    first, *others = _lines(entry, cwd)
+    return "\n".join([f"{style.first}{first}", *(f"{style.more}{line}" for line in others)])
+
+
+def _lines(entry: Entry, cwd: str) -> list[str]:  # noqa: PLR0911 - a table of kinds
+    number = f"#{number_of(entry.index)} "
     text = _line(entry.text)
     match entry.kind:
         case Kind.SAID:
-            beside = f"\n{QUOTE}  ← {_line(entry.beside)}" if entry.beside else ""
-            return _quoted(number, shown(entry.text)) + beside
+            beside = [f"  ← {_line(entry.beside)}"] if entry.beside else []
+            return [*_block(number, shown(cleaned(entry.text))), *beside]
         case Kind.TASK:
             named = f"task {entry.name}, " if entry.name and entry.name != entry.text else ""
-            return f"{number}[{entry.life.value}] {named}{text}"
+            return [f"{number}[{entry.life.value}] {named}{text}"]
         case Kind.PROBLEM:
-            return f"{number}{text}{_then(entry.beside)}{_changed(entry, cwd)}"
+            return [f"{number}{text}{_then(entry.beside)}{_changed(entry, cwd)}"]
         case Kind.CHECK:
-            return f"{number}{text} passed{_colon(entry.beside)}{_changed(entry, cwd, 'not run since a change of ')}"
+            return [
+                f"{number}`{text}` passed{_colon(entry.beside)}{_changed(entry, cwd, 'not run since a change of ')}"
+            ]
         case Kind.COMMIT:
-            return f"{number}last commit {entry.name} {text}{_changed(entry, cwd, 'not committed: ')}"
-        case Kind.FILE:
-            return f"{_relative(entry.text, cwd)} (#{number_of(entry.index)})"
+            return [f"{number}last commit {entry.name} {text}{_changed(entry, cwd, 'not committed: ')}"]
         case Kind.JOB if entry.life is Life.RUNNING:
-            return f"{number}{entry.beside} {entry.name}: {text}"
+            return [f"{number}{entry.beside} {entry.name}: {text}"]
         case Kind.JOB:
-            return _quoted(f"{number}{text}: ", _result(entry))
+            return _block(f"{number}{text}: ", _result(entry))
         case Kind.WORDS:
-            answer = f"\n{QUOTE}  → {_line(entry.beside)}" if entry.beside else ""
-            return _quoted(number, _paragraphs(entry)) + answer
-        case Kind.EARLIER:
-            parents = entry.beside.splitlines()
-            return "\n".join(f"{QUOTE}{'  ' * depth}{_line(line)}" for depth, line in enumerate([*parents, entry.text]))
+            answer = [f"  → {_line(entry.beside)}"] if entry.beside else []
+            return [*_block(number, _paragraphs(entry)), *answer]
+        case Kind.EARLIER if entry.name:
+            return cleaned(entry.text).splitlines() or [""]
+        case _:
+            return [
+                f"{'  ' * depth}{_line(line)}" for depth, line in enumerate([*entry.beside.splitlines(), entry.text])
+            ]
 
 
 def shown(text: str) -> str:
@@ -312,13 +368,24 @@ def _bounded(line: str) -> list[str]:
     return [_short(part, _END) for part in parts_of(line)] or [_short(line, _END)]
 
 
-def _quoted(number: str, text: str) -> str:
-    lines = clean(text).splitlines() or [""]
-    return "\n".join([f"{number}{lines[0]}", *(f"{QUOTE}{line}" for line in lines[1:] if line.strip())])
+def _block(number: str, text: str) -> list[str]:
+    lines = text.splitlines() or [""]
+    return [f"{number}{lines[0]}", *(line for line in lines[1:] if line.strip())]
 
 
 def _line(text: str) -> str:
-    return " ".join(clean(_short(text, _LINE)).split())
+    return _short(" ".join(cleaned(text).split()), _LINE)
+
+
+@lru_cache(maxsize=2048)
+def cleaned(text: str) -> str:
+    """Returns a text without secrets and imitations; of a very long one, the beginning and the end. A text is cleaned
+    before it is cut, because half a secret can't be recognized as one."""
+    if len(text) > 2 * _MOST_CLEANED:
+        # Between two words, where no secret is cut.
+        first, last = text[:_MOST_CLEANED], text[-_MOST_CLEANED:]
+        text = f"{' '.join(first.rsplit(maxsplit=1)[:1])}\n{GAP}\n{' '.join(last.split(maxsplit=1)[1:])}"
+    return clean(text)
 
 
 def _short(text: str, longest: int) -> str:
@@ -327,7 +394,7 @@ def _short(text: str, longest: int) -> str:
 
 def _result(entry: Entry) -> str:
     """Returns the beginning of what a job answered, without the calls that some agents list before the answer."""
-    lines = (line for line in entry.beside.splitlines() if line.strip() and not _FRAME.match(line))
+    lines = (line for line in cleaned(entry.beside).splitlines() if line.strip() and not _FRAME.match(line))
     return _short("\n".join(lines), _RESULT)
 
 
@@ -335,7 +402,7 @@ def _paragraphs(entry: Entry) -> str:
     """Returns as many whole paragraphs of the agent's words as have room, from the last: that is where it says what
     came of the turn. Of words without an answer, which are the newest, there are more."""
     room = _PARAGRAPH if entry.beside else _LAST_WORDS
-    parts = entry.text.removesuffix(f"\n\n{GAP}").split("\n\n")
+    parts = cleaned(entry.text).removesuffix(f"\n\n{GAP}").split("\n\n")
     shown = [_short(parts.pop(), room)]
     while parts and sum(map(len, shown)) + len(parts[-1]) <= room:
         shown.insert(0, parts.pop())
@@ -355,11 +422,12 @@ def _colon(beside: str) -> str:
 def _changed(entry: Entry, cwd: str, words: str = "changed since: ") -> str:
     if not entry.changed:
         return ""
-    names = [_relative(path, cwd) for path in entry.changed[-3:]]
+    names = [relative(path, cwd) for path in entry.changed[-3:]]
     more = f" and {len(entry.changed) - 3} more" if len(entry.changed) > 3 else ""
     return f" ({words}{', '.join(names)}{more})"
 
 
-def _relative(path: str, cwd: str) -> str:
+def relative(path: str, cwd: str) -> str:
+    """Returns a path as pages have it: under the folder `cwd` without it."""
     inside = path.removeprefix(f"{cwd.rstrip('/')}/") if cwd else path
-    return " ".join(clean(inside if inside != path else posixpath.normpath(path)).split())
+    return " ".join(cleaned(inside if inside != path else posixpath.normpath(path)).split())

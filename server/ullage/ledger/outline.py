@@ -9,6 +9,7 @@ import re
 from msgspec import Struct
 
 from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.redaction.clean import clean
 
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)$")
 # A title of a numbered section, as agents write them in a summary: `3. Files and Code Sections:`, `**Files**:`.
@@ -29,7 +30,7 @@ class Line(Struct, frozen=True, kw_only=True):
 
 def lines_of(summary: str) -> list[Line]:
     """Returns the lines of a summary with their parents. Code in fences is left out: it can be read again."""
-    said = _SUMMARY.split(summary, maxsplit=1)[-1]
+    said = _SUMMARY.split(clean(summary), maxsplit=1)[-1]
     lines: list[Line] = []
     # The open lines, each with its depth and its place.
     above: list[tuple[int, int]] = []

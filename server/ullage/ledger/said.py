@@ -14,11 +14,14 @@ from ullage.agents.outcomes import said_in_refusal
 from ullage.agents.tools import plain, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.model.message import Message
+from ullage.redaction.clean import clean
 
 # Characters. A reply that is no longer may need the question before it.
 _REPLY = 80
 # Characters of a question, and of all options that a reply may have chosen from.
 _QUESTION, _OPTIONS = 300, 400
+# Characters of a text of which a beginning is kept. It is cleaned before it is cut.
+_READ = 4_000
 # A line that offers an option: `2.`, `B)`, `**Option 1:**`, `Variante A -`, each with its text.
 _OPTION = re.compile(
     r"^[ \t>*#-]{0,8}(?:\*\*)?(?:[^\W\d_]{1,12}[ \t])?([1-9]\d?|[A-Ha-h])(?:\*\*)?[.):：、]{1,2}(?:\*\*)?[ \t]*(\S.*)$",
@@ -140,5 +143,5 @@ def _key(entry: Entry) -> tuple[str, str]:
 
 
 def _cut(text: str, longest: int) -> str:
-    line = " ".join(text.split())
+    line = " ".join(clean(text[:_READ]).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -3,8 +3,9 @@ and the commits of the project's repository."""
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from ullage.agents.shell_purpose import Purpose, covers, purpose_of, without_opt
 from ullage.agents.tools import NEW_TEXT_KEYS, OLD_TEXT_KEYS, Action, action_of, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.model.artifacts import FileAction, Outcome
+from ullage.redaction.clean import clean, redact
 
 # Words of a command that compiles, lints or checks types, by what it then says of the code.
 _LINTS = re.compile(
@@ -49,8 +51,30 @@ _RUNS_ALL = re.compile(
     r"(?:mise run|make|just|task|tox|nox|(?:npm|pnpm|yarn|bun)(?: run)?|\./?[\w./-]*/)(?: ?[\w:.-]+)?"
     r"|(?:go|cargo) \w+(?: \./\.\.\.)?|pytest"
 )
+# What names the first thing that failed, most exact first: a test, a place in a file, an error.
+_CAUSES = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"^[ \t]*(?:--- FAIL: \S+|FAILED \S+::\S.*|not ok \d.*|[✗✘×●✖] \S.*|\d{1,3}\) test \S.*"
+        r"|test \S+ \.\.\. FAILED)",
+        r"^[ \t]*[\w./@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:|\(\d+,\d+\):) \S.*",
+        r"^[ \t]*(?:E[ \t]+)?(?:[\w.]*(?:Error|Exception)\b|error(?:\[\w+\])?:|panic:|\*\* \().*",
+    )
+)
+_CAUSE = 160
 # Failures that may be open at once. Older ones are of commands that were given up.
 _MOST_OPEN = 100
+# Names of code that a page has of a file's changes, of each kind, and the characters of a change that are read for
+# them.
+_MOST_NAMES = 5
+_MOST_READ = 20_000
+# Names that a text declares, in the words of the most used languages.
+_DECLARED = re.compile(
+    r"\b(?:def|func|fn|fun|function|class|struct|enum|trait|interface|type|protocol|module|defmodule|defp|const|let|var"
+    r"|val|static|impl|CREATE TABLE(?: IF NOT EXISTS)?)[ \t]+(?:\([^)\n]{0,80}\)[ \t]*)?([A-Za-z_][\w.]{2,60})"
+)
+# Names that only code has: with a capital or an underscore inside.
+_CODE_NAME = re.compile(r"\b(?=\w*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]))[A-Za-z]\w{2,60}\b")
 _DOCUMENTS = (".md", ".txt", ".rst", ".adoc")
 _COMMIT_CALL = re.compile(
     r"\bgit\b.{0,200}\b(?:commit|reset|checkout|switch|restore|stash|status|branch|merge|rebase|worktree)\b", re.DOTALL
@@ -82,6 +106,13 @@ class _Run(Struct, frozen=True, kw_only=True):
     mended_by: str = ""
 
 
+class _Passed(Struct, frozen=True, kw_only=True):
+    """A check that passed, and the command line that ran it. `text` is the check's own command."""
+
+    run: _Run
+    text: str
+
+
 class _File:
     """What became of a file. `edits` are the changes that no later one took back, as pairs of the text before and
     after; `was_there` whether the file was there before the conversation touched it."""
@@ -95,6 +126,32 @@ class _File:
         self.was_changed = False
         self.edits: list[tuple[str, str]] = []
         self.committed = False
+        # The names of code that its changes declare, no longer declare, and use for the first time, in order.
+        self.added: dict[str, None] = {}
+        self.removed: dict[str, None] = {}
+        self.used: dict[str, None] = {}
+
+    def note(self, before: str, after: str) -> None:
+        """Takes note of the names in a text that a change replaced, and in the text that it put there."""
+        was, now = dict.fromkeys(_DECLARED.findall(before)), dict.fromkeys(_DECLARED.findall(after))
+        for name in now:
+            # What was moved within the file is as it was.
+            if name not in was and self.removed.pop(name, name) is not None:
+                self.added[name] = None
+        for name in was:
+            if name not in now and self.added.pop(name, name) is not None:
+                self.removed[name] = None
+        for name in frozenset(_CODE_NAME.findall(before)).difference(_CODE_NAME.findall(after)):
+            self.used.pop(name, None)
+        self.used.update(dict.fromkeys(name for name in _CODE_NAME.findall(after) if name not in before))
+
+    def done(self) -> str:
+        """Returns what its changes did, as far as names say."""
+        used = [name for name in self.used if name not in self.added]
+        told = (("adds", self.added), ("removes", self.removed), ("uses", used))
+        return "; ".join(
+            f"{done} {', '.join(f'`{name}`' for name in [*names][-_MOST_NAMES:])}" for done, names in told if names
+        )
 
     @property
     def life(self) -> Life:
@@ -114,7 +171,7 @@ class WorkFold:
         # Failures that nothing has mended yet, those that were mended, and the newest success of each check's program.
         self._open: list[_Run] = []
         self._mended: list[_Run] = []
-        self._passed: dict[tuple[CheckKind | None, str], _Run] = {}
+        self._passed: dict[tuple[CheckKind, str], _Passed] = {}
         self._git: list[ToolCall] = []
         self._elsewhere: list[Entry] = []
         self._trees: set[str] = set()
@@ -152,6 +209,7 @@ class WorkFold:
             yield name
             old, new = text_of(call.input, OLD_TEXT_KEYS), text_of(call.input, NEW_TEXT_KEYS)
             self._apply(file, action, old, new, is_edit=action_of(call.name, call.input) is Action.EDIT)
+            file.note(redact(old[:_MOST_READ]), redact(new[:_MOST_READ]))
             yield from (old, new) if old else (new,)
 
     def _apply(self, file: _File, action: FileAction, old: str, new: str, *, is_edit: bool) -> None:
@@ -207,7 +265,8 @@ class WorkFold:
                 life=file.life,
                 index=self._changed.get(file.path, file.index),
                 text=file.path,
-                beside="" if self.is_in_project(file.path) else "outside the project",
+                beside=file.done(),
+                is_outside=not self.is_in_project(file.path),
             )
             for file in ordered
             if file.is_there or file.was_there
@@ -216,10 +275,11 @@ class WorkFold:
     # Commands
 
     def _run(self, call: ToolCall) -> None:
-        purpose = purpose_of(call.command)
+        # A secret may be known by the text before it on the command line.
+        purpose = purpose_of(redact(call.command))
         if only_looks(call.command) or _is_answer(purpose, call):
             return
-        checks = _checks(call.command, purpose)
+        checks = next((kind for command in purpose.keys if (kind := _kind(command))), None)
         reported = _reported(call, purpose, reports=self._reports)
         outcome, detail = judge(call.result, reported)
         is_unsure = outcome is Outcome.UNKNOWN
@@ -237,7 +297,7 @@ class WorkFold:
             purpose=purpose,
             index=max(call.index, call.result_index),
             failed=failed,
-            detail=detail,
+            detail=_told(call.result, reported, detail),
             was_set_up=was_set_up,
             is_unsure=is_unsure,
         )
@@ -253,15 +313,18 @@ class WorkFold:
                 self._mended.append(replace(before, mended=run.index, mended_by=_shown(run)))
             elif not (run.failed and _is_again(run, before)):
                 still_open.append(before)
-        key = run.checks, _program(run)
         if run.failed:
             still_open.append(run)
-            passed = self._passed.get(key)
-            if passed is not None and _is_again(run, passed):
-                del self._passed[key]
-        elif run.checks:
-            self._passed.pop(key, None)
-            self._passed[key] = run
+            for command in run.purpose.keys:
+                place = _place(command)
+                if place in self._passed and _is_again(run, self._passed[place].run):
+                    del self._passed[place]
+        else:
+            # A command line may run several checks one after the other.
+            known = [(place, command) for command in run.purpose.certain if (place := _place(command))]
+            for place, command in known:
+                self._passed.pop(place, None)
+                self._passed[place] = _Passed(run=run, text=_shown(run) if len(known) == 1 else clean(command))
         self._open = still_open[-_MOST_OPEN:]
 
     def checks(self) -> tuple[Entry, ...]:
@@ -270,14 +333,14 @@ class WorkFold:
             Entry(
                 kind=Kind.CHECK,
                 life=Life.PASSED,
-                index=run.index,
-                text=_shown(run),
-                beside=run.detail,
-                name=run.checks.value if run.checks else "",
-                changed=self._since(run.index),
+                index=passed.run.index,
+                text=passed.text,
+                beside=passed.run.detail,
+                name=kind.value,
+                changed=self._since(passed.run.index),
             )
-            for run in self._passed.values()
-            if self._reports or not run.is_unsure
+            for (kind, _), passed in self._passed.items()
+            if self._reports or not passed.run.is_unsure
         )
 
     def problems(self) -> tuple[Entry, ...]:
@@ -391,14 +454,34 @@ class WorkFold:
         return tuple(sorted([*entries, *self._elsewhere], key=lambda entry: entry.index))
 
 
-def _checks(command: str, purpose: Purpose) -> CheckKind | None:
+@lru_cache(maxsize=2048)
+def _kind(command: str) -> CheckKind | None:
+    """Returns what a command checks, None if nothing."""
     if is_test(command):
         return CheckKind.TESTS
-    shown = " ".join(purpose.keys)
     for pattern, kind in ((_LINTS, CheckKind.LINT), (_TYPES, CheckKind.TYPES), (_BUILDS, CheckKind.BUILD)):
-        if pattern.search(shown):
+        if pattern.search(command):
             return kind
     return None
+
+
+def _place(command: str) -> tuple[CheckKind, str] | None:
+    """Returns which check a command is: its kind and its program."""
+    kind = _kind(command)
+    return (kind, min(_programs((command,)), default="")) if kind else None
+
+
+def _told(output: str, reported: bool | None, detail: str) -> str:
+    """Returns what a command's output says of its end, without secrets, and of a failed one the first thing in it that
+    failed. `detail` is what the output says with secrets."""
+    cleaned = clean(output[-_MOST_READ:])
+    outcome, said = judge(cleaned, reported)
+    detail = said if cleaned != output else detail
+    for pattern in _CAUSES if outcome is Outcome.FAILED else ():
+        if found := pattern.search(cleaned):
+            cause = " ".join(found[0].split()).removeprefix("E ")[:_CAUSE]
+            return detail if cause in detail else cause if detail in cause else f"{detail}: {cause}"
+    return detail
 
 
 def _is_answer(purpose: Purpose, call: ToolCall) -> bool:
@@ -436,7 +519,7 @@ def _mends(passed: _Run, failed: _Run) -> bool:
     if failed.checks is CheckKind.BUILD and passed.checks in (CheckKind.TESTS, CheckKind.BUILD):
         return bool(_families(passed) & _families(failed))
     # Called wrongly: the next run of the program is what was meant.
-    return not failed.was_set_up and bool(_programs(passed) & _programs(failed))
+    return not failed.was_set_up and bool(_programs(passed.purpose.keys) & _programs(failed.purpose.keys))
 
 
 def _is_again(run: _Run, before: _Run) -> bool:
@@ -452,12 +535,12 @@ def _same(key: str, other: str) -> bool:
     return key == other or (without_options(key) == without_options(other) != "")
 
 
-def _programs(run: _Run) -> set[str]:
+def _programs(commands: Iterable[str]) -> set[str]:
     return {
         " ".join(
             key.split()[: 2 if key.split()[0] in ("go", "cargo", "npm", "gh", "git", "pnpm", "yarn", "make") else 1]
         )
-        for key in run.purpose.keys
+        for key in commands
         if key
     }
 
@@ -467,12 +550,8 @@ def _families(run: _Run) -> set[int]:
     return {place for place, family in enumerate(_FAMILIES) if not family.isdisjoint(words)}
 
 
-def _program(run: _Run) -> str:
-    return min(_programs(run), default="")
-
-
 def _shown(run: _Run) -> str:
-    shown = " ".join(run.purpose.shown.split())
+    shown = " ".join(clean(run.purpose.shown).split())
     return shown if len(shown) <= 160 else f"{shown[:159]}…"
 
 

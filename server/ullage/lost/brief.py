@@ -3,8 +3,10 @@ brief."""
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
-from ullage.ledger.ledger_page import Page, standing, write_page
+from ullage.ledger.ledger_page import QUOTED, Page, standing, write_page
 from ullage.redaction.quoting import RECORD
 
 # The most characters that Claude Code takes from a hook; other agents take as much.
@@ -29,7 +31,7 @@ def characters(text: str) -> int:
 def write_brief(entries: Sequence[Entry], room: int, size: Callable[[str], int] = characters, *, cwd: str = "") -> Page:
     """Returns a brief of what was left out, of at most `room` by `size`. Its text is empty if nothing was left out, or
     if there is no room for a line. Paths under the folder `cwd` are written without it."""
-    return write_page(entries, room, size, head=HEAD, cwd=cwd)
+    return write_page(entries, room, size, cwd=cwd, style=replace(QUOTED, above=HEAD))
 
 
 def write_guide(ledger: Ledger, *, cwd: str = "") -> Page:
@@ -41,4 +43,4 @@ def write_guide(ledger: Ledger, *, cwd: str = "") -> Page:
         for entry in standing(ledger)
         if entry.kind in keeps and entry.life not in (Life.DONE, Life.MENDED, Life.ENDED)
     ]
-    return write_page(entries, _GUIDE, characters, head=_GUIDE_HEAD, cwd=cwd)
+    return write_page(entries, _GUIDE, characters, cwd=cwd, style=replace(QUOTED, above=_GUIDE_HEAD))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, Outcome
 from ullage.model.blocks import BroughtBack, CompactionBlock
 
-_FILE_HEADINGS = {
+FILE_HEADINGS = {
     FileAction.CREATED: "Created",
     FileAction.MODIFIED: "Modified",
     FileAction.DELETED: "Deleted",
@@ -56,16 +56,16 @@ def render_brought_back(files: Sequence[BroughtBack]) -> str:
 
 
 def render_ledger(ledger: ArtifactLedger, summary: str = "") -> str:
-    """Returns the ledger as Markdown lists of files, commands and identifiers; empty if the ledger is empty. Commands
-    of which `summary` says the same outcome are left out."""
-    sections = (_render_files(ledger), _render_commands(ledger, summary), _render_identifiers(ledger))
+    """Returns the ledger as Markdown lists of files, commands and identifiers; empty if the ledger is empty. Files
+    that `summary` has with the number of a message, and commands of which it says the same outcome, are left out."""
+    sections = (_render_files(ledger, summary), _render_commands(ledger, summary), _render_identifiers(ledger))
     return "\n\n".join(section for section in sections if section)
 
 
-def _render_files(ledger: ArtifactLedger) -> str:
+def _render_files(ledger: ArtifactLedger, summary: str) -> str:
     lines: list[str] = []
-    for action, heading in _FILE_HEADINGS.items():
-        paths = [file.path for file in ledger.files if file.action is action]
+    for action, heading in FILE_HEADINGS.items():
+        paths = [file.path for file in ledger.files if file.action is action and f"{file.path} (#" not in summary]
         if paths:
             lines.append(f"- {heading}: {', '.join(paths)}")
     return "\n".join(["## Files", *lines]) if lines else ""

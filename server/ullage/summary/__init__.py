@@ -1,1 +1,1 @@
-"""What a summary holds, and the summarizer that needs no model. See README.md in this folder."""
+"""What a compaction leaves in place of old messages: pages of the ledger, by code alone or below a model's words."""

@@ -5,9 +5,10 @@ import pytest
 from support.conversations import agent, call, places, user
 from ullage.agents.calls import ToolCall, tool_calls, touches_of
 from ullage.agents.open_files import open_file
+from ullage.ledger.folding import fold
+from ullage.ledger.ledger_entry import Life
 from ullage.model.artifacts import FileAction
 from ullage.model.message import Message
-from ullage.summary.choosing.ledger import collect
 
 STATE = "(Open file: /w/katy/seed.py)\n(Current directory: /w/katy)\nbash-$"
 SHOWN = f"[File: /w/katy/seed.py (2 lines total)]\n1:from z3 import *\n2:\n{STATE}"
@@ -57,8 +58,8 @@ def test_a_command_for_the_shell_stays_one() -> None:
 def test_a_change_without_a_path_is_one_of_the_open_file() -> None:
     given = {"search": "int(", "replace": "round("}
     messages = call("edit", given, f"Text replaced.\r\n[File: seed.py (2 lines total)]\r\n1:x\n{STATE}")
-    (file,) = collect(messages, places(messages)).files
-    assert (file.path, file.action) == ("/w/katy/seed.py", FileAction.MODIFIED)
+    (file,) = fold(messages).files
+    assert (file.text, file.life) == ("/w/katy/seed.py", Life.CHANGED)
 
 
 def test_no_file_is_open_where_the_result_says_so_or_says_nothing() -> None:

@@ -8,17 +8,17 @@ from support.build import results, uses
 from ullage.agents.calls import ToolCall, text_put_into, touches_of
 from ullage.agents.file_reads import file_reads
 from ullage.agents.tools import Action, action_of, command_of, path_of, paths_of
+from ullage.ledger.folding import fold
 from ullage.model.artifacts import FileAction
 from ullage.model.blocks import ResourceBlock, ToolResultBlock
 from ullage.model.message import Message, Role
 from ullage.model.standing_instructions import INSTRUCTION_FILES, is_instruction_file, is_memory_file
-from ullage.summary.choosing.ledger import collect
 
 
 def both(name: str, **given: Any) -> tuple[list[str], list[str]]:
     """Returns the paths that the ledger and deduplication see."""
     messages = [uses("u", "t", name=name, **given), results("r", "t", text="x = 1")]
-    return [file.path for file in collect(messages, range(2)).files], [read.path for read in file_reads(messages)]
+    return [file.text for file in fold(messages).files], [read.path for read in file_reads(messages)]
 
 
 def touches(name: str, failed: bool | None = None, **given: Any) -> list[tuple[str, FileAction]]:
@@ -126,9 +126,9 @@ def test_a_resource_in_a_result_is_part_of_its_text_for_the_ledger_too() -> None
     failed = Message(
         id="r", role=Role.USER, content=(ToolResultBlock(tool_use_id="t", content=(resource,), is_error=True),)
     )
-    for message, detail in ((answer, ""), (failed, "Error: no such table")):
-        ledger = collect([uses("u", "t", name="bash", command="make db"), message], range(2))
-        assert [command.detail for command in ledger.commands] == [detail]
+    for message, problems in ((answer, []), (failed, ["make db: Error: no such table"])):
+        ledger = fold([uses("u", "t", name="bash", command="make db"), message])
+        assert [problem.text for problem in ledger.problems] == problems
 
 
 @pytest.mark.parametrize(

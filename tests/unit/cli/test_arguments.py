@@ -66,8 +66,8 @@ def test_a_list_imports_nothing_that_writes_summaries_or_searches(tmp_path: Path
     unused = {
         "ullage.service.compact.automatic",
         "ullage.service.plan.plan",
-        "ullage.summary.choosing.composition",
-        "ullage.summary.reading.text_reader",
+        "ullage.summary.composition",
+        "ullage.summary.reader",
         "regex",
         "tiktoken",
     }

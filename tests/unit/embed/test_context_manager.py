@@ -217,7 +217,8 @@ def test_a_summarizer_of_ones_own_gets_the_messages_and_the_last_summary() -> No
         sent = json.dumps(context.get_request())
     assert len(tasks) >= 2
     assert tasks[0].previous == ""
-    assert [task.previous for task in tasks[1:]] == [f"Summary {number}." for number in range(1, len(tasks))]
+    written = [task.previous.partition("\n\n## What the user said")[0] for task in tasks[1:]]
+    assert written == [f"Summary {number}." for number in range(1, len(tasks))]
     assert f"Summary {len(tasks)}." in sent
     assert openai_violations(tasks[0].request["messages"]) == []
 

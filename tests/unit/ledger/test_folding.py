@@ -195,7 +195,7 @@ def test_a_file_that_was_restored_is_not_changed(restored: str) -> None:
 
 def test_files_outside_the_project_are_marked() -> None:
     files = ledger(Talk().write("/tmp/probe.py", "x").write("a.py", "x")).files
-    assert [entry.beside for entry in files] == ["outside the project", ""]
+    assert [entry.is_outside for entry in files] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_failure_that_was_mended_is_one_unit_with_its_mend() -> None:
     talk.edit("a.py", "2", "3").shell("pytest -q", "12 passed in 0.3s")
     found = ledger(talk)
     (problem,) = found.problems
-    assert (problem.life, problem.text) == (Life.MENDED, "pytest -q: 1 failed in 0.1s")
+    assert (problem.life, problem.text) == (Life.MENDED, "pytest -q: 1 failed in 0.1s: KeyError: 'x'")
     assert problem.beside == "after a change of a.py, `pytest -q` passed in #8"
     assert [(check.text, check.beside, check.changed) for check in found.checks] == [
         ("pytest -q", "12 passed in 0.3s", ())

@@ -4,13 +4,14 @@ import re
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from support.build import user
 from support.talk import Talk
 from ullage.ledger.carried import Context
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Entry, Kind, Life
-from ullage.ledger.ledger_page import lacking, shown, standing, write_page
+from ullage.ledger.ledger_page import QUOTED, lacking, shown, standing, write_page
 
 CWD = "/home/me/shop"
 
@@ -88,7 +89,8 @@ def test_a_page_keeps_to_its_room_and_has_the_short_words_first(room: int) -> No
 
 
 def test_a_page_of_nothing_is_empty() -> None:
-    assert write_page([], 1_000, len, head="Head") == write_page([said("x" * 50)], 20, len, head="Head")
+    headed = replace(QUOTED, above="Head")
+    assert write_page([], 1_000, len, style=headed) == write_page([said("x" * 50)], 20, len, style=headed)
     assert write_page([], 1_000, len).text == ""
 
 

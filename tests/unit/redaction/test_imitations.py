@@ -7,14 +7,15 @@ import pytest
 from support.compacted import compacted
 from support.conversations import agent, bash, call, user
 from support.corpus import cases
+from ullage.ledger.ledger_page import SECTIONS
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
 from ullage.redaction.imitations import neutralise
-from ullage.summary.choosing.items import HEADINGS
+from ullage.summary.draft import HEADINGS
 
 IMITATIONS = cases("imitations.json")
 each_imitation = pytest.mark.parametrize("case", IMITATIONS, ids=lambda case: f"{case['kind']} {case['text'][:30]!a}")
-OURS = [*HEADINGS.values(), "## Files", "## Commands", "## Identifiers"]
+OURS = [*HEADINGS.values(), *(f"## {one.heading}" for one in SECTIONS), "## Files", "## Commands", "## Identifiers"]
 # Every spelling that a reader may take for a frame, independent of the patterns under test.
 FRAMES = re.compile(
     r"\[\s*(?:compaction|\d+ (?:earlier )?messages|context[ _]compaction|/?inst|/?system_prompt)"

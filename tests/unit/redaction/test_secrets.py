@@ -30,7 +30,7 @@ def told_everywhere(line: str) -> tuple[Message, ...]:
         *call("Write", {"file_path": "config.txt", "content": line}, "ok", call_id="write"),
         *call("TodoWrite", {"todos": [{"content": line, "status": "pending"}]}, "ok", call_id="todo"),
         *call("Read", {"file_path": "config.txt"}, json.dumps({"content": line}), call_id="read"),
-        agent(f"Next I use {line}"),
+        agent(f"Next I use this:\n{line}"),
     )
 
 

@@ -9,7 +9,7 @@ from support.conversations import agent, places, user
 from support.counting import LengthCounter
 from support.workspace import PATIENCE
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.summary.reading.text_reader import Reader
+from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 
 MESSAGES = tuple(

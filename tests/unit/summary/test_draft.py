@@ -6,8 +6,7 @@ import pytest
 from support.summaries import GOOD, TOLD
 from ullage.model.answer import Finished, Fragment, StopReason, TextDelta, ToolUseStart
 from ullage.model.errors import AnswerBroken
-from ullage.summary.by_model.draft import Draft, check_draft, check_fragment, check_length
-from ullage.summary.choosing.items import Section
+from ullage.summary.draft import Draft, Section, check_draft, check_fragment, check_length
 from ullage.tokens.counter_choice import get_counter
 
 COUNTER = get_counter("gpt-4o")

@@ -16,7 +16,7 @@ from ullage.proxy.record.session_record import SessionRecord
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.summary.choosing.ledger import collect, fit, merge
+from ullage.summary.composition import list_files
 from ullage.summary.summary_request import SummaryRequest
 from ullage.transcript.fold import compaction_edits
 
@@ -55,29 +55,33 @@ class Archiving(Struct, frozen=True, kw_only=True):
 def ledger_of(record: SessionRecord) -> ArtifactLedger:
     """Returns the ledger of all messages that a compaction would replace now, with that of earlier compactions. It is
     shortened to 4,000 tokens or 5 per cent of the window, whichever is less."""
-    messages, indices, previous = _to_archive(record)
-    collected = collect(messages, indices)
-    whole = merge(previous.ledger, collected) if previous else collected
-    return fit(whole, min(_LEDGER_CAP, int(window_of(record) * _LEDGER_SHARE)), record.conversation.projection.counter)
+    room = min(_LEDGER_CAP, int(window_of(record) * _LEDGER_SHARE))
+    request = _request(record, room)
+    return list_files(request, record.conversation.projection.counter, record.workspace.reader)
 
 
 async def offline_summary(record: SessionRecord, focus: str) -> Summary:
     """Returns a summary, written without a model, of all messages that a compaction would replace now. `focus` is what
     it must keep above all, or ""."""
     conversation = record.conversation
-    messages, indices, previous = _to_archive(record)
-    request = SummaryRequest(
-        messages=messages,
-        indices=indices,
-        max_tokens=min(SUMMARY_CAP, int(window_of(record) * _SUMMARY_SHARE)),
-        previous=previous,
-        focus=focus,
-    )
+    request = _request(record, min(SUMMARY_CAP, int(window_of(record) * _SUMMARY_SHARE)), focus)
     writer = OfflineSummarizer()
     request = hide(request, conversation.settings.private_patterns)
     stream = await writer.summarize(request, conversation.projection.counter, record.workspace.reader)
     text = "".join([piece async for piece in stream.pieces])
     return Summary(text=text, ledger=stream.ledger, summarizer=writer.name)
+
+
+def _request(record: SessionRecord, max_tokens: int, focus: str = "") -> SummaryRequest:
+    messages, indices, previous = _to_archive(record)
+    return SummaryRequest(
+        messages=messages,
+        indices=indices,
+        max_tokens=max_tokens,
+        previous=previous,
+        cwd=record.conversation.transcript.cwd,
+        focus=focus,
+    )
 
 
 def archived_messages(record: SessionRecord) -> tuple[Message, ...]:

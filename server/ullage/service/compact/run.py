@@ -142,7 +142,7 @@ async def brief(
     """Returns the plan with the project's instruction files added, and the request for its summary with the hook's
     instructions added to `focus`. Raises `CompactionVetoed`."""
     planned = with_files(planned, await look_up(conversation))
-    request = summary_request(conversation, planned, focus)
+    request = await summary_request(conversation, planned, focus)
     return planned, replace(request, focus=await hook.focus(conversation, planned, request))
 
 

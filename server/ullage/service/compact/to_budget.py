@@ -146,7 +146,7 @@ async def _try(conversation: Conversation, attempt: _Attempt, focus: str) -> _Ca
         return None
     # Message groups seldom fill the tail's room exactly. The summary may use what they leave.
     planned = replace(planned, plan=replace(planned.plan, summary_tokens=planned.plan.room))
-    request = summary_request(conversation, planned, focus)
+    request = await summary_request(conversation, planned, focus)
     summary = await write_somehow(conversation, planned, request, focus)
     after = compaction_block(finish(conversation, planned, summary)).context_size_after
     return _Candidate(planned=planned, summary=summary, after=after)

@@ -43,7 +43,7 @@ from ullage.tokens.counter_choice import get_counter
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ullage.service.conversation.conversation import Conversation
-    from ullage.summary.reading.text_reader import Reader
+    from ullage.summary.reader import Reader
 
 _log = logging.getLogger(__name__)
 # Before the name of a transcript format: the key of its agent's compactions among the stored calibrations.
@@ -122,7 +122,7 @@ class Environment:
     @cached_property
     def reader(self) -> "Reader":
         """What reads messages for summaries, and remembers what it has read."""
-        from ullage.summary.reading.text_reader import Reader  # noqa: PLC0415  (30 ms to import)
+        from ullage.summary.reader import Reader  # noqa: PLC0415  (30 ms to import)
 
         return Reader()
 

@@ -20,7 +20,7 @@ from ullage.tokens.counter import TokenCounter
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # 28 ms to import, which only summaries need.
-    from ullage.summary.reading.text_reader import Reader
+    from ullage.summary.reader import Reader
 
 
 class ProviderCapabilities(Struct, frozen=True, kw_only=True):

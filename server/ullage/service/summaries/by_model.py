@@ -14,16 +14,16 @@ from ullage.model.updates import Update
 from ullage.model.usage import Usage
 from ullage.service.asking.retries import Waits, stream_with_retries
 from ullage.service.ports.models import Provider, SummaryStream
-from ullage.service.summaries.offline import compose_in_thread
-from ullage.summary.by_model.draft import Draft, check_draft, check_fragment, check_length, text_room
-from ullage.summary.by_model.instructions import write_instructions
+from ullage.service.summaries.offline import compose_beside, with_page
+from ullage.summary.draft import Draft, check_draft, check_fragment, check_length, text_room
+from ullage.summary.instructions import write_instructions
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.keep import without_oldest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ullage.summary.reading.text_reader import Reader
+    from ullage.summary.reader import Reader
 
 # While the provider finds the request too long, this many of the oldest pairs are left out, one try after the other.
 # The first step is one pair, because that keeps most. The later steps are large, because each try uploads the
@@ -75,7 +75,7 @@ class Progress(Protocol):
 
 class ModelSummarizer:
     """Asks a model for the summary: sends the request of the session's next turn with instructions at its end, so that
-    the provider's cache is used, and checks the answer. The ledger is made by code."""
+    the provider's cache is used, and checks the answer. The ledger and the page below the answer are made by code."""
 
     def __init__(
         self, provider: Provider, reading: Reading, own: Sequence[str], progress: Progress, waits: Waits
@@ -93,12 +93,13 @@ class ModelSummarizer:
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> SummaryStream:
         """Begins a summary. Reading `pieces` of the result sends the request; it raises `AnswerBroken` if the answer is
         not a summary, and the provider's errors."""
-        ledger = (await compose_in_thread(request, counter, reader)).ledger
-        room = text_room(request, ledger, counter)
-        return SummaryStream(ledger=ledger, pieces=self._write(request, room, counter))
+        beside = await compose_beside(request, counter, reader)
+        room = text_room(request, beside.ledger, counter, beside.page)
+        pieces = with_page(self._write(request, room, counter, beside.page), beside.page)
+        return SummaryStream(ledger=beside.ledger, pieces=pieces)
 
-    async def _write(self, request: SummaryRequest, room: int, counter: TokenCounter) -> AsyncGenerator[str]:
-        instructions = write_instructions(request, room, self._own)
+    async def _write(self, request: SummaryRequest, room: int, counter: TokenCounter, page: str) -> AsyncGenerator[str]:
+        instructions = write_instructions(request, room, self._own, page)
         for asked in self._requests(counter.count(instructions), room):
             begun = False
             try:

@@ -1,7 +1,8 @@
 """The summarizer that needs no model."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import aclosing
 
 from ullage.service.ports.models import SummaryStream
 from ullage.summary.summary_request import SummaryRequest
@@ -9,8 +10,8 @@ from ullage.tokens.counter import TokenCounter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ullage.summary.choosing.composition import Composition
-    from ullage.summary.reading.text_reader import Reader
+    from ullage.summary.composition import Composition
+    from ullage.summary.reader import Reader
 
 
 class OfflineSummarizer:
@@ -29,11 +30,28 @@ class OfflineSummarizer:
 async def compose_in_thread(request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> "Composition":
     """Returns the offline summary and ledger for a request, composed in a thread. Cancelling the task ends the thread's
     work, too."""
-    # Imported on use: their import takes 50 ms, and commands that write no summary are to start soon.
+    # Imported on use: commands that write no summary are to start soon.
     from ullage.service.plan.plan import in_thread  # noqa: PLC0415
-    from ullage.summary.choosing.composition import compose  # noqa: PLC0415
+    from ullage.summary.composition import compose  # noqa: PLC0415
 
     return await in_thread(lambda check: compose(request, counter, reader, check))
+
+
+async def compose_beside(request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> "Composition":
+    """Returns the page and the ledger that stay below a model's words. Cancelling the task ends the thread's work."""
+    from ullage.summary.composition import beside_model  # noqa: PLC0415
+
+    return await compose_in_thread(beside_model(request), counter, reader)
+
+
+async def with_page(pieces: AsyncGenerator[str], page: str) -> AsyncGenerator[str]:
+    """Yields what a model writes, and then the page that stays below it."""
+    piece = ""
+    async with aclosing(pieces):
+        async for piece in pieces:
+            yield piece
+    if page:
+        yield f"{'' if piece.endswith(chr(10)) else chr(10)}\n{page}"
 
 
 async def _hand_out(pieces: Iterable[str]) -> AsyncIterator[str]:

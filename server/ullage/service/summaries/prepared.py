@@ -20,9 +20,9 @@ from ullage.service.plan.ladder import SUMMARIES, Attempt
 from ullage.service.plan.plan import aimed, automatic_limits, firm, plan_within
 from ullage.service.summaries.by_model import Progress
 from ullage.service.summaries.choose import writes_by_model
-from ullage.service.summaries.offline import compose_in_thread
+from ullage.service.summaries.offline import compose_beside
 from ullage.service.summaries.write import SilentProgress, summary_request, write_anew
-from ullage.summary.by_model.draft import text_room
+from ullage.summary.draft import text_room
 from ullage.summary.summary_request import SummaryRequest
 from ullage.transcript.cut_points import cut_points
 
@@ -103,7 +103,8 @@ async def _write(conversation: Conversation, budget: ContextBudget) -> Summary:
     staying = firm(conversation, budget)
     limits = automatic_limits(aimed(budget, staying))
     planned = await plan_within(conversation, limits, EditTrigger.AUTOMATIC, staying=staying)
-    return await write_anew(conversation, summary_request(conversation, planned), SilentProgress(conversation))
+    request = await summary_request(conversation, planned)
+    return await write_anew(conversation, request, SilentProgress(conversation))
 
 
 def _ended(conversation: Conversation, task: "asyncio.Task[Summary]") -> None:
@@ -129,7 +130,7 @@ async def _take(conversation: Conversation, planned: Planned, request: SummaryRe
     if found.task.cancelled() or found.task.exception() is not None:
         return None
     summary, counter = found.task.result(), conversation.projection.counter
-    ledger = (await compose_in_thread(request, counter, conversation.workspace.reader)).ledger
+    ledger = (await compose_beside(request, counter, conversation.workspace.reader)).ledger
     if counter.count(summary.text) > text_room(request, ledger, counter):
         return None
     return replace(summary, ledger=ledger)

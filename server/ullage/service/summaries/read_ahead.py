@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import partial
 
-from ullage.model.message import Role
 from ullage.model.strategies import TruncationMode
 from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation
@@ -23,8 +22,6 @@ _log = logging.getLogger(__name__)
 _FROM = 0.5
 # Characters read at a time, in about 15 ms. In between the thread is free for other work.
 _SLICE = 32_000
-# Messages before the unread ones in which the call of their first result is looked for.
-_CALLS_BEFORE = 16
 
 
 def read_ahead(conversation: Conversation) -> None:
@@ -33,7 +30,8 @@ def read_ahead(conversation: Conversation) -> None:
     work, budget = conversation.work, conversation.budget
     if work.reading is not None or budget is None or conversation.used < budget.compact_at * _FROM:
         return
-    if conversation.settings.mode is TruncationMode.SUMMARIZE:
+    # Edits have emptied messages, or put a summary in their place.
+    if conversation.settings.mode is TruncationMode.SUMMARIZE and not conversation.transcript.edits_in_force:
         work.reading = asyncio.get_running_loop().create_task(_read(conversation))
         work.reading.add_done_callback(partial(_ended, conversation))
 
@@ -56,26 +54,31 @@ async def _read(conversation: Conversation) -> None:
 
 
 def _unread(conversation: Conversation) -> Sequence[Item]:
-    """Returns the next slice of the view's messages to read, after the calls whose results they may have. Empty if all
-    are read."""
+    """Returns the next slice of the view's messages to read. Empty if all are read."""
     items = conversation.transcript.items
-    first = start = bisect_left(items, conversation.guards.read_to, key=lambda item: item.index)
-    stop, room = first, _SLICE
+    first = stop = bisect_left(items, conversation.guards.read_to, key=lambda item: item.index)
+    room = _SLICE
     while stop < len(items) and room > 0:
         room -= counting_work(items[stop].message)
         stop += 1
-    if first == stop:
-        return ()
-    while start > max(0, first - _CALLS_BEFORE) and items[start].message.role is not Role.ASSISTANT:
-        start -= 1
-    return items[start:stop]
+    return items[first:stop]
+
+
+def conversation_key(conversation: Conversation) -> str:
+    """Returns the key under which a reader remembers what it has folded of a conversation: other private patterns make
+    other messages."""
+    return "\n".join((conversation.id, *conversation.settings.private_patterns))
 
 
 def _read_slice(conversation: Conversation, items: Sequence[Item], check: Check) -> None:
-    from ullage.summary.choosing.ahead import read_before  # noqa: PLC0415  (80 ms to import)
-
-    private, indices = conversation.settings.private_patterns, [item.index for item in items]
-    read_before([hide(item.message, private) for item in items], indices, conversation.workspace.reader, check)
+    private = conversation.settings.private_patterns
+    conversation.workspace.reader.go_on(
+        conversation_key(conversation),
+        [hide(item.message, private) for item in items],
+        [item.index for item in items],
+        cwd=conversation.transcript.cwd,
+        check=check,
+    )
 
 
 def _ended(conversation: Conversation, task: asyncio.Task[None]) -> None:

@@ -16,7 +16,7 @@ from ullage.tokens.counter import TokenCounter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ullage.summary.reading.text_reader import Reader
+    from ullage.summary.reader import Reader
 
 
 class SealingSummarizer:

@@ -1,9 +1,12 @@
 """Writing a new summary: the request to the summarizer, and collecting its answer."""
 
+import asyncio
+
 from msgspec.structs import replace
 
 from ullage.edits.compaction import Summary
-from ullage.model.events import MessageAppended, SummaryReported
+from ullage.model.edits import RewindEdit
+from ullage.model.events import ContextEdited, MessageAppended, SummaryReported
 from ullage.model.message import Message
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
@@ -14,7 +17,9 @@ from ullage.service.plan.ladder import SUMMARIES, Attempt
 from ullage.service.summaries.by_model import Progress
 from ullage.service.summaries.choose import model_writer, writes_by_model
 from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.service.summaries.read_ahead import conversation_key
 from ullage.summary.summary_request import SummaryRequest
+from ullage.transcript.fold import reverted_ids
 from ullage.transcript.keep import without_oldest
 
 
@@ -66,26 +71,33 @@ async def write_anew(
     return Summary(text="".join(pieces), ledger=stream.ledger, summarizer=summarizer.name, sealed=stream.sealed)
 
 
-def summary_request(conversation: Conversation, planned: Planned, focus: str = "") -> SummaryRequest:
+async def summary_request(conversation: Conversation, planned: Planned, focus: str = "") -> SummaryRequest:
     """Returns the request for the summary of a plan's head. The messages have the content that they have in the log,
-    before edits cleared or shortened it, without private text. The tail is as it stays."""
+    before edits cleared or shortened it, without private text. The tail is as it stays. Of what earlier compactions
+    archived, the messages are read again, unless the user took them back."""
     plan = planned.plan
     ratio = conversation.projection.tracker.calibration.ratio
     head = tuple(item.message for item in plan.head)
     tail = tuple(item.message for item in planned.view.items if item.index >= plan.end)
-    originals = _originals(conversation, planned, (*head, *tail))
+    logged = await _logged(conversation, planned)
+    originals = tuple(logged.get(message.id, (0, message))[1] for message in (*head, *tail))
     whole = originals[len(head) :]
+    earlier = _earlier(logged, planned) if plan.previous else {}
     request = SummaryRequest(
         messages=originals[: len(head)],
         indices=tuple(item.index for item in plan.head),
         max_tokens=max(1, int(plan.summary_tokens / ratio)),
         previous=plan.previous,
+        earlier=tuple(earlier.values()),
+        earlier_indices=tuple(earlier),
         kept=(*plan.leading, *plan.kept),
         tail=tail,
         whole=whole if whole != tail else (),
         focus=focus,
     )
-    return hide(request, planned.private)
+    # The key has the patterns themselves, which must not be hidden.
+    key, cwd = conversation_key(conversation), conversation.transcript.cwd
+    return replace(hide(request, planned.private), conversation=key, cwd=cwd)
 
 
 def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
@@ -102,14 +114,31 @@ def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
     )
 
 
-def _originals(conversation: Conversation, planned: Planned, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    edits = conversation.transcript.edits_in_force
-    if not planned.cuts and all(edit.kind == "compaction" for edit in edits):
-        return messages
-    wanted = {message.id for message in messages}
-    originals = {
-        record.event.message.id: record.event.message
-        for record in conversation.workspace.ports.store.read(conversation.id)
-        if isinstance(record.event, MessageAppended) and record.event.message.id in wanted
+async def _logged(conversation: Conversation, planned: Planned) -> dict[str, tuple[int, Message]]:
+    """Returns the messages of the log by their ids, each with its index, without those that the user took back. Empty
+    if the view has all of them as they were appended."""
+    if not planned.cuts and not conversation.transcript.edits_in_force:
+        return {}
+    records = await asyncio.to_thread(conversation.workspace.ports.store.read_apart, conversation.id)
+    reverted = reverted_ids(records)
+    taken_back: set[str] = set()
+    messages: list[Message] = []
+    for record in records:
+        match record.event:
+            case MessageAppended(message=message):
+                messages.append(message)
+            case ContextEdited(edit=RewindEdit(id=edit_id, message_ids=ids)) if edit_id not in reverted:
+                taken_back.update(ids)
+            case _:
+                pass
+    return {message.id: (index, message) for index, message in enumerate(messages) if message.id not in taken_back}
+
+
+def _earlier(logged: dict[str, tuple[int, Message]], planned: Planned) -> dict[int, Message]:
+    """Returns the messages that earlier compactions archived, by their indices. Empty if the log has not their
+    content."""
+    known = {item.message.id for item in planned.plan.head}
+    earlier = {
+        index: message for index, message in logged.values() if index < planned.plan.end and message.id not in known
     }
-    return tuple(originals.get(message.id, message) for message in messages)
+    return earlier if all(message.content for message in earlier.values()) else {}

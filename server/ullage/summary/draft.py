@@ -10,6 +10,7 @@ The `check_` functions raise `AnswerBroken`, with the reason, for a draft that m
 
 import re
 from collections.abc import Iterator, Set
+from enum import IntEnum
 
 from ullage.model.answer import Finished, Fragment, StopReason, ToolUseEnd, ToolUseStart
 from ullage.model.artifacts import ArtifactLedger
@@ -17,16 +18,35 @@ from ullage.model.errors import AnswerBroken
 from ullage.model.marker import render_ledger
 from ullage.model.words import short
 from ullage.redaction.clean import clean, redact
-from ullage.summary.choosing.items import HEADINGS, Section
 from ullage.summary.summary_request import SummaryRequest
-from ullage.summary.tuning import CHARACTERS_PER_TOKEN
 from ullage.tokens.counter import TokenCounter
 
 _ENTRY = re.compile(r"(?:[-*]|\d{1,3}[.)])\s")
 _HEADING = re.compile(r"#{1,4}\s*(?P<name>[A-Za-z ]{4,30}?)\s*:?\s*#*\s*")
-# The sections that a model writes. Code quotes the details itself, and a model merges an earlier summary.
-WRITTEN = tuple(section for section in Section if section not in (Section.DETAILS, Section.EARLIER, Section.LISTED))
-_BY_NAME = {HEADINGS[section].removeprefix("## ").lower(): section for section in WRITTEN}
+# Characters of a token of English prose.
+CHARACTERS_PER_TOKEN = 4
+
+
+class Section(IntEnum):
+    """The sections that a model writes, in their order. What the ledger says is put below them by code."""
+
+    TASK = 0
+    INSTRUCTIONS = 1
+    FINDINGS = 2
+    OPEN = 3
+    STATE = 4
+    NEXT = 5
+
+
+HEADINGS = {
+    Section.TASK: "## Task",
+    Section.INSTRUCTIONS: "## Standing instructions",
+    Section.FINDINGS: "## Decisions and findings",
+    Section.OPEN: "## Open",
+    Section.STATE: "## State of work",
+    Section.NEXT: "## Next step",
+}
+_BY_NAME = {heading.removeprefix("## ").lower(): section for section, heading in HEADINGS.items()}
 
 
 class Draft:
@@ -126,9 +146,10 @@ _WRONG_ENDS = {
 }
 
 
-def text_room(request: SummaryRequest, ledger: ArtifactLedger, counter: TokenCounter) -> int:
-    """Returns the tokens that are left for the summary's text after the ledger and the marker's first line."""
-    return request.max_tokens - counter.count(render_ledger(ledger)) - _HEAD_TOKENS
+def text_room(request: SummaryRequest, ledger: ArtifactLedger, counter: TokenCounter, page: str = "") -> int:
+    """Returns the tokens that are left for a model's words after the page below them, the list of files, and the
+    marker's first line."""
+    return request.max_tokens - counter.count(page) - counter.count(render_ledger(ledger)) - _HEAD_TOKENS
 
 
 def check_fragment(fragment: Fragment) -> None:

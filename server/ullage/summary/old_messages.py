@@ -3,37 +3,28 @@
 from collections.abc import Iterator, Sequence
 
 from ullage.agents.results import fenced_command
+from ullage.ledger.said import typed_text
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.model.json_values import encode_json
-from ullage.model.message import Message, Role
+from ullage.model.message import Message
 from ullage.summary.checks import Check
-from ullage.summary.reading.message_names import names_in
-from ullage.summary.reading.spoken import typed_text
-from ullage.summary.reading.text_reader import Reader
+from ullage.summary.reader import Reader
 from ullage.transcript.rules.tool_pairs import is_prompt
 
 
 class Judge:
-    """Scores the old messages before a `tail` (a range of indices) for `edits.compaction`. Worth keeping verbatim are
-    the user's own words, and messages with anchors that the assistant's messages in the tail still use. A message with
-    a secret may not be kept, because only a summary redacts the secret."""
+    """Scores old messages for `edits.compaction`. Worth keeping verbatim are the user's own words, which cannot be had
+    again. A message with a secret may not be kept, because only a summary redacts the secret."""
 
-    def __init__(self, reader: Reader, check: Check, messages: Sequence[Message], tail: range) -> None:
+    def __init__(self, reader: Reader, check: Check, messages: Sequence[Message], _: range) -> None:
         self._reader = reader
         self._check = check
         self._messages = messages
-        said = (messages[place] for place in tail if messages[place].role is Role.ASSISTANT)
-        self._used = frozenset(name for message in said for name in names_in(reader, message))
 
     def worth(self, group: range) -> float:
-        """Returns a score of the messages at the indices `group`, from 0 (a summary says as much) to below 2. A user's
-        prompt counts 1, because it cannot be had again. Anchors that the assistant's messages in the tail use count
-        n / (n + 1) for n anchors: a half for the first, never quite 1."""
+        """Returns 1 if the user typed one of the messages at the indices `group`, else 0."""
         self._check()
-        prompts = any(_is_prompt(self._messages, place) for place in group)
-        first, *others = [self._used & names_in(self._reader, self._messages[place]) for place in group]
-        shared = len(first.union(*others))
-        return prompts + shared / (shared + 1)
+        return float(any(_is_prompt(self._messages, place) for place in group))
 
     def may_stay(self, group: range) -> bool:
         """Returns whether the messages at the indices `group` hold no secret. Reads their text, tool inputs and tool

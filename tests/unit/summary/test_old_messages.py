@@ -5,8 +5,8 @@ import pytest
 from support.conversations import agent, bash, call, user
 from ullage.model.message import Message
 from ullage.summary.checks import go_on
-from ullage.summary.choosing.scoring import Judge
-from ullage.summary.reading.text_reader import Reader
+from ullage.summary.old_messages import Judge
+from ullage.summary.reader import Reader
 
 MESSAGES = (
     user("Port the spool to Rust."),
@@ -22,23 +22,9 @@ def judge(messages: tuple[Message, ...], tail: range) -> Judge:
     return Judge(Reader(), go_on, messages, tail)
 
 
-def test_a_users_words_are_worth_more_than_any_result() -> None:
-    assert judge(MESSAGES, TAIL).worth(range(5, 6)) > judge(MESSAGES, TAIL).worth(range(1, 3))
-
-
-def test_a_result_that_the_tail_refers_to_is_worth_more_than_one_it_does_not() -> None:
-    assert judge(MESSAGES, TAIL).worth(range(1, 3)) > judge(MESSAGES, TAIL).worth(range(3, 5)) == 0
-
-
-def test_that_two_calls_have_the_same_keys_makes_neither_worth_more() -> None:
-    messages = (user("Go."), *call("Read", {"file_path": "src/other.py"}, "...", call_id="a"), *MESSAGES[1:3])
-    assert judge(messages, range(3, 5)).worth(range(1, 3)) == 0
-
-
-def test_a_name_at_the_beginning_of_a_line_that_the_agent_wrote_counts() -> None:
-    written = {"file_path": "src/x.py", "content": "import os\ndrain_spool()\n"}
-    messages = (user("Go."), *call("Write", written, "ok", call_id="a"), agent("Now `drain_spool` is there."))
-    assert judge(messages, range(3, 4)).worth(range(1, 3)) == 0.5
+def test_only_the_users_words_are_worth_keeping() -> None:
+    assert judge(MESSAGES, TAIL).worth(range(5, 6)) == 1
+    assert judge(MESSAGES, TAIL).worth(range(1, 3)) == judge(MESSAGES, TAIL).worth(range(6, 7)) == 0
 
 
 def test_what_a_program_put_into_the_users_mouth_is_worth_nothing() -> None:
@@ -69,4 +55,4 @@ def test_a_check_ends_the_judging_of_whatever_is_judged_next() -> None:
 
 def test_half_a_surrogate_pair_in_a_tool_call_is_read_like_any_text() -> None:
     messages = (user("Go."), *call("Read", {"file_path": "src/\ud800.py"}, "drain_spool", call_id="a"), agent("Done."))
-    assert judge(messages, range(3, 4)).worth(range(1, 3)) == 0
+    assert judge(messages, range(3, 4)).may_stay(range(1, 3))

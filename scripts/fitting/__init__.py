@@ -1,1 +1,0 @@
-"""Fits the summary's weights to recorded sessions."""

@@ -1,1 +1,0 @@
-"""Summaries written by a model: the instructions, and reading and checking the answer."""

@@ -1,1 +1,0 @@
-"""Chooses the text of an offline summary."""

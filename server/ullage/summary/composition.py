@@ -1,0 +1,253 @@
+"""The result of an offline compaction: the ledger of the conversation as a page, and the files that it touched.
+
+Everything is folded, the messages that stay included, so that the page has the newest state of each thing. What the
+messages that stay say by themselves is left out.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
+from ullage.ledger.ledger_page import LISTED, SECTIONS, relative, standing, write_page
+from ullage.ledger.outline import outline_of
+from ullage.model.artifacts import ArtifactLedger, FileAction, FileArtifact
+from ullage.model.blocks import CompactionBlock
+from ullage.model.marker import FILE_HEADINGS, render_ledger, render_marker
+from ullage.summary.checks import Check, go_on
+from ullage.summary.reader import Reader
+from ullage.summary.summary_request import SummaryRequest
+from ullage.tokens.counter import TokenCounter
+
+NOTHING_FITS = "The details are in the archive."
+# Files that are listed: those that were changed, and those that were only read.
+_MOST_FILES, _MOST_READ = 200, 20
+# Words of a focus that are looked for have more characters.
+_SHORT_WORD = 2
+_ACTIONS = {
+    Life.CREATED: FileAction.CREATED,
+    Life.CHANGED: FileAction.MODIFIED,
+    Life.DELETED: FileAction.DELETED,
+    Life.READ: FileAction.READ,
+}
+# How a page, and the list below it, call what was done to a file.
+_LIVES = {word: life for life, action in _ACTIONS.items() for word in (life.value, FILE_HEADINGS[action])}
+_HEADINGS = frozenset(section.heading for section in SECTIONS)
+_FILES = next(
+    section.heading for section in SECTIONS if section.has(Entry(kind=Kind.FILE, life=Life.READ, index=0, text=""))
+)
+_FILES_BELOW = "Files"
+_NUMBER = re.compile(r"#(\d{1,9}) ")
+_NUMBERED = re.compile(r"(?:^|, )([^,]+?) \(#(\d{1,9})\)(?:, ((?:adds|removes|uses) .*))?")
+
+
+# The share of a summary's tokens that the page takes at most if a model writes above it.
+_BESIDE_MODEL = 0.5
+
+
+class Composition(Struct, frozen=True, kw_only=True):
+    """An offline summary with its ledger of files. `pieces` concatenate to the summary's text; each can be shown as one
+    chunk."""
+
+    pieces: tuple[str, ...]
+    ledger: ArtifactLedger
+
+    @property
+    def summary(self) -> str:
+        """The whole text of the summary."""
+        return "".join(self.pieces)
+
+    @property
+    def page(self) -> str:
+        """The summary's text, empty if nothing is said."""
+        return "" if self.summary == NOTHING_FITS else self.summary
+
+
+def compose(
+    request: SummaryRequest, counter: TokenCounter, reader: Reader | None = None, check: Check = go_on
+) -> Composition:
+    """Returns a summary and a ledger for `request` that count at most `request.max_tokens` tokens, by
+    `counter.count(render_marker(...))`, and no more than there is to say.
+
+    The smallest result is one line and an empty ledger. If even that exceeds the budget, it is returned all the same.
+    `reader` remembers what it has read before. `check` is called before each message; its exception ends the work.
+    """
+    ledger = read_ledger(request, reader or Reader(), check)
+    carried = list(carried_on(request, ledger))
+    if request.earlier:
+        # The ledger has what a page said; what a model or the user wrote is only there.
+        carried = [entry for entry in carried if entry.kind is Kind.EARLIER and not entry.name]
+    entries = [*carried, *left_by_tail(request, standing(ledger, focus_words(request.focus)))]
+    room = request.max_tokens - _cost(request, "", (), counter)
+    while True:
+        check()
+        text = write_page(entries, max(0, room), counter.count, cwd=request.cwd, style=LISTED).text or NOTHING_FITS
+        over = _cost(request, text, (), counter) - request.max_tokens
+        if over <= 0 or text == NOTHING_FITS:
+            break
+        # The whole may have some tokens more than its parts.
+        room = min(room, counter.count(text)) - over
+    listed = _listed(request, ledger, carried)
+    many = _most(len(listed), lambda many: _cost(request, text, listed[:many], counter) <= request.max_tokens)
+    sections = text.split("\n\n")
+    pieces = (*(f"{one}\n\n" for one in sections[:-1]), sections[-1])
+    return Composition(pieces=pieces, ledger=ArtifactLedger(files=listed[:many]))
+
+
+def list_files(request: SummaryRequest, counter: TokenCounter, reader: Reader | None = None) -> ArtifactLedger:
+    """Returns the files of a request's messages and of the summaries before them, in at most `request.max_tokens`
+    tokens."""
+    ledger = read_ledger(request, reader or Reader())
+    listed = _listed(request, ledger, list(carried_on(request, ledger)))
+    many = _most(
+        len(listed),
+        lambda many: counter.count(render_ledger(ArtifactLedger(files=listed[:many]))) <= request.max_tokens,
+    )
+    return ArtifactLedger(files=listed[:many])
+
+
+def beside_model(request: SummaryRequest) -> SummaryRequest:
+    """Returns the request for the page and the files that stay below what a model writes."""
+    return replace(request, max_tokens=int(request.max_tokens * _BESIDE_MODEL))
+
+
+def read_ledger(request: SummaryRequest, reader: Reader, check: Check = go_on) -> Ledger:
+    """Returns the ledger of all messages of a request, those that stay included, as they were before they were
+    shortened."""
+    tail = request.whole or request.tail
+    begin = request.indices[-1] + 1 if request.indices else 0
+    numbered = [
+        *zip(request.earlier_indices, request.earlier, strict=True),
+        *zip(request.indices, request.messages, strict=True),
+    ]
+    numbered = sorted(dict(numbered).items(), key=lambda one: one[0]) + list(enumerate(tail, begin))
+    return reader.ledger(
+        [message for _, message in numbered],
+        [index for index, _ in numbered],
+        conversation=request.conversation,
+        cwd=request.cwd,
+        check=check,
+    )
+
+
+def focus_words(focus: str) -> frozenset[str]:
+    """Returns the words of a focus that are looked for, in lower case."""
+    return frozenset(word for word in focus.lower().split() if len(word) > _SHORT_WORD)
+
+
+def left_by_tail(request: SummaryRequest, entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yields the entries that the messages that stay do not say by themselves: those of other messages, and tasks that
+    are named by a number, because the message with the newest state may have only the number. What a shortened message
+    lost is nowhere else."""
+    kept = {
+        index for index, message in zip(request.indices, request.messages, strict=True) if message.id in request.kept
+    }
+    begin = request.indices[-1] + 1 if request.indices else 0
+    whole = request.whole or request.tail
+    kept |= {place for place, pair in enumerate(zip(whole, request.tail, strict=True), begin) if pair[0] == pair[1]}
+    for entry in entries:
+        if entry.index not in kept or (entry.kind is Kind.TASK and entry.name and entry.life is not Life.DONE):
+            yield entry
+
+
+def carried_on(request: SummaryRequest, ledger: Ledger) -> Iterator[Entry]:
+    """Yields what an earlier summary says, for a conversation of which only that is known: the lines of an earlier page
+    under their headings, its files, and any other text as an outline. What the ledger has in a newer state is left
+    out."""
+    previous = request.previous
+    if previous is None:
+        return
+    rest: list[str] = []
+    files: dict[str, Entry] = {}
+    known = [entry.text for entry in (*ledger.tasks, *ledger.problems, *ledger.checks)]
+    for file in previous.ledger.files:
+        life = next(life for life, action in _ACTIONS.items() if action is file.action)
+        files[file.path] = Entry(kind=Kind.FILE, life=life, index=file.last_index, text=file.path)
+    for heading, line in _lines_of_page(previous.summary):
+        if line and heading in (_FILES, _FILES_BELOW):
+            files |= {entry.text: entry for entry in _read_files(line)}
+        elif line and heading in _HEADINGS:
+            number = _NUMBER.match(line)
+            is_commit = ledger.commits and "last commit " in line.partition("\n")[0]
+            if not is_commit and not any(text in line for text in known):
+                index = int(number[1]) - 1 if number else 0
+                yield Entry(kind=Kind.EARLIER, life=Life.STAND, index=index, text=line, name=heading)
+        else:
+            rest.append(line if line else f"## {heading}")
+    if any(line.strip() and line != NOTHING_FITS for line in rest):
+        yield from outline_of("\n".join(rest), 0)
+    newer = {relative(entry.text, request.cwd) for entry in ledger.files}
+    yield from (entry for path, entry in files.items() if path not in newer)
+
+
+def _read_files(line: str) -> Iterator[Entry]:
+    """Yields the files of a line of a page (`changed: a.py (#3), adds …`), or of the list below it (`Modified: a.py,
+    b.py`)."""
+    done, _, rest = line.partition(": ")
+    life = _LIVES.get(done)
+    if life is None:
+        return
+    numbered = _NUMBERED.findall(rest)
+    if not numbered:
+        yield from (Entry(kind=Kind.FILE, life=life, index=0, text=path) for path in rest.split(", "))
+    for path, number, what in numbered:
+        yield Entry(
+            kind=Kind.FILE, life=life, index=int(number) - 1, text=path, beside=what if len(numbered) == 1 else ""
+        )
+
+
+def _lines_of_page(text: str) -> Iterator[tuple[str, str]]:
+    """Yields the entries of a page, each with the heading above it, and an empty one for a heading that no page has.
+    Lines that continue an entry belong to it."""
+    heading, entry = "", list[str]()
+    for line in [*text.splitlines(), "## "]:
+        if line.startswith("  ") and entry:
+            entry.append(line[2:])
+            continue
+        if entry:
+            yield heading, "\n".join(entry)
+            entry = []
+        if line.startswith("## "):
+            heading = line[3:].strip()
+            if heading and heading not in _HEADINGS and heading != _FILES_BELOW:
+                yield heading, ""
+        elif line.startswith("- ") and (heading in _HEADINGS or heading == _FILES_BELOW):
+            entry = [line[2:]]
+        elif line.strip():
+            yield "", line
+
+
+def _listed(request: SummaryRequest, ledger: Ledger, carried: Sequence[Entry]) -> tuple[FileArtifact, ...]:
+    """Returns the files of the project that a ledger has, and those carried on: changed ones first, the newest first,
+    and the newest of those that were only read."""
+    files = [*ledger.files, *(entry for entry in carried if entry.kind is Kind.FILE)]
+    ranked = sorted(files, key=lambda entry: (entry.life is Life.READ, -entry.index))
+    own = [entry for entry in ranked if not entry.is_outside]
+    changed = [entry for entry in own if entry.life is not Life.READ]
+    return tuple(
+        FileArtifact(
+            path=relative(entry.text, request.cwd), action=_ACTIONS[entry.life], last_index=max(0, entry.index)
+        )
+        for entry in (*changed[:_MOST_FILES], *own[len(changed) :][:_MOST_READ])
+    )
+
+
+def _most(many: int, fits: Callable[[int], bool]) -> int:
+    """Returns how many of `many` things fit at most, if fewer fit whenever more do."""
+    return bisect_right(range(1, many + 1), False, key=lambda number: not fits(number))
+
+
+def _cost(request: SummaryRequest, text: str, files: tuple[FileArtifact, ...], counter: TokenCounter) -> int:
+    """Returns the tokens of the marker with this summary and these files, as the model will be sent it."""
+    block = CompactionBlock(
+        compaction_number=request.previous.compaction_number + 1 if request.previous else 1,
+        timestamp=0,
+        summary=text,
+        messages_archived=request.indices[-1] + 1 if request.indices else 0,
+        context_size_before=0,
+        ledger=ArtifactLedger(files=files),
+    )
+    return counter.count(render_marker(block))

@@ -1,0 +1,125 @@
+"""Reads conversations for summaries, and remembers what it has read, for all sessions of a process."""
+
+from collections.abc import Callable, Sequence
+
+from ullage.ledger.folding import Fold
+from ullage.ledger.ledger_entry import Ledger
+from ullage.model.message import Message
+from ullage.redaction.clean import redact
+from ullage.summary.checks import Check, go_on
+
+# Characters of text: the largest windows hold two million tokens.
+ROOM = 8_000_000
+# Memory of an entry in addition to its text, in characters.
+_ENTRY = 200
+# A text of more than this share of the room is not remembered, because it would displace too many others.
+_LARGEST = 0.125
+# Conversations whose folds are remembered.
+_MOST_FOLDS = 16
+
+
+class _Folded:
+    """A fold, and the ids of the messages that it has taken, in order."""
+
+    def __init__(self, cwd: str) -> None:
+        self.cwd = cwd
+        self.fold = Fold(cwd)
+        self.ids: list[str] = []
+        # The index that the next message has if none is left out.
+        self.end = 0
+        # What the fold says, None if it has taken messages since it was asked.
+        self.ledger: Ledger | None = None
+
+    def take(self, messages: Sequence[Message], indices: Sequence[int], check: Check) -> None:
+        for message, index in zip(messages, indices, strict=True):
+            check()
+            self.fold.take(message, index)
+            self.ids.append(message.id)
+            self.end, self.ledger = index + 1, None
+
+
+class Reader:
+    """Remembers texts without their secrets, up to `room` characters, and the ledgers of the last conversations, so
+    that another message costs what it has in it. May be used from any thread."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self.redact = Remembered(redact, room)
+        self._folds: dict[str, _Folded] = {}
+
+    def ledger(
+        self,
+        messages: Sequence[Message],
+        indices: Sequence[int],
+        *,
+        conversation: str = "",
+        cwd: str = "",
+        check: Check = go_on,
+    ) -> Ledger:
+        """Returns the ledger of messages with these indices in the transcript. Of a `conversation` that was read before
+        and continues with these messages, only the new ones are folded. `check` is called before each; its exception
+        ends the work, and what was folded stays remembered."""
+        # While a thread uses a fold no other has it: one that asks for it meanwhile folds the conversation again.
+        known = self._folds.pop(conversation, None) if conversation else None
+        ids = [message.id for message in messages]
+        if known is None or known.cwd != cwd or known.ids != ids[: len(known.ids)]:
+            known = _Folded(cwd)
+        try:
+            known.take(messages[len(known.ids) :], indices[len(known.ids) :], check)
+            if known.ledger is None:
+                known.ledger = known.fold.ledger()
+            return known.ledger
+        finally:
+            if conversation:
+                self._keep(conversation, known)
+
+    def go_on(
+        self, conversation: str, messages: Sequence[Message], indices: Sequence[int], *, cwd: str, check: Check
+    ) -> None:
+        """Folds messages of a conversation ahead, if they are its first, or follow those that were folded. `check` is
+        called before each; its exception ends the work."""
+        known = self._folds.pop(conversation, None) or _Folded(cwd)
+        try:
+            if known.cwd == cwd and known.end == indices[0]:
+                known.take(messages, indices, check)
+        finally:
+            self._keep(conversation, known)
+
+    def _keep(self, conversation: str, folded: "_Folded") -> None:
+        self._folds[conversation] = folded
+        for oldest in list(self._folds)[:-_MOST_FOLDS]:
+            self._folds.pop(oldest, None)
+
+
+class Remembered:
+    """Calls `read` once per text, and remembers the result in two generations of at most `room` characters each.
+
+    A full young generation replaces the old one. An entry used from the old generation is copied to the young one.
+    Threads may share an instance without a lock: entries are never removed from a generation, so at worst something is
+    read twice.
+    """
+
+    def __init__(self, read: Callable[[str], str], room: int = ROOM) -> None:
+        self._read = read
+        self._room = room
+        self._used = 0
+        self._young: dict[str, str] = {}
+        self._old: dict[str, str] = {}
+
+    def __call__(self, text: str) -> str:
+        """Returns the result of `read` for a text."""
+        young, old = self._young, self._old
+        if text in young:
+            return young[text]
+        known = old[text] if text in old else self._read(text)
+        self._keep(text, known)
+        return known
+
+    def _keep(self, text: str, known: str) -> None:
+        size = len(text)
+        if size > self._room * _LARGEST:
+            return
+        size += _ENTRY
+        if self._used + size > self._room:
+            self._young, self._old, self._used = {}, self._young, 0
+        self._young[text] = known
+        self._used += size

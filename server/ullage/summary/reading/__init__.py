@@ -1,1 +1,0 @@
-"""Reads archived messages into excerpts, runs and names."""
