@@ -36,6 +36,7 @@ BENCHES = {name: name for name in _NAMED} | {
     "search-large": "search_large",
     "search-published": "search_published",
     "edits": "cheap_edits",
+    "fitting": "speed_fitting",
     "mcp": "mcp_start",
 }
 
@@ -44,8 +45,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("name", choices=BENCHES)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    parser.add_argument("--ablate", action="store_true", help="quality: print what each number of Tuning buys")
-    parser.add_argument("--cuts", type=int, help="quality --ablate: at how many places each session is cut")
     parser.add_argument("--sessions", type=int, help="quality: measure at most so many conversations")
     parser.add_argument("--against", type=Path, help="append: another checkout's `server` folder to measure")
     served = "search-published: order what the words find by the embeddings of this server"
@@ -56,10 +55,8 @@ def main() -> int:
     parser.add_argument("--detail", action="store_true", help="state: print each verdict with the line it is judged by")
     parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
     given = parser.parse_intermixed_args()
-    if (given.ablate and given.name != "quality") or (given.cuts and not given.ablate):
-        parser.error("--ablate goes with quality, --cuts with --ablate")
-    if given.sessions and (given.ablate or given.name != "quality"):
-        parser.error("--sessions goes with quality, without --ablate")
+    if given.sessions and given.name != "quality":
+        parser.error("--sessions goes with quality")
     if given.against and given.name != "append":
         parser.error("--against goes with append")
     if given.embeddings and given.name != "search-published":
@@ -68,9 +65,7 @@ def main() -> int:
         parser.error("--long goes with store")
     if (given.files or given.sample or given.detail) and given.name != "state":
         parser.error("--files, --sample and --detail go with state")
-    module = "quality_ablation" if given.ablate else BENCHES[given.name]
     options = {
-        "cuts": given.cuts,
         "against": given.against,
         "sessions": given.sessions,
         "embeddings": given.embeddings,
@@ -80,7 +75,7 @@ def main() -> int:
     }
     more = {name: value for name, value in options.items() if value}
     paths = [*given.paths, *([given.files] if given.files else [])]
-    report: Report = import_module(f"benches.{module}").run(paths, **more)
+    report: Report = import_module(f"benches.{BENCHES[given.name]}").run(paths, **more)
     if given.json:
         print(msgspec.json.encode(report).decode())
     else:

@@ -5,11 +5,13 @@ on purpose. Each must return well-formed contexts by itself; a context that is n
 """
 
 from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush
 from importlib import import_module
 from typing import Any
 
 from msgspec.structs import replace
 
+from benches.quality_probe import find_anchors, text_of
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 from ullage.tokens.counter import TokenCounter
@@ -17,6 +19,9 @@ from ullage.transcript.cut_points import groups
 
 Contender = Callable[[Sequence[Message], int, TokenCounter], list[Message]]
 MASK = "[old tool result cleared]"
+BASELINE = "tail + lines"
+# Characters of a line that is quoted at most, and tokens of a message without its text.
+LONGEST_LINE, FRAME = 300, 10
 
 
 def tail(messages: Sequence[Message], budget: int, counter: TokenCounter) -> list[Message]:
@@ -31,8 +36,8 @@ def tail(messages: Sequence[Message], budget: int, counter: TokenCounter) -> lis
 
 
 def first_and_tail(messages: Sequence[Message], budget: int, counter: TokenCounter) -> list[Message]:
-    """Keeps system messages and the first user message, then the newest whole groups that fit."""
-    first = _leading(messages)
+    """Keeps everything up to the first user message, then the newest whole groups that fit."""
+    first = messages[: next((at + 1 for at, message in enumerate(messages) if message.role is Role.USER), 0)]
     rest = messages[len(first) :]
     room = budget - sum(counter.count_message(message) for message in first)
     kept: list[Message] = []
@@ -79,11 +84,36 @@ def langchain(messages: Sequence[Message], budget: int, counter: TokenCounter) -
     return [by_id[message.id] for message in kept]
 
 
+def tail_and_lines(messages: Sequence[Message], budget: int, counter: TokenCounter) -> list[Message]:
+    """Keeps the newest messages in three quarters of the budget, and quotes in the rest lines of the older ones: always
+    the line with the most names per character that nothing chosen has yet, of equals the newer one."""
+    kept = tail(messages, budget * 3 // 4, counter)
+    while kept and any(isinstance(block, ToolResultBlock) for block in kept[0].content):
+        kept.pop(0)
+    seen = {name for message in kept for name in find_anchors(text_of(message))}
+    older = [line for each in messages[: len(messages) - len(kept)] for line in text_of(each).splitlines()]
+    names = {line: {*find_anchors(line)} for line in reversed(older) if len(line) <= LONGEST_LINE}
+    waiting = [(-len(found) / len(line), age, line) for age, (line, found) in enumerate(names.items()) if found]
+    heapify(waiting)
+    left, chosen = budget - sum(counter.count_message(message) for message in kept) - FRAME, set[str]()
+    while waiting and left > 0:
+        worth, age, line = heappop(waiting)
+        new = names[line] - seen
+        if new and worth < -len(new) / len(line):
+            heappush(waiting, (-len(new) / len(line), age, line))
+        elif new and (cost := counter.count(line) + 1) <= left:
+            left, seen = left - cost, seen | new
+            chosen.add(line)
+    quoted = "\n".join(line for line in dict.fromkeys(older) if line in chosen)
+    return [Message(id="lines", role=Role.USER, content=(TextBlock(text=quoted),)), *kept]
+
+
 CONTENDERS: dict[str, Contender] = {
     "tail": tail,
     "first + tail": first_and_tail,
     "trim_messages": langchain,
     "masking": masking,
+    BASELINE: tail_and_lines,
 }
 
 
@@ -101,17 +131,6 @@ def unpaired(messages: Sequence[Message], recorded: Sequence[Message]) -> int:
                 wrong += block.tool_use_id not in open_calls
                 open_calls.discard(block.tool_use_id)
     return wrong + len(open_calls & answered)
-
-
-def _leading(messages: Sequence[Message]) -> list[Message]:
-    first: list[Message] = []
-    for message in messages:
-        first.append(message)
-        if message.role is Role.USER:
-            return first
-        if message.role is not Role.SYSTEM:
-            return first[:-1]
-    return first
 
 
 def _masked(message: Message, before: Message | None) -> Message:

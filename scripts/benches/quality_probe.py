@@ -11,16 +11,13 @@ The measure needs no judge and no model. It shares no code with the engine that 
   them, if there are fewer) are also around one of its places in the context. The words around a place are the twelve
   before and the twelve after it, of three letters or more, in lower case, without those of the anchor itself and the
   commonest English ones. The same windows are used for the transcript and for every contender's context.
-- An anchor's *zone* depends on its last place before the cut: `recent` in a message that a tail of the budget holds
-  whole, `old` in a message that a tail of four times the budget does not hold, `mid` between them.
 """
 
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -30,7 +27,6 @@ from ullage.model.message import Message, Role
 
 WORDS_AROUND = 12
 WORDS_SHARED = 3
-OLD_FACTOR = 4
 _PATH = r"(?<![\w/:.~-])(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]*\w"
 _FILE = r"(?<![\w/.-])[\w-]+\.(?:[a-z]{1,4}|[a-z]{2}\d|json[l5]|html)(?![\w(])"
 _IDENTIFIER = r"(?<![\w/.-])[A-Za-z_]\w{4,80}(?!\w)"
@@ -48,38 +44,12 @@ _COMMON = frozenset(
 )
 
 
-class Zone(StrEnum):
-    """How far before the cut an anchor's last place is."""
-
-    RECENT = "recent"
-    MID = "mid"
-    OLD = "old"
-
-
 class Anchor(Struct, frozen=True, kw_only=True):
     """A carried anchor. `distance` is the number of tokens from the message with its last place before the cut, that
     message included, up to the cut."""
 
     name: str
     distance: int
-
-    def zone(self, budget: int) -> Zone:
-        """Returns the anchor's zone for a budget in tokens."""
-        if self.distance <= budget:
-            return Zone.RECENT
-        return Zone.OLD if self.distance > OLD_FACTOR * budget else Zone.MID
-
-
-class Context(Protocol):
-    """What a contender kept, in which anchors are looked up."""
-
-    def holds(self, name: str) -> bool:
-        """Whether the context has `name` anywhere."""
-        ...
-
-    def windows(self, name: str) -> Iterator[frozenset[str]]:
-        """Yields the words around each place of `name`."""
-        ...
 
 
 class Text:
@@ -182,12 +152,7 @@ def find_anchors(text: str) -> Iterator[str]:
             yield match[0]
 
 
-def found_in(context: Context, anchor: Anchor) -> bool:
-    """Whether a context has the anchor."""
-    return context.holds(anchor.name)
-
-
-def grounded_in(context: Context, anchor: Anchor, head: Text) -> bool:
+def grounded_in(context: Text, anchor: Anchor, head: Text) -> bool:
     """Whether a context has the anchor among words that were around it before the cut."""
     here = set(context.windows(anchor.name))
     return any(

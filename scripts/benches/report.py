@@ -1,5 +1,6 @@
 """The result of a bench: rows of figures, and aims that are met or missed. All figures are measured in the same run."""
 
+import os
 import statistics
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -14,7 +15,9 @@ from ullage.model.errors import UllageError
 from ullage.system.transcript_files import read_transcript_file
 
 # Where recorded transcripts are if none are named (tests/support/transcripts.py looks there, too).
-TRANSCRIPTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
+TRANSCRIPTS = Path(
+    os.environ.get("ULLAGE_TRANSCRIPTS") or Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
+)
 # Recordings of a protocol, of programs that asked a made-up model, and files that were written as fixtures.
 _LEFT_OUT = {"acp_logs", "lsp_logs", "live", "agent_fixtures"}
 

@@ -1,7 +1,7 @@
 """Makes questions about the past of a recorded conversation by rule, with the messages that answer each question.
 
 A conversation is cut. What the agent or the user writes after the cut (tool results are neither's) is searched for
-anchors (`ullage.summary.reading.anchors`: paths, identifiers, hashes). An anchor is used at its first mention after the
+anchors (`quality_probe`: paths, identifiers, hashes). An anchor is used at its first mention after the
 cut if one to `MAX_EVIDENCE` messages before the cut have it. Those messages are the evidence. The question consists of
 words around that mention, so the words come from another sentence than the evidence, in a frame of words without
 meaning. Each anchor gives one question, and the kinds take turns:
@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
-from ullage.summary.reading.anchors import find_anchors
 
+from benches.quality_probe import find_anchors
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.events import MessageAppended

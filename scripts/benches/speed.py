@@ -45,7 +45,7 @@ def run(paths: Sequence[Path]) -> Report:
         asyncio.run(_with_workspace(measure_appends)),
         *(asyncio.run(_with_workspace(measure_compaction, each)) for each in _largest(transcripts)),
     ]
-    reports = (protocol.run([]), speed_fitting.run(transcripts), speed_growth.run())
+    reports = (protocol.run([]), speed_fitting.measure(transcripts), speed_growth.run())
     return Report(
         bench="speed",
         rows=[*(row for row, _ in measured), *(row for report in reports for row in report.rows)],

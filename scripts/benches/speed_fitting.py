@@ -10,14 +10,11 @@ import functools
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from ullage.summary.choosing.ahead import read_before
-from ullage.summary.reading.anchors import forget_words
-from ullage.summary.reading.text_reader import Reader
-
 from benches import speed_sessions
-from benches.report import Aim, Report, at_most
+from benches.report import Report, at_most, read_file, transcript_files
 from support.workspace import CountingIds, FixedClock, build_test_workspace
 from ullage.edits.counted import CountedView
 from ullage.edits.strategies.choices import TokenBudgetStrategy
@@ -29,19 +26,28 @@ from ullage.model.message import Message
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.summaries.read_ahead import conversation_key
 from ullage.summary.checks import go_on
+from ullage.summary.reader import Reader
 from ullage.tokens.counter_choice import get_counter
 from ullage.transcript.cut_points import groups
 
 TOKENS = 160_000
 SHARE = 4
 FIT_AIM = 10.0
+# Milliseconds of a fit with an offline summary: of messages that are read for the first time, and read before.
+ANEW_AIM, AHEAD_AIM = 60.0, 15.0
 _RUNS = 9
 _MODEL = "gpt-4o"
 _REMEMBERS = type(functools.lru_cache(get_counter))
 
 
-def run(transcripts: Sequence[ImportedTranscript]) -> Report:
+def run(paths: Sequence[Path]) -> Report:
+    """Measures what `measure` does, with the transcripts in these files and folders."""
+    return measure([read_file(path) for path in transcript_files(paths)])
+
+
+def measure(transcripts: Sequence[ImportedTranscript]) -> Report:
     """Measures dropping whole messages, and compacting with an offline summary of messages read for the first time
     and read ahead."""
     messages = _session_messages(transcripts)
@@ -52,15 +58,17 @@ def run(transcripts: Sequence[ImportedTranscript]) -> Report:
     stamp = workspace.new_stamp()
     keep = Keep(first_user_id=session.transcript.first_user_id)
     dropping = _fastest(lambda: plan_drop(view, TokenBudgetStrategy(), budget, keep, stamp))
-    anew = min(_compact_anew(messages, budget) for _ in range(_RUNS))
-    ahead = min(_compact(messages, budget, _reader_of(messages)) for _ in range(_RUNS))
-    what = f"fit {view.used:,} tokens in {len(messages):,} messages to a quarter"
-    found = [
-        _compare(f"{what}, floor: first + tail; oldest messages go", floor, dropping),
-        _compare(f"{what}, floor: first + tail; with an offline summary", floor, anew),
-        _compare(f"{what}, floor: first + tail; with an offline summary of a history read before", floor, ahead),
+    anew = min(_compact(messages, budget, is_read=False) for _ in range(_RUNS))
+    ahead = min(_compact(messages, budget, is_read=True) for _ in range(_RUNS))
+    what = f"fit {view.used:,} tokens in {len(messages):,} messages to a quarter, floor: first + tail"
+    names = [f"{what}; {how}" for how in ("oldest messages go", "with an offline summary", "of a history read before")]
+    rows = [_row(name, floor, ours) for name, ours in zip(names, (dropping, anew, ahead), strict=True)]
+    aims = [
+        at_most(f"{names[0]}: ratio", dropping / floor, FIT_AIM),
+        at_most(f"{names[1]}: ms", 1000 * anew, ANEW_AIM),
+        at_most(f"{names[2]}: ms", 1000 * ahead, AHEAD_AIM),
     ]
-    return Report(bench="fitting", rows=[row for row, _ in found], aims=[aim for _, aim in found])
+    return Report(bench="fitting", rows=rows, aims=aims)
 
 
 def first_and_tail(view: CountedView, budget: int) -> list[Message]:
@@ -75,31 +83,22 @@ def first_and_tail(view: CountedView, budget: int) -> list[Message]:
     return [messages[0], *messages[start:]]
 
 
-def _compact(messages: Sequence[Message], budget: int, reader: Reader) -> float:
-    """Returns the seconds of one `fit_budget` on a fresh session that is counted already, read with `reader`."""
+def _compact(messages: Sequence[Message], budget: int, *, is_read: bool) -> float:
+    """Returns the seconds of one `fit_budget` on a fresh session that is counted already, whose messages were read
+    ahead, or in a process that has read nothing before."""
     workspace, session = _open(messages)
-    workspace.reader = reader
+    workspace.reader = Reader()
+    _forget()
+    if is_read:
+        folder = session.transcript.cwd
+        workspace.reader.go_on(conversation_key(session), messages, range(len(messages)), cwd=folder, check=go_on)
     began = time.perf_counter()
     asyncio.run(_fit(session, budget))
     return time.perf_counter() - began
 
 
-def _reader_of(messages: Sequence[Message]) -> Reader:
-    """Returns a reader that has read the messages ahead."""
-    reader = Reader()
-    read_before(messages, range(len(messages)), reader, go_on)
-    return reader
-
-
-def _compact_anew(messages: Sequence[Message], budget: int) -> float:
-    """Returns the seconds of `_compact` in a process that has read nothing before."""
-    _forget()
-    return _compact(messages, budget, Reader())
-
-
 def _forget() -> None:
     """Empties what remembers texts that were read. What a process makes once, such as its patterns, stays."""
-    forget_words()
     for name, module in [*sys.modules.items()]:
         if name.startswith("ullage."):
             for remembers in vars(module).values():
@@ -146,6 +145,5 @@ def _fastest(work: Callable[[], object]) -> float:
     return min(times)
 
 
-def _compare(what: str, floor: float, ours: float) -> tuple[dict[str, Any], Aim]:
-    row = {"what": what, "floor_ms": 1000 * floor, "ours_ms": 1000 * ours, "ratio": ours / floor}
-    return row, at_most(f"{what}: ratio", ours / floor, FIT_AIM)
+def _row(what: str, floor: float, ours: float) -> dict[str, Any]:
+    return {"what": what, "floor_ms": 1000 * floor, "ours_ms": 1000 * ours, "ratio": ours / floor}

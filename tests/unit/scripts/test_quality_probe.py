@@ -2,8 +2,8 @@
 
 import pytest
 
-from benches.quality_contenders import MASK, first_and_tail, masking, tail, unpaired
-from benches.quality_probe import Cut, Text, Zone, find_anchors, found_in, grounded_in, make_cut
+from benches.quality_contenders import MASK, first_and_tail, masking, tail, tail_and_lines, unpaired
+from benches.quality_probe import Cut, Text, find_anchors, grounded_in, make_cut
 from support.conversations import agent, bash, call, user
 from ullage.model.blocks import ToolResultBlock
 from ullage.model.message import Message
@@ -52,16 +52,14 @@ def test_a_name_that_was_not_before_the_cut_is_not_carried() -> None:
     assert names(agent("A new `brand_new_name`.")) == []
 
 
-def test_zones_depend_on_the_last_place_before_the_cut() -> None:
+def test_a_name_is_as_far_away_as_its_last_place_before_the_cut() -> None:
     (anchor,) = cut(agent("`load_rows`")).anchors
     assert anchor.distance == 50
-    assert [anchor.zone(budget) for budget in (50, 49, 13, 12)] == [Zone.RECENT, Zone.MID, Zone.MID, Zone.OLD]
 
 
 def test_a_part_of_a_longer_word_is_not_found() -> None:
-    (anchor,) = cut(agent("`load_rows`")).anchors
-    assert not found_in(Text("preload_rows load_rows_again"), anchor)
-    assert found_in(Text("call load_rows()"), anchor)
+    assert not Text("preload_rows load_rows_again").holds("load_rows")
+    assert Text("call load_rows()").holds("load_rows")
 
 
 def test_a_bare_list_of_names_grounds_nothing() -> None:
@@ -80,6 +78,23 @@ def test_contenders_keep_to_the_budget_and_their_ways() -> None:
     assert [MASK in str(message) for message in masked] == [False, False, False, True, False, False]
     assert unpaired(tail(BEFORE, sizes[-1], counter), BEFORE) == 1
     assert unpaired(BEFORE, BEFORE) == 0
+
+
+def test_the_baseline_quotes_older_lines_with_new_names_beside_the_newest_messages() -> None:
+    counter = get_counter("gpt-4o")
+    long = agent("and so on " * 200 + "\n" + "the slow `parse_header` and `parse_body`")
+    messages = (*BEFORE, long, user("Go on."), agent("I look at `load_rows`."))
+    context = tail_and_lines(messages, 120, counter)
+    assert [message.text for message in context[-2:]] == ["Go on.", "I look at `load_rows`."]
+    assert "the slow `parse_header` and `parse_body`" in context[0].text
+    assert "and so on" not in context[0].text
+    assert sum(counter.count_message(message) for message in context) <= 120
+
+
+def test_the_baseline_never_keeps_a_result_without_its_call() -> None:
+    counter = get_counter("gpt-4o")
+    sizes = [counter.count_message(message) for message in BEFORE]
+    assert unpaired(tail_and_lines(BEFORE, sizes[-1] * 4 // 3 + 1, counter), BEFORE) == 0
 
 
 def test_a_call_that_the_recorded_session_left_without_a_result_is_no_fault_of_a_context() -> None:
