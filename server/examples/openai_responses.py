@@ -18,7 +18,7 @@ TOOLS: list[dict[str, Any]] = [
 
 def ask_model(request: dict[str, Any], number: int) -> list[dict[str, Any]]:
     """The items of one response: a call, or what the last result says."""
-    if request["input"][-1]["type"] == "function_call_output":
+    if request["input"][-1].get("type") == "function_call_output":
         said = {"type": "output_text", "text": "It is " + "very, " * 400 + "very foggy."}
         return [{"type": "message", "role": "assistant", "content": [said]}]
     arguments = json.dumps({"city": f"city {number}"})

@@ -1,25 +1,34 @@
-"""Law: every message that the providers' own packages allow leaves Ullage as it came.
+"""Law: whatever the providers' own packages allow leaves Ullage as it came, and a cut leaves a valid rest.
 
-The messages are made from the SDKs' typed dictionaries, so a new kind of content block is tested as soon as its SDK is
-updated."""
+The messages, items and tools are made from the SDKs' types, so a new kind is tested as soon as its SDK is updated."""
 
-from collections.abc import Iterable
-from contextlib import suppress
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
+from ullage import ContextManager, ContextSettings, TruncationMode
 from ullage.formats.provider import Provider, read_messages, write_messages, write_request
-from ullage.model.edits import Replacement
-from ullage.model.json_values import as_list, as_object, as_text
+from ullage.model.blocks import is_sealed
+from ullage.model.edits import Replacement, ShortenEdit
+from ullage.model.json_values import as_objects, as_text
 from ullage.transcript.replace import replace_block
+from ullage.transcript.view import Item, apply_edit
 
 anthropic = pytest.importorskip("anthropic.types")
-openai = pytest.importorskip("openai.types.chat")
+beta = pytest.importorskip("anthropic.types.beta")
+chat = pytest.importorskip("openai.types.chat")
+responses = pytest.importorskip("openai.types.responses")
+
+Json = dict[str, Any]
+KEYS = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}
+
+# Values of types.
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=6)
 VALUES = st.recursive(
@@ -35,20 +44,45 @@ SCALARS: dict[Any, st.SearchStrategy[Any]] = {
 }
 
 
+def bare(hint: Any) -> Any:
+    while get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    return hint
+
+
+def variants(hint: Any) -> list[Any]:
+    """Returns the types of a union, without the objects of answers that SDKs take, too."""
+    hint = bare(hint)
+    if get_origin(hint) not in (Union, UnionType):
+        return [hint]
+    return [each for arg in get_args(hint) for each in variants(arg) if not hasattr(each, "model_fields")]
+
+
+def fields_of(hint: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Yields a typed dictionary's keys, their types and whether they are required. The class's own sets of required
+    keys are wrong where annotations are strings."""
+    for name, field in sorted(get_type_hints(hint, include_extras=True).items()):
+        named = getattr(get_origin(field), "__name__", None) or str(get_origin(field))
+        is_required = hint.__total__ if "Required" not in named else "NotRequired" not in named
+        yield name, get_args(field)[0] if "Required" in named else field, is_required
+
+
 def values_of(hint: Any, depth: int = 0) -> st.SearchStrategy[Any]:  # noqa: PLR0911
     """Makes the JSON values that a type hint allows."""
+    hint = bare(hint)
     origin, args = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return values_of(args[0], depth)
     if hint in SCALARS:
         return SCALARS[hint]
     if origin is Literal:
         return st.sampled_from(args)
     if origin in (Union, UnionType):
-        plain = [arg for arg in args if not hasattr(arg, "model_fields")]  # SDKs take objects of answers, too
+        plain = [arg for arg in args if not hasattr(arg, "model_fields")]
         return st.one_of([values_of(arg, depth) for arg in plain if depth < 3 or not is_container(arg)])
     if hasattr(hint, "__required_keys__"):
-        return typed_dicts(hint, depth)
+        fields = list(fields_of(hint))
+        required = {name: values_of(field, depth + 1) for name, field, needed in fields if needed}
+        optional = {name: values_of(field, depth + 1) for name, field, needed in fields if not needed}
+        return st.fixed_dictionaries(required, optional=optional)
     if origin is dict:
         return st.dictionaries(TEXTS, values_of(args[1], depth + 1), max_size=2)
     if origin in (list, Iterable) or origin is not None:
@@ -61,79 +95,266 @@ def is_container(hint: Any) -> bool:
     return get_origin(hint) in (list, dict, Iterable)
 
 
-def typed_dicts(hint: Any, depth: int) -> st.SearchStrategy[dict[str, Any]]:
-    required: dict[str, st.SearchStrategy[Any]] = {}
-    optional: dict[str, st.SearchStrategy[Any]] = {}
-    # The class's own sets of required keys are wrong where annotations are strings.
-    for name, field in sorted(get_type_hints(hint, include_extras=True).items()):
-        named = getattr(get_origin(field), "__name__", None) or str(get_origin(field))
-        is_required = hint.__total__ if "Required" not in named else "NotRequired" not in named
-        inner = get_args(field)[0] if "Required" in named else field
-        (required if is_required else optional)[name] = values_of(inner, depth + 1)
-    return st.fixed_dictionaries(required, optional=optional)
+def example_of(hint: Any, depth: int = 0) -> Any:  # noqa: PLR0911
+    """Returns one value of a type, with what is required and one element in each list."""
+    hint = bare(hint)
+    origin, args = get_origin(hint), get_args(hint)
+    if hint in SCALARS:
+        return {str: "pear", int: 3, float: 0.5, bool: True, NoneType: None}.get(hint, {"tree": "plum"})
+    if origin is Literal:
+        return args[0]
+    if origin in (Union, UnionType):
+        plain = variants(hint)
+        return example_of(next((arg for arg in plain if arg is not str), plain[0]), depth)
+    if hasattr(hint, "__required_keys__"):
+        return {name: example_of(field, depth + 1) for name, field, needed in fields_of(hint) if needed}
+    if origin is dict:
+        return {"tree": example_of(args[1], depth + 1)}
+    if origin in (list, Iterable) or origin is not None:
+        return [example_of(args[0], depth + 1)] if depth < 6 else []
+    return "pear"
 
 
-def says(value: Any) -> Any:
-    """One spelling for messages that say the same: no nulls, no empty content, a text for a list of one text block,
-    parsed arguments."""
-    if isinstance(value, dict):
-        fields = as_object(cast("Any", value))
-        arguments = as_text(fields.get("arguments"))
-        if arguments.startswith("{"):
-            with suppress(msgspec.DecodeError):
-                fields = {**fields, "arguments": msgspec.json.decode(arguments)}
-        said = {name: says(field) for name, field in fields.items()}
-        return {name: field for name, field in said.items() if field not in (None, "", [])}
-    if isinstance(value, list):
-        items = [says(item) for item in as_list(cast("Any", value))]
-        alone = as_object(items[0]) if len(items) == 1 else {}
-        return as_text(alone.get("text")) if alone.get("type") == "text" and alone.keys() <= {"type", "text"} else items
-    return value
+def is_a_message(message: Json) -> bool:
+    return message["role"] == "assistant" or message.get("content") is not None
 
 
-def is_a_message(message: dict[str, Any]) -> bool:
-    return message.get("content") is not None or any(
-        message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio")
-    )
+def without_answers_marks(message: Json) -> bool:
+    """Whether a chat message is one of a request: an answer that was dumped has null for calls that it lacks."""
+    return message.get("tool_calls", ()) is not None
 
 
 ANTHROPIC = values_of(anthropic.MessageParam)
-OPENAI = values_of(openai.ChatCompletionMessageParam).filter(is_a_message)
+OPENAI = values_of(chat.ChatCompletionMessageParam).filter(is_a_message).filter(without_answers_marks)
+RESPONSES = values_of(responses.ResponseInputItemParam)
+ANY = st.one_of(
+    ANTHROPIC.map(lambda message: (Provider.ANTHROPIC, message)),
+    OPENAI.map(lambda message: (Provider.OPENAI, message)),
+    RESPONSES.map(lambda message: (Provider.OPENAI_RESPONSES, message)),
+)
 
 
-@given(ANTHROPIC)
-def test_every_message_that_anthropics_sdk_allows_comes_out_as_it_went_in(message: dict[str, Any]) -> None:
-    (read,) = read_messages(Provider.ANTHROPIC, [message])
-    (written,) = write_messages(Provider.ANTHROPIC, read)
-    assert says(written) == says(message)
+@given(ANY)
+def test_every_message_that_an_sdk_allows_comes_out_as_it_went_in(case: tuple[Provider, Json]) -> None:
+    provider, message = case
+    (read,) = read_messages(provider, [message])
+    assert write_messages(provider, read) == [message]
+    # Also from the store.
+    stored = msgspec.json.decode(msgspec.json.encode(read), type=type(read))
+    assert write_messages(provider, stored) == [message]
 
 
-@given(OPENAI)
-# An empty text comes out without its list.
-@example({"role": "user", "content": [{"type": "text", "text": ""}]})
-def test_every_message_that_openais_sdk_allows_comes_out_as_it_went_in(message: dict[str, Any]) -> None:
-    (read,) = read_messages(Provider.OPENAI, [message])
-    (written,) = write_messages(Provider.OPENAI, read)
-    assert says(written) == says(message)
+@given(st.sampled_from(Provider), st.data())
+def test_a_list_of_messages_becomes_the_very_list_of_a_request(provider: Provider, data: st.DataObject) -> None:
+    kinds = {Provider.ANTHROPIC: ANTHROPIC, Provider.OPENAI: OPENAI, Provider.OPENAI_RESPONSES: RESPONSES}
+    first: Json = {"role": "user", "content": "How many trees?"}
+    messages = [first, *data.draw(st.lists(kinds[provider], max_size=4))]
+    assert write_request(provider, read_messages(provider, messages))[KEYS[provider]] == messages
 
 
-@given(st.lists(st.one_of(ANTHROPIC), max_size=3), st.lists(OPENAI, max_size=3))
-def test_every_message_also_becomes_a_request_of_each_format(
-    ours: list[dict[str, Any]], theirs: list[dict[str, Any]]
-) -> None:
-    messages = (*read_messages(Provider.ANTHROPIC, ours), *read_messages(Provider.OPENAI, theirs))
+@given(st.lists(ANY, max_size=4))
+def test_every_message_also_becomes_a_request_of_each_format(cases: list[tuple[Provider, Json]]) -> None:
+    messages = [read for provider, message in cases for read in read_messages(provider, [message])]
     for provider in Provider:
         msgspec.json.encode(write_request(provider, messages))
 
 
-@given(st.one_of(ANTHROPIC.map(lambda m: (Provider.ANTHROPIC, m)), OPENAI.map(lambda m: (Provider.OPENAI, m))), TEXTS)
-def test_content_that_an_edit_has_taken_away_never_comes_back_with_a_providers_fields(
-    given_message: tuple[Provider, dict[str, Any]], text: str
-) -> None:
-    provider, message = given_message
+@given(ANY, TEXTS)
+def test_an_edit_changes_what_it_names_and_nothing_else(case: tuple[Provider, Json], text: str) -> None:
+    provider, message = case
     (read,) = read_messages(provider, [message])
-    for block in read.content:
-        edited = replace_block(block, Replacement(message_id="m", block=0, text=text, input={}))
-        kept = getattr(edited, "provided", None)
-        if edited != block and kept is not None:
-            assert not kept.whole and not {"content", "input", "text", "function"} & set(kept.fields)
+    for at, block in enumerate(read.content):
+        change = Replacement(message_id=read.id, block=at, text=text, input={"tree": text})
+        if is_sealed(block) or replace_block(block, change) == block:
+            continue
+        edit = ShortenEdit(id="e", timestamp=0, replacements=(change,))
+        (item,) = apply_edit([Item(0, read)], edit)
+        (left,) = write_messages(provider, item.message) or [dict[str, Any]()]
+        changed = [name for name in message if left.get(name) != message[name]]
+        assert len(changed) <= 1, "one field of the message holds what was edited"
+        assert left.keys() <= message.keys()
+
+
+# Every type by name.
+
+# Which of Anthropic's blocks the user may have.
+_USERS = ("text", "image", "document", "search_result", "tool_result", "container_upload")
+
+
+def literal(hint: Any, name: str) -> str:
+    field = dict((each, field) for each, field, _ in fields_of(hint)).get(name, Literal[""])
+    return as_text(example_of(field))
+
+
+def kinds_of_items() -> list[tuple[str, Provider, Json]]:
+    """Returns every type that the three SDKs have in their lists, with an example of it as a whole message."""
+    found: list[tuple[str, Provider, Json]] = []
+    for content in (anthropic.ContentBlockParam, beta.BetaContentBlockParam):
+        for hint in variants(content):
+            block = example_of(hint)
+            role = "user" if block["type"] in _USERS else "assistant"
+            found.append((hint.__name__, Provider.ANTHROPIC, {"role": role, "content": [block]}))
+    found += [(hint.__name__, Provider.ANTHROPIC, example_of(hint)) for hint in variants(anthropic.MessageParam)]
+    found += [
+        (hint.__name__, Provider.OPENAI, {"role": "user", "content": [example_of(hint)]})
+        for hint in variants(chat.ChatCompletionContentPartParam)
+    ]
+    calls = variants(chat.ChatCompletionMessageToolCallUnionParam)
+    found += [
+        (hint.__name__, Provider.OPENAI, {"role": "assistant", "content": None, "tool_calls": [example_of(hint)]})
+        for hint in calls
+    ]
+    found += [
+        (hint.__name__, Provider.OPENAI, {"content": "pears", **example_of(hint)})
+        for hint in variants(chat.ChatCompletionMessageParam)
+    ]
+    found += [
+        (hint.__name__, Provider.OPENAI_RESPONSES, example_of(hint))
+        for hint in variants(responses.ResponseInputItemParam)
+    ]
+    return found
+
+
+KINDS = kinds_of_items()
+# What is required after an item: its partner's type.
+_RESULTS = {
+    "program": "program_output",
+    "mcp_approval_request": "mcp_approval_response",
+    "tool_search_call": "tool_search_output",
+}
+
+
+def partner(provider: Provider, message: Json) -> list[Json]:
+    """Returns the messages that the provider requires after a message: the results of its calls, or the item that came
+    of reasoning."""
+    if provider is Provider.ANTHROPIC:
+        uses = [block for block in as_objects(message["content"]) if block.get("type") == "tool_use"]
+        results = [{"type": "tool_result", "tool_use_id": use["id"], "content": "12"} for use in uses]
+        return [{"role": "user", "content": results}] if results else []
+    if provider is Provider.OPENAI:
+        calls = as_objects(message.get("tool_calls"))
+        return [{"role": "tool", "tool_call_id": call["id"], "content": "12"} for call in calls]
+    kind = as_text(message.get("type"))
+    if kind == "reasoning":
+        said = {"type": "output_text", "text": "Twelve.", "annotations": list[Any]()}
+        return [{"type": "message", "id": "msg", "role": "assistant", "status": "completed", "content": [said]}]
+    wanted = _RESULTS.get(kind, f"{kind}_output")
+    outputs = [item for _, api, item in KINDS if api is provider and item.get("type") == wanted]
+    return [pair(message, output) for output in outputs[:1]]
+
+
+def pair(call: Json, output: Json) -> Json:
+    if "approval_request_id" in output:
+        return {**output, "approval_request_id": call["id"]}
+    if not call.get("call_id"):
+        return output
+    # This output alone has the call's id as its own.
+    return {**output, "id" if output["type"] == "local_shell_call_output" else "call_id": call["call_id"]}
+
+
+def is_result(message: Json) -> bool:
+    kind = as_text(message.get("type"))
+    parts = {part.get("type") for part in as_objects(message.get("content"))}
+    return (
+        message.get("role") in ("tool", "function")
+        or kind.endswith(("_output", "approval_response"))
+        or "tool_result" in parts
+    )
+
+
+CASES = [(name, provider, message) for name, provider, message in KINDS if not is_result(message)]
+EDITS: list[TruncationMode | str] = [*TruncationMode, "clear", "compact"]
+
+
+@pytest.mark.parametrize(("name", "provider", "message"), KINDS, ids=[f"{api}-{name}" for name, api, _ in KINDS])
+def test_each_type_of_each_sdk_is_counted_and_comes_out_as_it_went_in(
+    name: str, provider: Provider, message: Json
+) -> None:
+    said: list[Json] = [{"role": "user", "content": "How many?"}, message, {"role": "user", "content": "And then?"}]
+    with ContextManager("gpt-4o", provider=provider) as manager:
+        manager.add_message(said[0])
+        before = manager.token_usage
+        manager.add_message(message)
+        assert manager.token_usage > before
+        manager.add_message(said[2])
+        assert manager.get_request()[KEYS[provider]] == said
+        assert manager.get_messages() == [each for each in said if each.get("role") not in ("system", "developer")]
+
+
+@pytest.mark.parametrize("how", EDITS)
+@pytest.mark.parametrize(("name", "provider", "message"), CASES, ids=[f"{api}-{name}" for name, api, _ in CASES])
+def test_each_type_of_each_sdk_stays_valid_after_every_cut(
+    name: str, provider: Provider, message: Json, how: TruncationMode | str
+) -> None:
+    mode = how if isinstance(how, TruncationMode) else TruncationMode.SUMMARIZE
+    settings = ContextSettings(mode=mode, keep_tool_uses=1)
+    said: list[Json] = []
+    with ContextManager("gpt-4o", provider=provider, window=8_000, context=settings) as manager:
+        for number in range(12 if how != "clear" else 6):
+            turn = [
+                {"role": "user", "content": f"Row {number}: " + "how many pear trees are there? " * 60},
+                *(numbered(each, number) for each in [message, *partner(provider, message)]),
+                {"role": "assistant", "content": f"Answer {number}: " + "twelve. " * 60},
+            ]
+            said += turn
+            for each in turn:
+                manager.add_message(each)
+            if how == "compact" and number % 4 == 3:
+                manager.compact_sync()
+            sent = manager.get_request()[KEYS[provider]]
+            assert_valid(provider, message, sent, said)
+        if how != "clear":
+            assert manager.history(), "something was cut"
+
+
+def numbered(message: Json, number: int) -> Json:
+    """Returns the message with ids of its own."""
+    text = json.dumps(message)
+    for name in ("id", "call_id", "tool_use_id", "tool_call_id", "approval_request_id"):
+        text = text.replace(f'"{name}": "', f'"{name}": "n{number}_')
+    return json.loads(text)
+
+
+def assert_valid(provider: Provider, kind: Json, sent: Sequence[Json], said: Sequence[Json]) -> None:
+    """Asserts that each message of a kind that is sent has its partner right after it, and that no partner is alone."""
+    length = 1 + len(partner(provider, kind))
+    for at, each in enumerate(said):
+        if shape(each) != shape(kind) or is_said_by_the_test(each):
+            continue
+        group = said[at : at + length]
+        if each in sent:
+            place = sent.index(each)
+            assert list(map(shape, sent[place : place + length])) == list(map(shape, group))
+        else:
+            assert length == 1 or group[1] not in sent, "a result without its call"
+
+
+def is_said_by_the_test(message: Json) -> bool:
+    content = message.get("content")
+    return isinstance(content, str) and content.startswith(("Row", "Answer"))
+
+
+def shape(message: Json) -> Any:
+    """What a message is, without what it says: edits may shorten results."""
+    content = message.get("content")
+    parts = [part.get("type") for part in as_objects(content)] if isinstance(content, list) else ()
+    return message.get("type"), message.get("role"), tuple(parts), "tool_calls" in message
+
+
+@pytest.mark.parametrize(
+    ("provider", "union"),
+    [
+        (Provider.ANTHROPIC, anthropic.ToolUnionParam),
+        (Provider.ANTHROPIC, beta.BetaToolUnionParam),
+        (Provider.OPENAI, chat.ChatCompletionToolUnionParam),
+        (Provider.OPENAI_RESPONSES, responses.ToolParam),
+    ],
+)
+def test_every_tool_of_each_sdk_is_counted_and_comes_out_as_it_went_in(provider: Provider, union: Any) -> None:
+    for hint in variants(union):
+        tool = example_of(hint)
+        with ContextManager("gpt-4o", provider=provider) as manager:
+            before = manager.token_usage
+            manager.set_tools([tool])
+            assert manager.get_request()["tools"] == [tool], hint
+            assert manager.token_usage > before, hint

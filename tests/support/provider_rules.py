@@ -22,6 +22,7 @@ IMAGE_TYPES = {"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 def anthropic_violations(messages: Sequence[Json]) -> list[str]:
     """Returns the faults for which Anthropic's Messages API would refuse the messages."""
+    messages = _combined(messages)
     wrong: list[str] = []
     seen: set[str] = set()
     for index, message in enumerate(messages):
@@ -44,6 +45,19 @@ def anthropic_violations(messages: Sequence[Json]) -> list[str]:
         if last["type"] == "text" and last["text"] != last["text"].rstrip():
             wrong.append("the final assistant message ends in white space")
     return wrong + _encoding_violations(messages)
+
+
+def _combined(messages: Sequence[Json]) -> list[Json]:
+    """Returns the messages as the API reads them: it combines neighbours of one role, and a text is one block."""
+    combined: list[Json] = []
+    for message in messages:
+        content = message.get("content")
+        blocks: Any = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        if combined and combined[-1]["role"] == message.get("role") and isinstance(blocks, list):
+            combined[-1] = {**message, "content": [*combined[-1]["content"], *blocks]}
+        else:
+            combined.append({**message, "content": blocks})
+    return combined
 
 
 def _pair_violations(messages: Sequence[Json], index: int, blocks: list[Json], calls: list[str]) -> list[str]:
@@ -83,7 +97,9 @@ def _use_violations(block: Json) -> list[str]:
     return wrong + ([] if isinstance(block["input"], dict) else ["input is no object"])
 
 
-def _result_violations(parts: list[Json]) -> list[str]:
+def _result_violations(parts: str | list[Json]) -> list[str]:
+    if isinstance(parts, str):
+        return []
     wrong = [f"a {part['type']} in a result" for part in parts if part["type"] not in RESULT_PARTS]
     legal = [part for part in parts if part["type"] in RESULT_PARTS]
     return wrong + [text for part in legal for text in _block_violations("user", part)]
@@ -147,7 +163,7 @@ def responses_violations(items: Sequence[Json]) -> list[str]:
     calls: set[str] = set()
     answered: set[str] = set()
     for index, item in enumerate(items):
-        match item["type"]:
+        match item.get("type", "message"):
             case "message":
                 wrong += [f"{index}: {text}" for text in _said_violations(item)]
             case "function_call":
@@ -159,6 +175,10 @@ def responses_violations(items: Sequence[Json]) -> list[str]:
                 if item["call_id"] not in calls - answered:
                     wrong.append(f"{index}: result of {item['call_id']} does not follow its call")
                 answered.add(item["call_id"])
+            case "reasoning":
+                after = items[index + 1] if index + 1 < len(items) else {}
+                follows = after.get("role") == "assistant" or str(after.get("type")).endswith("_call")
+                wrong += [] if follows else [f"{index}: reasoning without the item that it led to"]
             case "compaction":
                 wrong += [] if item.get("encrypted_content") else [f"{index}: a compaction without its content"]
             case kind:
@@ -171,6 +191,8 @@ def _said_violations(item: Json) -> list[str]:
     legal = {"user": {"input_text", "input_image", "input_file"}, "assistant": {"output_text"}}.get(
         item["role"], set[str]()
     )
+    if isinstance(item["content"], str):
+        return [] if item["content"].strip() else ["blank text"]
     wrong = [f"a {part['type']} by {item['role']}" for part in item["content"] if part["type"] not in legal]
     wrong += [text for part in item["content"] if part["type"] == "input_file" for text in _file_violations(part)]
     blank = any(part["type"].endswith("text") and not part["text"].strip() for part in item["content"])

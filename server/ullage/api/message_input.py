@@ -50,6 +50,10 @@ class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
             # All formats agree on a plain text, so that no reader is needed.
             content = (TextBlock(text=self.content),) if self.content else ()
             return self._message(ports, _ROLES[self.role], content)
+        fields.pop("timestamp", None)
+        if self.tool_calls or self.function_call:
+            # An answer of OpenAI's without a content has null there.
+            fields.setdefault("content", None)
         # The readers know JSON's lists only.
         lists = (name for name in ("content", "tool_calls") if isinstance(fields.get(name), tuple))
         raw: JsonObject = {**fields, **{name: list(fields[name]) for name in lists}}

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import ThinkingBlock
+from ullage.model.blocks import ThinkingBlock, is_sealed
 from ullage.model.edits import ClearThinkingEdit, Replacement
 from ullage.model.message import Message
 from ullage.transcript.cut_points import turn_starts
@@ -47,5 +47,5 @@ def _turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
 def _thinking(turn: Sequence[Message]) -> Iterator[Replacement]:
     for message in turn:
         for i, block in enumerate(message.content):
-            if isinstance(block, ThinkingBlock) and (block.thinking or block.redacted):
+            if isinstance(block, ThinkingBlock) and (block.thinking or block.redacted) and not is_sealed(block):
                 yield Replacement(message_id=message.id, block=i, text="")

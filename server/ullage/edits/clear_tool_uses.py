@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ullage.agents.results import ToolResult, tool_results
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import ToolUseBlock
+from ullage.model.blocks import ToolUseBlock, is_sealed
 from ullage.model.edits import ClearToolUsesEdit, Replacement
 from ullage.model.message import Message
 
@@ -83,7 +83,10 @@ def _clear_old(
     cleared = [
         result
         for result in old
-        if _size(result) >= _MIN_CHARS and result.message_id not in untouched and result.tool not in skipped
+        if _size(result) >= _MIN_CHARS
+        and result.message_id not in untouched
+        and result.tool not in skipped
+        and not is_sealed(view.messages[result.position].content[result.block])
     ]
     messages = [message for message in view.messages if message.id not in untouched]
     replacements = [_clear(result) for result in cleared]
@@ -132,6 +135,7 @@ def _clear_inputs(
         if isinstance(block, ToolUseBlock)
         and block.id in old
         and block.name not in skipped
+        and not is_sealed(block)
         and (wanted is True or block.name in wanted)
         and any(isinstance(value, str) and len(value) >= _MIN_INPUT_CHARS for value in block.input.values())
     ]

@@ -9,7 +9,7 @@ alone.
 from collections.abc import Collection, Iterable, Iterator
 
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock, is_sealed
 from ullage.model.edits import DropEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import groups
@@ -42,8 +42,8 @@ def notice(stamp: Stamp) -> Message:
 def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: Stamp) -> DropEdit | None:
     """Returns the edit that leaves out the oldest messages of the last group until the context has at most `limit`
     tokens, or all that may be dropped if that is not enough. Returns None if the context fits already or if no message
-    may be dropped. The very last message, the newest that the user typed, messages with tool uses or results, and those
-    with an id in `stays` are kept."""
+    may be dropped. The very last message, the newest that the user typed, messages with tool uses or results, sealed
+    ones with the message after them, and those with an id in `stays` are kept."""
     if view.used <= limit:
         return None
     messages = view.messages
@@ -59,8 +59,15 @@ def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: St
 
 def _may_go(messages: tuple[Message, ...], stays: Collection[str]) -> Iterator[int]:
     last = groups(messages)[-1] if messages else range(0)
-    return (at for at in last[:-1] if messages[at].id not in stays and not _has_tools(messages[at]))
+    firm = [_is_firm(messages[at]) for at in last]
+    # A provider that has reasoning or a tool of its own in one item asks for the item that came of it.
+    follows = [False, *(any(map(is_sealed, messages[at].content)) for at in last)]
+    return (
+        at
+        for at, is_firm, is_followed in zip(last[:-1], firm, follows, strict=False)
+        if messages[at].id not in stays and not is_firm and not is_followed
+    )
 
 
-def _has_tools(message: Message) -> bool:
-    return any(isinstance(block, ToolUseBlock | ToolResultBlock) for block in message.content)
+def _is_firm(message: Message) -> bool:
+    return any(isinstance(block, ToolUseBlock | ToolResultBlock) or is_sealed(block) for block in message.content)

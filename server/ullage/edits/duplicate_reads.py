@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ullage.agents.file_lines import Line, file_lines
 from ullage.agents.file_reads import FileRead, file_keys, file_reads, only_text
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock
+from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, is_sealed
 from ullage.model.edits import DuplicateReadsEdit, RepeatedFile, Replacement
 from ullage.model.message import Message
 
@@ -46,7 +46,8 @@ class _Stretch(NamedTuple):
 def dedupe_reads(view: CountedView, stamp: Stamp, untouched: Collection[str] = ()) -> DuplicateReadsEdit | None:
     """Returns the edit for a view, or None if no file's lines are shown again or the edit would save nothing. Messages
     with an id in `untouched` and the newest that the user typed are not changed."""
-    cuts = _cuts(view.messages, {*untouched, view.newest.id} if view.newest else untouched)
+    sealed = {message.id for message in view.messages if any(map(is_sealed, message.content))}
+    cuts = _cuts(view.messages, {*untouched, *sealed, *([view.newest.id] if view.newest else [])})
     if not cuts:
         return None
     draft = DuplicateReadsEdit(

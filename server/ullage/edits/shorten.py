@@ -22,6 +22,7 @@ from ullage.model.blocks import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    is_sealed,
     text_and_resources,
 )
 from ullage.model.edits import Replacement, ShortenEdit
@@ -95,6 +96,8 @@ def _chars(block: Block) -> int | None:
     """Returns the characters of a block's content, to which its cut is proportional, or None if the block must stay as
     it is."""
     match block:
+        case _ if is_sealed(block):
+            return None
         case ThinkingBlock(redacted=str(redacted)):
             return len(redacted)
         case ToolUseBlock(input=given):

@@ -13,6 +13,7 @@ from ullage.agents.results import ToolResult, tool_results, tool_uses
 from ullage.edits.clear_tool_uses import MEMORY_TOOLS
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.excerpt import excerpt, names
+from ullage.model.blocks import is_sealed
 from ullage.model.edits import Replacement, ShortenEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import groups
@@ -66,6 +67,8 @@ def _long(view: CountedView, limits: ResultLimits, fixed: Collection[str]) -> di
         limit = limits.limit(result.tool)
         # Only text can be shortened. The message's tokens are known, so a short message need not be counted again.
         if limit is None or result.pictures or result.message_id in fixed or view.tokens[result.position] <= limit:
+            continue
+        if is_sealed(view.messages[result.position].content[result.block]):
             continue
         found.setdefault(result.position, []).append((result, limit))
     return found

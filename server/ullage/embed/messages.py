@@ -4,7 +4,7 @@ The format, OpenAI's chat messages or Anthropic's, is recognised. A message that
 as the same object.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from ullage.formats.message_checks import is_anthropic, is_chat
@@ -47,12 +47,13 @@ def provider_of(messages: Sequence[Any]) -> Provider:
 
 
 def plain(value: Any) -> Any:
-    """Returns a value as plain JSON values: objects of a provider's SDK, also inside lists and dicts, are converted."""
+    """Returns a value as plain JSON values: objects of a provider's SDK, also inside lists and dicts, are converted as
+    the SDK itself does it before it sends them."""
     dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        return dump(mode="json", exclude_none=True)
+    if callable(dump) and not isinstance(value, type):
+        return dump(mode="json", exclude_unset=True, exclude=getattr(value, "__api_exclude__", None))
     if isinstance(value, Mapping):
         return {name: plain(field) for name, field in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in cast("Sequence[Any]", value)]
+    if isinstance(value, list | tuple) or (isinstance(value, Iterable) and not isinstance(value, str | bytes)):
+        return [plain(item) for item in cast("Iterable[Any]", value)]
     return value

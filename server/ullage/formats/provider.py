@@ -5,16 +5,18 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from ullage.formats.message_checks import check_message
+from ullage.formats import verbatim
+from ullage.formats.message_checks import check_message, show
 from ullage.formats.requests import anthropic, openai, responses
-from ullage.formats.transcripts import anthropic_messages
 from ullage.formats.transcripts.anthropic_blocks import read_tools
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import ChatReader, read_functions
-from ullage.formats.transcripts.response_items import ItemReader
+from ullage.formats.transcripts.chat import read_functions
+from ullage.model.blocks import Provided
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import ConversationImported, Event, MessageAppended
+from ullage.model.json_values import as_object, as_text
 from ullage.model.message import Message, ToolDefinition
 
 
@@ -39,20 +41,25 @@ def read_events(
     element is not a message in this provider's format; the error calls it `place`, by default by its number.
     """
     builder = TranscriptBuilder(provider.value, "messages", new_id)
-    if provider is not Provider.OPENAI_RESPONSES:
-        for at, message in enumerate(messages):
-            check_message(place or f"message {at + 1}", message)
-    match provider:
-        case Provider.ANTHROPIC:
-            anthropic_messages.add_all(builder, messages)
-        case Provider.OPENAI:
-            ChatReader(builder, provided=True).add_all(messages)
-        case Provider.OPENAI_RESPONSES:
-            ItemReader(builder).add_all(messages)
+    for at, message in enumerate(messages):
+        _check(provider, place or f"message {at + 1}", message)
+    verbatim.add_all(builder, provider.value, messages)
     if builder.skipped:
-        raise InvalidRequest(f"not in the format of {provider.value}: {builder.skipped[0].reason}")
+        skipped = builder.skipped[0]
+        other = verbatim.other_format(provider.value, as_object(messages[skipped.line - 1]))
+        remedy = f"; give `provider={other!r}`" if other else ""
+        raise InvalidRequest(f"not in the format of {provider.value}: {skipped.reason}{remedy}")
     # The conversation is the program's own: nothing is imported.
     return tuple(event for event in builder.events if not isinstance(event, ConversationImported))
+
+
+def _check(provider: Provider, place: str, message: Any) -> None:
+    given = as_object(message)
+    if provider is Provider.OPENAI_RESPONSES:
+        if not isinstance(message, dict):
+            raise InvalidRequest(f"{place} is {show(message)}; an item is an object with a `type` or a `role`")
+    elif not ("choices" in given and "role" not in given):
+        check_message(place, message)
 
 
 def read_messages(provider: Provider | str, messages: Sequence[Any], place: str = "") -> tuple[Message, ...]:
@@ -68,6 +75,9 @@ def read_messages(provider: Provider | str, messages: Sequence[Any], place: str 
 def write_messages(provider: Provider, message: Message) -> list[dict[str, Any]]:
     """Returns one message in the provider's format. A message that was read in this format is written as it came in. A
     message may become several: OpenAI has one message per tool result, and the Responses API one item per part."""
+    given = verbatim.given_form(provider.value, message)
+    if given is not None:
+        return given
     match provider:
         case Provider.ANTHROPIC:
             return anthropic.write_messages(message)
@@ -78,8 +88,18 @@ def write_messages(provider: Provider, message: Message) -> list[dict[str, Any]]
 
 
 def read_definitions(provider: Provider, tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
-    """Converts a request's `tools` into tool definitions. Entries without a name are left out."""
-    return read_tools(tools) if provider is Provider.ANTHROPIC else read_functions(tools)
+    """Converts a request's `tools` into tool definitions, each of which keeps what the program gave. A tool without a
+    name, which the provider runs itself, is named by its type. Raises `InvalidRequest` if one is not an object."""
+    return tuple(_definition(provider, at, tool) for at, tool in enumerate(tools))
+
+
+def _definition(provider: Provider, at: int, tool: Any) -> ToolDefinition:
+    given = as_object(tool)
+    if not given:
+        raise InvalidRequest(f"tools[{at}] is {show(tool)}; a tool is an object in the format of {provider.value}")
+    read = (read_tools if provider is Provider.ANTHROPIC else read_functions)([given])
+    plain = read[0] if read else ToolDefinition(name=as_text(given.get("type")) or "tool")
+    return replace(plain, provided=Provided(format=provider.value, fields=given, whole=True))
 
 
 def write_request(
@@ -92,8 +112,8 @@ def write_request(
     """
     match Provider(provider):
         case Provider.ANTHROPIC:
-            return msgspec.to_builtins(anthropic.write_anthropic(messages, tools))
+            return msgspec.to_builtins(anthropic.write_anthropic(messages, tools, as_given=True))
         case Provider.OPENAI:
-            return msgspec.to_builtins(openai.write_openai(messages, tools))
+            return msgspec.to_builtins(openai.write_openai(messages, tools, as_given=True))
         case Provider.OPENAI_RESPONSES:
-            return msgspec.to_builtins(responses.write_responses(messages, tools))
+            return msgspec.to_builtins(responses.write_responses(messages, tools, as_given=True))

@@ -13,6 +13,9 @@ from ullage.formats.parsing import as_count
 from ullage.model.json_values import as_object
 from ullage.model.usage import Usage
 
+# The fields of which a usage has at least one. Anthropic's and OpenAI's Responses have the first two.
+USAGE_FIELDS = ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens", "total_tokens")
+
 
 def convert_usage(raw: Mapping[str, Any]) -> Usage:
     """Converts a provider's usage object to `Usage`. Missing or invalid fields count as 0.

@@ -19,13 +19,12 @@ PDF = "application/pdf"
 
 
 class Provided(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """The fields of a content block or message that only its provider's format has. `format` is `anthropic`, `openai`,
-    or, for a message that an agent's program wrote with the user's role, `program`.
+    """What a provider's format says of a message, a content block or a tool. `format` is `anthropic`, `openai`,
+    `openai-responses`, or, for a message that an agent's program wrote with the user's role, `program`.
 
-    `fields` (for example `cache_control`, `citations`, `name`) are added to the block when a request is written in that
-    format; other formats leave them out. If Ullage's fields cannot express the provider's block (`whole`), `fields` are
-    the provider's complete block. A kind of block that Ullage does not know is a text block of its JSON, to be counted
-    and searched.
+    If it is `whole`, `fields` are the complete value as a program gave it, and a request in that format has this very
+    value. In a message that is no longer `whole`, edits have changed the content since. Other formats leave it out. A
+    kind of block that Ullage does not know is a text block of its JSON, to be counted and searched.
     """
 
     format: str
@@ -163,6 +162,19 @@ class CompactionBlock(
 
 
 Block = TextBlock | ImageBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock | ResourceBlock | CompactionBlock
+
+
+def is_sealed(block: Block) -> bool:
+    """Returns whether only the block's provider knows what it holds, so that no edit may change it. An edit keeps it or
+    removes its whole message."""
+    return not isinstance(block, CompactionBlock) and block.provided is not None and block.provided.whole
+
+
+def is_provider_summary(block: Block) -> bool:
+    """Returns whether the block is a provider's own compaction, which stands for all that was said before it.
+    Anthropic's blocks and OpenAI's items have the same name."""
+    own = None if isinstance(block, CompactionBlock) else block.provided
+    return own is not None and own.whole and own.fields.get("type") == "compaction"
 
 
 def join_texts(blocks: Iterable[Block]) -> str:

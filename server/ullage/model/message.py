@@ -18,7 +18,7 @@ class Role(StrEnum):
 
 class Message(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One message of a transcript. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown.
-    `provided` holds fields that only the provider's own format has, such as `name`."""
+    `provided` is the message as a program gave it in a provider's format."""
 
     id: str
     role: Role
@@ -39,11 +39,12 @@ class Message(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
 
 class ToolDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A tool offered to the model; `input_schema` is JSON Schema."""
+    """A tool offered to the model; `input_schema` is JSON Schema. `provided` is the tool as a program gave it."""
 
     name: str
     description: str = ""
     input_schema: dict[str, Any] = {}
+    provided: Provided | None = None
 
 
 def number_of(index: int) -> int:

@@ -68,7 +68,11 @@ def _written(messages: Sequence[Message], syntax: Syntax) -> tuple[Message, ...]
     blocks = (block for message in messages for block in message.content)
     names = {block.id: block.name for block in blocks if isinstance(block, ToolUseBlock)}
     return tuple(
-        replace(message, content=tuple(part for block in message.content for part in _as_text(block, names, syntax)))
+        replace(
+            message,
+            content=tuple(part for block in message.content for part in _as_text(block, names, syntax)),
+            provided=None,
+        )
         for message in messages
     )
 

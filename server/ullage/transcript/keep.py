@@ -1,11 +1,13 @@
 """The messages that no edit removes: the system prompt, the first user message, and pinned messages. The newest that
-the user typed stays as well; `edits/counted.py` finds it.
+the user typed stays as well; `edits/counted.py` finds it. A provider's own summary of a conversation is kept like a
+pinned message, because only the provider can read it.
 
 A pinned message stays together with its group: the results of its tool uses and the thinking that led to it.
 """
 
 from collections.abc import Collection, Sequence
 
+from ullage.model.blocks import is_provider_summary
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import groups
 
@@ -25,6 +27,7 @@ def leading(messages: Sequence[Message], first_user_id: str | None) -> tuple[str
 def kept(messages: Sequence[Message], pinned: Collection[str]) -> tuple[str, ...]:
     """Returns the ids, in order, of system messages, of pinned messages, and of all messages that must stay together
     with a pinned one."""
+    pinned = _with_summary(messages, pinned)
     if not pinned:
         return tuple(message.id for message in messages if message.role is Role.SYSTEM)
     return tuple(messages[i].id for group in groups(messages) for i in _kept(messages, group, pinned))
@@ -38,10 +41,19 @@ def _kept(messages: Sequence[Message], group: range, pinned: Collection[str]) ->
 
 def pinned_ids(messages: Sequence[Message], pinned: Collection[str]) -> frozenset[str]:
     """Returns the ids of pinned messages and of all messages that must stay together with a pinned one."""
+    pinned = _with_summary(messages, pinned)
     if not pinned:
         return frozenset()
     together = (group for group in groups(messages) if any(messages[i].id in pinned for i in group))
     return frozenset(messages[i].id for group in together for i in group)
+
+
+def _with_summary(messages: Sequence[Message], pinned: Collection[str]) -> Collection[str]:
+    """Returns the ids of pinned messages and of the newest that has a provider's own summary of what was before it."""
+    for message in reversed(messages):
+        if any(map(is_provider_summary, message.content)):
+            return {*pinned, message.id}
+    return pinned
 
 
 def without_oldest(messages: Sequence[Message], stays: Collection[str], count: int) -> tuple[Message, ...]:

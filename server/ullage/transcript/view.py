@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ullage.model.edits import CompactionEdit, DropEdit, Edit, Replacement, ReplacingEdit, RewindEdit
 from ullage.model.message import Message
-from ullage.transcript.replace import replace_block, without_content
+from ullage.transcript.replace import replace_block
 
 
 class Item(Struct, frozen=True):
@@ -85,4 +85,5 @@ def _replace(message: Message, replacements: Iterable[Replacement]) -> Message:
     for replacement in replacements:
         if replacement.block < len(content):
             content[replacement.block] = replace_block(content[replacement.block], replacement)
-    return replace(message, content=tuple(content), provided=without_content(message.provided))
+    given = message.provided
+    return replace(message, content=tuple(content), provided=replace(given, whole=False) if given else None)

@@ -81,9 +81,11 @@ def test_openai_roles_calls_and_parts_are_converted() -> None:
     assert answer.content == (ToolUseBlock(id="c", name="read", input={"path": "a"}),)
     assert result.content == (ToolResultBlock(tool_use_id="c", content=(TextBlock(text="out"),)),)
     (call,) = legacy.content
-    assert replace(call, provided=None) == ToolUseBlock(id="call_1", name="old", input={"arguments": "not json"})
+    assert replace(call, provided=None) == ToolUseBlock(id="function_old", name="old", input={"arguments": "not json"})
     (result,) = legacy_result.content
-    assert replace(result, provided=None) == ToolResultBlock(tool_use_id="call_1", content=(TextBlock(text="out"),))
+    assert replace(result, provided=None) == ToolResultBlock(
+        tool_use_id="function_old", content=(TextBlock(text="out"),)
+    )
 
 
 def test_items_of_the_responses_api_are_grouped_into_messages() -> None:

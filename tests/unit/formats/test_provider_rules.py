@@ -31,7 +31,6 @@ def model(*blocks: Json) -> Json:
 
 ILLEGAL_FOR_ANTHROPIC: list[tuple[str, list[Json]]] = [
     ("role", [model(text("a"))]),
-    ("role", [user(text("a")), user(text("b"))]),
     ("empty", [user()]),
     ("empty text", [user(text(" \n"))]),
     ("not answered", [user(text("a")), model(use("t"))]),
@@ -52,6 +51,10 @@ ILLEGAL_FOR_ANTHROPIC: list[tuple[str, list[Json]]] = [
 @pytest.mark.parametrize(("what", "messages"), ILLEGAL_FOR_ANTHROPIC)
 def test_what_anthropic_refuses_is_found(what: str, messages: list[Json]) -> None:
     assert any(what in violation for violation in anthropic_violations(messages))
+
+
+def test_neighbours_of_one_role_are_read_as_one_message() -> None:
+    assert anthropic_violations([user(text("a")), model(use("t")), user(answer("t")), user(text("b"))]) == []
 
 
 def test_a_legal_anthropic_conversation_has_no_violation() -> None:

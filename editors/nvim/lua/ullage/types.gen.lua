@@ -574,7 +574,7 @@
 ---@field entries ullage.LostEntry[]
 ---@field brief string
 
---- One message of a transcript. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown. `provided` holds fields that only the provider's own format has, such as `name`.
+--- One message of a transcript. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown. `provided` is the message as a program gave it in a provider's format.
 ---@class (exact) ullage.Message
 ---@field id string
 ---@field role ullage.Role
@@ -722,7 +722,7 @@
 ---@field remedy string
 ---@field lacksPackage boolean
 
---- The fields of a content block or message that only its provider's format has. `format` is `anthropic`, `openai`, or, for a message that an agent's program wrote with the user's role, `program`. `fields` (for example `cache_control`, `citations`, `name`) are added to the block when a request is written in that format; other formats leave them out. If Ullage's fields cannot express the provider's block (`whole`), `fields` are the provider's complete block. A kind of block that Ullage does not know is a text block of its JSON, to be counted and searched.
+--- What a provider's format says of a message, a content block or a tool. `format` is `anthropic`, `openai`, `openai-responses`, or, for a message that an agent's program wrote with the user's role, `program`. If it is `whole`, `fields` are the complete value as a program gave it, and a request in that format has this very value. In a message that is no longer `whole`, edits have changed the content since. Other formats leave it out. A kind of block that Ullage does not know is a text block of its JSON, to be counted and searched.
 ---@class (exact) ullage.Provided
 ---@field format string
 ---@field fields table<string, any>
@@ -1018,11 +1018,12 @@
 ---@field type "content"
 ---@field content ullage.TextContent
 
---- A tool offered to the model; `input_schema` is JSON Schema.
+--- A tool offered to the model; `input_schema` is JSON Schema. `provided` is the tool as a program gave it.
 ---@class (exact) ullage.ToolDefinition
 ---@field name string
 ---@field description? string
 ---@field input_schema? table<string, any>
+---@field provided? ullage.Provided
 
 --- The kinds of the tools in Ullage's toolbox, a subset of ACP's kinds of tool calls.
 ---@alias ullage.ToolKind "read"|"search"|"edit"|"think"|"switch_mode"|"other"

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from ullage.formats.provided import add_provided
 from ullage.formats.requests.legal_blocks import legal_name, writable
-from ullage.formats.requests.turns import arrange_turns
+from ullage.formats.requests.turns import Turn, arrange_turns
+from ullage.formats.transcripts.anthropic_blocks import NAMELESS
 from ullage.model.blocks import (
     Block,
     CompactionBlock,
@@ -21,31 +22,35 @@ from ullage.model.blocks import (
 from ullage.model.message import Message, ToolDefinition
 
 FORMAT = "anthropic"
-# The address of a document that came without a title.
-NAMELESS = "document"
 
 
 class AnthropicRequest(Struct, frozen=True, kw_only=True):
     """The fields of a request to Anthropic's Messages API that follow from the conversation. `system` is None without a
     system prompt."""
 
-    system: str | None
+    system: str | list[dict[str, Any]] | None
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]]
 
 
-def write_anthropic(messages: Sequence[Message], tools: Sequence[ToolDefinition] = ()) -> AnthropicRequest:
+def write_anthropic(
+    messages: Sequence[Message], tools: Sequence[ToolDefinition] = (), *, as_given: bool = False
+) -> AnthropicRequest:
     """Returns a request that keeps Anthropic's rules for any view of a transcript (`requests/turns.py`): roles
-    alternate, each tool use is answered at once, ids are legal. Without messages the list of messages is empty."""
-    conversation = arrange_turns(messages, FORMAT, thinking=True)
+    alternate, each tool use is answered at once, ids are legal. With `as_given`,
+    messages that a program gave in this format stay as they are. Without messages the list of messages is empty."""
+    conversation = arrange_turns(messages, FORMAT, thinking=True, as_given=as_given)
     return AnthropicRequest(
-        system=conversation.system or None,
-        messages=[
-            {"role": turn.role.value, "content": [write_block(block) for block in turn.content]}
-            for turn in conversation.turns
-        ],
+        system=conversation.prompt or None,
+        messages=[message for turn in conversation.turns for message in _write_turn(turn)],
         tools=[_write_tool(tool) for tool in tools],
     )
+
+
+def _write_turn(turn: Turn) -> Sequence[dict[str, Any]]:
+    if turn.given is not None:
+        return turn.given
+    return [{"role": turn.role.value, "content": [write_block(block) for block in turn.content]}]
 
 
 def write_messages(message: Message) -> list[dict[str, Any]]:
@@ -103,4 +108,5 @@ def _write_source(block: ImageBlock) -> dict[str, Any]:
 def _write_tool(tool: ToolDefinition) -> dict[str, Any]:
     # Anthropic refuses a schema whose type isn't given as an object.
     schema = {"type": "object", **tool.input_schema}
-    return {"name": legal_name(tool.name), "description": tool.description, "input_schema": schema}
+    written = {"name": legal_name(tool.name), "description": tool.description, "input_schema": schema}
+    return add_provided(written, tool.provided, FORMAT)

@@ -96,7 +96,7 @@ def describe_data(block: ResourceBlock) -> str:
 def without_documents(messages: Iterable[Message]) -> tuple[Message, ...]:
     """Returns the messages for a provider that takes no documents: with a sentence in place of each."""
     return tuple(
-        replace(message, content=tuple(map(_without_document, message.content)))
+        replace(message, content=tuple(map(_without_document, message.content)), provided=None)
         if any(_has_document(block) for block in message.content)
         else message
         for message in messages

@@ -14,7 +14,6 @@ from ullage.formats.requests.turns import Turn, arrange_turns
 from ullage.model.blocks import (
     Block,
     ImageBlock,
-    Provided,
     ResourceBlock,
     TextBlock,
     ToolResultBlock,
@@ -36,16 +35,18 @@ class OpenAIRequest(Struct, frozen=True, kw_only=True):
     tools: list[dict[str, Any]]
 
 
-def write_openai(messages: Sequence[Message], tools: Sequence[ToolDefinition] = ()) -> OpenAIRequest:
+def write_openai(
+    messages: Sequence[Message], tools: Sequence[ToolDefinition] = (), *, as_given: bool = False
+) -> OpenAIRequest:
     """Returns a request that keeps OpenAI's rules for any view of a transcript (`requests/turns.py`): each tool call is
-    answered at once, ids are legal.
+    answered at once, ids are legal. With `as_given`, messages that a program gave in this format stay as they are.
 
     Thinking and a result's error flag are left out, because this API has no field for them.
     """
-    conversation = arrange_turns(messages, FORMAT, thinking=False)
+    conversation = arrange_turns(messages, FORMAT, thinking=False, as_given=as_given)
     written: list[dict[str, Any]] = []
-    if conversation.system:
-        written.append({"role": "system", "content": conversation.system})
+    if conversation.prompts:
+        written.append({"role": "system", "content": conversation.prompt})
     for turn in conversation.turns:
         written.extend(_write_turn(turn))
     return OpenAIRequest(messages=written, tools=[_write_tool(tool) for tool in tools])
@@ -55,21 +56,19 @@ def write_messages(message: Message) -> list[dict[str, Any]]:
     """Returns one message in the shape of the Chat Completions API. Tool results become messages of their own. No rules
     of a whole request are applied."""
     blocks = tuple(writable(message, (TextBlock, ImageBlock, ToolUseBlock, ToolResultBlock), FORMAT))
-    turn = Turn(role=message.role, content=blocks, provided=provided_for(message.provided, FORMAT))
-    return _write_turn(turn) or [_override({"role": message.role.value, "content": ""}, turn.provided)]
+    return _write_turn(Turn(role=message.role, content=blocks)) or [{"role": message.role.value, "content": ""}]
 
 
 def _write_turn(turn: Turn) -> list[dict[str, Any]]:
-    if turn.role is Role.USER:
-        written = _write_user(turn)
-        return [*written[:-1], add_provided(written[-1], turn.provided, FORMAT)] if written else []
-    if turn.role is Role.ASSISTANT:
-        return [_override(_write_assistant(turn), turn.provided)]
-    return [_override({"role": "system", "content": join_texts(turn.content)}, turn.provided)]
-
-
-def _override(written: dict[str, Any], provided: Provided | None) -> dict[str, Any]:
-    return written if provided is None else {**written, **provided.fields}
+    if turn.given is not None:
+        return list(turn.given)
+    match turn.role:
+        case Role.USER:
+            return _write_user(turn)
+        case Role.ASSISTANT:
+            return [_write_assistant(turn)]
+        case Role.SYSTEM:
+            return [{"role": "system", "content": join_texts(turn.content)}]
 
 
 def _write_assistant(turn: Turn) -> dict[str, Any]:
@@ -100,7 +99,7 @@ def write_result(block: ToolResultBlock) -> dict[str, Any]:
     provided = provided_for(block.provided, FORMAT)
     if provided and provided.fields.get("role") == LEGACY_RESULT:
         del written["tool_call_id"]
-    return _override(written, provided)
+    return written if provided is None else {**written, **provided.fields}
 
 
 def _write_user(turn: Turn) -> list[dict[str, Any]]:
@@ -152,4 +151,4 @@ def _write_tool(tool: ToolDefinition) -> dict[str, Any]:
         "description": tool.description,
         "parameters": {"type": "object", **tool.input_schema},
     }
-    return {"type": "function", "function": function}
+    return add_provided({"type": "function", "function": function}, tool.provided, FORMAT)

@@ -8,10 +8,12 @@ from msgspec import Struct
 from ullage.formats.document_files import write_file
 from ullage.formats.image_urls import image_url
 from ullage.formats.parsing import to_json
+from ullage.formats.provided import add_provided, provided_for
 from ullage.formats.requests.legal_blocks import legal_name, writable
 from ullage.formats.requests.turns import Turn, arrange_turns
 from ullage.model.blocks import (
     Block,
+    CompactionBlock,
     ImageBlock,
     ResourceBlock,
     SealedCompaction,
@@ -35,18 +37,28 @@ class ResponsesRequest(Struct, frozen=True, kw_only=True):
 
 
 def write_responses(
-    messages: Sequence[Message], tools: Sequence[ToolDefinition] = (), sealed_by: str = ""
+    messages: Sequence[Message],
+    tools: Sequence[ToolDefinition] = (),
+    sealed_by: str = "",
+    *,
+    as_given: bool = False,
 ) -> ResponsesRequest:
     """Returns a request that keeps the API's rules for any view of a transcript (`requests/turns.py`).
 
     A marker that holds a compaction of the provider named `sealed_by` is written as that provider's own compaction
-    item. Reasoning is left out, because only the provider that encrypted it can read it.
+    item. Reasoning is left out, because only the provider that encrypted it can read it. With `as_given`, items that a
+    program gave stay as they are, reasoning included.
     """
     systems: list[str] = []
     items: list[dict[str, Any]] = []
     for sealed, stretch in _stretches(messages, sealed_by):
-        conversation = arrange_turns(stretch, FORMAT, thinking=False)
-        systems += [conversation.system] if conversation.system else []
+        conversation = arrange_turns(stretch, FORMAT, thinking=False, as_given=as_given)
+        for prompt in conversation.prompts:
+            if isinstance(prompt, str):
+                systems.append(prompt)
+            else:
+                # Instructions are a text, so that a prompt of blocks is an item.
+                items.insert(0, {"role": "system", "content": prompt})
         items += [{"type": "compaction", "encrypted_content": sealed.data}] if sealed else []
         items += [item for turn in conversation.turns for item in write_turn(turn)]
     return ResponsesRequest(
@@ -78,14 +90,20 @@ def _stretches(
 def write_turn(turn: Turn) -> Iterator[dict[str, Any]]:
     """Yields a turn as items. Calls and results are items of their own; text, images and documents between them become
     message items."""
+    if turn.given is not None:
+        yield from turn.given
+        return
     said: list[Block] = []
     for block in turn.content:
-        if isinstance(block, TextBlock | ImageBlock | ResourceBlock):
+        own = None if isinstance(block, CompactionBlock) else provided_for(block.provided, FORMAT)
+        if own is None and isinstance(block, TextBlock | ImageBlock | ResourceBlock):
             said.append(block)
             continue
         yield from _write_said(turn.role, said)
         said = []
-        if isinstance(block, ToolUseBlock):
+        if own is not None:
+            yield own.fields
+        elif isinstance(block, ToolUseBlock):
             yield {
                 "type": "function_call",
                 "call_id": block.id,
@@ -123,9 +141,10 @@ def _write_part(block: Block, text: str) -> dict[str, Any]:
 
 
 def _write_tool(tool: ToolDefinition) -> dict[str, Any]:
-    return {
+    written = {
         "type": "function",
         "name": legal_name(tool.name),
         "description": tool.description,
         "parameters": {"type": "object", **tool.input_schema},
     }
+    return add_provided(written, tool.provided, FORMAT)

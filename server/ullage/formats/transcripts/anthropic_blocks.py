@@ -3,7 +3,6 @@
 from typing import Any
 
 from ullage.formats.parsing import to_json
-from ullage.formats.requests.anthropic import NAMELESS
 from ullage.model.blocks import (
     Block,
     ImageBlock,
@@ -16,6 +15,9 @@ from ullage.model.blocks import (
 )
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import ToolDefinition
+
+# The address of a document that came without a title.
+NAMELESS = "document"
 
 
 def read_blocks(content: Any) -> tuple[Block, ...]:

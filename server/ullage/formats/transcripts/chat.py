@@ -11,12 +11,11 @@ from ullage.formats.image_urls import read_image_url
 from ullage.formats.parsing import parse_json, to_json
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat_provided import keep_message
 from ullage.model.blocks import Block, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role, ToolDefinition
 
-_ROLES = {
+ROLES = {
     "system": Role.SYSTEM,
     "developer": Role.SYSTEM,
     "user": Role.USER,
@@ -29,14 +28,12 @@ _ROLES = {
 class ChatReader:
     """Adds messages of OpenAI's Chat Completions API to a builder.
 
-    Numbers the calls of the legacy `function_call` kind, because neither these calls nor their results have ids. With
-    `provided`, fields of the API that Ullage's messages lack are kept. Files of other programs in this shape are read
-    without it, because they have fields that the API would refuse.
+    Numbers the calls of the legacy `function_call` kind, because neither these calls nor their results have ids. Fields
+    that Ullage's messages lack are left out: files of other programs in this shape have some that the API would refuse.
     """
 
-    def __init__(self, builder: TranscriptBuilder, *, provided: bool = False) -> None:
+    def __init__(self, builder: TranscriptBuilder) -> None:
         self._builder = builder
-        self._provided = provided
         self._legacy_calls = 0
 
     def add_all(self, messages: Iterable[Any]) -> None:
@@ -50,14 +47,10 @@ class ChatReader:
     def add(self, message: JsonObject, timestamp: int = 0) -> str:
         """Adds one message; `timestamp` is Unix milliseconds. Returns its id, or an empty string if its role is unknown
         and nothing was added."""
-        role = _ROLES.get(as_text(message.get("role")))
+        role = ROLES.get(as_text(message.get("role")))
         if role is None:
             return ""
-        blocks = self._read(message)
-        if not self._provided:
-            return self._builder.add(role, blocks, as_text(message.get("id")), timestamp)
-        blocks, provided = keep_message(role, blocks, message)
-        return self._builder.add(role, blocks, as_text(message.get("id")), timestamp, provided)
+        return self._builder.add(role, self._read(message), as_text(message.get("id")), timestamp)
 
     def _read(self, message: JsonObject) -> list[Block]:
         kind = message.get("role")

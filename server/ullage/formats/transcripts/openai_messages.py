@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from ullage.formats import verbatim
 from ullage.formats.parsing import Document
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import ChatReader, read_functions
+from ullage.formats.transcripts.chat import read_functions
 from ullage.formats.transcripts.format import Format
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.formats.transcripts.response_items import ITEM_TYPES, ItemReader
@@ -40,7 +41,7 @@ def read(document: Document) -> ImportedTranscript:
     if any(as_text(message.get("type")) in ITEM_TYPES for message in messages):
         ItemReader(builder).add_all(messages)
     else:
-        ChatReader(builder, provided=True).add_all(messages)
+        verbatim.add_all(builder, verbatim.CHAT, messages)
     return builder.finish()
 
 

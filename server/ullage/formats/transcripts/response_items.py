@@ -134,11 +134,11 @@ def _read_call(item: JsonObject) -> ToolUseBlock:
 def _read_output(item: JsonObject) -> ToolResultBlock:
     output = item.get("output", item.get("tools"))
     return ToolResultBlock(
-        tool_use_id=as_text(item.get("call_id")) or as_text(item.get("id")), content=_read_result(output)
+        tool_use_id=as_text(item.get("call_id")) or as_text(item.get("id")), content=read_result(output)
     )
 
 
-def _read_result(output: Any) -> tuple[ResultPart, ...]:
+def read_result(output: Any) -> tuple[ResultPart, ...]:
     """Converts a tool's output: a text, parts, one part, or an object that has them under `content`."""
     one = as_object(output)
     if one.get("type") in ("input_text", "output_text", "input_image"):

@@ -162,7 +162,7 @@ def _without_reasoning(
         if len(content) == len(message.content):
             yield message, tokens
         elif content:
-            rest = replace(message, content=content)
+            rest = replace(message, content=content, provided=None)
             yield rest, measure(rest)
 
 

@@ -6,7 +6,7 @@ OpenAI does the same for `tool_calls` and `tool` messages.
 
 from collections.abc import Iterator, Sequence
 
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import ToolResultBlock, ToolUseBlock, is_sealed
 from ullage.model.message import Message, Role
 
 
@@ -25,6 +25,9 @@ def forbidden(messages: Sequence[Message]) -> Iterator[range]:
                 use = open_uses.pop(block.tool_use_id)
                 if use < i:
                     yield range(use + 1, i + 1)
+            elif isinstance(block, ToolResultBlock) and i and any(map(is_sealed, messages[i - 1].content)):
+                # Its call may be what only the provider can read, for example a reference to an item.
+                yield range(i, i + 1)
     # If assistant messages follow a use without a result, the result will never come: the use needs no partner.
     if last_assistant in open_uses.values():
         yield range(last_assistant + 1, len(messages))
