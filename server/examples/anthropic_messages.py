@@ -2,14 +2,14 @@
 
 Runs as it is: `ask_model` stands in for the provider. With the SDK it would be
 
-    client.messages.create(model=MODEL, max_tokens=1024, **request).model_dump(exclude={"stop_details"})
+    client.messages.create(model=MODEL, max_tokens=1024, **request)
 """
 
 from typing import Any
 
 from ullage import ContextManager
 
-MODEL = "claude-sonnet-4-5"
+MODEL = "claude-sonnet-5-5"
 TOOLS = [{"name": "read", "description": "Reads a file.", "input_schema": {"properties": {"path": {"type": "string"}}}}]
 
 
@@ -28,7 +28,9 @@ def read(path: str) -> str:
 def main() -> None:
     """One prompt turn, far more than the window holds."""
     # A small window, so that something happens.
-    context = ContextManager(MODEL, "anthropic", system="You are a careful engineer.", tools=TOOLS, window=32_000)
+    context = ContextManager(
+        MODEL, provider="anthropic", system="You are a careful engineer.", tools=TOOLS, window=32_000
+    )
     context.add_message({"role": "user", "content": "Find the rounding mistake."})
     for number in range(61):
         request = context.get_request()

@@ -10,7 +10,7 @@ from typing import Any
 
 from ullage import ContextManager, SummaryTask
 
-MODEL = "gpt-4o"
+MODEL = "gpt-6.1-sol"
 
 
 def ask_model(request: dict[str, Any], number: int) -> tuple[dict[str, Any], dict[str, int]]:
@@ -27,7 +27,7 @@ def summarize(task: SummaryTask) -> str:
 
 def main() -> None:
     """A long story."""
-    with ContextManager(MODEL, "openai", system="You tell stories.", window=16_000, llm=summarize) as context:
+    with ContextManager(MODEL, provider="openai", system="You tell stories.", window=16_000, llm=summarize) as context:
         (first,) = context.add_message({"role": "user", "content": "A story of a ship. Never name its captain."})
         context.pin(first)
         for number in range(30):

@@ -10,7 +10,7 @@ from typing import Any
 
 from ullage import ContextManager, ContextSettings, TruncationMode
 
-MODEL = "gpt-5"
+MODEL = "gpt-6.1-sol"
 TOOLS: list[dict[str, Any]] = [
     {"type": "function", "name": "weather", "description": "Today's weather.", "parameters": {"properties": {}}}
 ]
@@ -28,7 +28,7 @@ def ask_model(request: dict[str, Any], number: int) -> list[dict[str, Any]]:
 def main() -> None:
     """Fifty questions."""
     settings = ContextSettings(mode=TruncationMode.SMART)
-    with ContextManager(MODEL, "openai-responses", tools=TOOLS, window=8_000, context=settings) as context:
+    with ContextManager(MODEL, provider="openai-responses", tools=TOOLS, window=8_000, context=settings) as context:
         for number in range(50):
             context.add_message({"role": "user", "content": f"How is the weather in city {number}?"})
             context.add_message(*ask_model(context.get_request(), number))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ullage.embed.pool import ContextPool as ContextPool
     from ullage.embed.returned_values import CompactionResult as CompactionResult
     from ullage.embed.returned_values import ContextStats as ContextStats
+    from ullage.embed.returned_values import SearchResults as SearchResults
     from ullage.embed.summarizer import SummaryTask as SummaryTask
     from ullage.embed.truncation_strategies import CompositeStrategy as CompositeStrategy
     from ullage.embed.truncation_strategies import RangeTruncationStrategy as RangeTruncationStrategy
@@ -36,9 +37,37 @@ if TYPE_CHECKING:
     from ullage.embed.truncation_strategies import TruncationStrategy as TruncationStrategy
     from ullage.formats.provider import read_messages as read_messages
     from ullage.formats.provider import write_request as write_request
+    from ullage.model.errors import CannotFit as CannotFit
+    from ullage.model.errors import ConcurrentAppend as ConcurrentAppend
+    from ullage.model.errors import EditNotFound as EditNotFound
+    from ullage.model.errors import InvalidRequest as InvalidRequest
+    from ullage.model.errors import MessageNotFound as MessageNotFound
+    from ullage.model.errors import NothingToCompact as NothingToCompact
+    from ullage.model.errors import ProviderError as ProviderError
+    from ullage.model.errors import SessionFollowed as SessionFollowed
+    from ullage.model.errors import SessionNotFound as SessionNotFound
+    from ullage.model.errors import StoreError as StoreError
+    from ullage.model.errors import StoreTooNew as StoreTooNew
+    from ullage.model.errors import StoreUnavailable as StoreUnavailable
+    from ullage.model.errors import UllageError as UllageError
+    from ullage.model.errors import WindowUnknown as WindowUnknown
+    from ullage.model.message import Message as Message
+    from ullage.model.message import Role as Role
     from ullage.model.settings import ContextSettings as ContextSettings
     from ullage.model.settings import SearchSettings as SearchSettings
     from ullage.model.strategies import TruncationMode as TruncationMode
+    from ullage.model.updates import CompactionSummaryChunk as CompactionSummaryChunk
+    from ullage.model.updates import CompactionUpdate as CompactionUpdate
+    from ullage.model.updates import Level as Level
+    from ullage.model.updates import Notice as Notice
+    from ullage.model.updates import SessionInfoUpdate as SessionInfoUpdate
+    from ullage.model.updates import Severity as Severity
+    from ullage.model.updates import Update as Update
+    from ullage.model.updates import UsageUpdate as UsageUpdate
+    from ullage.model.usage import UsageSource as UsageSource
+    from ullage.service.archive.undo import HistoryEntry as HistoryEntry
+    from ullage.service.ports.store import SearchHit as SearchHit
+    from ullage.transcript.fold import EditInfo as EditInfo
 
 # The only place of the version: hatchling reads it, and scripts/gen_protocol.py writes it into the extension.
 __version__ = "0.1.0"
@@ -47,8 +76,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "ApproximateCounter": "ullage.embed.counters",
     "AsyncContextManager": "ullage.embed.async_manager",
+    "CannotFit": "ullage.model.errors",
     "CompactionResult": "ullage.embed.returned_values",
+    "CompactionSummaryChunk": "ullage.model.updates",
+    "CompactionUpdate": "ullage.model.updates",
     "CompositeStrategy": "ullage.embed.truncation_strategies",
+    "ConcurrentAppend": "ullage.model.errors",
     "ContextBudget": "ullage.embed.model_limits",
     "ContextCompactor": "ullage.embed.compactors",
     "ContextHistoryStorage": "ullage.embed.optimization",
@@ -59,15 +92,35 @@ _HOMES = {
     "ContextStats": "ullage.embed.returned_values",
     "ContextTracker": "ullage.embed.context_tracker",
     "ContextUpdateApplicator": "ullage.embed.optimization",
+    "EditInfo": "ullage.transcript.fold",
+    "EditNotFound": "ullage.model.errors",
     "FileReadOptimizer": "ullage.embed.optimization",
+    "HistoryEntry": "ullage.service.archive.undo",
+    "InvalidRequest": "ullage.model.errors",
     "JsonLogFormatter": "ullage.embed.json_logs",
+    "Level": "ullage.model.updates",
     "MemoryTool": "ullage.embed.memory_notes",
+    "Message": "ullage.model.message",
+    "MessageNotFound": "ullage.model.errors",
+    "NothingToCompact": "ullage.model.errors",
+    "Notice": "ullage.model.updates",
     "OptimizationMetrics": "ullage.embed.optimization",
+    "ProviderError": "ullage.model.errors",
     "RangeTruncationStrategy": "ullage.embed.truncation_strategies",
+    "Role": "ullage.model.message",
+    "SearchHit": "ullage.service.ports.store",
+    "SearchResults": "ullage.embed.returned_values",
     "SearchSettings": "ullage.model.settings",
     "SelectiveStrategy": "ullage.embed.truncation_strategies",
+    "SessionFollowed": "ullage.model.errors",
+    "SessionInfoUpdate": "ullage.model.updates",
+    "SessionNotFound": "ullage.model.errors",
+    "Severity": "ullage.model.updates",
     "SlidingWindowStrategy": "ullage.embed.truncation_strategies",
     "SmartTruncationStrategy": "ullage.embed.truncation_strategies",
+    "StoreError": "ullage.model.errors",
+    "StoreTooNew": "ullage.model.errors",
+    "StoreUnavailable": "ullage.model.errors",
     "SummaryTask": "ullage.embed.summarizer",
     "TiktokenCounter": "ullage.embed.counters",
     "TokenBudgetStrategy": "ullage.embed.truncation_strategies",
@@ -76,6 +129,11 @@ _HOMES = {
     "TruncationCalculator": "ullage.embed.optimization",
     "TruncationMode": "ullage.model.strategies",
     "TruncationStrategy": "ullage.embed.truncation_strategies",
+    "UllageError": "ullage.model.errors",
+    "Update": "ullage.model.updates",
+    "UsageSource": "ullage.model.usage",
+    "UsageUpdate": "ullage.model.updates",
+    "WindowUnknown": "ullage.model.errors",
     "get_counter": "ullage.embed.counters",
     "read_messages": "ullage.formats.provider",
     "write_request": "ullage.formats.provider",

@@ -1,13 +1,16 @@
-"""`ContextManager` for programs with an event loop: the same methods, awaited."""
+"""`ContextManager` for programs with an event loop: the same methods and figures, awaited."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
+from ullage.embed.context_tracker import ContextTracker
 from ullage.embed.keywords import checked
-from ullage.embed.managed import MESSAGES, ManagedContext, soon
+from ullage.embed.managed import MESSAGES, ManagedContext, System, soon
+from ullage.embed.manager import ContextManager
+from ullage.embed.model_limits import ContextBudget
 from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
 from ullage.service.archive import undo as history
 from ullage.service.archive.undo import HistoryEntry
@@ -19,9 +22,23 @@ from ullage.transcript.fold import EditInfo
 T = TypeVar("T")
 
 
+class Awaited(Generic[T]):
+    """A value that is found out when it is awaited. Calling it gives it again, so that `await manager.token_usage()` is
+    the same."""
+
+    def __init__(self, find: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        self._find = find
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return self._find().__await__()
+
+    def __call__(self) -> Self:
+        return self
+
+
 @checked
 class AsyncContextManager(ManagedContext):
-    """Does what `ContextManager` does, with the same options and results, in a program with an event loop: no method
+    """Does what `ContextManager` does, with the same options and results, in a program with an event loop: nothing
     blocks the loop, and any number of tasks may use one manager. `llm`, if it is a coroutine function, runs in the loop
     of the task that awaits the compaction.
 
@@ -49,13 +66,13 @@ class AsyncContextManager(ManagedContext):
 
     async def update_usage(self, usage: Any) -> None:
         """Records the usage that the provider reported with the last answer."""
-        await self._host.wait_for(self._appended((), usage))
+        await self._host.wait_for(self._reported(usage))
 
-    async def set_system_prompt(self, text: str) -> None:
+    async def set_system_prompt(self, system: System) -> None:
         """Replaces the system prompt."""
-        await self._with(partial(self._with_system_prompt, text))
+        await self._with(partial(self._with_system_prompt, system))
 
-    async def set_tools(self, tools: Sequence[Mapping[str, Any]]) -> None:
+    async def set_tools(self, tools: Sequence[Any]) -> None:
         """Replaces the tools that the model is offered."""
         await self._with(partial(self._with_tools, tools))
 
@@ -110,13 +127,30 @@ class AsyncContextManager(ManagedContext):
         """Returns all figures about the context's size, in tokens."""
         return await self._with(self._stats)
 
-    async def token_usage(self) -> int:
-        """Returns the tokens in the context."""
-        return await self._with(lambda conversation: conversation.used)
+    @staticmethod
+    def get_context_limit(model: str) -> int | None:
+        """Returns the longest prompt of any model, in tokens, or None if the catalog does not know the model."""
+        return ContextManager.get_context_limit(model)
 
-    async def available_tokens(self) -> int:
-        """Returns the tokens that are still free for messages, without the reserve for the answer."""
-        return await self._with(self._free)
+    @property
+    def token_usage(self) -> "Awaited[int]":
+        """The tokens in the context: `await manager.token_usage`."""
+        return Awaited(lambda: self._with(lambda conversation: conversation.used))
+
+    @property
+    def available_tokens(self) -> "Awaited[int]":
+        """The tokens that are still free for messages, without the reserve for the answer."""
+        return Awaited(lambda: self._with(self._free))
+
+    @property
+    def budget(self) -> "Awaited[ContextBudget]":
+        """How the tokens of the window are divided now."""
+        return Awaited(lambda: self._with(self._budget))
+
+    @property
+    def tracker(self) -> "Awaited[ContextTracker]":
+        """A copy of the conversation's tracker."""
+        return Awaited(lambda: self._with(self._tracker))
 
     async def reset(self) -> None:
         """Begins a new conversation with the same model, system prompt and tools."""

@@ -6,12 +6,13 @@ without one.
 
 import asyncio
 import weakref
+from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import RLock, Thread, current_thread
+from threading import Condition, RLock, Thread, current_thread
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -24,6 +25,7 @@ from ullage.model.message import Message
 from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import Update
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.publish import guarded
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Summarizer
 from ullage.store.store_place import news_of, open_sessions_at, open_store_at
@@ -34,8 +36,8 @@ OnUpdate = Callable[[str, Update], None]
 
 
 class LoopThread:
-    """A thread with an event loop, which runs coroutines and owns the resources they need. Code that runs in the loop
-    must not call `run`, `call` or `enter`, because they block until the loop has done the work."""
+    """A thread with an event loop, which runs coroutines and owns the resources they need. In the loop itself `run`,
+    `call` and `enter` raise `RuntimeError`, because they block until the loop has done the work."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -50,6 +52,9 @@ class LoopThread:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine in the thread and blocks until its result, which it returns. An interrupt of the caller
         (Ctrl-C) cancels the coroutine."""
+        if current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("a strategy or a counter must not call the manager that is calling it")
         running = self._given(work)
         try:
             return running.result()
@@ -112,12 +117,12 @@ async def _end_tasks() -> None:
 
 class Host:
     """A workspace with its store, in a thread with an event loop. All work on them is done by `run`, `wait_for` and
-    `call`, from any thread and any number of tasks.
+    `call`, from any thread and any number of tasks. Each returns after `on_update` was called with what it led to.
 
     `store` is the store's file, its address in PostgreSQL, or None for a temporary file. `summarizer` writes the
-    summaries; without one they are written offline. `on_update` is called in the thread with the session id and each
-    update. At most `open_at_most` conversations are held in memory besides those in use: the ones used longest ago are
-    dropped, and loaded from the store when they are used again.
+    summaries; without one they are written offline. `on_update` is called with the session id and each update, in their
+    order, in a thread in which it may do anything. At most `open_at_most` conversations are held in memory besides
+    those in use: the ones used longest ago are dropped, and loaded from the store when they are used again.
     With `offline`, a store on a server that can't be reached is continued in a copy on this machine.
     """
 
@@ -146,21 +151,34 @@ class Host:
         opened = thread.enter(lambda: open_sessions_at(store) if offline else open_store_at(store))
         self.workspace = workspace_on(traced(opened), settings, summarizer=summarizer, news=news_of(opened))
         self.workspace.always_falls_back = True
-        if on_update is not None:
-            self.workspace.bus.listen(_Listener(on_update))
+        self._telling = None if on_update is None else _Telling(on_update)
+        if self._telling is not None:
+            self.workspace.bus.listen(self._telling)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine in the thread and blocks until its result, which it returns."""
-        return self._thread.run(work)
+        try:
+            return self._thread.run(work)
+        finally:
+            if self._telling is not None:
+                self._telling.wait()
 
     async def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs one of Ullage's coroutines in the thread and awaits its result. Meanwhile, the program's own coroutines
         that write summaries run in the caller's event loop."""
-        return await self._thread.wait_for(work)
+        try:
+            return await self._thread.wait_for(work)
+        finally:
+            if self._telling is not None and self._telling.is_behind:
+                await asyncio.to_thread(self._telling.wait)
 
     def call(self, work: Callable[[Workspace], T]) -> T:
         """Calls a plain function with the workspace, in the thread, and blocks until its result, which it returns."""
-        return self._thread.call(lambda: work(self.workspace))
+
+        async def called() -> T:
+            return work(self.workspace)
+
+        return self.run(called())
 
     @contextmanager
     def using(self, session_id: str) -> Generator[Conversation]:
@@ -183,6 +201,8 @@ class Host:
     def close(self) -> None:
         """Ends the thread and closes the store. A temporary store is deleted."""
         self._closing()
+        if self._telling is not None:
+            self._telling.wait()
 
     def _drop_idle(self) -> None:
         excess = len(self._users) - self._open_at_most
@@ -223,12 +243,51 @@ class Changes:
         return next((marker.summary for marker in new if marker), "")
 
 
-class _Listener:
+class _Telling:
+    """Calls a program's `on_update` with one update after the other, in a thread that lives as long as there are any:
+    a thread that waited for more would keep alive what `on_update` refers to, for example a forgotten manager."""
+
     def __init__(self, on_update: OnUpdate) -> None:
         self._on_update = on_update
+        self._changed = Condition()
+        self._waiting: deque[tuple[str, Update]] = deque()
+        self._thread: Thread | None = None
+        # How many updates came, and for how many `on_update` has returned.
+        self._came = self._done = 0
 
     def session_updated(self, session_id: str, update: Update) -> None:
-        self._on_update(session_id, update)
+        """Takes an update. Doesn't wait."""
+        with self._changed:
+            self._waiting.append((session_id, update))
+            self._came += 1
+            if self._thread is None:
+                self._thread = Thread(target=self._tell, name="ullage-updates", daemon=True)
+                self._thread.start()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there are updates for which `on_update` has not returned yet."""
+        return self._done < self._came
+
+    def wait(self) -> None:
+        """Waits until `on_update` has returned for each update that has come so far. In `on_update` itself it returns
+        at once."""
+        with self._changed:
+            if current_thread() is not self._thread:
+                came = self._came
+                self._changed.wait_for(lambda: self._done >= came)
+
+    def _tell(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.notify_all()
+                if not self._waiting:
+                    self._thread = None
+                    return
+                session_id, update = self._waiting.popleft()
+            guarded(self._on_update, session_id, update)
+            with self._changed:
+                self._done += 1
 
 
 def _ids(edits: Sequence[EditInfo]) -> tuple[str, ...]:

@@ -1,26 +1,30 @@
 """What plain and asynchronous managers of a conversation have in common: how one is made, and its work in the host's
 thread."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from msgspec.structs import asdict, replace
 
 from ullage.app.telemetry import compacting, measured, spanned
 from ullage.embed.compactors import ContextCompactor
+from ullage.embed.context_tracker import ContextTracker
 from ullage.embed.counters import BaseCounter
 from ullage.embed.host import Changes, Host, OnUpdate
 from ullage.embed.messages import plain
-from ullage.embed.model_limits import ContextLimits
+from ullage.embed.model_limits import ContextBudget, ContextLimits
 from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.embed.truncation_strategies import TruncationStrategy, check_strategy, strategy_for, to_engine
+from ullage.formats.message_checks import show
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages, write_request
-from ullage.formats.provider_usage import convert_usage
+from ullage.formats.provider_usage import USAGE_FIELDS, convert_usage
+from ullage.formats.verbatim import other_format, prompt_message
 from ullage.model.errors import InvalidRequest, NothingToUndo, SessionNotFound, WindowUnknown
 from ullage.model.events import MessageAppended, SessionCreated, UsageReported
+from ullage.model.json_values import as_object
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.settings import ContextSettings, ModelSettings, SearchSettings, Settings
 from ullage.model.settings_rules import check_context
@@ -44,6 +48,8 @@ from ullage.service.summaries.read_ahead import read_ahead
 from ullage.transcript.fold import EditInfo
 
 T = TypeVar("T")
+# A system prompt: a text, or content blocks of the provider's format.
+System = str | Sequence[Mapping[str, Any]]
 MESSAGES = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}
 DEFAULTS = ContextSettings()
 NO_EMBEDDINGS = SearchSettings()
@@ -70,10 +76,12 @@ class ManagedHost:
         open_at_most: int = 1,
         offline: bool = False,
     ) -> None:
+        check_values(window=window, max_output=max_output, context=context, search=search, on_update=on_update)
         if mode in tuple(Provider) and provider is None:
             mode, provider = None, Provider(mode)
         self.model = model
         self.provider = Provider(provider) if provider is not None else _usual_provider(model)
+        self.is_guessed = provider is None
         self.mode = _mode(mode, context, strategy)
         self.limits = ContextLimits.for_model(model, window=window, max_output=max_output)
         self.llm = None if llm is None else checked_llm(llm)
@@ -112,8 +120,8 @@ class ManagedContext:
         llm: LLM | None = None,
         *,
         provider: Provider | str | None = None,
-        system: str = "",
-        tools: Sequence[Mapping[str, Any]] = (),
+        system: System = "",
+        tools: Sequence[Any] = (),
         window: int | None = None,
         max_output: int | None = None,
         strategy: TruncationStrategy | None = None,
@@ -169,6 +177,7 @@ class ManagedContext:
 
     def _attach(self, shared: ManagedHost, session_id: str, *, owns_host: bool) -> None:
         self.model, self.provider, self.mode = shared.model, shared.provider, shared.mode
+        self._is_guessed = shared.is_guessed
         self.limits, self.llm, self._strategy = shared.limits, shared.llm, shared.strategy
         self._host, self._owns_host = shared.host, owns_host
         self.session_id = session_id
@@ -179,11 +188,27 @@ class ManagedContext:
     async def _appended(self, given: Sequence[Any], usage: Any) -> tuple[str, ...]:
         workspace = self._host.workspace
         messages = [plain(message) for message in given]
+        if self._is_guessed:
+            self._check_guess(messages)
         events = read_events(self.provider, messages, lambda: workspace.ports.ids.new("m"))
         now = workspace.ports.clock.now()
         read = [replace(event.message, timestamp=now) for event in events if isinstance(event, MessageAppended)]
         reported = next((event.usage for event in reversed(events) if isinstance(event, UsageReported)), None)
-        return await self._recorded(read, convert_usage(plain(usage)) if usage is not None else reported)
+        return await self._recorded(read, _read_usage(usage) if usage is not None else reported)
+
+    async def _reported(self, usage: Any) -> None:
+        await self._recorded((), _read_usage(usage))
+
+    def _check_guess(self, messages: Sequence[Any]) -> None:
+        """Raises `InvalidRequest` for a message that shows that the model's name has led to the wrong provider."""
+        for number, message in enumerate(messages, start=1):
+            other = other_format(self.provider, as_object(message))
+            if other is not None:
+                raise InvalidRequest(
+                    f"message {number} is in the format of {other}, but by the name of {self.model!r} its provider is "
+                    f"taken to be {self.provider}; give `provider={other!r}`, or `provider={str(self.provider)!r}` if "
+                    "the message is right"
+                )
 
     async def _recorded(self, messages: Sequence[Message], usage: Usage | None) -> tuple[str, ...]:
         with self._host.using(self.session_id) as conversation:
@@ -227,11 +252,11 @@ class ManagedContext:
         with spanned("ullage.search", self.session_id):
             return SearchResults(await search(self._host.workspace, self.session_id, query, limit))
 
-    def _with_system_prompt(self, text: str, conversation: Conversation) -> None:
-        sessions.change_system_prompt(conversation, text)
+    def _with_system_prompt(self, system: System, conversation: Conversation) -> None:
+        sessions.change_system_prompt(conversation, read_system(self.provider, system))
 
-    def _with_tools(self, tools: Sequence[Mapping[str, Any]], conversation: Conversation) -> None:
-        sessions.declare_tools(conversation, read_definitions(self.provider, tools))
+    def _with_tools(self, tools: Sequence[Any], conversation: Conversation) -> None:
+        sessions.declare_tools(conversation, read_definitions(self.provider, plain_list("tools", tools)))
 
     def _said(self, conversation: Conversation) -> list[dict[str, Any]]:
         entries = transcript_page(conversation, 0, None).entries
@@ -262,24 +287,80 @@ class ManagedContext:
     def _free(self, conversation: Conversation) -> int:
         return budget_of(conversation).available(conversation.used)
 
+    def _budget(self, conversation: Conversation) -> ContextBudget:
+        stats = self._stats(conversation)
+        assert stats.shares is not None, "a manager's window is known"
+        return ContextBudget.of(stats.size, stats.used, stats.shares)
+
+    def _tracker(self, conversation: Conversation) -> ContextTracker:
+        limits = replace(self.limits, reserved_tokens=budget_of(conversation).reserve)
+        return ContextTracker.restore(self.model, limits, conversation.projection.tracker.state)
+
     def _begun_anew(self, conversation: Conversation) -> None:
         old = conversation.transcript
-        system = "\n\n".join(message.text for message in old.view if message.role is Role.SYSTEM)
+        system = [message for message in old.view if message.role is Role.SYSTEM and message.text]
         created = SessionCreated(model=old.model)
         self.session_id = sessions.new_session(self._host.workspace, created, system, old.tools).id
 
 
-def begin(shared: ManagedHost, session_id: str, system: str, tools: Sequence[Mapping[str, Any]]) -> str:
+def begin(shared: ManagedHost, session_id: str, system: System, tools: Sequence[Any]) -> str:
     """Begins a conversation unless the store has one with this id, and returns its id: a new one if `session_id` is
     empty. Blocks until the host's thread has done it."""
-    declared = read_definitions(shared.provider, tools)
-    return shared.host.call(lambda workspace: begun(shared, session_id, system, declared, workspace))
+    declared = read_definitions(shared.provider, plain_list("tools", tools))
+    prompt = read_system(shared.provider, system)
+    return shared.host.call(lambda workspace: begun(shared, session_id, prompt, declared, workspace))
 
 
-async def begin_soon(shared: ManagedHost, session_id: str, system: str, tools: Sequence[Mapping[str, Any]]) -> str:
+async def begin_soon(shared: ManagedHost, session_id: str, system: System, tools: Sequence[Any]) -> str:
     """Does the same as `begin`, without blocking the program's loop."""
-    declared, workspace = read_definitions(shared.provider, tools), shared.host.workspace
-    return await shared.host.wait_for(soon(lambda: begun(shared, session_id, system, declared, workspace)))
+    declared, workspace = read_definitions(shared.provider, plain_list("tools", tools)), shared.host.workspace
+    prompt = read_system(shared.provider, system)
+    return await shared.host.wait_for(soon(lambda: begun(shared, session_id, prompt, declared, workspace)))
+
+
+def read_system(provider: Provider, system: Any) -> str | Message:
+    """Returns a system prompt as the engine has it: a text as it is, blocks of the provider's format as a message that
+    keeps them. Raises `InvalidRequest` if it is neither."""
+    given = plain(system)
+    if isinstance(given, str):
+        return given
+    if not isinstance(given, list):
+        raise InvalidRequest(f"`system` is {show(given)}; give a text, or a list of content blocks")
+    return prompt_message(provider, cast("list[Any]", given), "")
+
+
+def plain_list(name: str, given: Any) -> list[Any]:
+    """Returns a list that a program gave as plain JSON values. Raises `InvalidRequest` if it is no list."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InvalidRequest(f"`{name}` is {show(given)}; give a list of objects")
+    return [plain(item) for item in cast("Iterable[Any]", given)]
+
+
+def check_values(
+    *, window: Any = None, max_output: Any = None, context: Any, search: Any, on_update: Any = None
+) -> None:
+    """Raises `InvalidRequest` for a value of an option that cannot be used. It names the option and the remedy."""
+    for name, tokens in (("window", window), ("max_output", max_output)):
+        if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or tokens <= 0):
+            raise InvalidRequest(f"`{name}` is {show(tokens)}; give a number of tokens above 0, such as `{name}=8000`")
+    for name, value, kind in (("context", context, ContextSettings), ("search", search, SearchSettings)):
+        if not isinstance(value, kind):
+            fields = ", ".join(f"{key}=…" for key in cast("Any", value)) if isinstance(value, Mapping) else "…"
+            raise InvalidRequest(f"`{name}` is {show(value)}; give `{kind.__name__}({fields})`")
+    if on_update is not None and not callable(on_update):
+        raise InvalidRequest(f"`on_update` is {show(on_update)}; give a function of a session id and an update")
+
+
+def _read_usage(given: Any) -> Usage:
+    """Returns a usage that a program reports. Raises `InvalidRequest` if it has none of the fields of a provider."""
+    usage = plain(given)
+    fields = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
+    if fields.keys().isdisjoint(USAGE_FIELDS):
+        raise InvalidRequest(
+            f"the usage is {show(usage)}; give the answer's `usage` as the provider has it, with fields such as "
+            f"{', '.join(USAGE_FIELDS[:2])} or {', '.join(USAGE_FIELDS[2:4])}"
+        )
+    return convert_usage(fields)
 
 
 async def soon(work: Callable[[], T]) -> T:
@@ -288,7 +369,7 @@ async def soon(work: Callable[[], T]) -> T:
 
 
 def begun(
-    shared: ManagedHost, session_id: str, system: str, tools: Sequence[ToolDefinition], workspace: Workspace
+    shared: ManagedHost, session_id: str, system: str | Message, tools: Sequence[ToolDefinition], workspace: Workspace
 ) -> str:
     """Begins a conversation, in the host's thread, unless the store has one with this id. Returns its id."""
     try:
@@ -297,7 +378,8 @@ def begun(
     except SessionNotFound:
         pass
     created = SessionCreated(model=shared.model)
-    conversation = sessions.new_session(workspace, created, system, tools, session_id=session_id)
+    prompt = system if isinstance(system, str) else [system]
+    conversation = sessions.new_session(workspace, created, prompt, tools, session_id=session_id)
     with shared.host.using(conversation.id):
         return conversation.id
 

@@ -1,20 +1,18 @@
 """The context of one conversation, for a program that runs its own agent.
 
-It is the engine that the doors use (log, projection, tracker, edits, summaries) as one plain object. Nothing happens
-automatically: room is made when the program calls for it, or requests the messages to send. Methods that may call the
+It is the engine that the doors use (log, projection, tracker, edits, summaries) as one plain object. Room is made only
+when the program calls for it, or requests the messages to send. Methods that may call the
 program's model are coroutines; each has a variant for programs without an event loop, whose name ends in `_sync`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self, TypeVar
-
-from msgspec.structs import replace
 
 from ullage.catalog import limits as catalog
 from ullage.embed.context_tracker import ContextTracker
 from ullage.embed.keywords import checked
-from ullage.embed.managed import MESSAGES, ManagedContext, budget_of
+from ullage.embed.managed import MESSAGES, ManagedContext, System
 from ullage.embed.model_limits import ContextBudget
 from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
 from ullage.service.archive import undo as history
@@ -41,19 +39,20 @@ class ContextManager(ManagedContext):
       `ainvoke(text)` or `invoke(text)`. Without it, or if it fails, summaries are composed by code.
     - `provider` is `anthropic` (Messages), `openai` (Chat Completions) or `openai-responses`. Without it, the model's
       name decides. It may also be given in place of `mode`.
-    - `system` and `tools` are the system prompt and the tools of a new conversation.
+    - `system` and `tools` are the system prompt and the tools of a new conversation. The prompt is a text, or a list of
+      the provider's content blocks, for example with `cache_control`. Both are sent as they were given.
     - `context` contains the thresholds.
     - `store` is the file in which the conversation is stored, or the address of a PostgreSQL database
       (`postgresql://…`, with the extra `postgres`), or None for a temporary file. `session_id` continues a conversation
       in that store. With `offline`, a database that can't be reached is no error: the conversation is continued in
       a copy in the user's data folder and sent when the database is back, in this process or in the next one.
     - `search` names an embeddings server that orders what `search()` finds by its meaning, too.
-    - `on_update` is called in another thread with the session id and each update, warnings included. It must not call
-      the manager.
+    - `on_update` is called in another thread with the session id and each update, warnings included. It may call the
+      manager, whose methods return after it has returned. Its errors are logged.
 
     Any number of threads may use one manager. Raises `WindowUnknown` if neither the catalog nor `window` gives the
-    model's window, `InvalidRequest` for an unknown mode or provider and for thresholds that contradict each other, and
-    `TypeError` for an unknown option.
+    model's window, `InvalidRequest` for a value that an option cannot have and for thresholds that contradict each
+    other, and `TypeError` for an unknown option.
     """
 
     def __enter__(self) -> Self:
@@ -74,26 +73,27 @@ class ContextManager(ManagedContext):
         """Appends messages to the conversation. Makes no room.
 
         A message is what the provider's API takes or returns (for `openai-responses`, an item), as plain values or as
-        an object of the provider's SDK. `usage` is the usage that the provider reported with the answer among them.
-        Returns the messages' ids; a message without an id gets one. Raises `InvalidRequest` if one is not a message.
+        an object of the provider's SDK. A whole answer of the API is one, too: its message or items are appended, and
+        its usage is recorded. `usage` is the usage that the provider reported with the answer among them. Returns the
+        messages' ids. Raises `InvalidRequest` if one is not a message of the provider.
         """
         return self._host.run(self._appended(messages, usage))
 
     def update_usage(self, usage: Any) -> None:
         """Records the usage, in the provider's own form, that the provider reported with the last answer. Raises
-        `InvalidRequest` if there is no answer yet."""
-        self._host.run(self._appended((), usage))
+        `InvalidRequest` if it has none of the provider's fields, or if there is no answer yet."""
+        self._host.run(self._reported(usage))
 
-    def set_system_prompt(self, text: str) -> None:
+    def set_system_prompt(self, system: System) -> None:
         """Replaces the system prompt."""
-        self._call(partial(self._with_system_prompt, text))
+        self._call(partial(self._with_system_prompt, system))
 
-    def set_tools(self, tools: Sequence[Mapping[str, Any]]) -> None:
+    def set_tools(self, tools: Sequence[Any]) -> None:
         """Replaces the tools that the model is offered. `tools` are definitions in the provider's format."""
         self._call(partial(self._with_tools, tools))
 
     def get_messages(self) -> list[dict[str, Any]]:
-        """Returns every message that was ever added, archived ones included, in the provider's format, without system
+        """Returns every message that was ever added, archived ones included, as it was given, without system
         prompts."""
         return self._call(self._said)
 
@@ -108,7 +108,7 @@ class ContextManager(ManagedContext):
 
     def get_request(self) -> dict[str, Any]:
         """Returns what to send next, as arguments of the provider's call (`messages`, `system`, `tools`, …). Makes room
-        first if that is due, so that the request fits.
+        first if that is due, so that the request fits. Raises `CannotFit`, which says what is too large, if it doesn't.
 
         In a program with an event loop, await `compact_if_needed` before, because this method blocks while it makes
         room.
@@ -192,17 +192,13 @@ class ContextManager(ManagedContext):
     def budget(self) -> ContextBudget:
         """How the tokens of the window are divided now: system prompt, conversation, tools and the reserve for the
         answer."""
-        stats = self.get_stats()
-        assert stats.shares is not None, "a manager's window is known"
-        return ContextBudget.of(stats.size, stats.used, stats.shares)
+        return self._call(self._budget)
 
     @property
     def tracker(self) -> ContextTracker:
         """A copy of the conversation's tracker, which counts how full the context is now. Messages added to the copy
         are not added to the conversation."""
-        state = self._call(lambda conversation: conversation.projection.tracker.state)
-        limits = replace(self.limits, reserved_tokens=self._call(budget_of).reserve)
-        return ContextTracker.restore(self.model, limits, state)
+        return self._call(self._tracker)
 
     def reset(self) -> None:
         """Begins a new conversation with the same model, system prompt and tools. The former conversation remains in

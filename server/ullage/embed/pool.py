@@ -1,6 +1,6 @@
 """Many conversations of one program: one store, one thread, and in memory only those used last."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 from ullage.embed.async_manager import AsyncContextManager
 from ullage.embed.host import OnUpdate
 from ullage.embed.keywords import checked
-from ullage.embed.managed import DEFAULTS, NO_EMBEDDINGS, ManagedHost, begin, begin_soon, begun, soon
+from ullage.embed.managed import DEFAULTS, NO_EMBEDDINGS, ManagedHost, System, begin, begin_soon, begun, soon
 from ullage.embed.manager import ContextManager
 from ullage.embed.summarizer import LLM
 from ullage.embed.truncation_strategies import TruncationStrategy
@@ -75,15 +75,13 @@ class ContextPool:
         """Closes the store, and deletes it if it is temporary. The managers cannot be used afterwards."""
         self.shared.host.close()
 
-    def open(
-        self, session_id: str = "", *, system: str = "", tools: Sequence[Mapping[str, Any]] = ()
-    ) -> ContextManager:
+    def open(self, session_id: str = "", *, system: System = "", tools: Sequence[Any] = ()) -> ContextManager:
         """Returns a manager of the conversation with this id, which is begun if the store has none; of a new one if
         `session_id` is empty. `system` and `tools` are those of a conversation that is begun."""
         return ContextManager.of(self.shared, begin(self.shared, session_id, system, tools))
 
     async def open_async(
-        self, session_id: str = "", *, system: str = "", tools: Sequence[Mapping[str, Any]] = ()
+        self, session_id: str = "", *, system: System = "", tools: Sequence[Any] = ()
     ) -> AsyncContextManager:
         """Does the same as `open`, for a program with an event loop."""
         return AsyncContextManager.of(self.shared, await begin_soon(self.shared, session_id, system, tools))

@@ -15,6 +15,7 @@ from ullage.model.edits import (
     ShortenEdit,
     compaction_block,
 )
+from ullage.model.message import Message, Role
 from ullage.model.usage import UsageSource
 
 # The number of files that a notice names; a longer list would not be read.
@@ -331,6 +332,8 @@ def edited(edit: Edit) -> str:
     match edit:
         case CompactionEdit():
             done = f"Compacted {_messages(compaction_block(edit).messages_archived)}"
+        case DropEdit(notice=Message(role=Role.SYSTEM)):
+            done = "Exchanged the system prompt"
         case DropEdit(message_ids=ids):
             done = f"Left out {_messages(len(ids))}"
         case RewindEdit(message_ids=ids):

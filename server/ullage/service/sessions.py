@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Reversible, Sequence, Set
 from typing import Any
 
 from msgspec import Struct, ValidationError
+from msgspec.structs import replace
 
 from ullage.model.blocks import Block, TextBlock
-from ullage.model.edits import EditTrigger, Replacement, RewriteEdit
+from ullage.model.edits import DropEdit, Edit, EditTrigger, Replacement, RewriteEdit
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import (
     ContextEdited,
@@ -43,15 +44,16 @@ _TITLE_CHARS = 60
 def new_session(  # noqa: PLR0913 (each is a part of a session)
     workspace: Workspace,
     created: SessionCreated,
-    system: str = "",
+    system: str | Sequence[Message] = "",
     tools: Sequence[ToolDefinition] = (),
     context: Mapping[str, Any] | None = None,
     *,
     session_id: str = "",
 ) -> Conversation:
     """Creates a session with its system prompt, tools and own context settings, if given, in one transaction, and
-    returns its conversation. `session_id` is an id that no session has; without it a new one is made. Raises
-    `InvalidRequest` if `context` is not valid."""
+    returns its conversation. `system` is a text, or messages of the system's role, which are given new ids.
+    `session_id` is an id that no session has; without it a new one is made. Raises `InvalidRequest` if `context` is not
+    valid."""
     session_id = session_id or workspace.ports.ids.new("s")
     events: list[Event] = [created]
     if context:
@@ -60,7 +62,8 @@ def new_session(  # noqa: PLR0913 (each is a part of a session)
         events.append(ToolsDeclared(tools=tuple(tools)))
     if system:
         empty = workspace.project(StoredSession(records=()), created.model)
-        events.append(_prompted(workspace, empty, (TextBlock(text=system),)))
+        prompts = [_prompt((TextBlock(text=system),))] if isinstance(system, str) else system
+        events += [_prompted(workspace, empty, prompt) for prompt in prompts]
     conversation = workspace.adopt(session_id, events)
     conversation.record()
     return conversation
@@ -125,23 +128,33 @@ async def append_all(
             conversation.keep_calibration()
 
 
-def change_system_prompt(conversation: Conversation, text: str) -> None:
-    """Replaces the system prompt in the view by `text`, or adds it if there is none. The old prompt stays in the
-    transcript. Raises `SessionFollowed`."""
+def change_system_prompt(conversation: Conversation, system: str | Message) -> None:
+    """Replaces the system prompt in the view by a text or a message of the system's role, or adds it if there is none.
+    The old prompt stays in the transcript. Raises `SessionFollowed`."""
     require_not_kept(conversation)
     ids, now = conversation.workspace.ports.ids, conversation.workspace.ports.clock.now()
     old = [item.message for item in conversation.transcript.items if item.message.role is Role.SYSTEM]
+    edit_id = ids.new("e")
+    edit: Edit
     if not old:
-        add_system_prompt(conversation, (TextBlock(text=text),))
+        prompt = _prompt((TextBlock(text=system),)) if isinstance(system, str) else system
+        conversation.record(_prompted(conversation.workspace, conversation.projection, prompt))
         return
-    replacements = tuple(_rewritten(old, text))
-    rewrite = RewriteEdit(id=ids.new("e"), timestamp=now, trigger=EditTrigger.MANUAL, replacements=replacements)
-    conversation.record(ContextEdited(edit=rewrite))
+    if isinstance(system, str) and not any(message.provided for message in old):
+        replacements = tuple(_rewritten(old, system))
+        edit = RewriteEdit(id=edit_id, timestamp=now, trigger=EditTrigger.MANUAL, replacements=replacements)
+    else:
+        # What a program gave as a whole is not changed but exchanged.
+        prompt = _prompt((TextBlock(text=system),)) if isinstance(system, str) else system
+        notice = replace(prompt, id=f"{edit_id}-prompt", timestamp=now)
+        gone = tuple(message.id for message in old)
+        edit = DropEdit(id=edit_id, timestamp=now, trigger=EditTrigger.MANUAL, message_ids=gone, notice=notice)
+    conversation.record(ContextEdited(edit=edit))
 
 
 def add_system_prompt(conversation: Conversation, content: Sequence[Block]) -> None:
     """Appends the system prompt of a session that has none."""
-    conversation.record(_prompted(conversation.workspace, conversation.projection, content))
+    conversation.record(_prompted(conversation.workspace, conversation.projection, _prompt(content)))
 
 
 def change_model(conversation: Conversation, model: str) -> None:
@@ -234,10 +247,14 @@ def _rewritten(old: Sequence[Message], text: str) -> Iterator[Replacement]:
         yield Replacement(message_id=message_id, block=block, text="" if number else text)
 
 
-def _prompted(workspace: Environment, projection: Projection, content: Sequence[Block]) -> MessageAppended:
+def _prompt(content: Sequence[Block]) -> Message:
+    return Message(id="", role=Role.SYSTEM, content=tuple(content))
+
+
+def _prompted(workspace: Environment, projection: Projection, message: Message) -> MessageAppended:
     """Returns the event that appends the system prompt of a session that has none."""
     ports = workspace.ports
-    prompt = Message(id=ports.ids.new("m"), role=Role.SYSTEM, content=tuple(content), timestamp=ports.clock.now())
+    prompt = replace(message, id=ports.ids.new("m"), timestamp=ports.clock.now())
     return MessageAppended(message=prompt, count=projection.count(prompt))
 
 

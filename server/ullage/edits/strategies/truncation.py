@@ -15,7 +15,7 @@ from ullage.edits.counted import CountedView, Stamp, count_view
 from ullage.edits.drop import drop, notice
 from ullage.edits.strategies.situation import Candidate, Keep, Situation, assess, until_fits
 from ullage.model.edits import DropEdit
-from ullage.model.message import Message
+from ullage.model.message import Message, Role
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.rules.tool_pairs import is_pure_prompt
 from ullage.transcript.view import Item
@@ -94,9 +94,9 @@ def _choose(strategy: TruncationStrategy, view: CountedView, excess: int, keep: 
 
 
 def _is_notice(item: Item) -> bool:
-    """Returns whether an earlier truncation inserted the item. The only other inserted item is a compaction's
-    marker."""
-    return item.inserted and item.message.compaction is None
+    """Returns whether an earlier truncation inserted the item. The only other inserted items are a compaction's marker
+    and a system prompt that takes the place of another."""
+    return item.inserted and item.message.compaction is None and item.message.role is not Role.SYSTEM
 
 
 def _without(view: CountedView, items: Collection[Item]) -> CountedView:

@@ -1,6 +1,6 @@
 """A `SessionStore` and hooks for the Claude Agent SDK (`claude-agent-sdk`).
 
-    store = ClaudeSessionStore(ContextPool("claude-sonnet-4-5", store="conversations.db"))
+    store = ClaudeSessionStore(ContextPool("claude-sonnet-5-5", store="conversations.db"))
     options = ClaudeAgentOptions(session_store=store, hooks=store.hooks())
 
 The SDK mirrors each line of a session to the store, and resumes from it on any machine that reaches it. The agent keeps

@@ -2,7 +2,7 @@
 
 A module next to the proxy's configuration makes it,
 
-    context = callback(ContextPool("gpt-4o", store="/var/lib/ullage/conversations.db"))
+    context = callback(ContextPool("gpt-6.1-sol", store="/var/lib/ullage/conversations.db"))
 
 and the configuration names it (`litellm_settings: callbacks: module_name.context`). The messages of each request of
 Chat Completions or of Anthropic's Messages are taken over before it is sent on, and what fits is sent. Requests of

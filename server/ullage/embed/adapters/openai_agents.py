@@ -1,6 +1,6 @@
 """A `Session` for the OpenAI Agents SDK (`openai-agents`).
 
-    session = UllageSession("customer-7", ContextPool("gpt-4o", store="conversations.db"))
+    session = UllageSession("customer-7", ContextPool("gpt-6.1-sol", store="conversations.db"))
     result = await Runner.run(agent, "Find the rounding mistake.", session=session)
 
 The SDK reads a session at the beginning of a run: room is made then, so that the run begins with a context that fits.

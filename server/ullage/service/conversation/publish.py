@@ -73,13 +73,13 @@ class Bus:
         """Calls the listeners of the session with an update."""
         for listening in tuple(self._listening):
             if listening.session_id in (None, session_id):
-                _guarded(listening.listener.session_updated, session_id, update)
+                guarded(listening.listener.session_updated, session_id, update)
 
     def publish(self, event: ContextEvent) -> None:
         """Calls the handlers of this kind of event with the event, and the listeners with its notice."""
         for handling in tuple(self._handling):
             if isinstance(event, handling.kind) and handling.session_id in (None, event.session_id):
-                _guarded(handling.handler, event)
+                guarded(handling.handler, event)
         self.emit(event.session_id, notice_of(event))
 
 
@@ -93,7 +93,8 @@ def _added(entries: list[T], entry: T) -> Unsubscribe:
     return remove
 
 
-def _guarded(call: Callable[..., object], *arguments: object) -> None:
+def guarded(call: Callable[..., object], *arguments: object) -> None:
+    """Calls a function of code outside Ullage. If it raises an exception, it is logged."""
     try:
         call(*arguments)
     except Exception:
