@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.guide_example import run_example
-from support.tool_play import THREAD, check_story, file_text, new_pool, question, unpaired
+from support.tool_play import THREAD, check_story, compaction_numbers, file_text, new_pool, question, unpaired
 from ullage.embed.adapters.langchain import middleware, pre_model_hook
 from ullage.embed.pool import ContextPool
 
@@ -194,3 +194,21 @@ async def test_the_example_of_the_guide_runs(tmp_path: Any, monkeypatch: pytest.
     with names["pool"] as pool:
         assert pool.open("customer-7").get_messages()[0]["content"] == "Hello."
     assert len(model.sent) == 2
+
+
+@pytest.mark.parametrize("make", [with_middleware, with_hook])
+def test_a_state_that_was_compacted_goes_on_in_another_process_with_its_summary(make: Any) -> None:
+    model = ScriptedModel(sent=[])
+    state: list[Any] = []
+    numbers: list[int] = []
+    for begin in range(0, 36, 12):
+        with new_pool() as pool:
+            agent = make(pool, model, trims_state=True)
+            agent.update_state(CONFIG, {"messages": state})
+            for number in range(begin, begin + 12):
+                ask(agent, number)
+            state = agent.get_state(CONFIG).values["messages"]
+        numbers += compaction_numbers(message.content for message in state)
+        assert unpaired(pairs(model.sent[-1])) == set()
+    assert len(numbers) == 3, "one summary after each process"
+    assert numbers[0] < numbers[1] < numbers[2]

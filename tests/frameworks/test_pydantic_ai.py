@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.guide_example import run_example
-from support.tool_play import THREAD, check_story, file_text, new_pool, question, unpaired
+from support.tool_play import THREAD, check_story, compaction_numbers, file_text, new_pool, question, unpaired
 from ullage.embed.adapters.pydantic_ai import history_processor
 from ullage.embed.pool import ContextPool
 
@@ -129,3 +129,21 @@ async def test_the_example_of_the_guide_runs(tmp_path: Any, monkeypatch: pytest.
     assert names["result"].output == "Hello!"
     with names["pool"] as pool:
         assert pool.open("customer-7").get_messages()[0]["content"] == "Hello."
+
+
+def test_a_history_that_was_compacted_goes_on_in_another_process_with_its_summary() -> None:
+    history: list[Any] = []
+    sent: list[Any] = []
+    numbers: list[int] = []
+    for begin in range(0, 36, 12):
+        with new_pool() as pool:
+            talk = Talk(pool)
+            talk.history, talk.sent[:] = history, sent
+            for number in range(begin, begin + 12):
+                talk.ask(number)
+            history, sent = talk.history, talk.sent
+        parts = (part for message in history for part in message.parts)
+        numbers += compaction_numbers(getattr(part, "content", "") for part in parts)
+        assert unpaired(pairs(history)) == set()
+    assert len(numbers) == 3, "one summary after each process"
+    assert numbers[0] < numbers[1] < numbers[2]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ullage.embed.pool import ContextPool
+from ullage.model.marker import read_marker
 
 WINDOW = 4_000
 QUESTIONS = 20
@@ -33,6 +34,12 @@ def unpaired(calls_and_results: Iterable[tuple[str, str]]) -> set[str]:
     for kind, call_id in calls_and_results:
         state.setdefault(call_id, []).append(kind)
     return {call_id for call_id, kinds in state.items() if kinds != ["call", "result"]}
+
+
+def compaction_numbers(texts: Iterable[Any]) -> list[int]:
+    """Returns the numbers of the summaries among the contents of messages."""
+    blocks = (read_marker(text) for text in texts if isinstance(text, str))
+    return [block.compaction_number for block in blocks if block is not None]
 
 
 def check_story(pool: ContextPool, ask: Callable[[int], Any], sent: Sequence[Sequence[Any]]) -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.duplicate_reads import AGAIN
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import BroughtBack, CompactionBlock, SealedCompaction, ToolResultBlock, join_texts
+from ullage.model.blocks import GIVEN, BroughtBack, CompactionBlock, SealedCompaction, ToolResultBlock, join_texts
 from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import turn_starts
@@ -152,8 +152,17 @@ def plan_compaction(
         old_tokens=old_tokens,
         summary_tokens=min(room, limits.summary),
         room=room,
-        messages_archived=sum(not view.items[i].inserted for i in archived),
+        messages_archived=sum(_stands_for(view.items[i]) for i in archived),
     )
+
+
+def _stands_for(item: Item) -> int:
+    """Returns how many messages an item is of: one, or those of a summary that came with a program's messages, which
+    this conversation has never had. Another marker's messages were counted when they were archived."""
+    block = item.message.compaction
+    if block is not None and block.summarizer == GIVEN:
+        return block.messages_archived
+    return 0 if item.inserted else 1
 
 
 def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: int, judge: Judge) -> Iterator[int]:

@@ -21,16 +21,13 @@ from ullage.embed.keywords import checked
 from ullage.embed.messages import MessageList
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.formats.provider import Provider
-from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.errors import ProviderError
-from ullage.model.events import ContextEdited, SessionCreated
-from ullage.model.marker import read_marker
-from ullage.model.message import Message, Role
+from ullage.model.events import SessionCreated
+from ullage.model.message import Message
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions
 from ullage.service.compact.by_hand import pin
 from ullage.service.compact.to_budget import fit_budget
-from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import Summarizer
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.summary.reader import Reader
@@ -162,37 +159,11 @@ async def _compacted(
     host: Host, given: MessageList, target: int, focus: str, pinned: Collection[int]
 ) -> tuple[Message, ...]:
     conversation = sessions.new_session(host.workspace, SessionCreated())
-    marked = next((at for at, message in enumerate(given.messages) if read_marker(message.text)), None)
-    if marked is not None:
-        await _continue(conversation, given.messages[: marked + 1])
-    await sessions.append(conversation, given.messages[0 if marked is None else marked + 1 :], None)
+    await sessions.append(conversation, await sessions.append_compacted(conversation, given.messages), None)
     for at in pinned:
         pin(conversation, given.messages[at].id, pinned=True)
     await fit_budget(conversation, target, focus)
     return conversation.transcript.view
-
-
-async def _continue(conversation: Conversation, messages: Sequence[Message]) -> None:
-    """Begins a conversation with the result of an earlier compaction: the messages that it left before its marker, and
-    the marker, which is the last of `messages`. The numbers of the messages after it continue those of its summary."""
-    *leading, marker = messages
-    block = read_marker(marker.text)
-    if block is None:
-        raise ValueError("the last message is no marker")
-    # In the place of the messages that the summary is of, so that numbers continue.
-    archived = range(block.messages_archived)
-    stand_ins = [Message(id=f"{marker.id}-{number}", role=Role.ASSISTANT, content=()) for number in archived]
-    await sessions.append(conversation, [*leading, *stand_ins], None)
-    edit = CompactionEdit(
-        id=f"{marker.id}-edit",
-        timestamp=0,
-        trigger=EditTrigger.MANUAL,
-        start=0,
-        end=len(leading) + len(stand_ins),
-        marker=Message(id=marker.id, role=Role.USER, content=(block,)),
-        leading=tuple(message.id for message in leading),
-    )
-    conversation.record(ContextEdited(edit=edit))
 
 
 @checked

@@ -212,7 +212,8 @@ class ManagedContext:
 
     async def _recorded(self, messages: Sequence[Message], usage: Usage | None) -> tuple[str, ...]:
         with self._host.using(self.session_id) as conversation:
-            ids = await sessions.append(conversation, messages, usage)
+            ids = tuple(message.id for message in messages)
+            await sessions.append(conversation, await sessions.append_compacted(conversation, messages), usage)
             warn_if_due(conversation)
             if conversation.budget is not None and any(message.role is Role.ASSISTANT for message in messages):
                 guards = conversation.guards
@@ -260,7 +261,9 @@ class ManagedContext:
 
     def _said(self, conversation: Conversation) -> list[dict[str, Any]]:
         entries = transcript_page(conversation, 0, None).entries
-        said = [entry.message for entry in entries if not entry.inserted and entry.message.role is not Role.SYSTEM]
+        # A summary that the program gave has the place of messages that it did not give.
+        given = [entry.message for entry in entries if entry.message.provided or not entry.inserted]
+        said = [one for one in given if one.role is not Role.SYSTEM and (one.content or one.provided)]
         return [written for message in said for written in write_messages(self.provider, message)]
 
     def _is_due(self, conversation: Conversation) -> bool:

@@ -14,6 +14,8 @@ from ullage.model.artifacts import ArtifactLedger
 
 # In the place of a summary where an agent began a new context window without one.
 NO_SUMMARY = "[The agent began a new context window without a summary.]"
+# In the place of a summarizer's name in a marker that came with a program's messages.
+GIVEN = "given"
 # The media type of the documents that providers take whole.
 PDF = "application/pdf"
 

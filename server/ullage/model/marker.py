@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, Outcome
-from ullage.model.blocks import BroughtBack, CompactionBlock
+from ullage.model.blocks import GIVEN, BroughtBack, CompactionBlock
+from ullage.model.message import Message
 
 FILE_HEADINGS = {
     FileAction.CREATED: "Created",
@@ -32,7 +33,18 @@ def read_marker(text: str) -> CompactionBlock | None:
         summary=text[head.end() :],
         messages_archived=int(head[2]),
         context_size_before=0,
+        summarizer=GIVEN,
     )
+
+
+def find_marker(messages: Sequence[Message]) -> tuple[int, CompactionBlock | None]:
+    """Returns the index of the first message that is the text of a marker, and the marker. The marker is None if there
+    is no such message."""
+    for at, message in enumerate(messages):
+        block = read_marker(message.text)
+        if block is not None:
+            return at, block
+    return len(messages), None
 
 
 def render_marker(block: CompactionBlock) -> str:

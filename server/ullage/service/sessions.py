@@ -7,7 +7,7 @@ from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
 from ullage.model.blocks import Block, TextBlock
-from ullage.model.edits import DropEdit, Edit, EditTrigger, Replacement, RewriteEdit
+from ullage.model.edits import CompactionEdit, DropEdit, Edit, EditTrigger, Replacement, RewriteEdit
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import (
     ContextEdited,
@@ -23,6 +23,7 @@ from ullage.model.events import (
     ToolsDeclared,
     UsageReported,
 )
+from ullage.model.marker import find_marker
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.settings import overridden
 from ullage.model.settings_rules import check_context
@@ -126,6 +127,35 @@ async def append_all(
         conversation.record(*first, *events)
         if any(part.usage is not None for part in parts):
             conversation.keep_calibration()
+
+
+async def append_compacted(conversation: Conversation, messages: Sequence[Message]) -> Sequence[Message]:
+    """Begins a conversation with the result of an earlier compaction, if one of `messages` has the text of a marker and
+    the conversation has no answer yet. Appends the messages before the marker and makes the marker one, with the number
+    that it has, so that the numbers of later messages continue those of its summary. Returns the messages that are
+    still to be appended, all of them if there is no marker."""
+    present = [item.message for item in conversation.transcript.items]
+    if any(message.role is Role.ASSISTANT or message.compaction for message in present):
+        return messages
+    at, block = find_marker(messages)
+    if block is None:
+        return messages
+    marker = messages[at]
+    # In the place of the messages that the summary is of.
+    numbers = range(block.messages_archived)
+    stand_ins = [Message(id=f"{marker.id}-{number}", role=Role.ASSISTANT, content=()) for number in numbers]
+    await append(conversation, [*messages[:at], *stand_ins], None)
+    edit = CompactionEdit(
+        id=f"{marker.id}-edit",
+        timestamp=0,
+        trigger=EditTrigger.MANUAL,
+        start=0,
+        end=conversation.transcript.messages,
+        marker=replace(marker, role=Role.USER, content=(block,)),
+        leading=tuple(message.id for message in (*present, *messages[:at])),
+    )
+    conversation.record(ContextEdited(edit=edit))
+    return messages[at + 1 :]
 
 
 def change_system_prompt(conversation: Conversation, system: str | Message) -> None:

@@ -17,7 +17,7 @@ from ullage.formats.provider import Provider, read_messages, write_messages
 from ullage.model.blocks import Block, Provided, TextBlock
 from ullage.model.edits import EditTrigger, RewindEdit
 from ullage.model.errors import InvalidRequest
-from ullage.model.events import ContextEdited, MessageAppended
+from ullage.model.events import ContextEdited
 from ullage.model.json_values import JsonObject, as_list, as_object
 from ullage.model.message import Message, Role
 from ullage.service.conversation.conversation import Conversation
@@ -77,16 +77,17 @@ def to_message(given: Given, framework: str, message_id: str, now: int) -> Messa
 def show(conversation: Conversation, framework: str, provider: Provider) -> Iterator[Shown]:
     """Yields the messages to send."""
     for message in conversation.transcript.view:
-        raw = raw_of(message, framework)
-        if raw is not None:
+        own = message.provided
+        raw = own.fields if own is not None and own.format == framework else None
+        if own is not None and own.whole and raw is not None:
             yield Shown(id=message.id, role=message.role, raw=raw)
             continue
-        # An edit that changes a message takes its own fields away; the log has the message as it came.
-        record = conversation.workspace.ports.store.find_message(conversation.id, message.id)
-        if record is not None and isinstance(record.event, MessageAppended):
-            raw = raw_of(record.event.message, framework)
-        written = write_messages(provider, replace(message, provided=None))
-        yield Shown(id=message.id, role=message.role, raw=raw, changed=written)
+        # Where the framework's own form is the provider's, only what the edit has changed differs from it.
+        given = None if own is None else replace(own, format=provider.value)
+        written = write_messages(provider, replace(message, provided=given))
+        # Of what the framework gave, an edit may have left nothing.
+        if written or own is None:
+            yield Shown(id=message.id, role=message.role, raw=raw, changed=written)
 
 
 def leave_out(conversation: Conversation, message_ids: Iterable[str]) -> tuple[ContextEdited, ...]:

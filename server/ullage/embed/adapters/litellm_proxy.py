@@ -16,7 +16,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from ullage.embed.adapters.framework_messages import Given, Shown, as_json, digest, text_of
+from ullage.embed.adapters.framework_messages import Given, Shown, as_json, digest
 from ullage.embed.adapters.mirror import Mirror, own_id
 from ullage.embed.pool import ContextPool
 from ullage.formats.provider import Provider
@@ -106,6 +106,4 @@ def _unmarked(value: Any) -> Any:
 
 def _messages(shown: Shown, known: JsonObject | None) -> list[JsonObject]:
     raw = known or shown.raw
-    if raw is None or (shown.changed and raw.get("role") != "tool"):
-        return list(shown.changed)
-    return [{**raw, "content": text_of(shown.changed)}] if shown.changed else [raw]
+    return list(shown.changed) if shown.changed or raw is None else [raw]

@@ -68,6 +68,9 @@ class Mirror:
         return shown
 
     async def _take_over(self, conversation: Conversation, known: "_Known", given: Sequence[Given]) -> None:
+        if not known.all:
+            await self._continue(conversation, given)
+            known.read_on(conversation, self._id_of_inserted)
         own = [one for one in given if one.id not in known.inserted]
         same = known.same(own)
         first = self._left_out(conversation, known, same, has_summary=len(own) < len(given))
@@ -85,6 +88,11 @@ class Mirror:
             measured(conversation, part.usage)
         if new:
             warn_if_due(conversation)
+
+    async def _continue(self, conversation: Conversation, given: Sequence[Given]) -> None:
+        """Begins a conversation with the summary that an earlier one left in the framework's list, if it has one."""
+        now = conversation.workspace.ports.clock.now()
+        await sessions.append_compacted(conversation, [to_message(one, self._framework, one.id, now) for one in given])
 
     def _left_out(
         self, conversation: Conversation, known: "_Known", same: Set[str], *, has_summary: bool

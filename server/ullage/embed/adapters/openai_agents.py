@@ -7,7 +7,7 @@ The SDK reads a session at the beginning of a run: room is made then, so that th
 The SDK's own types are not needed: a session is a protocol.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,6 @@ from ullage.embed.adapters.framework_messages import Given, Shown, leave_out, sh
 from ullage.embed.messages import plain
 from ullage.embed.pool import ContextPool
 from ullage.formats.provider import Provider
-from ullage.formats.transcripts.response_items import item_type
 from ullage.model.events import Event
 from ullage.model.json_values import JsonObject
 from ullage.service import sessions
@@ -72,10 +71,11 @@ async def _fitted(conversation: Conversation) -> list[JsonObject]:
 
 async def _added(items: Sequence[JsonObject], conversation: Conversation, first: Sequence[Event] = ()) -> None:
     ports = conversation.workspace.ports
-    messages = [
-        to_message(given, _FRAMEWORK, ports.ids.new("m"), ports.clock.now()) for given in map(_given, _bound(items))
-    ]
-    await sessions.append(conversation, messages, None, frozenset(message.id for message in messages), first)
+    messages = [to_message(given, _FRAMEWORK, ports.ids.new("m"), ports.clock.now()) for given in map(_given, items)]
+    made = frozenset(message.id for message in messages)
+    # The items may begin with what an earlier session has left.
+    left = messages if first else await sessions.append_compacted(conversation, messages)
+    await sessions.append(conversation, left, None, made, first)
     warn_if_due(conversation)
     read_ahead(conversation)
     measured(conversation, None)
@@ -98,30 +98,12 @@ def _shown(conversation: Conversation) -> list[Shown]:
     return list(show(conversation, _FRAMEWORK, Provider.OPENAI_RESPONSES))
 
 
-def _bound(items: Sequence[JsonObject]) -> Iterator[list[JsonObject]]:
-    """Yields the items as messages: each alone, except that reasoning stays with the item that came out of it, because
-    the Responses API refuses one without the other."""
-    held: list[JsonObject] = []
-    for item in items:
-        held.append(item)
-        if item_type(item) != "reasoning":
-            yield held
-            held = []
-    if held:
-        yield held
-
-
-def _given(items: list[JsonObject]) -> Given:
-    return Given(id="", raw={"items": items}, read=items, provider=Provider.OPENAI_RESPONSES)
+def _given(item: JsonObject) -> Given:
+    return Given(id="", raw=item, read=[item], provider=Provider.OPENAI_RESPONSES)
 
 
 def _items(shown: Shown) -> list[JsonObject]:
-    if shown.raw is None:
+    if shown.changed or shown.raw is None:
         return list(shown.changed)
-    items: list[JsonObject] = shown.raw["items"]
-    if not shown.changed:
-        return items
-    *before, last = items
-    # An edit shortens results and arguments of calls; every other field stays what it was.
-    changed = next((item for item in shown.changed if item_type(item) == item_type(last)), None)
-    return [*before, {**last, **(changed or {})}]
+    # Sessions of earlier versions have reasoning and what came of it in one message.
+    return shown.raw["items"] if shown.raw.keys() == {"items"} else [shown.raw]

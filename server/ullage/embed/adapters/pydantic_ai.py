@@ -128,7 +128,9 @@ def _as_part(content: Any) -> JsonObject:
 def _response_as_chat(raw: JsonObject) -> JsonObject:
     parts = as_objects(raw["parts"])
     content = [
-        {"type": "text", "text": part["content"] if part["part_kind"] == "text" else to_json(part)}
+        {"type": "text", "text": part["content"]}
+        if part["part_kind"] == "text"
+        else {**part, "type": part["part_kind"]}
         for part in parts
         if part["part_kind"] != "tool-call"
     ]

@@ -146,7 +146,10 @@ async def plan_in_thread(
 ) -> Planned | None:
     """Returns the plan that `choose` makes for the present context, or None if `choose` returns None. `choose` runs in
     a thread, because it reads every old message, which takes seconds in a large context."""
-    used, number, edits_seen = conversation.used, conversation.transcript.compactions + 1, conversation.edits_seen
+    used, edits_seen = conversation.used, conversation.edits_seen
+    # A summary that came with a program's messages has a number of its own.
+    numbers = [block.compaction_number for message in view.messages if (block := message.compaction)]
+    number = 1 + max(conversation.transcript.compactions, *numbers, 0)
     stamp = conversation.workspace.new_stamp(trigger)
     chosen = await in_thread(choose)
     if chosen is None:
