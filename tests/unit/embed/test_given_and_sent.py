@@ -1,6 +1,7 @@
 """What a program gives to a manager is what it sends, and what cannot be used is said with the remedy."""
 
 import inspect
+import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -267,6 +268,31 @@ def test_a_strategy_that_calls_its_manager_is_refused_at_once() -> None:
             manager.add_message({"role": "user", "content": f"Row {number}? " + "count the trees " * 100})
         with pytest.raises(RuntimeError, match="must not call the manager"):
             within_a_minute(manager.get_request)
+
+
+def test_one_prompt_of_many_tool_calls_always_gets_a_request_that_fits() -> None:
+    """The provider's figure is above the estimate, so that what an edit leaves may still be too much."""
+    tools = [{"name": "read", "description": "Reads a file.", "input_schema": {"type": "object"}}]
+    with ContextManager("claude-sonnet-5-5", system="Be careful.", tools=tools, window=30_000) as manager:
+        manager.add_message({"role": "user", "content": "Find the rounding mistake."})
+        for number in range(100):
+            sent = len(json.dumps(manager.get_request())) // 4
+            calls: list[Json] = [
+                {
+                    "type": "tool_use",
+                    "id": f"t{number}_{each}",
+                    "name": "read",
+                    "input": {"path": f"p{number}_{each}.py"},
+                }
+                for each in range(2)
+            ]
+            thinking: Json = {"type": "thinking", "thinking": f"step {number} " * 10, "signature": f"sig{number}"}
+            usage = {"input_tokens": sent, "output_tokens": 100}
+            manager.add_message({"role": "assistant", "content": [thinking, *calls]}, usage=usage)
+            text = "\n".join(f"p{number}.py:{line}: value = round(v*{line},2)" for line in range(40))
+            results = [{"type": "tool_result", "tool_use_id": call["id"], "content": text} for call in calls]
+            manager.add_message({"role": "user", "content": results})
+        assert manager.history()
 
 
 def _named(hint: Any) -> set[Any]:

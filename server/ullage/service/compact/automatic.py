@@ -146,7 +146,11 @@ async def shrink(conversation: Conversation) -> None:
         if budget is None:
             return
         action = _due(conversation, budget)
-        if action is Action.NONE or clear_cheaply(conversation, budget, action):
+        if action is Action.NONE:
+            return
+        if clear_cheaply(conversation, budget, action):
+            if budget.overflow(conversation.used):
+                continue
             return
         if action is not Action.COMPACT:
             conversation.guards.cleared_at = conversation.used
