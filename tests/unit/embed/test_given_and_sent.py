@@ -125,6 +125,22 @@ def test_a_usage_without_a_known_field_is_an_error(usage: Any) -> None:
             manager.update_usage(usage)
 
 
+@pytest.mark.parametrize(
+    ("provider", "usage"),
+    [
+        ("anthropic", {"input_tokens": 12, "output_tokens": 50}),
+        ("openai", {"prompt_tokens": 12, "completion_tokens": 50, "total_tokens": 62}),
+    ],
+)
+def test_a_usage_far_below_what_was_said_is_not_believed(provider: str, usage: Json) -> None:
+    with ContextManager("gpt-4o", provider=provider) as manager:
+        manager.add_message({"role": "user", "content": "The pear row has twelve trees. " * 900})
+        manager.add_message({"role": "assistant", "content": "Twelve."})
+        before = manager.token_usage
+        manager.update_usage(usage)
+        assert manager.token_usage == before > 5_000
+
+
 def test_a_provider_that_was_guessed_wrongly_is_said_with_the_remedy() -> None:
     used: Json = {"type": "tool_use", "id": "t", "name": "count", "input": {}}
     cases: list[tuple[str, Json, str]] = [
