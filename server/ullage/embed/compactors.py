@@ -1,7 +1,7 @@
 """Compactors: they make a list of messages shorter, by a summary or by shortening tool results. The list belongs to the
 program, not to a `ContextManager`.
 
-They take the program's messages, in OpenAI's chat format or Anthropic's, and return messages in the same format.
+They take the program's messages, in any of the three providers' formats, and return messages in the same format.
 Methods that may call a model are coroutines; each has a variant for programs without an event loop, whose name ends in
 `_sync`.
 """

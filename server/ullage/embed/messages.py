@@ -1,7 +1,7 @@
 """Converts a program's own list of messages into the engine's messages and back.
 
-The format, OpenAI's chat messages or Anthropic's, is recognised. A message that the engine doesn't change is returned
-as the same object.
+The format is recognised: OpenAI's chat messages, items of its Responses, or Anthropic's messages. A message that the
+engine doesn't change is returned as the same object.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,6 +9,8 @@ from typing import Any, cast
 
 from ullage.formats.message_checks import is_anthropic, is_chat
 from ullage.formats.provider import Provider, read_messages, write_messages
+from ullage.formats.verbatim import other_format
+from ullage.model.json_values import as_object
 from ullage.model.message import Message
 
 
@@ -41,8 +43,10 @@ class MessageList:
 
 
 def provider_of(messages: Sequence[Any]) -> Provider:
-    """Returns the format of the messages: `anthropic` if they have a mark of Anthropic's format and none of OpenAI's,
-    otherwise `openai`."""
+    """Returns the format of the messages: `openai-responses` if one can only be an item of OpenAI's Responses,
+    `anthropic` if they have a mark of Anthropic's format and none of OpenAI's, otherwise `openai`."""
+    if any(other_format(Provider.OPENAI, as_object(message)) == Provider.OPENAI_RESPONSES for message in messages):
+        return Provider.OPENAI_RESPONSES
     return Provider.ANTHROPIC if is_anthropic(messages) and not is_chat(messages) else Provider.OPENAI
 
 

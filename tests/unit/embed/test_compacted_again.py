@@ -113,3 +113,20 @@ async def test_a_providers_own_compaction_stays_in_a_session_of_the_agents_sdk()
         items = await session.get_items()
         assert summary in items
         assert len(items) < 2 * TURNS
+
+
+async def test_a_list_of_items_is_recognised_and_no_item_loses_its_partner() -> None:
+    items: list[Json] = []
+    for number in range(TURNS):
+        items += [
+            {"role": "user", "content": f"Round value_{number}. " + "Why is that so? " * 60},
+            {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "g" * 400},
+            {"type": "function_call", "id": f"fc_{number}", "call_id": f"c{number}", "name": "read", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": f"c{number}", "output": "pear " * 200},
+        ]
+    left = await by_compactor(items)
+    assert len(left) < len(items)
+    assert left[-1] == items[-1]
+    for at, item in enumerate(left):
+        if item.get("type") == "reasoning":
+            assert [each["type"] for each in left[at + 1 : at + 3]] == ["function_call", "function_call_output"]

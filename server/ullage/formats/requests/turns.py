@@ -87,8 +87,8 @@ def pair_turns(
     prompts: list[str | list[JsonObject]] = []
     for message in messages:
         role = Role.USER if message.compaction else message.role
-        blocks = legal_blocks(role, message.content, format_name, thinking=thinking)
         given = given_form(format_name, message) if as_given else None
+        blocks = [] if given is not None else legal_blocks(role, message.content, format_name, thinking=thinking)
         prompt = given_prompt(format_name, message, given, is_first=not spoken) if as_given else None
         if role is Role.SYSTEM and (prompt is not None or given is None):
             text = "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock))
