@@ -199,7 +199,7 @@ class Nothing(Struct, frozen=True, kw_only=True):
 
 
 async def new_session(workspace: Workspace, params: NewSessionParams) -> SessionResult:
-    require_shallow("tools", [tool.input_schema for tool in params.tools])
+    require_shallow("tools", [part for tool in params.tools for part in tool.nested])
     created = SessionCreated(cwd=params.cwd, model=params.model, title=params.title)
     prompting = await prompting_of(workspace, params.model)
     conversation = sessions.new_session(workspace, created, params.system, params.tools, params.context)
@@ -256,7 +256,7 @@ async def prompt(workspace: Workspace, params: PromptParams) -> PromptResult:
 
 async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
     conversation = workspace.open(params.session_id)
-    require_shallow("tools", [tool.input_schema for tool in params.tools or ()])
+    require_shallow("tools", [part for tool in params.tools or () for part in tool.nested])
     changes = [] if params.model is None else [ModelChanged(model=params.model)]
     changes += [] if params.tools is None else [ToolsDeclared(tools=params.tools)]
     messages = tuple(given.to_message(workspace.ports, f"messages[{at}]") for at, given in enumerate(params.messages))
