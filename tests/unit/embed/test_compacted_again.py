@@ -130,3 +130,23 @@ async def test_a_list_of_items_is_recognised_and_no_item_loses_its_partner() -> 
     for at, item in enumerate(left):
         if item.get("type") == "reasoning":
             assert [each["type"] for each in left[at + 1 : at + 3]] == ["function_call", "function_call_output"]
+
+
+async def test_an_adapters_edit_changes_what_it_names_of_a_providers_message() -> None:
+    given: list[Given] = []
+    for number in range(TURNS):
+        function = {"name": "read", "arguments": "{}"}
+        calls = [{"id": f"c{number}", "type": "function", "function": function, "extra": number}]
+        messages: list[Json] = [
+            {"role": "user", "content": f"Question {number}?", "name": "ann"},
+            {"role": "assistant", "content": None, "tool_calls": calls, "reasoning_content": "Hm."},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": "pear " * 400, "extra": number},
+        ]
+        given += [Given(id=f"{number}-{at}", raw=raw, read=[raw]) for at, raw in enumerate(messages)]
+    with ContextPool("gpt-4o", window=WINDOW) as pool:
+        shown = await pool.wait_for("s", partial(Mirror("framework").fit, given))
+    cleared = [one.changed[0] for one in shown if one.raw and one.changed and one.raw["role"] == "tool"]
+    assert cleared
+    for message in cleared:
+        raw = next(one.raw for one in given if one.raw.get("tool_call_id") == message["tool_call_id"])
+        assert {**message, "content": raw["content"]} == raw
