@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import re
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -62,9 +63,10 @@ class LspConnection(RequestEngine):
 
     def watch_process(self, pid: int) -> None:
         """Stops the connection within 2 seconds after the client's process `pid` has ended, in case the end of input
-        doesn't show it.
+        doesn't show it. A process that has ended counts as such even while its own parent does not ask how it ended.
 
-        Does nothing on Windows, or if the process can't be seen, for example because it is in another container.
+        Does nothing on Windows, or if the process can't be seen, for example because it is in another container or on
+        another machine.
         """
         if os.name == "posix" and _is_alive(pid):
             self.spawn(self._await_death(pid))
@@ -111,4 +113,13 @@ def _is_alive(pid: int) -> bool:
         return True
     except (ProcessLookupError, OverflowError):
         return False
-    return True
+    return not _is_zombie(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Returns whether a process has ended and its parent has not asked how. Only Linux says so; elsewhere False."""
+    try:
+        # The state is the first field after the program's name, which is in parentheses and may have some itself.
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+    except (OSError, IndexError):
+        return False

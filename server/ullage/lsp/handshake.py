@@ -54,12 +54,13 @@ def read_client(params: types.InitializeParams) -> Client:
     # The members of `ClientAbilities`. Clients may declare them in either place.
     abilities = (_of(params.capabilities.experimental, "ullage"), _of(options, "client"))
     return Client(
-        takes_updates=_has(params.capabilities.experimental, "ullage") or _has(options, "client"),
+        # `{}` declares support too, as for every capability of the protocol: nothing optional is chosen.
+        takes_updates=any(one not in (None, False) for one in abilities),
         shows_progress=bool(window and window.work_done_progress),
         answers_configuration=bool(workspace and workspace.configuration),
         registers_configuration=bool(change and change.dynamic_registration),
-        asks_permission=any(_has(declared, "permissions") for declared in abilities),
-        offers_models=any(_has(declared, "models") for declared in abilities),
+        asks_permission=any(_of(declared, "permissions") for declared in abilities),
+        offers_models=any(_of(declared, "models") for declared in abilities),
         # Anything but true means that the folder is not trusted: a mistake must not open what should be closed.
         trusts_folder=all(_of(declared, "folderTrusted") in (None, True) for declared in abilities),
         options=options,
@@ -114,10 +115,6 @@ class Pygls:
 
     def close(self) -> None:
         """Does nothing. pygls requires the method of a writer, but there is nothing to close."""
-
-
-def _has(value: Any, key: str) -> bool:
-    return bool(_of(value, key))
 
 
 def _of(value: Any, key: str) -> Any:

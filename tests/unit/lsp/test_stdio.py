@@ -99,6 +99,18 @@ async def test_the_death_of_the_client_s_process_ends_the_server() -> None:
         assert await client.wait_closed() == 0
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not say which processes are zombies")
+async def test_a_client_s_process_whose_end_nobody_asked_for_ends_the_server_too() -> None:
+    # The server is a child of this test, so only the test could wait for this process, and it does so afterwards.
+    client_process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    async with start_server() as client:
+        await client.initialize(processId=client_process.pid)
+        assert client_process.stdin is not None
+        client_process.stdin.close()
+        assert await client.wait_closed() == 0
+    client_process.wait()
+
+
 async def test_a_client_process_that_cannot_be_seen_is_not_mourned() -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
