@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.api.codes import error_object
+from ullage.api.codes import acp_error_object
 from ullage.api.engine import RequestEngine
 from ullage.jsonrpc.line_framing import MAX_LINE, LineFraming
 from ullage.jsonrpc.peer import Dialect
@@ -87,9 +87,9 @@ class AcpConnection(RequestEngine):
 
 
 def wire_error(error: UllageError) -> ErrorObject:
-    """Returns an error as a JSON-RPC error object. It is the one that the Language Server sends, too, except that a
-    model whose key is absent or refused gets the code -32000, which ACP defines for it."""
-    sent = error_object(error)
+    """Returns an error as a JSON-RPC error object. It is the one that the Language Server sends, too, except for the
+    two codes that ACP defines: -32002 for what is not found, and -32000 for a model whose key is absent or refused."""
+    sent = acp_error_object(error)
     return replace(sent, code=AUTHENTICATION_REQUIRED) if _needs_key(error) else sent
 
 

@@ -1,13 +1,20 @@
 """The error codes of both doors. `data.kind` of an error is the name of its class, and the message is the error's text.
 
-Our own codes are positive. JSON-RPC reserves -32768 to -32000, the Language Server Protocol -32899 to -32800. -32002 is
-the Agent Client Protocol's "resource not found".
+Our own codes are positive, because JSON-RPC reserves -32768 to -32000 and the Language Server Protocol -32899 to
+-32800 (-32002 is its `ServerNotInitialized`). The others are those protocols' own, with their own meaning. The Agent
+Client Protocol has a code of its own for what is not found: `acp_error_object`.
 """
 
-from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, REQUEST_CANCELLED, ErrorData, ErrorObject
-from ullage.model import errors
+from msgspec.structs import replace
 
-RESOURCE_NOT_FOUND = -32002
+from ullage.jsonrpc.rpc_errors import (
+    INVALID_PARAMS,
+    REQUEST_CANCELLED,
+    RESOURCE_NOT_FOUND,
+    ErrorData,
+    ErrorObject,
+)
+from ullage.model import errors
 
 CODES: dict[type[errors.UllageError], int] = {
     errors.UllageError: 1000,
@@ -15,10 +22,10 @@ CODES: dict[type[errors.UllageError], int] = {
     errors.UnknownFormat: INVALID_PARAMS,
     errors.UnreadableTranscript: INVALID_PARAMS,
     errors.InvalidRequest: INVALID_PARAMS,
-    errors.NotFound: RESOURCE_NOT_FOUND,
-    errors.SessionNotFound: RESOURCE_NOT_FOUND,
-    errors.MessageNotFound: RESOURCE_NOT_FOUND,
-    errors.EditNotFound: RESOURCE_NOT_FOUND,
+    errors.NotFound: 1500,
+    errors.SessionNotFound: 1501,
+    errors.MessageNotFound: 1502,
+    errors.EditNotFound: 1503,
     errors.Conflict: 1100,
     errors.ConcurrentAppend: 1101,
     errors.SessionBusy: 1102,
@@ -56,3 +63,10 @@ def code_of(error: errors.UllageError) -> int:
 def error_object(error: errors.UllageError) -> ErrorObject:
     """Returns an `UllageError` as JSON-RPC's error object, with its code, its text and the name of its class."""
     return ErrorObject(code=code_of(error), message=str(error), data=ErrorData(kind=type(error).__name__))
+
+
+def acp_error_object(error: errors.UllageError) -> ErrorObject:
+    """Returns an error as the ACP door and the proxy send it: what is not found has the code -32002 that ACP defines
+    for it, and everything else the code of `error_object`."""
+    made = error_object(error)
+    return replace(made, code=RESOURCE_NOT_FOUND) if isinstance(error, errors.NotFound) else made

@@ -1,6 +1,7 @@
 """JSON-RPC's error codes, its error object, and the exceptions raised for refused requests and bad replies.
 
-LSP and ACP both use the code `REQUEST_CANCELLED`, which JSON-RPC itself does not define.
+JSON-RPC itself does not define the last two codes: LSP and ACP both use `REQUEST_CANCELLED`, ACP and MCP both use
+`RESOURCE_NOT_FOUND`, which at LSP means something else.
 """
 
 from msgspec import UNSET, Struct, UnsetType
@@ -11,6 +12,7 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 REQUEST_CANCELLED = -32800
+RESOURCE_NOT_FOUND = -32002
 
 
 class ErrorData(Struct, frozen=True, kw_only=True):

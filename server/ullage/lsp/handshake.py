@@ -54,13 +54,12 @@ def read_client(params: types.InitializeParams) -> Client:
     # The members of `ClientAbilities`. Clients may declare them in either place.
     abilities = (_of(params.capabilities.experimental, "ullage"), _of(options, "client"))
     return Client(
-        # `{}` declares support too, as for every capability of the protocol: nothing optional is chosen.
-        takes_updates=any(one not in (None, False) for one in abilities),
+        takes_updates=any(map(_declares, abilities)),
         shows_progress=bool(window and window.work_done_progress),
         answers_configuration=bool(workspace and workspace.configuration),
         registers_configuration=bool(change and change.dynamic_registration),
-        asks_permission=any(_of(declared, "permissions") for declared in abilities),
-        offers_models=any(_of(declared, "models") for declared in abilities),
+        asks_permission=any(_declares(_of(declared, "permissions")) for declared in abilities),
+        offers_models=any(_declares(_of(declared, "models")) for declared in abilities),
         # Anything but true means that the folder is not trusted: a mistake must not open what should be closed.
         trusts_folder=all(_of(declared, "folderTrusted") in (None, True) for declared in abilities),
         options=options,
@@ -115,6 +114,12 @@ class Pygls:
 
     def close(self) -> None:
         """Does nothing. pygls requires the method of a writer, but there is nothing to close."""
+
+
+def _declares(value: Any) -> bool:
+    """Returns whether a client that sends this for a capability has it. `{}` says that it has, and that it chose
+    nothing of what is optional, as everywhere in the Language Server Protocol."""
+    return value is not None and value is not False
 
 
 def _of(value: Any, key: str) -> Any:

@@ -7,10 +7,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from ullage.api.codes import RESOURCE_NOT_FOUND
 from ullage.api.engine import Handler
 from ullage.jsonrpc.line_framing import MAX_LINE
-from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, RpcError
+from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
 from ullage.mcp.asked import Asked
 from ullage.mcp.connection import INITIALIZE, PING, McpConnection
 from ullage.mcp.handshake import InitializeParams, InitializeResult, implementation, introduce

@@ -12,7 +12,7 @@ from uuid import uuid4
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.api.codes import error_object
+from ullage.api.codes import acp_error_object
 from ullage.jsonrpc.envelope import ErrorResponse, RequestId, Response
 from ullage.jsonrpc.peer import cancelled
 from ullage.jsonrpc.rpc_errors import ErrorObject
@@ -111,7 +111,7 @@ class AnswersToVersion1:
 
     def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None:
         """Sends the error."""
-        _refuse(session.connection, prompt.id, error_object(error))
+        _refuse(session.connection, prompt.id, acp_error_object(error))
 
     def forward(self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds) -> Pending:
         """Returns the `Pending` that ends the turn at the agent's answer."""
@@ -166,7 +166,7 @@ class AnswersToVersion2:
     def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None:
         """Sends the error, and the idle state."""
         if not prompt.is_in:
-            _refuse(session.connection, prompt.id, error_object(error))
+            _refuse(session.connection, prompt.id, acp_error_object(error))
         _settle(session, _failed(error))
 
     def forward(self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds) -> Pending:
@@ -294,7 +294,7 @@ async def _end(session: ProxiedSession, ended: list[RequestId | None], said: Jso
 
 
 def _failed(error: UllageError) -> JsonObject:
-    return {"stopReason": "error", "error": as_plain(error_object(error))}
+    return {"stopReason": "error", "error": as_plain(acp_error_object(error))}
 
 
 def _settle(session: ProxiedSession, ended: JsonObject) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ullage.api.codes import error_object
+from ullage.api.codes import acp_error_object
 from ullage.jsonrpc.envelope import ErrorResponse
 from ullage.model.errors import UllageError
 from ullage.model.json_values import as_text
@@ -160,7 +160,7 @@ async def _late(sessions: Sessions, session: ProxiedSession | None, piece: Piece
         _pass(sessions, session, piece, frame)
     except UllageError as error:
         known = None if frame.id is UNSET else frame.id
-        connection.client.insert(line(ErrorResponse(id=known, error=error_object(error))))
+        connection.client.insert(line(ErrorResponse(id=known, error=acp_error_object(error))))
 
 
 def _pass(sessions: Sessions, session: ProxiedSession | None, piece: Piece, frame: Frame) -> None:

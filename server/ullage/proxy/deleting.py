@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec import UNSET
 
-from ullage.api.codes import error_object
+from ullage.api.codes import acp_error_object
 from ullage.jsonrpc.envelope import ErrorResponse, Response
 from ullage.model.errors import AgentError, UllageError
 from ullage.model.json_values import as_text
@@ -40,7 +40,7 @@ async def _delete(sessions: Sessions, session_id: str, others: Sequence[str], pi
         await revive(connection)
     except UllageError as error:
         known_id = None if frame.id is UNSET else frame.id
-        connection.client.insert(line(ErrorResponse(id=known_id, error=error_object(error))))
+        connection.client.insert(line(ErrorResponse(id=known_id, error=acp_error_object(error))))
         return
     deleted = await _delete_others(sessions, session_id, others)
     _forward(sessions, session_id, piece, frame, deleted=deleted)

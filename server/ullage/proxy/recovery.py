@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.api.codes import error_object
+from ullage.api.codes import acp_error_object
 from ullage.jsonrpc.envelope import ErrorResponse, Notification, RequestId, Response
 from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.errors import AgentError, UllageError
@@ -88,7 +88,7 @@ async def reopen_recorded(
                 if replays:
                     await send_history(session, record)
         except UllageError as error:
-            client.insert(line(ErrorResponse(id=request_id, error=error_object(error))))
+            client.insert(line(ErrorResponse(id=request_id, error=acp_error_object(error))))
             return
     said = {name: value for name, value in opened.items() if name != "sessionId"}
     show_current_state(session)
@@ -118,7 +118,7 @@ def agent_ended(sessions: Sessions, connection: Connection) -> FailPending:
         kept = "the conversation is kept, and the next prompt starts the agent again"
         error = AgentError(f"the agent {connection.agent_name} ended ({reason}); {kept}")
         for request_id in (known for known, pending in waiting.items() if not pending.is_in):
-            connection.client.insert(line(ErrorResponse(id=request_id, error=error_object(error))))
+            connection.client.insert(line(ErrorResponse(id=request_id, error=acp_error_object(error))))
         for session in working:
             answers_of(connection).fail(session, error)
 

@@ -1,8 +1,9 @@
 """One table gives a code for every error class."""
 
 import pytest
+from lsprotocol import types
 
-from ullage.api.codes import CODES, code_of
+from ullage.api.codes import CODES, acp_error_object, code_of
 from ullage.model.errors import NotFound, UllageError
 
 
@@ -19,8 +20,17 @@ def test_every_error_has_a_code(kind: type[UllageError]) -> None:
     assert kind in CODES
 
 
-def test_codes_are_positive_unless_another_protocol_defines_them() -> None:
-    assert {code for code in CODES.values() if code <= 0} == {-32602, -32002, -32800}
+def test_codes_are_positive_unless_they_mean_what_json_rpc_and_the_language_server_protocol_mean_by_them() -> None:
+    assert {code for code in CODES.values() if code <= 0} == {
+        types.ErrorCodes.InvalidParams,
+        types.LSPErrorCodes.RequestCancelled,
+    }
+
+
+@pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
+def test_an_agent_says_that_something_is_not_found_by_acp_s_code(kind: type[UllageError]) -> None:
+    code = acp_error_object(kind("There is none.")).code
+    assert code == (-32002 if issubclass(kind, NotFound) else CODES[kind])
 
 
 def test_codes_of_our_own_are_given_once() -> None:

@@ -63,7 +63,13 @@ def progress(rig: Rig) -> list[tuple[str, str | None]]:
 
 @pytest.mark.parametrize(
     ("capabilities", "options"),
-    [({"experimental": {"ullage": True}}, None), ({}, {"client": "nvim"})],
+    [
+        ({"experimental": {"ullage": True}}, None),
+        ({"experimental": {"ullage": {}}}, None),
+        ({}, {"client": "nvim"}),
+        ({}, {"client": {}}),
+        ({"experimental": {"ullage": None}}, {"client": {}}),
+    ],
 )
 async def test_a_client_that_knows_us_gets_each_update_in_the_shape_of_acp(
     capabilities: dict[str, Any], options: Any

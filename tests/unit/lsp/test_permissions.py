@@ -92,6 +92,7 @@ async def test_the_late_reply_to_a_question_that_was_taken_back_is_expected(capl
     [
         ({"experimental": {"ullage": {"permissions": True}}}, None, True),
         ({}, {"client": {"permissions": True}}, True),
+        ({"experimental": {"ullage": {"permissions": {}}}}, None, True),
         ({"experimental": {"ullage": True}}, {"client": True}, False),
         ({"experimental": {"ullage": {"permissions": False}}}, {"client": {"name": "vim"}}, False),
     ],

@@ -177,7 +177,7 @@ async def test_a_result_that_cannot_be_sent_is_a_failure_not_silence(rig: Rig) -
 
 async def test_an_error_of_ullage_keeps_its_text_and_has_its_kind(rig: Rig) -> None:
     failure = await refusal(rig, "ullage/missing", {"sessionId": "x"})
-    assert (failure.code, failure.data) == (-32002, {"kind": "SessionNotFound"})
+    assert (failure.code, failure.data) == (1501, {"kind": "SessionNotFound"})
     assert failure.message == "There is no session x; list them with session/list."
 
 
