@@ -17,6 +17,7 @@ from support.workspace import build_test_client
 from ullage.agents.transcripts import detect_format, read, read_document
 from ullage.model.errors import InputError, StoreUnavailable, UnknownFormat, UnreadableTranscript
 from ullage.model.events import MessageAppended
+from ullage.model.updates import Meta, SessionInfoUpdate, UsageUpdate
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.imports import import_or_continue
@@ -39,6 +40,43 @@ async def test_a_conversation_appears_with_its_first_message_and_goes_on(tmp_pat
     assert not (await rig.followed.look()).changed
     info = rig.workspace.ports.store.list()[0]
     assert (info.cwd, info.model, info.title) == ("/home/user/project", "claude-opus-4-5", "Which port?")
+
+
+def published(rig: Rig) -> list[tuple[str, int]]:
+    """Returns the figures that were published so far, each with the session's id."""
+    return [
+        (one.session_id, one.update.meta.ullage.breakdown.total)
+        for one in rig.client.recorder.notifications
+        if isinstance(one.update, UsageUpdate | SessionInfoUpdate) and isinstance(one.update.meta, Meta)
+    ]
+
+
+async def test_of_a_past_that_is_read_in_pieces_figures_come_once_and_of_what_is_added_at_once(
+    tmp_path: Path,
+) -> None:
+    rig, lines = Rig(tmp_path, files=IN_PIECES), talk(*(f"Line {number} of the past" for number in range(200)))
+    rig.write(lines[:198])
+    looks = 0
+    while (await rig.followed.look()).more:
+        looks += 1
+        assert published(rig) == []
+    rig.followed.publish()
+    assert looks > 3
+    assert rig.followed.conversation
+    assert published(rig) == [(rig.followed.conversation.id, rig.followed.conversation.used)]
+    rig.add(to_bytes(lines[198:199]))
+    await rig.followed.look()
+    assert len(published(rig)) == 2
+
+
+async def test_a_past_whose_file_is_gone_before_its_end_is_published_as_far_as_it_was_read(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, files=IN_PIECES)
+    rig.write(talk(*(f"Line {number} of the past" for number in range(200))))
+    assert (await rig.followed.look()).more
+    rig.path.unlink()
+    assert (await rig.followed.look()).missing
+    rig.followed.publish()
+    assert len(published(rig)) == 1
 
 
 async def test_a_title_that_its_agent_changes_is_the_sessions_title(tmp_path: Path) -> None:

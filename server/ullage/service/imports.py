@@ -67,7 +67,7 @@ class Imported(Struct, frozen=True, kw_only=True):
 
 
 async def import_or_continue(
-    workspace: Workspace, transcript: ImportedTranscript, cwd: str, path: str = ""
+    workspace: Workspace, transcript: ImportedTranscript, cwd: str, path: str = "", *, held_back: bool = False
 ) -> Imported:
     """Imports a transcript: appends its new events to the session of an earlier import, or makes a session. Either is
     one transaction.
@@ -77,14 +77,17 @@ async def import_or_continue(
     that were appended here), a session is made and `outcome` is `diverged`. `cwd` is the folder if the transcript names
     none. `path` is the agent's own file that was read, "" if an agent keeps none (`OwnFiles`): its session has the
     edits that the agent has made and no others, so a copy that was edited or continued here stays the user's, and
-    another session is made.
+    another session is made. If `held_back`, nothing is published before `Conversation.publish`.
     """
     known = _sessions_of(workspace.ports.store, transcript.events)
     for session_id in known:
         more = missing_from(workspace.ports.store, session_id, 0, transcript.events)
         if more is not None and (not path or _is_unchanged(workspace.open(session_id), transcript.events)):
-            return await continue_import(workspace.open(session_id), more, transcript.model, path)
-    conversation = await import_transcript(workspace, transcript, cwd, path)
+            conversation = workspace.open(session_id)
+            if held_back:
+                conversation.hold_back()
+            return await continue_import(conversation, more, transcript.model, path)
+    conversation = await import_transcript(workspace, transcript, cwd, path, held_back=held_back)
     added = conversation.transcript.messages
     if not known:
         return Imported(conversation=conversation, outcome=ImportOutcome.NEW, added=added)
@@ -92,17 +95,17 @@ async def import_or_continue(
 
 
 async def import_transcript(
-    workspace: Workspace, transcript: ImportedTranscript, cwd: str, path: str = ""
+    workspace: Workspace, transcript: ImportedTranscript, cwd: str, path: str = "", *, held_back: bool = False
 ) -> Conversation:
     """Creates a session with the events of another program's transcript, in one transaction. Messages that the program
     itself compacted are archived in the session, too. `cwd` is the session's folder if the transcript names none, and
-    `path` the agent's own file of the conversation, if it was read."""
+    `path` the agent's own file of the conversation, if it was read. `held_back` is as in `Workspace.adopt_log`."""
     created = SessionCreated(
         cwd=transcript.cwd or cwd, model=transcript.model, title=transcript.title or title_of(transcript.events)
     )
     draft = workspace.project(StoredSession(records=()), created.model)
     events = await counted(draft, _kept_at(path, transcript.events))
-    return workspace.adopt_log(workspace.ports.ids.new("s"), created, events)
+    return workspace.adopt_log(workspace.ports.ids.new("s"), created, events, held_back=held_back)
 
 
 async def import_without_reports(workspace: Workspace, transcript: ImportedTranscript) -> tuple[Conversation, int]:

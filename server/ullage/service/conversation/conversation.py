@@ -23,6 +23,7 @@ from ullage.model.events import (
     ModelChanged,
     Record,
     SessionConfigured,
+    SessionRenamed,
     ToolsDeclared,
 )
 from ullage.model.figure import Keeper
@@ -98,6 +99,8 @@ class Conversation:
         self.figures: UsageMeta | None = None
         self._changed = changed
         self._pending: list[Event] | None = None
+        # The title that listeners know, while a past is read that is published at its end; else None.
+        self._held_title: str | None = None
         self._rules: Rules | None = None
         self._version: int | None = None
 
@@ -225,6 +228,25 @@ class Conversation:
             self.projection.use_counter(counter, self.workspace.calibration(self.model))
         self.figures = None
         self._changed(Changed(conversation=self, events=(), by_settings=True))
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether nothing is published now."""
+        return self._held_title is not None
+
+    def hold_back(self) -> None:
+        """Publishes nothing until `publish` is called, because a file has more of this conversation than was read: its
+        figures now are those of a moment that is long over."""
+        if self._held_title is None:
+            self._held_title = self.transcript.title
+
+    def publish(self) -> None:
+        """Publishes what was held back as one `Changed`, with the title if that is another one. Does nothing if nothing
+        was held back."""
+        title, self._held_title = self._held_title, None
+        if title is not None:
+            renamed = SessionRenamed(title=self.transcript.title)
+            self._changed(Changed(conversation=self, events=(renamed,) if renamed.title != title else ()))
 
     @contextmanager
     def one_change(self) -> Generator[None]:

@@ -53,10 +53,12 @@ class Workspace(Environment):
         records = self.records(0, events)
         return self._created(session_id, records, self._draft(session_id, records))
 
-    def adopt_log(self, session_id: str, created: SessionCreated, events: Sequence[Event]) -> Conversation:
+    def adopt_log(
+        self, session_id: str, created: SessionCreated, events: Sequence[Event], *, held_back: bool = False
+    ) -> Conversation:
         """Creates a session with its whole log in one transaction, so that an interrupted call leaves no session, and
         opens it. The events' usages teach the model's calibration, as if they were recorded one by one. Publishes
-        `Changed`.
+        `Changed`, or, if `held_back`, leaves that to `Conversation.publish`.
 
         An imported log is then folded again, without what other sessions have taught (see `Projection.restore`).
         """
@@ -70,6 +72,8 @@ class Workspace(Environment):
         conversation.keep_compactions()
         self.keep_calibration(conversation.model, learned)
         conversation.keep_snapshot()
+        if held_back:
+            conversation.hold_back()
         self._changed(Changed(conversation=conversation, events=tuple(events)))
         return conversation
 
@@ -178,7 +182,9 @@ class Workspace(Environment):
 
     def _changed(self, changed: Changed) -> None:
         """Publishes a change and has it managed. The change is in the log already, so an error of what follows is
-        logged and not raised."""
+        logged and not raised. While the conversation is held back, nothing follows."""
+        if changed.conversation.is_held_back:
+            return
         try:
             publish_change(changed)
             self._manage(changed)

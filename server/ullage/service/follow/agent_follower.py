@@ -157,6 +157,8 @@ class AgentFollower:
                     group.create_task(self._keep(self._keeper))
                 group.create_task(self._follow())
         finally:
+            for followed in self._followed.values():
+                followed.file.publish()
             self._read.write()
             self._ports.lease.give_up()
 
@@ -315,6 +317,8 @@ class AgentFollower:
             if not seen.more and (silence := followed.settles(loop.time())):
                 await file.settle(silence)
                 followed.settled, followed.is_unshown = silence, True
+            if not seen.more:
+                file.publish()
             conversation = file.conversation
             if conversation and followed.is_unshown and loop.time() >= followed.shown_again:
                 await self._show_row(found, followed, conversation)

@@ -276,6 +276,13 @@ class FollowedFile:
         while (await self.look()).more:
             pass
         await self.settle(self._files.quiet_for(self._found.path))
+        self.publish()
+
+    def publish(self) -> None:
+        """Publishes the session's figures, once, if they were held back while its past was read. To be called when a
+        look and what settles after it have ended, and when the file is no longer looked at."""
+        if self.conversation is not None:
+            self.conversation.publish()
 
     async def settle(self, quiet: float = 0.0) -> bool:
         """Gives the session what the reader holds back, because nothing has been written for a while: if the file says
@@ -330,6 +337,8 @@ class FollowedFile:
         if more is None:
             # The session was continued here, or the file has other messages.
             return (await self._look_at_whole()).changed
+        if self._is_behind:
+            conversation.hold_back()
         if more:
             keeps = not self._is_behind or builder.messages >= 2 * self._saved
             self._saved = builder.messages if keeps else self._saved
@@ -373,7 +382,8 @@ class FollowedFile:
             # The proxy records this conversation. It is shown as that session, and nothing is added to it.
             self.conversation, added, renamed = proxied, 0, True
         else:
-            imported = await import_or_continue(self._workspace, transcript, "", str(self._found.path))
+            path = str(self._found.path)
+            imported = await import_or_continue(self._workspace, transcript, "", path, held_back=True)
             self.conversation, added = imported.conversation, imported.added
             if imported.conversation is not before or self._is_resumed:
                 self._title, self._is_resumed = transcript.title, False
