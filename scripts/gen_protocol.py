@@ -10,6 +10,8 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from inspect import getdoc
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,10 @@ from generators.plugins import plugin_files
 from generators.typescript import typescript
 from ullage import __version__
 from ullage.api.schema import methods_document, schema_document, settings_schema
+from ullage.model.edits import EditTrigger
+from ullage.model.figure import Keeper, Nearness, ThresholdSource, WindowSource
+from ullage.model.updates import CompactionStatus, Level, Severity
+from ullage.model.usage import UsageSource
 
 ROOT = Path(__file__).resolve().parents[1]
 PROTOCOL = ROOT / "protocol"
@@ -32,6 +38,20 @@ REGISTRY = ROOT / "server.json"
 NVIM = ROOT / "editors" / "nvim" / "lua" / "ullage"
 
 
+# The fields that a status line or a client of a compaction reads and whose values are words.
+WORDS: Mapping[str, type[StrEnum]] = {
+    "`level`": Level,
+    "`nearness`": Nearness,
+    "`source`, `usedSource`": UsageSource,
+    "`managedBy`": Keeper,
+    "`window.source`": WindowSource,
+    "`threshold.source`": ThresholdSource,
+    "`status` of a compaction": CompactionStatus,
+    "`trigger`": EditTrigger,
+    "`severity`": Severity,
+}
+
+
 def as_json(document: Mapping[str, Any]) -> str:
     """Returns a document in the form in which it is committed."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -41,6 +61,7 @@ def readme() -> str:
     """Returns the hand-written README with new tables."""
     methods = methods_document()
     text = README.read_text(encoding="utf-8")
+    text = with_region(text, "words", words_table())
     text = with_region(text, "methods", methods_table(methods["methods"]))
     text = with_region(text, "client methods", client_methods_table(methods["clientMethods"]))
     text = with_region(text, "updates", updates_table(methods["updates"]))
@@ -56,6 +77,15 @@ def with_region(text: str, name: str, content: str) -> str:
     if found != 1:
         raise SystemExit(f"{README.relative_to(ROOT)} needs one region {start} … {end}; it has {found}")
     return replaced
+
+
+def words_table() -> str:
+    """Returns a table of the fields of a status line whose values are words, each with the words and what they mean."""
+    rows = [
+        (field, ", ".join(f"`{word}`" for word in kind), " ".join((getdoc(kind) or "").split()))
+        for field, kind in WORDS.items()
+    ]
+    return table(("field", "words", "meaning"), rows)
 
 
 def methods_table(methods: Sequence[Mapping[str, Any]]) -> str:
