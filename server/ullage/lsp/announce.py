@@ -4,7 +4,8 @@ A plain client, which doesn't understand `ullage/session/update`, gets messages 
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
 from lsprotocol import types
 from msgspec import UNSET
@@ -66,6 +67,9 @@ class Announcer:
         self._cancel_compaction = cancel_compaction
         self._title_of = title_of
         self._bars: dict[str, _Bar] = {}
+        # Commands that run now, and the messages that wait for their ends.
+        self._commands = 0
+        self._waiting: list[tuple[str, Severity]] = []
         self.client = Client()
 
     def session_updated(self, session_id: str, update: Update) -> None:
@@ -105,8 +109,26 @@ class Announcer:
     def show_if_plain(self, text: str, severity: Severity = Severity.INFO) -> None:
         """Shows a message in a plain client, one that doesn't understand `ullage/session/update`. Sends nothing to
         other clients, because they get the updates and show messages of their own."""
-        if not self.client.takes_updates:
+        if self.client.takes_updates:
+            return
+        if self._commands:
+            self._waiting.append((text, severity))
+        else:
             self.warn(text, severity)
+
+    @contextmanager
+    def command(self) -> Generator[None]:
+        """While the block runs, messages wait for its end: where a progress bar and messages have the same line, as in
+        Helix, the end of the bar removes what was shown before."""
+        self._commands += 1
+        try:
+            yield
+        finally:
+            self._commands -= 1
+            if not self._commands:
+                waiting, self._waiting = self._waiting, []
+                for text, severity in waiting:
+                    self.warn(text, severity)
 
     def titled(self, session_id: str, text: str) -> str:
         """Returns a message with the title of the session that it is about, "" for none."""

@@ -10,7 +10,7 @@ from pygls.uris import to_fs_path
 from ullage.agents.discovery import is_in
 from ullage.lsp.announce import Announcer
 from ullage.lsp.progress import Progress, ProgressBoard
-from ullage.model.errors import InvalidRequest, SessionNotFound
+from ullage.model.errors import InvalidRequest, SessionNotFound, UllageError
 from ullage.model.updates import Severity
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.sub_agents import list_main
@@ -105,20 +105,30 @@ class CommandRunner:
     async def execute(self, params: ExecuteCommandParams) -> Any:
         """Serves `workspace/executeCommand`: runs the command and returns its value.
 
-        Raises `InvalidRequest` for an unknown command, and any `UllageError` of the command itself.
+        Raises `InvalidRequest` for an unknown command, and any `UllageError` of the command itself. A plain client is
+        shown what the command returns, or why it failed.
         """
         command = self._commands.get(params.command)
         if command is None:
             raise InvalidRequest(f"There is no command {params.command}; there are {', '.join(self._commands)}.")
         task = asyncio.current_task()
         assert task is not None
+        with self._announcer.command():
+            try:
+                outcome = await self._run(command, task, params)
+            except UllageError as error:
+                # Some clients only write a refused command to their logs.
+                self._announcer.show_if_plain(str(error), Severity.ERROR)
+                raise
+            self._own.named(outcome.session_id)
+            if outcome.message:
+                text = self._announcer.titled(outcome.session_id, outcome.message)
+                self._announcer.show_if_plain(text, outcome.severity)
+        return outcome.value
+
+    async def _run(self, command: Command, task: "asyncio.Task[Any]", params: ExecuteCommandParams) -> CommandOutcome:
         async with self._board.show(command.title, task.cancel, params.work_done_token) as progress:
             workspace, given = self._workspace(), params.arguments or ()
             if command.takes_session and (not given or given[0] in (None, "")):
                 given = (self._own.find(workspace), *given[1:])
-            outcome = await command.run(workspace, given, progress)
-        self._own.named(outcome.session_id)
-        if outcome.message:
-            text = self._announcer.titled(outcome.session_id, outcome.message)
-            self._announcer.show_if_plain(text, outcome.severity)
-        return outcome.value
+            return await command.run(workspace, given, progress)

@@ -6,6 +6,7 @@ import pytest
 
 from support.lsp_client import RpcFailure
 from support.lsp_rig import Rig
+from ullage.model.updates import Meta, Notice, NoticeMeta, Severity
 
 CREATES_TOKENS = {"window": {"workDoneProgress": True}}
 RICH = {"experimental": {"ullage": {"updates": True}}}
@@ -117,6 +118,30 @@ async def test_an_error_of_a_command_keeps_its_words_and_ends_the_progress() -> 
     assert (failure.value.code, failure.value.data) == (1103, {"kind": "NothingToCompact"})
     assert failure.value.message == "Nothing to compact: 6 messages, 4K tokens."
     assert [kind for _, kind, _ in bars(rig)] == ["begin", "end"]
+
+
+async def test_a_plain_client_is_shown_why_a_command_failed() -> None:
+    for capabilities, shown in ((None, ["Nothing to compact: 6 messages, 4K tokens."]), (RICH, [])):
+        rig = await start(capabilities)
+        with pytest.raises(RpcFailure):
+            await rig.ask("workspace/executeCommand", {"command": "ullage.nothing"})
+        assert [message["message"] for message in rig.notified("window/showMessage")] == shown
+
+
+async def test_a_notice_during_a_command_is_shown_after_the_end_of_its_progress() -> None:
+    rig = await start()
+    rig.request(1, "workspace/executeCommand", {"command": "ullage.wait", "workDoneToken": "t"})
+    await rig.settle()
+    notice = Notice(
+        severity=Severity.INFO, title="Compacted.", meta=Meta(ullage=NoticeMeta(kind="compaction_complete"))
+    )
+    rig.toy.listeners[0].session_updated("s", notice)
+    assert rig.notified("window/showMessage") == []
+    rig.notify("window/workDoneProgress/cancel", {"token": "t"})
+    await rig.until(lambda message: message.get("id") == 1)
+    methods = [message.get("method") for message in rig.sent]
+    assert methods.index("window/showMessage") > methods.index("$/progress")
+    assert [message["message"] for message in rig.notified("window/showMessage")] == ["Compacted."]
 
 
 async def test_an_unknown_command_is_refused_and_the_known_ones_named() -> None:
