@@ -15,11 +15,17 @@ from inspect import getdoc
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
 from generators import lua
 from generators.manifest import with_commands, with_settings, with_texts, with_tools, with_version
 from generators.plugins import plugin_files
 from generators.typescript import typescript
 from ullage import __version__
+from ullage.acp.client import Client
+from ullage.acp.handshake import KEY_METHOD, LOGIN_METHOD, PROTOCOL_VERSION, introduce
+from ullage.acp.session_tools.modes import MODES
+from ullage.acp.v2.introductions import VERSION
 from ullage.api.schema import methods_document, schema_document, settings_schema
 from ullage.model.edits import EditTrigger
 from ullage.model.figure import Keeper, Nearness, ThresholdSource, WindowSource
@@ -65,6 +71,7 @@ def readme() -> str:
     text = with_region(text, "methods", methods_table(methods["methods"]))
     text = with_region(text, "client methods", client_methods_table(methods["clientMethods"]))
     text = with_region(text, "updates", updates_table(methods["updates"]))
+    text = with_region(text, "acp", acp_table())
     text = with_region(text, "errors", errors_table(methods["errors"]))
     return with_region(text, "settings", settings_table(settings_schema()["properties"]))
 
@@ -86,6 +93,20 @@ def words_table() -> str:
         for field, kind in WORDS.items()
     ]
     return table(("field", "words", "meaning"), rows)
+
+
+def acp_table() -> str:
+    """Returns a table of what the agent of the Agent Client Protocol says of itself: its versions, capabilities, ways
+    to authenticate and modes."""
+    said = to_builtins(introduce(__version__, (), Client(), uses_servers=True))
+    able = {name: value for name, value in said["agentCapabilities"].items() if name != "_meta"}
+    rows = [
+        ("`protocolVersion`", f"{PROTOCOL_VERSION}, or {VERSION} if the client asks for {VERSION} or more"),
+        *((f"`{name}`", f"`{json.dumps(value)}`") for name, value in able.items()),
+        *((f"`authMethods`: `{method.id}`", method.description) for method in (KEY_METHOD, LOGIN_METHOD)),
+        *((f"`modes`: `{mode.id}`", mode.description) for mode in MODES),
+    ]
+    return table(("member", "value"), rows)
 
 
 def methods_table(methods: Sequence[Mapping[str, Any]]) -> str:

@@ -94,7 +94,9 @@ def show(method, params):
         elif update["sessionUpdate"] == "usage_update":
             own, calls = update["_meta"]["ullage"], update["_meta"]["ullage"]["callsLeft"]
             low_and_high = calls and (calls["low"], calls["high"])
-            print(f"[{own['level']}] {figure(update['used'], update['size'], own['percent'], low_and_high)}", flush=True)
+            print(
+                f"[{own['level']}] {figure(update['used'], update['size'], own['percent'], low_and_high)}", flush=True
+            )
 
 
 def main(arguments):

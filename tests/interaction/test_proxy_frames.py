@@ -1,13 +1,18 @@
-"""Frames of any kind, most of them wrong in some way, are forwarded unchanged in both directions."""
+"""Frames of any kind, most of them wrong in some way, are forwarded unchanged; but what is no JSON never reaches a
+client."""
 
+import json
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from doorfuzz.frames import ACP_METHODS, FrameMaker
 from support.acp_end import is_ours
+from support.proxy_play import playing
 from support.proxy_rig import running
+from support.systems import needs_unix_sockets
 from ullage.proxy.pipe.lines import LONGEST
 
 # An agent that returns every line, so that each frame is sent by the client first and then by the agent.
@@ -25,4 +30,37 @@ async def test_nothing_that_either_side_says_is_changed_or_lost(tmp_path: Path, 
         for frame in [*frames, _LAST]:
             rig.send_line(frame)
         await rig.until_line(_LAST)
-    assert [line for line in rig.lines if not is_ours(line)] == [*frames, _LAST]
+    passed = [line for line in rig.lines if not is_ours(line)]
+    assert passed == [frame for frame in [*frames, _LAST] if is_json(frame)]
+    assert len(passed) > _FRAMES / 3
+
+
+def is_json(frame: bytes) -> bool:
+    """Whether an agent's line may reach a client: it begins as an object or an array, and is JSON; or it is empty."""
+    if not frame.strip():
+        return True
+    try:
+        msgspec.json.decode(frame, type=msgspec.Raw)
+    except ValueError:
+        return False
+    except RecursionError:
+        pass
+    return frame.strip()[:1] in b"{["
+
+
+@needs_unix_sockets
+async def test_what_an_agent_prints_that_is_no_message_goes_to_standard_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with playing(tmp_path, monkeypatch) as play:
+        await play.greet()
+        for text in ("npm warn deprecated glob@7: not supported\n", "[warn] no key\n", "{broken\n", "Proceed? "):
+            play.agent.prints(text)
+        play.agent.prints("\n")
+        await play.turn("Hello")
+        lines = list(play.client.lines)
+    for line in lines:
+        assert isinstance(json.loads(line), dict)
+    shown = capfd.readouterr().err
+    for text in ("npm warn deprecated glob@7: not supported\n", "[warn] no key\n", "{broken\n", "Proceed? \n"):
+        assert text in shown

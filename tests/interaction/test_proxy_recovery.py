@@ -109,3 +109,16 @@ async def test_the_user_learns_that_an_agent_that_forgets_goes_on_with_a_summary
     (compaction,) = rig.updates("compaction_update")
     assert compaction["status"] == "completed"
     assert "Berta" in compaction["summary"][0]["text"]
+
+
+async def test_an_agent_that_forgets_and_counts_its_sessions_again_is_not_said_to_have_compacted(
+    tmp_path: Path,
+) -> None:
+    async with proxy_rig(tmp_path, {**LASTING, "load": False, "id": "toy-1"}) as rig:
+        session_id = await rig.open(SHOWS_ALL)
+        await rig.prompt(session_id, "The cask is called Berta")
+        with pytest.raises(RpcFailure):
+            await rig.prompt(session_id, "die now")
+        await rig.prompt(session_id, "Which cask?")
+        with pytest.raises(RpcFailure, match="toy no longer has its session from before the summary"):
+            await rig.prompt(session_id, "/undo")

@@ -1,10 +1,11 @@
 """When the user of a proxied agent is warned: an agent that reports its context's size is warned of by that alone."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from support.acp_end import SHOWS_ALL
+from support.acp_end import SHOWS_ALL, Json
 from support.proxy_play import Play, playing
 from support.systems import needs_unix_sockets
 
@@ -65,3 +66,54 @@ async def test_what_codex_reports_is_the_part_for_prompts_so_less_is_reserved(
             await play.turn("Go on", used=used, size=258_400)
         warned = [update["title"] for update in play.client.updates("notice")]
     assert warned == ["Context 80% full (207K of 258K). Compacts by itself at 90% (233K)."]
+
+
+def is_figure(used: int, message: Json) -> bool:
+    return message.get("params", {}).get("update", {}).get("used") == used
+
+
+async def silent_turn(play: Play, words: int) -> Json:
+    """Runs a turn in which the agent reports nothing. Returns the request that it got."""
+    asked = play.prompts("word " * words)
+    request = await play.agent.gets("session/prompt")
+    play.agent.says(request["params"]["sessionId"], "Yes.")
+    play.agent.answers(request, stopReason="end_turn")
+    await play.client.answer(asked)
+    return request
+
+
+async def test_of_an_agent_that_no_longer_reports_the_count_warns_and_makes_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with playing(tmp_path, monkeypatch) as play:
+        await play.greet(SHOWS_ALL)
+        await play.turn("Go on", used=4_503, size=20_000)
+        for _ in range(3):
+            await silent_turn(play, 4_000)
+        figures = [update["used"] for update in play.client.updates("usage_update")]
+        sources = [
+            update["_meta"]["ullage"]["source"] for update in play.client.updates("usage_update") if "_meta" in update
+        ]
+        warned = [update["title"] for update in play.client.updates("notice")]
+        play.prompts("And this?")
+        request = await play.agent.gets("session/prompt")
+    assert [used // 1_000 for used in figures] == [4, 8, 13, 17]
+    assert set(sources) == {"stale"}
+    assert warned == ["Context 66% full (13K of 20K). Compacts by itself at 68% (14K)."]
+    assert "Write the summary" in request["params"]["prompt"][0]["text"]
+
+
+async def test_an_agent_that_reports_after_its_answer_still_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with playing(tmp_path, monkeypatch) as play:
+        await play.greet(SHOWS_ALL)
+        await play.turn("Go on", used=4_503, size=20_000)
+        for used in (5_000, 5_500, 6_000):
+            request = await silent_turn(play, 4_000)
+            play.agent.reports(request["params"]["sessionId"], used, 20_000)
+            await play.client.until(partial(is_figure, used))
+        figures = [update["used"] for update in play.client.updates("usage_update")]
+        assert play.session.facts.reports_usage
+    assert figures[-2:] == [5_500, 6_000]
+    assert play.client.updates("notice") == []

@@ -105,6 +105,10 @@ class Puppet:
     def reports(self, session_id: str, used: int, size: int = 8_000) -> None:
         self.updates(session_id, sessionUpdate="usage_update", used=used, size=size)
 
+    def prints(self, text: str) -> None:
+        assert self._writer is not None
+        self._writer.write(text.encode())
+
     def dies(self) -> None:
         assert self._writer is not None
         self._writer.close()

@@ -97,7 +97,7 @@ class ToyAgent:
         return {"protocolVersion": 1, "agentInfo": info, "agentCapabilities": abilities}
 
     def _session_new(self, _: Json) -> Json:
-        session_id = f"toy-{time.time_ns()}"
+        session_id = self.options.get("id") or f"toy-{time.time_ns()}"
         self.sessions[session_id] = []
         self._tell_commands(session_id)
         modes = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}]}

@@ -1,8 +1,10 @@
 """Handles lines from the agent: forwards them to the client unchanged and records what they report.
 
-Lines that belong to the proxy's own turns, to asides and to its own requests are not forwarded.
+What is no message goes to standard error. Lines that belong to the proxy's own turns, to asides and to its own requests
+are not forwarded.
 """
 
+import sys
 from typing import Any
 
 import msgspec
@@ -42,16 +44,37 @@ _sent = msgspec.json.Decoder(_Sent)
 
 async def from_agent(sessions: Sessions, connection: Connection, piece: Piece) -> None:
     """Handles one piece of an agent's output: a line, or a piece of a long line. Returns when the client has room for
-    more."""
+    more. What is no message never reaches the client."""
     client = connection.client
     frame = peek(piece.data) if piece.whole else None
-    if frame is None:
+    if piece.is_text or (piece.whole and frame is None and not _is_json(piece.data)):
+        _show_text(piece.data)
+    elif frame is None:
         client.pass_on(piece)
     elif frame.method is UNSET:
         await _take_answer(connection, piece, frame)
     else:
         await _take_message(sessions, connection, piece, frame)
     await client.drain()
+
+
+def _is_json(data: bytes) -> bool:
+    """Returns whether a line is JSON as far as it is read, or empty."""
+    try:
+        msgspec.json.decode(data.strip() or b"0", type=Raw)
+    except ValueError:
+        return False
+    except RecursionError:
+        # It is nested too deeply to be read, here as in most clients.
+        return True
+    return True
+
+
+def _show_text(data: bytes) -> None:
+    """Writes what is no message, such as a warning of npx or a question on a terminal, to standard error: a client
+    that reads messages may end at it."""
+    sys.stderr.buffer.write(data)
+    sys.stderr.buffer.flush()
 
 
 async def _take_answer(connection: Connection, piece: Piece, frame: Frame) -> None:

@@ -13,7 +13,7 @@ class AgentFacts:
 
     - `window`, `occupancy`: in tokens; None until the agent reports them.
     - `config`: the values of the config options, by option id, and `options`: the options as the agent sent them.
-    - `reports_usage`: the agent sends `usage_update` itself.
+    - `reports_usage`: the agent sends `usage_update` itself, and has done so since the last turn but one ended.
     - `reports_model`: the agent has named the model together with a token figure.
     - `has_commands`: the agent has sent a list of slash commands, which may be empty.
     """
@@ -29,6 +29,8 @@ class AgentFacts:
         self.occupancy: Occupancy | None = None
         self.reports_usage = False
         self.reports_model = False
+        # Whether the agent sent `usage_update` since the last turn ended, and whether `occupancy` is not recorded.
+        self._has_reported, self._is_new = False, False
 
     @property
     def command_names(self) -> set[str]:
@@ -84,12 +86,28 @@ class AgentFacts:
         `update` is the session update that contained the figure, or None if an answer contained it. A model reported
         with a figure is preferred to the model option, which may be an alias.
         """
-        self.occupancy = occupancy
+        self.occupancy, self._is_new = occupancy, True
         if update is not None and update.get("sessionUpdate") == "usage_update":
-            self.reports_usage = True
+            self.reports_usage = self._has_reported = True
         self.window = occupancy.size or self.window
         if occupancy.model:
             self.model, self.reports_model = occupancy.model, True
+
+    @property
+    def reported(self) -> int | None:
+        """The tokens in the context as an agent that reports them has last done; None if it doesn't, or no longer."""
+        return self.occupancy.used if self.reports_usage and self.occupancy else None
+
+    def take_new(self) -> Occupancy | None:
+        """Returns, once, the newest figure of the tokens in the context."""
+        is_new, self._is_new = self._is_new, False
+        return self.occupancy if is_new else None
+
+    def end_turn(self) -> None:
+        """Notes that a turn has ended. Without a report in it, or after the one before, the agent's last figure is that
+        of an earlier context: some agents report at intervals, or stop."""
+        self.reports_usage &= self._has_reported
+        self._has_reported = False
 
     def forget_occupancy(self) -> None:
         """Sets `occupancy` to None, because the figure belongs to the agent's session that the conversation has

@@ -113,7 +113,8 @@ async def undo(session: ProxiedSession) -> str:
     record = await session.record()
     found = undoable(record)
     # What the client shows, if the agent has said it.
-    before = session.facts.occupancy.used if session.facts.occupancy else record.used
+    reported = session.facts.reported
+    before = record.used if reported is None else reported
     left, connection = session.agent_id, session.connection
     back = await of_agent(connection, found.before.agent) if len(connection.agents) > 1 else connection
     if back is not connection:

@@ -160,8 +160,8 @@ async def _make_room(session: ProxiedSession) -> None:
 async def _begin_native(session: ProxiedSession, trigger: EditTrigger) -> None:
     """Prepares for the agent's own compacting command: stores the context's size, and has the agent copy the session
     for an undo if it can."""
-    record, occupancy = await session.record(), session.facts.occupancy
-    used = occupancy.used if occupancy else record.used
+    record, reported = await session.record(), session.facts.reported
+    used = record.used if reported is None else reported
     copy = await copy_session(session)
     session.begin_compaction(used, trigger, copy)
     close_aside(session, copy)
@@ -218,6 +218,7 @@ async def complete(session: ProxiedSession, result: dict[str, Any]) -> None:
     if record is not None:
         # Before the figure, which is that of the compacted context.
         record_compaction(session, record)
+    session.facts.end_turn()
     await record_occupancy(session)
     record = await session.settled()
     if record is not None and not session.facts.reports_usage:

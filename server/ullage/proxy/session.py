@@ -257,9 +257,8 @@ class ProxiedSession(SessionLife):
     def is_full(self) -> bool:
         """Whether to compact before the next prompt: the context has reached the compaction threshold, and has grown by
         5 per cent since a compaction was last tried. False while the agent works for the client."""
-        record, facts = None if self.busy else self.written, self.facts
-        reported = facts.occupancy.used if facts.reports_usage and facts.occupancy else None
-        return record is not None and record.is_full(self._tried_at * _TRY_AGAIN, reported)
+        record = None if self.busy else self.written
+        return record is not None and record.is_full(self._tried_at * _TRY_AGAIN, self.facts.reported)
 
     def compaction_tried(self, used: int) -> None:
         """Stores that a compaction is tried at `used` tokens, for `is_full`."""

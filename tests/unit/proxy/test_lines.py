@@ -44,13 +44,15 @@ def test_a_line_that_is_too_long_goes_through_in_pieces_unread() -> None:
     cutter = LineCutter(longest=4)
     assert list(cutter.feed(b"[2345")) == [Piece(b"[2345", whole=False, ends=False)]
     assert list(cutter.feed(b"67")) == [Piece(b"67", whole=False, ends=False)]
-    assert list(cutter.feed(b"8\nok\n")) == [Piece(b"8\n", whole=False), Piece(b"ok\n")]
+    assert list(cutter.feed(b"8\nok\n")) == [Piece(b"8\n", whole=False), Piece(b"ok\n", is_text=True)]
 
 
 def test_a_prompt_on_a_terminal_goes_through_before_its_line_ends() -> None:
     cutter = LineCutter()
-    assert list(cutter.feed(b"Paste code here > ")) == [Piece(b"Paste code here > ", whole=False, ends=False)]
-    assert list(cutter.feed(b'\n {"a":')) == [Piece(b"\n", whole=False)]
+    assert list(cutter.feed(b"Paste code here > ")) == [
+        Piece(b"Paste code here > ", whole=False, ends=False, is_text=True)
+    ]
+    assert list(cutter.feed(b'\n {"a":')) == [Piece(b"\n", whole=False, is_text=True)]
     assert list(cutter.feed(b"1}\n")) == [Piece(b' {"a":1}\n')]
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ullage.edits.compaction import SUMMARY_CAP, Summary, joined
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock
-from ullage.model.edits import CompactionEdit, EditTrigger
+from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import NothingToUndo
 from ullage.model.events import AgentAttached, ContextEdited, EditReverted, Event, MessageAppended, Record
 from ullage.model.message import Message, Role
@@ -127,7 +127,9 @@ def undoable(record: SessionRecord) -> Undoable:
     before, now, since = _around(records, edit)
     if before is None or now is None or before.session_id == now.session_id:
         name = now.agent if now else "the agent"
-        raise NothingToUndo(f"{name} compacted its own context and keeps no copy of what it was")
+        if compaction_block(edit).summarizer == name:
+            raise NothingToUndo(f"{name} compacted its own context and keeps no copy of what it was")
+        raise NothingToUndo(f"{name} no longer has its session from before the summary, so there is no way back to it")
     return Undoable(edit=edit, before=before, since=since)
 
 

@@ -52,8 +52,9 @@ async def record_messages(session: ProxiedSession, messages: Sequence[Message]) 
 
 
 async def record_occupancy(session: ProxiedSession) -> None:
-    """Records the tokens in the context as the agent last reported them, and which agent holds the session."""
-    occupancy, attached, rounds = session.facts.occupancy, session.attachment(session.agent_id), session.rounds
+    """Records the tokens in the context as the agent has reported them since the last call, if it has, and which agent
+    holds the session."""
+    occupancy, attached, rounds = session.facts.take_new(), session.attachment(session.agent_id), session.rounds
 
     async def job(record: SessionRecord) -> None:
         record.attach(attached)

@@ -98,10 +98,13 @@ class SessionRecord:
         self.workspace.fork(parent.position, self.id, forked, lambda _: [attached]).record()
 
     def attach(self, attached: AgentAttached) -> None:
-        """Records which agent holds the session, and under which id, if that has changed."""
-        conversation = self.conversation
-        if conversation.transcript.agent != attached:
+        """Records which agent holds the session, and under which id, if that has changed. What
+        waited for a report of an agent that no longer reports is done now."""
+        conversation, former = self.conversation, self.conversation.transcript.agent
+        if former != attached:
             conversation.record(attached)
+            if former is not None and former.reports and not attached.reports:
+                conversation.record()
 
     def change_model(self, model: str) -> None:
         """Records the model, if it differs from the recorded one."""

@@ -117,9 +117,10 @@ class Conversation:
 
     @property
     def sure(self) -> int:
-        """The tokens that warnings go by; see `policy.alarm.sure`."""
-        reading = self.projection.tracker.reading
-        return sure(reading.used, reading.reported)
+        """The tokens that warnings go by; see `policy.alarm.sure`. Of an agent behind the proxy that doesn't report,
+        the count alone must warn."""
+        reading, attached = self.projection.tracker.reading, self.transcript.agent
+        return sure(reading.used, reading.reported if attached is None or attached.reports else None)
 
     @property
     def model(self) -> str:
