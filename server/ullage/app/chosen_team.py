@@ -1,42 +1,20 @@
 """Which archive the user's team has, and what opens and reads it."""
 
 import asyncio
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
-from ullage.model.errors import InvalidRequest, StoreUnavailable
-from ullage.model.store_address import is_address
+from ullage.model.errors import StoreUnavailable
 from ullage.model.words import package_missing
 from ullage.service.ports.team import TeamHit, TeamMessage
-from ullage.store.store_place import local_path
-from ullage.system.team_choices import TeamChoices, read_choices
+from ullage.system.team_choices import archive_of, choices_path, read_choices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ullage.store.postgres.postgres_store import PostgresStore
 
 T = TypeVar("T")
-_VARIABLE = "ULLAGE_TEAM"
-
-
-def choices_path() -> Path:
-    """Returns the file with what the user of this machine shares, whatever the store."""
-    return local_path(None).with_name("team.json")
-
-
-def archive_of(given: str | None, choices: TeamChoices) -> str:
-    """Returns the address of the team's archive: the given one, else that of the environment, else the one that was
-    chosen before. Raises `InvalidRequest` if there is none."""
-    archive = given or os.environ.get(_VARIABLE) or choices.archive
-    if not is_address(archive):
-        raise InvalidRequest(
-            "which team's archive? Name it: --archive postgresql://HOST/DATABASE, the setting search.teamArchive, or "
-            "ULLAGE_TEAM"
-        )
-    return archive
 
 
 def open_archive(archive: str, *, is_team: bool = False) -> "PostgresStore":

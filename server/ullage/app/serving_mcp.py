@@ -12,7 +12,7 @@ from ullage.app.telemetry import request_span
 from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.jsonrpc.rpc_errors import RpcError
 from ullage.mcp.mcp_server import McpServer, ReadsOwn
-from ullage.model.errors import InvalidRequest
+from ullage.model.errors import InvalidRequest, UllageError
 from ullage.service.ports.asked_tools import LookedUp
 from ullage.system.process_tree import ancestors
 from ullage.system.stdio import serve_stdio
@@ -65,7 +65,16 @@ def make_mcp_server(
         closing.enter_context(TeamSender(place).running())
         return OwnSession(workspace, around)
 
-    server = McpServer(open_own, __version__, max_line)
+    def has_team() -> bool:
+        from ullage.system.team_choices import archive_of, choices_path, read_choices  # noqa: PLC0415
+
+        try:
+            archive_of(settings.search.team_archive if settings else "", read_choices(choices_path()))
+        except UllageError:
+            return False
+        return True
+
+    server = McpServer(open_own, __version__, max_line, has_team)
     server.connection.around = request_span
     return server
 

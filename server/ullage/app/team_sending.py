@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ullage.app.chosen_team import choices_path, open_archive
+from ullage.app.chosen_team import open_archive
 from ullage.model.errors import Conflict, InvalidRequest, StoreUnavailable, UllageError
 from ullage.model.store_address import is_address
 from ullage.service.background import repeated
@@ -18,7 +18,7 @@ from ullage.service.ports.team import digest_of
 from ullage.store.store_place import StorePlace, is_there, local_path, open_to_read_at
 from ullage.system.lease import FileLease
 from ullage.system.private_patterns import all_patterns, kept_private, private_path
-from ullage.system.team_choices import SharedFolder, TeamChoices, read_choices
+from ullage.system.team_choices import SharedFolder, TeamChoices, choices_path, read_choices
 from ullage.system.team_sent import Sent, read_sent, write_sent
 
 TYPE_CHECKING = False

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from ullage.app.chosen_team import choices_path
 from ullage.app.team_sending import sent_path
 from ullage.cli.draw.text import ago, plural
 from ullage.cli.provider_health import Check
@@ -17,7 +16,7 @@ from ullage.store.sqlite.journal import has_log
 from ullage.store.sqlite.migrations import VERSION
 from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.store_place import StorePlace, local_path, offline_path
-from ullage.system.team_choices import read_choices
+from ullage.system.team_choices import choices_path, read_choices
 from ullage.system.team_sent import read_sent
 
 # More sessions than any store has.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec.structs import asdict
 from rich.text import Text
 
-from ullage.app.chosen_team import archive_of, choices_path, open_archive
+from ullage.app.chosen_team import open_archive
 from ullage.cli.draw.text import fit_most
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.team_reports import TeamHitRow, TeamMessageReport, TeamSearchReport
@@ -13,7 +13,7 @@ from ullage.cli.typed_arguments import SearchOptions
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import index_of, number_of
 from ullage.service.ports.store import SearchHit
-from ullage.system.team_choices import read_choices
+from ullage.system.team_choices import archive_of, choices_path, read_choices
 
 DrawHit = Callable[[SearchHit, Screen], Iterable[Text]]
 TYPE_CHECKING = False

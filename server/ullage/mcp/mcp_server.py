@@ -22,7 +22,7 @@ from ullage.mcp.session_resources import (
     ResourceText,
     read_resource,
 )
-from ullage.mcp.tool_table import TOOLS, CallToolParams, CallToolResult, ListedTool, call_tool
+from ullage.mcp.tool_table import CallToolParams, CallToolResult, ListedTool, call_tool, listed_tools
 from ullage.mcp.without_handshake import DISCOVER, DiscoverResult, completed, named_version
 
 
@@ -81,11 +81,19 @@ class McpServer:
 
     `open_own` opens the store and makes what reads the conversation that the server belongs to; it is called once, at
     the first use. An agent starts a server in each of its sessions, and calls few of them, so nothing is loaded before.
-    `max_line` is the length of the longest message that is accepted, in bytes.
+    `max_line` is the length of the longest message that is accepted, in bytes. `has_team` says whether the user has a
+    team, whose archive can be searched.
     """
 
-    def __init__(self, open_own: Callable[[], ReadsOwn], version: str, max_line: int = MAX_LINE) -> None:
+    def __init__(
+        self,
+        open_own: Callable[[], ReadsOwn],
+        version: str,
+        max_line: int = MAX_LINE,
+        has_team: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._open_own = open_own
+        self._has_team = has_team
         self._own: ReadsOwn | None = None
         # A conversation is read up by one call at a time.
         self._reading = asyncio.Lock()
@@ -128,7 +136,7 @@ class McpServer:
 
     async def _list_tools(self, params: ListParams) -> ListToolsResult:
         _require_first_page(params)
-        return ListToolsResult(tools=tuple(tool.listed for tool in TOOLS))
+        return ListToolsResult(tools=listed_tools(has_team=self._has_team()))
 
     async def _call_tool(self, params: CallToolParams) -> CallToolResult:
         return await call_tool(params, partial(self._ask, params.meta))

@@ -1,10 +1,11 @@
 """The tools: what a client lists, and what a call of each returns. All of them only read."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, RpcError
 from ullage.mcp.asked import Asked
@@ -104,16 +105,40 @@ class Tool(Struct, frozen=True, kw_only=True):
     @property
     def listed(self) -> ListedTool:
         """The tool as a client lists it."""
-        whole = msgspec.json.schema(self.arguments)
-        schema = {key: value for key, value in whole["$defs"][self.arguments.__name__].items() if key != "description"}
+        whole = msgspec.json.schema(self.arguments)["$defs"][self.arguments.__name__]
+        # Of no use to a model, which pays for each word.
+        schema = {key: value for key, value in whole.items() if key not in ("title", "description")}
+        schema["properties"] = {name: _without_null(value) for name, value in whole["properties"].items()}
         hints = ToolHints(title=self.title)
         return ListedTool(
             name=self.name, title=self.title, description=self.description, input_schema=schema, annotations=hints
         )
 
     def read(self, arguments: dict[str, Any] | None) -> Struct:
-        """Returns the arguments of a call. Raises `msgspec.ValidationError`."""
-        return msgspec.convert(arguments or {}, self.arguments)
+        """Returns the arguments of a call. A word of a list may be written in the plural, as models do. Raises
+        `msgspec.ValidationError`."""
+        given = {name: self._singular(name, value) for name, value in (arguments or {}).items()}
+        return msgspec.convert(given, self.arguments)
+
+    @property
+    def usage(self) -> str:
+        """The arguments, and the words that each may be if only some may."""
+        required = self.listed.input_schema.get("required", ())
+        texts = [f"`{name}`{' (required)' if name in required else ''}{self._words(name)}" for name in self._fields()]
+        return ", ".join(texts) or "none"
+
+    def _fields(self) -> tuple[str, ...]:
+        return self.arguments.__struct_fields__
+
+    def _choices(self, name: str) -> Sequence[str]:
+        return self.listed.input_schema["properties"].get(name, {}).get("enum", ())
+
+    def _words(self, name: str) -> str:
+        return f": {', '.join(words)}" if (words := self._choices(name)) else ""
+
+    def _singular(self, name: str, value: Any) -> Any:
+        is_plural = isinstance(value, str) and value not in self._choices(name)
+        return value.removesuffix("s") if is_plural and value.removesuffix("s") in self._choices(name) else value
 
 
 async def _search(asked: Asked, given: SearchInput) -> str:
@@ -205,17 +230,36 @@ async def call_tool(params: CallToolParams, ask: Callable[[], Awaitable[Asked]])
     try:
         arguments = tool.read(params.arguments)
     except msgspec.ValidationError as error:
-        return _failed(f"{tool.name}: {error}. Its arguments: {_usage(tool)}.")
+        return _failed(f"{tool.name}: {error}. Its arguments: {tool.usage}.")
     try:
         return CallToolResult(content=(TextContent(text=await tool.run(await ask(), arguments)),))
     except UllageError as error:
         return _failed(str(error))
 
 
-def _usage(tool: Tool) -> str:
-    fields = msgspec.structs.fields(tool.arguments)
-    named = (f"`{field.encode_name}`{' (required)' if field.required else ''}" for field in fields)
-    return ", ".join(named) or "none"
+def listed_tools(*, has_team: bool) -> tuple[ListedTool, ...]:
+    """Returns the tools as a client lists them. Without a team there is no scope of one."""
+    listed = tuple(tool.listed for tool in TOOLS)
+    return listed if has_team else tuple(map(_without_team, listed))
+
+
+def _without_team(tool: ListedTool) -> ListedTool:
+    scope = tool.input_schema["properties"].get("scope")
+    if scope is None:
+        return tool
+    described = "This conversation (session), or all stored conversations about this folder (project)."
+    alone = {**scope, "enum": [word for word in scope["enum"] if word != "team"], "description": described}
+    properties = {**tool.input_schema["properties"], "scope": alone}
+    return replace(tool, input_schema={**tool.input_schema, "properties": properties})
+
+
+def _without_null(schema: JsonObject) -> JsonObject:
+    """Returns the schema of an argument that may be left out: null is accepted, but not offered, because some models'
+    APIs take no `anyOf`."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) != 1:
+        return schema
+    return {**kinds[0], **{key: value for key, value in schema.items() if key not in ("anyOf", "default")}}
 
 
 def _failed(reason: str) -> CallToolResult:

@@ -1,12 +1,16 @@
 """Which folders the user of this machine shares with a team, in a file that only the user may read."""
 
+import os
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
+from ullage.model.store_address import is_address
 from ullage.system.replaced_files import replace_file
+
+_VARIABLE = "ULLAGE_TEAM"
 
 
 class SharedFolder(Struct, frozen=True, kw_only=True):
@@ -26,6 +30,25 @@ class TeamChoices(Struct, frozen=True, kw_only=True):
 
     archive: str = ""
     folders: dict[str, SharedFolder] = {}
+
+
+def choices_path() -> Path:
+    """Returns the file with what the user of this machine shares, whatever the store."""
+    from platformdirs import user_data_path  # noqa: PLC0415  (a cold import that a given path spares)
+
+    return user_data_path("ullage", appauthor=False) / "team.json"
+
+
+def archive_of(given: str | None, choices: TeamChoices) -> str:
+    """Returns the address of the team's archive: the given one, else that of the environment, else the one that was
+    chosen before. Raises `InvalidRequest` if there is none."""
+    archive = given or os.environ.get(_VARIABLE) or choices.archive
+    if not is_address(archive):
+        raise InvalidRequest(
+            "which team's archive? Name it: --archive postgresql://HOST/DATABASE, the setting search.teamArchive, or "
+            "ULLAGE_TEAM"
+        )
+    return archive
 
 
 def read_choices(path: Path) -> TeamChoices:

@@ -10,7 +10,7 @@ from msgspec import ValidationError
 from msgspec.structs import replace
 
 from ullage.agents.discovery import is_in
-from ullage.app.chosen_team import archive_of, choices_path, open_archive
+from ullage.app.chosen_team import open_archive
 from ullage.app.team_sending import open_source, send_chosen, sending_alone, sent_path, store_name
 from ullage.cli.draw.text import ago, plural
 from ullage.cli.output import Screen, print_json, working
@@ -19,7 +19,7 @@ from ullage.cli.typed_arguments import TeamOptions, read_options
 from ullage.model.errors import InputError
 from ullage.model.settings import ContextSettings
 from ullage.system.private_patterns import PrivatePatterns, kept_private, private_path
-from ullage.system.team_choices import SharedFolder, TeamChoices, read_choices, write_choices
+from ullage.system.team_choices import SharedFolder, TeamChoices, archive_of, choices_path, read_choices, write_choices
 from ullage.system.team_sent import forget_sent, read_sent
 
 
