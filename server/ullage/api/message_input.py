@@ -4,9 +4,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from ullage.formats.message_checks import is_chat
-from ullage.formats.provider import Provider, read_messages
+from ullage.formats.provider import Provider, read_messages, write_messages
 from ullage.model.blocks import Block, Provided, TextBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import MOST_LEVELS, JsonObject, as_objects, is_too_deep
@@ -62,7 +63,9 @@ class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
             return self._message(ports, _own_role(self.role, place), _own_blocks(blocks, place))
         provider = Provider.OPENAI if is_chat([raw]) or self.name else Provider.ANTHROPIC
         (read,) = read_messages(provider, [raw], place)
-        return self._message(ports, read.role, read.content, read.provided)
+        # Clients get every message again, so that what its blocks say already is not sent twice.
+        is_said = read.provided and write_messages(provider, replace(read, provided=None)) == [read.provided.fields]
+        return self._message(ports, read.role, read.content, None if is_said else read.provided)
 
     def _message(
         self, ports: Ports, role: Role, content: tuple[Block, ...], provided: Provided | None = None
