@@ -35,7 +35,10 @@ T['the summary streams into its marker and stays there'] = function()
   ]])
   child.cmd('Ullage compact the rotation rule')
   editor.wait_said(child, 'Compacted ')
-  has('◈ Compacting #1 · writing the summary… · x cancels\n    ## What the user said, word for word', child.lua_get('_G.live[1]'))
+  has(
+    '◈ Compacting #1 · writing the summary… · x cancels\n    ## What the user said, word for word',
+    child.lua_get('_G.live[1]')
+  )
   eq(child.lua_get('#_G.live > 3'), true)
   editor.wait(child, "vim.fn.search('Compacted #1', 'nw') > 0")
   local marker = editor.line_with(child, '◈ Compacted #1')

@@ -1,5 +1,5 @@
-"""Law: a list that was compacted may be compacted again, by another process and at every door. Its summary goes on with
-its number, and the numbers of messages go on."""
+"""Law: a list that was compacted may be compacted again, by another process and at every door. Its summary continues
+with its number, and the numbers of messages continue."""
 
 import re
 from collections.abc import Awaitable, Callable

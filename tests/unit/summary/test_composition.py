@@ -157,8 +157,14 @@ def test_the_messages_of_earlier_compactions_say_more_than_their_summary() -> No
     first = block_of(compose(requested(SESSION, 40), COUNTER))
     assert "Keep Python 3.11" not in first.summary
     later = (user("Go on."), agent("Going on with it now."))
-    more = {"previous": first, "earlier": SESSION, "earlier_indices": places(SESSION)}
-    request = SummaryRequest(messages=later, indices=places(later, len(SESSION)), max_tokens=4_000, **more)
+    request = SummaryRequest(
+        messages=later,
+        indices=places(later, len(SESSION)),
+        max_tokens=4_000,
+        previous=first,
+        earlier=SESSION,
+        earlier_indices=places(SESSION),
+    )
     assert "Keep Python 3.11" in compose(request, COUNTER).summary
 
 
