@@ -48,15 +48,15 @@ def test_half_of_a_recorded_conversation_fits_its_budget(path: Path) -> None:
         assert get_counter("gpt-4o").count(compacted(half, tokens)) <= tokens
 
 
-@pytest.mark.parametrize("tokens", [1_000, 2_000])
-def test_a_long_recorded_conversation_fills_a_small_budget(tokens: int) -> None:
+def test_a_long_recorded_conversation_fills_a_small_budget() -> None:
     messages = messages_of(conversation(SPOTTER))
-    assert get_counter("gpt-4o").count(compacted(messages[:200], tokens)) >= 0.9 * tokens
+    assert get_counter("gpt-4o").count(compacted(messages[:200], 1_000)) >= 900
 
 
 def test_the_facts_one_needs_to_go_on_are_there() -> None:
     text = compacted(messages_of(conversation(SPOTTER))[:181], 4_000)
     assert "Implement spotter-gqc" in text
-    assert "SQLite" in text
+    assert "[in progress] spotter-gqc.5" in text
+    assert "last commit ceff8c3" in text
     assert "annotation_message_ref.ex" in text
     assert "project_review_live.ex" in text

@@ -109,7 +109,7 @@ describe('compacting', () => {
     const marker = vscode.context.locator('.marker', { hasText: 'Compacted #1' });
     await marker.first().waitFor();
     if (!(await marker.first().getAttribute('class'))?.includes('open')) await marker.locator('.marker-head').click();
-    await marker.getByText('What the user said').first().waitFor();
+    await marker.getByText('Files, by what became of them').first().waitFor();
     await vscode.clearToasts();
     await vscode.shot('compacted', 'compacted.png');
   });

@@ -100,7 +100,7 @@ test('a summary that the model refuses is written offline, and its marker opens 
     return false;
   });
   if (!(await marker().first().getAttribute('class'))?.includes('open')) await marker().locator('.marker-head').click();
-  await marker().getByText('What the user said').first().waitFor();
+  await marker().getByText('Files, by what became of them').first().waitFor();
   await vscode.clearToasts();
   await vscode.shot('compacted');
 });
