@@ -23,8 +23,8 @@ from ullage.transcript.cut_points import groups
 # A result that uses this share of the budget is good enough. Message groups cannot be divided to use the rest.
 _FULL = 0.95
 _TRIES, _MORE_TRIES = 5, 3
-# Tokens. A block that is cut to less says too little to be worth its message.
-_LEAST_BLOCK = 200
+# Tokens. Messages that are cut to less say too little to be worth their place.
+_LEAST = 200
 # Tokens of a message's frame and of a cut's notice.
 _FRAME = 16
 # Later tries prefer a tail of whole turns only if the tail then still has this share of its room.
@@ -167,11 +167,10 @@ def _before_tail(found: _Candidate, room: int) -> Shorter | None:
     ends = [group for group in groups(view.messages) if view.items[group.stop - 1].index < plan.end]
     group = ends[-1] if ends else range(0)
     ids = frozenset(view.messages[place].id for place in group)
-    sizes = sorted(view.tokens[place] for place in group)
-    block = room - 2 * _FRAME - sum(sizes[:-1])
-    if not sizes or not ids.isdisjoint(stays) or block < min(_LEAST_BLOCK, sizes[-1]):
+    tokens, size = room - 2 * _FRAME, view.size(ids)
+    if not ids or not ids.isdisjoint(stays) or tokens < min(_LEAST, size):
         return None
-    return Shorter(messages=ids, block_tokens=block)
+    return Shorter(messages=ids, tokens=tokens)
 
 
 def _next(attempt: _Attempt, found: _Candidate, budget: int, *, tail_grew: bool) -> _Attempt:

@@ -20,7 +20,7 @@ from ullage.edits.compaction import (
     plan_compaction,
 )
 from ullage.edits.counted import CountedView, Stamp
-from ullage.edits.shorten import cap_blocks
+from ullage.edits.shorten import cap_blocks, shorten
 from ullage.model import words
 from ullage.model.edits import CompactionEdit, EditTrigger, ShortenEdit
 from ullage.model.errors import NothingToCompact
@@ -57,11 +57,11 @@ _KEEP_OLD_SHARE, _KEEP_OLD_FROM = 0.05, 4_000
 
 
 class Shorter(Struct, frozen=True, kw_only=True):
-    """Messages, by their ids, of which each block is shortened to `block_tokens`, so that the tail has room for
-    them."""
+    """Messages, by their ids, whose largest blocks are shortened until the messages take at most `tokens` together, so
+    that the tail has room for them."""
 
     messages: frozenset[str]
-    block_tokens: int
+    tokens: int
 
 
 def firm(conversation: Conversation, budget: ContextBudget) -> Firm:
@@ -108,8 +108,8 @@ async def plan_within(  # noqa: PLR0913 (each is a term of the plan)
 ) -> Planned:
     """Returns the plan of a compaction within these limits. `staying` is what is kept whole; if it is None, only pinned
     messages and what the user typed in the newest message do. Any other block of the first or the last messages, which
-    must stay, is shortened to `block_share` of what that leaves of the target, and to less if there are many, and one
-    of the messages in `shorter` to their limit. Raises `NothingToCompact`."""
+    must stay, is shortened to `block_share` of what that leaves of the target, and to less if there are many, and the
+    messages in `shorter` to their limit. Raises `NothingToCompact`."""
     transcript, used = conversation.transcript, conversation.used
     view = conversation.projection.counted_view()
     stamp = conversation.workspace.new_stamp(trigger)
@@ -119,8 +119,10 @@ async def plan_within(  # noqa: PLR0913 (each is a term of the plan)
     room = max(0, limits.target - staying.tokens)
     cut = _cut_to_stay(view, room, block_share, stamp, _staying(view, transcript.first_user_id) - staying.ids)
     if shorter is not None:
-        more = cap_blocks(view.after(cut) if cut else view, shorter.block_tokens, stamp, shorter.messages)
-        cut = _both(cut, more)
+        now = view.after(cut) if cut else view
+        others = {message.id for message in now.messages} - shorter.messages
+        limit = now.used - now.size(shorter.messages) + shorter.tokens
+        cut = _both(cut, shorten(now, limit, stamp, others))
     if cut is not None:
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, used - 1))
