@@ -198,6 +198,9 @@ class MemoryStore:
                 gone = {id(record) for record in self._logs.pop(name).records}
                 self._vectors = {key: vector for key, vector in self._vectors.items() if key[1][0] not in gone}
 
+    def erase_deleted(self, *, rewrite: bool = False) -> None:
+        del rewrite
+
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
         return tuple(passage.hit for passage in self.find_passages(query, session_id, limit))
 

@@ -209,6 +209,10 @@ class TableStore(ABC):
         with self._writing_alone() as connection:
             session_table.delete_session(connection, session_id, partial(drop_rows, connection))
 
+    @abstractmethod
+    def erase_deleted(self, *, rewrite: bool = False) -> None:
+        """Overwrites what deleted sessions have left in files; see `SessionStore.erase_deleted`."""
+
     def load_calibration(self, model: str) -> bytes | None:
         """Returns a model's saved calibration as opaque bytes, or None; see `SessionStore.load_calibration`."""
         with self._reading() as connection:

@@ -213,6 +213,16 @@ class SessionStore(Protocol):
         """Removes a session from the list. Its records are deleted once no fork needs them, which may be at once."""
         ...
 
+    def erase_deleted(self, *, rewrite: bool = False) -> None:
+        """Overwrites what deleted records have left in the store's files on this machine: words of the index, free
+        pages and the write-ahead log. With `rewrite`, also what versions of Ullage have left that didn't overwrite what
+        they deleted; the store's whole file is then written again, and other writers wait.
+
+        Blocks. May be called from any thread. Raises `StoreUnavailable`, also if another process reads for so long that
+        the write-ahead log can't be emptied.
+        """
+        ...
+
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
         """Returns the messages that contain words of `query`, best first. More matching words, rare words, whole names
         and phrases make a match better, and so do, for a short message, the words of the messages around it. A question

@@ -167,6 +167,10 @@ class OfflineStore:
             else:
                 self._here(lambda local: local.delete_unsent(session_id))
 
+    def erase_deleted(self, *, rewrite: bool = False) -> None:
+        """Overwrites what deleted sessions have left on this machine; see `SessionStore.erase_deleted`."""
+        self._local.erase_deleted(rewrite=rewrite)
+
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         """Saves a snapshot; see `SessionStore.save_snapshot`."""
 

@@ -7,8 +7,11 @@ from typing import Literal
 
 from ullage.store.sqlite.journal import lacks_shared_memory, leave_log, set_journal, set_synchronous
 from ullage.store.sqlite.migrations import VERSION, migrate
-from ullage.store.sqlite.sqlite_errors import BUSY_TIMEOUT, unavailable
+from ullage.store.sqlite.sqlite_errors import BUSY_TIMEOUT, reporting, unavailable
 from ullage.store.sqlite.store_file import check_file, make_file
+
+# Times that the write-ahead log is tried to be emptied, each for as long as a transaction is waited for.
+_CHECKPOINTS = 6
 
 
 def default_path() -> Path:
@@ -56,6 +59,8 @@ def connected(
 def _ready(path: Path, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
     try:
+        # Overwrites what is deleted. Not every SQLite does so by itself: its own default leaves it in free pages.
+        connection.execute("PRAGMA secure_delete = ON")
         prepare(connection)
     except (sqlite3.Error, OSError):
         connection.close()
@@ -67,6 +72,29 @@ def _prepare(connection: sqlite3.Connection) -> None:
     if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
         with transaction(connection, "IMMEDIATE"):
             migrate(connection)
+
+
+def overwrite_deleted(path: Path, what: str = "session store", *, rewrite: bool) -> None:
+    """Empties the write-ahead log of a file, where deleted rows may still be. With `rewrite`, writes the whole file
+    again before that: what was deleted by a connection without `secure_delete` may be anywhere between its rows.
+
+    Blocks, on a connection of its own. Raises `StoreUnavailable` if another process keeps the log in use for longer
+    than a transaction takes.
+    """
+    with reporting(path, what):
+        connection = reconnect(path)
+        try:
+            if rewrite:
+                connection.execute("VACUUM")
+            for _ in range(_CHECKPOINTS):
+                (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                if not is_busy:
+                    return
+        finally:
+            connection.close()
+    raise unavailable(
+        path, "is being read by another process: what was deleted stays in its -wal file until it ends", what
+    )
 
 
 class SameFile:

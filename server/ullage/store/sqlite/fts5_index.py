@@ -11,6 +11,9 @@ from ullage.store.search.word_index import WantedRows, WordIndex
 from ullage.store.sqlite.database import reconnect, transaction
 from ullage.store.sqlite.sqlite_errors import reporting, unavailable
 
+# Pages that are merged in one transaction, which other writers wait for: some milliseconds.
+_MERGED = 500
+
 
 class Fts5Index:
     """The index of words on a connection to the store's file; see `WordIndex`."""
@@ -126,6 +129,23 @@ class Fts5Transactions:
         """Returns a transaction that writes."""
         with self._transaction("IMMEDIATE") as index:
             yield index
+
+    def merge_all(self) -> None:
+        """Merges the index into one part. Until then, FTS5 keeps deleted tokens, with a mark that they are deleted. Its
+        option `secure-delete` would not, but SQLite before 3.42 can't read an index that was written with it."""
+        pages = -_MERGED
+        while True:
+            with self.writing() as index:
+                before = self._changes()
+                index.execute("INSERT INTO message_words (message_words, rank) VALUES ('merge', ?)", (pages,))
+                # Fewer changes than two mean that nothing was left to do (https://www.sqlite.org/fts5.html).
+                if self._changes() - before < 2:
+                    return
+            # A negative number begins the merge of all parts, a positive one continues it.
+            pages = _MERGED
+
+    def _changes(self) -> int:
+        return self._connection.total_changes if self._connection else 0
 
     def close(self) -> None:
         """Closes the connection once the running transaction has ended. Later ones raise `StoreUnavailable`."""

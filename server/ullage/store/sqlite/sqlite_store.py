@@ -7,7 +7,15 @@ from pathlib import Path
 
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
-from ullage.store.sqlite.database import SameFile, connect, default_path, reconnect, transaction, writing
+from ullage.store.sqlite.database import (
+    SameFile,
+    connect,
+    default_path,
+    overwrite_deleted,
+    reconnect,
+    transaction,
+    writing,
+)
 from ullage.store.sqlite.fts5_index import Fts5Index, Fts5Transactions
 from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.table_store import TableStore
@@ -60,6 +68,11 @@ class SqliteStore(TableStore):
         with self._reporting:
             (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         return version
+
+    def erase_deleted(self, *, rewrite: bool = False) -> None:
+        """Overwrites what deleted sessions have left in the file; see `SessionStore.erase_deleted`."""
+        self._index.merge_all()
+        overwrite_deleted(self._path, rewrite=rewrite)
 
     def _reading(self) -> AbstractContextManager[Connection]:
         return self._to_read
