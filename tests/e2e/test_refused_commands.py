@@ -35,6 +35,12 @@ def _unwritable(session: str, folder: Path) -> Sequence[str | Path]:
 
 
 # The commands that change a stored session, with what each refuses.
+_FORGET: Sequence[Wrong] = (
+    _with("s_none", "--yes"),
+    _with(),
+    _with("--older-than", "0", "--yes"),
+    lambda _session, _folder: ("--yes",),
+)
 CHANGING: dict[str, Sequence[Wrong]] = {
     "compact": (
         *(_with("--budget", budget) for budget in ("1", "3", "0", "-5", "many")),
@@ -53,7 +59,7 @@ CHANGING: dict[str, Sequence[Wrong]] = {
         lambda _session, _folder: (SAMPLE, "--format", "none"),
         lambda _, folder: (folder / "none.jsonl",),
     ),
-    "delete": (lambda session, _: (session, "s_none", "--yes"), lambda session, _: (session,)),
+    **dict.fromkeys(("forget", "delete"), _FORGET),
     "store": (
         lambda _, folder: ("copy", folder / "none.db", folder / "sessions.db"),
         lambda _, folder: ("copy", folder / "sessions.db", folder / "sessions.db"),

@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ class Follows:
         self.client: TestClient = build_test_client()
         self.store = self.client.workspace.ports.store
         self.rows: list[FollowedRow] = []
-        ports = follower_ports(folder, changed_since)
+        ports = follower_ports(folder, partial(changed_since, folder / "store.db"))
         self.live = ports.live
         self._follower = AgentFollower(self.client.workspace, ports, self.rows.append, SINCE)
         self._task = asyncio.create_task(self._follower.run())

@@ -190,4 +190,4 @@ async def test_beyond_its_limit_nothing_more_is_kept_and_the_user_is_told_once(t
         await until(lambda: bool(notices))
         assert rig.versions() == []
     assert "limit" in notices[0]
-    assert "ullage archive prune" in notices[0]
+    assert "ullage forget --to" in notices[0]

@@ -39,12 +39,12 @@ def turns(count: int) -> list[JsonObject]:
 
 
 class Watcher:
-    """A running `ullage watch --json`. Its rows are put into `rows`."""
+    """A running `ullage watch --json`. Its rows are put into `rows`. `store` is by default a file in the home."""
 
-    def __init__(self, home: Path, rows: "Queue[dict[str, Any]]") -> None:
+    def __init__(self, home: Path, rows: "Queue[dict[str, Any]]", store: str = "") -> None:
         self._rows = rows
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "ullage", "--store", str(home / "store.db"), "watch", "--json"],
+            [sys.executable, "-m", "ullage", "--store", store or str(home / "store.db"), "watch", "--json"],
             env={**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")},
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -26,6 +26,7 @@ from ullage.service.ports.originals import KeptPorts, Source
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.store_place import StorePlace, local_path
+from ullage.system.forgotten import ForgottenList, forgotten_key
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.kept_files import AgentOriginals
 from ullage.system.kept_readings import ReadingsFolder
@@ -33,7 +34,7 @@ from ullage.system.lease import FileLease
 from ullage.system.live_file import JsonLiveFile, live_path
 from ullage.system.read_list import JsonReadList
 from ullage.system.told import ToldWindows
-from ullage.watch.candidates import find_candidates, is_of_sub_agent
+from ullage.watch.candidates import Candidate, find_candidates, is_of_sub_agent
 from ullage.watch.finder import this_machine
 from ullage.watch.processes import find_processes, is_running
 
@@ -52,7 +53,7 @@ def make_follower(
     lease = FileLease(path.with_name(f"{path.name}.follower"))
     ports = AgentPorts(
         files=GrowingFiles(),
-        find=changed_since,
+        find=partial(changed_since, path),
         lease=lease,
         processes=running_agents,
         live=JsonLiveFile(live_path(path)),
@@ -71,15 +72,15 @@ def _make_keeper(workspace: Workspace, store_path: Path) -> Keeper | None:
         return None
     limit = None if settings.limit is None else int(settings.limit * 1e9)
     opening = partial(SqliteOriginals, archive_path(store_path))
-    return Keeper(KeptPorts(open=opening, files=AgentOriginals(), find=find_sources), limit)
+    return Keeper(KeptPorts(open=opening, files=AgentOriginals(), find=partial(find_sources, store_path)), limit)
 
 
-def changed_since(seconds: float) -> Sequence[FoundFile]:
+def changed_since(store_path: Path, seconds: float) -> Sequence[FoundFile]:
     """Returns the agents' transcripts on this machine that changed in the last `seconds`, the last changed first, so
     that the conversation that a user looks at is read first. Those of sub-agents are last, so that the conversations
-    that have started them are known."""
+    that have started them are known. Those that the user has Ullage forget are left out until they change."""
     since = (time.time() - seconds) * 1000
-    recent = sorted(find_candidates(this_machine(), AGENTS, []), key=lambda one: -one.updated_at)
+    recent = sorted(_candidates(store_path), key=lambda one: -one.updated_at)
     found = [
         # A row is named by its id: its number changes when another conversation is deleted.
         FoundFile(
@@ -92,6 +93,18 @@ def changed_since(seconds: float) -> Sequence[FoundFile]:
         if candidate.updated_at >= since
     ]
     return sorted(found, key=lambda one: one.is_side)
+
+
+def _candidates(store_path: Path) -> list[Candidate]:
+    """Returns all conversations of agents on this machine, without those that the user had the store forget."""
+    found, forgotten = find_candidates(this_machine(), AGENTS, []), ForgottenList(store_path).read()
+    if not forgotten:
+        return [*found]
+    return [
+        one
+        for one in found
+        if one.updated_at > forgotten.get(forgotten_key(one.path, one.origin_id if one.row else ""), -1)
+    ]
 
 
 def running_agents() -> Mapping[tuple[str, str], int | None]:
@@ -144,12 +157,11 @@ async def _read(workspace: Workspace, listed: Listed) -> FollowedRow | None:
     )
 
 
-def find_sources() -> Sequence[Source]:
+def find_sources(store_path: Path) -> Sequence[Source]:
     """Returns the conversations' own files of all agents on this machine, and those in agents' databases, the oldest
     first. Those of sub-agents come after all others, because most of them are kept with the conversation that has
-    started them."""
-    candidates = find_candidates(this_machine(), AGENTS, [])
-    found = sorted(candidates, key=lambda one: (one.sessions.is_sub_agent(one.name), one.updated_at))
+    started them. Those that the user has Ullage forget are left out until they change."""
+    found = sorted(_candidates(store_path), key=lambda one: (one.sessions.is_sub_agent(one.name), one.updated_at))
     return [
         Source(
             path=path,

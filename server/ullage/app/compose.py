@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from ullage.app.chosen_team import TeamReading
 from ullage.app.server_telemetry import ServerTelemetry
+from ullage.app.session_traces import SessionTraces
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.app.telemetry import traced
 from ullage.catalog.limits import ContextLimits
@@ -39,7 +40,6 @@ from ullage.store.store_place import StorePlace, local_path, news_of, open_sessi
 from ullage.system.agent_settings import LocalAgentSettings
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
-from ullage.system.session_traces import SessionTraces
 from ullage.tools.read_linked import LocalLinkedFiles
 from ullage.tools.toolbox import LocalToolbox
 from ullage.watch.finder import AgentFiles, AgentsOwnFiles
@@ -82,7 +82,7 @@ def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings:
     store = closing.enter_context(open_sessions_at(place, keeps_files=True, offline=offline))
     workspace = workspace_on(traced(store), settings, local_path(place), news=news_of(store))
     workspace.bus.listen(ServerTelemetry(workspace))
-    workspace.remove_traces = SessionTraces(local_path(place))
+    workspace.remove_traces = SessionTraces(place)
     team = TeamReading(lambda: workspace.settings.search.team_archive)
     workspace.team = team
     closing.callback(team.close)
@@ -107,7 +107,7 @@ def open_workspace(
     with open_sessions_at(place, to_read=to_read, offline=offline) as store, _printed(news_of(store)):
         workspace = workspace_on(store, settings, local_path(place))
         if not to_read:
-            workspace.remove_traces = SessionTraces(local_path(place))
+            workspace.remove_traces = SessionTraces(place)
         yield workspace
 
 

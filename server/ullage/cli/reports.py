@@ -233,19 +233,18 @@ class StoreCopyReport(Report, frozen=True, kw_only=True):
     sha256: str
 
 
-class PruneReport(Report, frozen=True, kw_only=True):
-    """What `ullage archive prune --json` prints: the paths of the removed conversations' own files, how many files
-    were removed, and the bytes by which the archive has shrunk."""
+class ForgetReport(Report, frozen=True, kw_only=True):
+    """What `ullage forget --json` prints: the ids of the deleted sessions, the paths of the conversations' own files
+    that were removed from the archive, how many files these were, and the bytes by which store and archive have shrunk.
+    `forks` are the ids of sessions that still have a removed conversation's messages, because they are forks of it.
+    `left` are the agents' own files that are still in their place."""
 
+    deleted: tuple[str, ...]
     removed: tuple[str, ...]
     files: int
     freed: int
-
-
-class DeleteReport(Report, frozen=True, kw_only=True):
-    """What `ullage delete --json` prints: the ids of the deleted sessions."""
-
-    deleted: tuple[str, ...]
+    forks: tuple[str, ...]
+    left: tuple[str, ...]
 
 
 class HitRow(Struct, frozen=True, kw_only=True):

@@ -111,11 +111,21 @@ class UndoOptions(StoreOptions, frozen=True, kw_only=True):
     dry_run: bool
 
 
-class DeleteOptions(StoreOptions, frozen=True, kw_only=True):
-    """The arguments of `ullage delete`."""
+class ForgetOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage forget`. `names` are what the user calls conversations. `older_than` is in days, `to` in
+    bytes, `folder` a path, and `matching` a pattern with shell wildcards."""
 
-    sessions: tuple[str, ...]
+    names: tuple[str, ...]
+    older_than: int | None
+    folder: Path | None
+    matching: str | None
+    to: int | None
     yes: bool
+
+    @property
+    def chooses(self) -> bool:
+        """Whether conversations are chosen by what they are, and not by their names."""
+        return any(one is not None for one in (self.older_than, self.folder, self.matching, self.to))
 
 
 class ListOptions(StoreOptions, frozen=True, kw_only=True):
@@ -152,15 +162,6 @@ class ExportOptions(StoreOptions, frozen=True, kw_only=True):
     original: bool
     version: int | None
     output: Path | None
-
-
-class ArchiveOptions(StoreOptions, frozen=True, kw_only=True):
-    """The arguments of `ullage archive`. `older_than` is in days, `to` in bytes."""
-
-    action: str | None
-    older_than: int | None
-    to: int | None
-    yes: bool
 
 
 class StoreCopyOptions(Struct, frozen=True, kw_only=True):

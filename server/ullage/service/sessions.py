@@ -1,5 +1,7 @@
 """Operations on whole sessions: create, load, append, configure, fork, delete."""
 
+import asyncio
+import logging
 from collections.abc import Iterator, Mapping, Reversible, Sequence, Set
 from typing import Any
 
@@ -8,7 +10,7 @@ from msgspec.structs import replace
 
 from ullage.model.blocks import Block, TextBlock
 from ullage.model.edits import CompactionEdit, DropEdit, Edit, EditTrigger, Replacement, RewriteEdit
-from ullage.model.errors import InvalidRequest
+from ullage.model.errors import InvalidRequest, StoreError
 from ullage.model.events import (
     ContextEdited,
     ConversationContinued,
@@ -39,6 +41,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore, StoredSession
 from ullage.transcript.rules.tool_pairs import is_prompt
 
+log = logging.getLogger(__name__)
 _TITLE_CHARS = 60
 
 
@@ -241,9 +244,10 @@ def rename(conversation: Conversation, title: str) -> None:
 _ALL = 1 << 40
 
 
-async def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
+async def delete_session(workspace: Workspace, session_id: str, *, erase: bool = True) -> SessionInfo:
     """Deletes a session: ends its work, closes it, removes it from the list, and removes what is kept of an agent's
-    session outside the store, unless another session is of the same. Returns the session as it was last listed. Raises
+    session outside the store, unless another session is of the same. With `erase`, overwrites what it has left in
+    files; that another process keeps it from doing so is logged. Returns the session as it was last listed. Raises
     `SessionNotFound`."""
     store = workspace.ports.store
     info = store.info(session_id)
@@ -251,8 +255,16 @@ async def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
     imported = store.imported()
     store.delete(session_id)
     origin = next((one for one in imported if one.session_id == session_id), None)
-    if origin is not None and not _is_needed(store, origin):
-        workspace.remove_traces(origin.origin_id, origin.path)
+    alone = None if origin is None or _is_needed(store, origin) else origin
+    if alone:
+        workspace.remove_traces(alone.origin_id, alone.path)
+    if erase:
+        try:
+            await asyncio.to_thread(store.erase_deleted)
+            if alone:
+                await asyncio.to_thread(workspace.remove_traces.remove_kept, alone.origin_id, alone.path)
+        except StoreError as error:
+            log.warning("session %s is deleted, but parts of it are still in files: %s", session_id, error)
     return info
 
 

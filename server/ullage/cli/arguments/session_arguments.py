@@ -108,19 +108,6 @@ def _export(parser: ArgumentParser) -> None:
 
 
 def _archive(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=["prune"],
-        help="prune: remove conversations; asks first. Without it: list agents",
-    )
-    parser.add_argument(
-        "--older-than", type=days, metavar="AGE", help="with prune: those that have not changed for so long: 90d, 12w"
-    )
-    parser.add_argument(
-        "--to", type=size, metavar="SIZE", help="with prune: the oldest, until the archive is this small: 2GB, 500MB"
-    )
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
     add_json(parser)
 
 
@@ -168,8 +155,19 @@ def _team(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def _delete(parser: ArgumentParser) -> None:
-    parser.add_argument("sessions", nargs="+", metavar="SESSION", help="ids, or beginnings of ids")
+def _forget(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="SESSION",
+        help="ids of sessions or agents' own, beginnings of ids, or agents' files",
+    )
+    parser.add_argument("--older-than", type=days, metavar="AGE", help="those not changed for so long: 90d, 12w, 1y")
+    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="those that began in this folder or one in it")
+    parser.add_argument("--matching", metavar="PATTERN", help="those whose title, or agent's file, fits: '*billing*'")
+    parser.add_argument(
+        "--to", type=size, metavar="SIZE", help="the oldest, until the archive of agents' files is this small: 2GB"
+    )
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
     add_json(parser)
 
@@ -189,9 +187,10 @@ SESSION_COMMANDS = (
     Command("sessions", "list stored sessions", _sessions),
     Command("search", "search all messages of stored sessions", _search),
     Command("export", "write a stored session out", _export),
-    Command("archive", "show or prune what is kept of agents' own files", _archive),
+    Command("archive", "show what is kept of agents' own files", _archive),
     Command("store", "copy sessions from one store to another", _store, "store_copy"),
     Command("team", "choose which folders' sessions a team can search, redacted", _team),
-    Command("delete", "delete stored sessions", _delete),
+    Command("forget", "remove conversations from the store, its search and the archive, for good", _forget),
+    Command("delete", "the other name of `forget`", _forget, "forget"),
     Command("inspect", "print the events of a stored session's log, one a line", _inspect),
 )

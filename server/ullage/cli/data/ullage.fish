@@ -50,8 +50,8 @@ function _shtab_ullage_using
   test "$_shtab_ullage_cmdpath" = "$argv"
 end
 
-set -g _shtab_ullage_commands here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect lsp acp mcp demo doctor schema completion man help
-set -g _shtab_ullage_opts_with_value --archive --as --at --base-url --budget --chars --color --cwd --embeddings --file --focus --format --from --in --key-env --kind --limit --log-file --mark --model --older-than --output --pid --private --provider --run --session --settings --show --since --store --svg --to --trace --unless-wired-in --up-to --version --wait-for-debugger --width --window --with -o
+set -g _shtab_ullage_commands here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team forget delete inspect lsp acp mcp demo doctor schema completion man help
+set -g _shtab_ullage_opts_with_value --archive --as --at --base-url --budget --chars --color --cwd --embeddings --file --focus --folder --format --from --in --key-env --kind --limit --log-file --mark --matching --model --older-than --output --pid --private --provider --run --session --settings --show --since --store --svg --to --trace --unless-wired-in --up-to --version --wait-for-debugger --width --window --with -o
 
 complete -c ullage -e
 complete -c ullage -f
@@ -274,16 +274,12 @@ complete -c ullage -n '_shtab_ullage_using export' -l store -xka "(__fish_comple
 complete -c ullage -n '_shtab_ullage_using export' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using export' -l no-pager -d 'print long output at once'
 complete -c ullage -n '_shtab_ullage_using export; and test $_shtab_ullage_npos -eq 0' -ka "(ullage sessions --ids --limit 100 2>/dev/null)" -d 'the session'"'"'s id, or the beginning of it'
-complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a archive -d 'Show or prune what is kept of agents'"'"' own files.'
+complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a archive -d 'Show what is kept of agents'"'"' own files.'
 complete -c ullage -n '_shtab_ullage_using archive' -s h -l help -d 'show this help message and exit'
-complete -c ullage -n '_shtab_ullage_using archive' -l older-than -x -d 'with prune: those that have not changed for so long: 90d, 12w'
-complete -c ullage -n '_shtab_ullage_using archive' -l to -x -d 'with prune: the oldest, until the archive is this small: 2GB, 500MB'
-complete -c ullage -n '_shtab_ullage_using archive' -s y -l yes -d 'do not ask'
 complete -c ullage -n '_shtab_ullage_using archive' -l json -d 'print one JSON object for programs (see `ullage schema output`)'
 complete -c ullage -n '_shtab_ullage_using archive' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using archive' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using archive' -l no-pager -d 'print long output at once'
-complete -c ullage -n '_shtab_ullage_using archive; and test $_shtab_ullage_npos -eq 0' -ka "prune" -d 'prune: remove conversations; asks first. Without it: list agents'
 complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a store -d 'Copy sessions from one store to another.'
 complete -c ullage -n '_shtab_ullage_using store' -s h -l help -d 'show this help message and exit'
 complete -c ullage -n '_shtab_ullage_using store' -l json -d 'print one JSON object for programs (see `ullage schema output`)'
@@ -303,14 +299,30 @@ complete -c ullage -n '_shtab_ullage_using team' -l color -xka "auto always neve
 complete -c ullage -n '_shtab_ullage_using team' -l no-pager -d 'print long output at once'
 complete -c ullage -n '_shtab_ullage_using team; and test $_shtab_ullage_npos -eq 0' -ka "share unshare send" -d 'share: send redacted copies of a folder'"'"'s sessions, now and at each `send`. unshare: remove them again. send: send what is new of all shared folders. Without it: list these'
 complete -c ullage -n '_shtab_ullage_using team; and test $_shtab_ullage_npos -eq 1' -ka "(__fish_complete_directories)" -d 'with share, unshare: the folder; this one'
-complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a delete -d 'Delete stored sessions.'
+complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a forget -d 'Remove conversations from the store, its search and the archive, for good.'
+complete -c ullage -n '_shtab_ullage_using forget' -s h -l help -d 'show this help message and exit'
+complete -c ullage -n '_shtab_ullage_using forget' -l older-than -x -d 'those not changed for so long: 90d, 12w, 1y'
+complete -c ullage -n '_shtab_ullage_using forget' -l folder -xka "(__fish_complete_directories)" -d 'those that began in this folder or one in it'
+complete -c ullage -n '_shtab_ullage_using forget' -l matching -x -d 'those whose title, or agent'"'"'s file, fits: '"'"'*billing*'"'"''
+complete -c ullage -n '_shtab_ullage_using forget' -l to -x -d 'the oldest, until the archive of agents'"'"' files is this small: 2GB'
+complete -c ullage -n '_shtab_ullage_using forget' -s y -l yes -d 'do not ask'
+complete -c ullage -n '_shtab_ullage_using forget' -l json -d 'print one JSON object for programs (see `ullage schema output`)'
+complete -c ullage -n '_shtab_ullage_using forget' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
+complete -c ullage -n '_shtab_ullage_using forget' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
+complete -c ullage -n '_shtab_ullage_using forget' -l no-pager -d 'print long output at once'
+complete -c ullage -n '_shtab_ullage_using forget; and test $_shtab_ullage_npos -ge 0' -ka "(ullage sessions --ids --limit 100 2>/dev/null)" -d 'ids of sessions or agents'"'"' own, beginnings of ids, or agents'"'"' files'
+complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a delete -d 'The other name of `forget`.'
 complete -c ullage -n '_shtab_ullage_using delete' -s h -l help -d 'show this help message and exit'
+complete -c ullage -n '_shtab_ullage_using delete' -l older-than -x -d 'those not changed for so long: 90d, 12w, 1y'
+complete -c ullage -n '_shtab_ullage_using delete' -l folder -xka "(__fish_complete_directories)" -d 'those that began in this folder or one in it'
+complete -c ullage -n '_shtab_ullage_using delete' -l matching -x -d 'those whose title, or agent'"'"'s file, fits: '"'"'*billing*'"'"''
+complete -c ullage -n '_shtab_ullage_using delete' -l to -x -d 'the oldest, until the archive of agents'"'"' files is this small: 2GB'
 complete -c ullage -n '_shtab_ullage_using delete' -s y -l yes -d 'do not ask'
 complete -c ullage -n '_shtab_ullage_using delete' -l json -d 'print one JSON object for programs (see `ullage schema output`)'
 complete -c ullage -n '_shtab_ullage_using delete' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using delete' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using delete' -l no-pager -d 'print long output at once'
-complete -c ullage -n '_shtab_ullage_using delete; and test $_shtab_ullage_npos -ge 0' -ka "(ullage sessions --ids --limit 100 2>/dev/null)" -d 'ids, or beginnings of ids'
+complete -c ullage -n '_shtab_ullage_using delete; and test $_shtab_ullage_npos -ge 0' -ka "(ullage sessions --ids --limit 100 2>/dev/null)" -d 'ids of sessions or agents'"'"' own, beginnings of ids, or agents'"'"' files'
 complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a inspect -d 'Print the events of a stored session'"'"'s log, one a line.'
 complete -c ullage -n '_shtab_ullage_using inspect' -s h -l help -d 'show this help message and exit'
 complete -c ullage -n '_shtab_ullage_using inspect' -l json -d 'print one JSON object an event, with all its fields'
@@ -392,4 +404,4 @@ complete -c ullage -n '_shtab_ullage_using help' -s h -l help -d 'show this help
 complete -c ullage -n '_shtab_ullage_using help' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using help' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using help' -l no-pager -d 'print long output at once'
-complete -c ullage -n '_shtab_ullage_using help; and test $_shtab_ullage_npos -eq 0' -ka "here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect lsp acp mcp demo doctor schema completion man help" -d 'the command; without it, all'
+complete -c ullage -n '_shtab_ullage_using help; and test $_shtab_ullage_npos -eq 0' -ka "here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team forget delete inspect lsp acp mcp demo doctor schema completion man help" -d 'the command; without it, all'

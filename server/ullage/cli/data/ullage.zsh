@@ -11,16 +11,17 @@
 _shtab_ullage_commands() {
   local _commands=(
     acp:'Serve the Agent Client Protocol on standard input and output.'
-    archive:'Show or prune what is kept of agents'"'"' own files.'
+    archive:'Show what is kept of agents'"'"' own files.'
     brief:'Write what an agent'"'"'s last compaction left out as a brief for it.'
     compact:'Replace the older part of a context by a summary.'
     completion:'Print the completion script for a shell.'
     context:'Show how full a context is, and of what.'
     continue:'Write a new session that the agent can resume.'
-    delete:'Delete stored sessions.'
+    delete:'The other name of `forget`.'
     demo:'Watch a conversation fill a context and be compacted.'
     doctor:'Check the installation and the providers.'
     export:'Write a stored session out.'
+    forget:'Remove conversations from the store, its search and the archive, for good.'
     help:'Show the help of a command.'
     here:'Show this folder'"'"'s conversations, the fullest first (the default).'
     history:'List the edits of a context and what each saved.'
@@ -77,14 +78,10 @@ _shtab_ullage_acp_defaults_added=0
 
 _shtab_ullage_archive_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--older-than[with prune\: those that have not changed for so long\: 90d, 12w]:AGE:"
-  "--to[with prune\: the oldest, until the archive is this small\: 2GB, 500MB]:SIZE:"
-  {-y,--yes}"[do not ask]"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":prune\: remove conversations\; asks first. Without it\: list agents:(prune)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -190,12 +187,16 @@ _shtab_ullage_continue_defaults_added=0
 
 _shtab_ullage_delete_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--older-than[those not changed for so long\: 90d, 12w, 1y]:AGE:"
+  "--folder[those that began in this folder or one in it]:FOLDER:_files -/"
+  "--matching[those whose title, or agent\'s file, fits\: \'\*billing\*\']:PATTERN:"
+  "--to[the oldest, until the archive of agents\' files is this small\: 2GB]:SIZE:"
   {-y,--yes}"[do not ask]"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  "(*):ids, or beginnings of ids:($(ullage sessions --ids --limit 100 2>/dev/null))"
+  "(*)::ids of sessions or agents\' own, beginnings of ids, or agents\' files:($(ullage sessions --ids --limit 100 2>/dev/null))"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -250,12 +251,29 @@ _shtab_ullage_export_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_ullage_export_defaults_added=0
 
+_shtab_ullage_forget_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--older-than[those not changed for so long\: 90d, 12w, 1y]:AGE:"
+  "--folder[those that began in this folder or one in it]:FOLDER:_files -/"
+  "--matching[those whose title, or agent\'s file, fits\: \'\*billing\*\']:PATTERN:"
+  "--to[the oldest, until the archive of agents\' files is this small\: 2GB]:SIZE:"
+  {-y,--yes}"[do not ask]"
+  "--json[print one JSON object for programs (see \`ullage schema output\`)]"
+  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--color[colours\; auto\: on a terminal]:color:(auto always never)"
+  "--no-pager[print long output at once]"
+  "(*)::ids of sessions or agents\' own, beginnings of ids, or agents\' files:($(ullage sessions --ids --limit 100 2>/dev/null))"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_ullage_forget_defaults_added=0
+
 _shtab_ullage_help_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":the command\; without it, all:(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team delete inspect lsp acp mcp demo doctor schema completion man help)"
+  ":the command\; without it, all:(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team forget delete inspect lsp acp mcp demo doctor schema completion man help)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -588,6 +606,7 @@ _shtab_ullage() {
         demo) _arguments -C -s $_shtab_ullage_demo_options ;;
         doctor) _arguments -C -s $_shtab_ullage_doctor_options ;;
         export) _arguments -C -s $_shtab_ullage_export_options ;;
+        forget) _arguments -C -s $_shtab_ullage_forget_options ;;
         help) _arguments -C -s $_shtab_ullage_help_options ;;
         here) _arguments -C -s $_shtab_ullage_here_options ;;
         history) _arguments -C -s $_shtab_ullage_history_options ;;

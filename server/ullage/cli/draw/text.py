@@ -131,3 +131,13 @@ def plain(text: str, glyphs: Glyphs) -> str:
     if not glyphs.ascii:
         return text
     return text.replace("→", glyphs.arrow).replace("…", "...").replace("·", glyphs.dot)
+
+
+def in_bytes(size: int) -> str:
+    """Returns a size in decimal units, for example `1.2 MB`."""
+    value, unit = float(size), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"

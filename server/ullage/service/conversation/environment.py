@@ -27,7 +27,7 @@ from ullage.service.ports.agent_files import NoOwnFiles, OwnFiles
 from ullage.service.ports.asked_tools import LooksUp
 from ullage.service.ports.continuing import ContinuesSessions
 from ullage.service.ports.following import FollowsAgents
-from ullage.service.ports.given_back import ReadsReceipts, RemovesTraces, no_receipts, no_traces
+from ullage.service.ports.given_back import NoTraces, ReadsReceipts, RemovesTraces, no_receipts
 from ullage.service.ports.linked_files import LinkedFiles
 from ullage.service.ports.models import EditorFiles, EditorModels, ModelLimits, Permissions
 from ullage.service.ports.ports import Ports
@@ -111,7 +111,7 @@ class Environment:
         self.looks_up: LooksUp | None = None
         self.team: ReadsTeam | None = None
         self.receipts: ReadsReceipts = no_receipts
-        self.remove_traces: RemovesTraces = no_traces
+        self.remove_traces: RemovesTraces = NoTraces()
         self.own_counter: TokenCounter | None = None
         self.own_strategy: TruncationStrategy | None = None
         self.always_falls_back = False

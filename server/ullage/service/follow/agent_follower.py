@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from ullage.model.errors import InputError, NotFound, StoreError
+from ullage.model.errors import InputError, NotFound, SessionNotFound, StoreError
 from ullage.model.events import WindowReported
 from ullage.model.followed import FollowedRow
 from ullage.service.conversation.conversation import Conversation
@@ -138,6 +138,7 @@ class AgentFollower:
         # Set when every file that was found at first was looked at, and when all of them were read to their ends.
         self._shown, self._whole = asyncio.Event(), asyncio.Event()
         self._read = ReadFilesKept(ports.read)
+        self._store_version = -1
         # The rows that the listener knows.
         self._known: dict[str, FollowedRow] = {}
 
@@ -274,6 +275,7 @@ class AgentFollower:
     async def search(self) -> None:
         """Looks for files that have begun to change, and for agents' processes that have begun or ended."""
         now = asyncio.get_running_loop().time()
+        self._drop_deleted()
         for found in await asyncio.to_thread(self._ports.find, self._since):
             # Before a file has its first record, it may not show that it is a sub-agent's.
             if not any(one in self._followed for one in (found, replace(found, is_side=not found.is_side))):
@@ -284,6 +286,27 @@ class AgentFollower:
                 self._tell(self._live.take(found, conversation, self._now()))
         for row in self._live.know(await asyncio.to_thread(self._ports.processes), self._now()):
             self._tell(row)
+
+    def _drop_deleted(self) -> None:
+        """Ends following the files whose sessions were deleted, here or by another process. `find` finds them again
+        when they change."""
+        store = self._workspace.ports.store
+        try:
+            version = store.version()
+            for found, followed in list(self._followed.items()):
+                conversation = followed.file.conversation
+                if conversation is None or (conversation.is_open and version == self._store_version):
+                    continue
+                try:
+                    store.info(conversation.id)
+                except SessionNotFound:
+                    del self._followed[found]
+                    self._live.drop(found)
+                    self._read.take(found)
+                    self._known.pop(conversation.id, None)
+            self._store_version = version
+        except StoreError as error:
+            log.info("could not look at the store: %s", error)
 
     def _open(self, found: FoundFile) -> FollowedFile:
         return FollowedFile(self._workspace, self._ports.files, found, self._ports.readings)

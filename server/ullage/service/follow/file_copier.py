@@ -23,8 +23,8 @@ _CHEAP = 16 << 20
 # Milliseconds in which a file that is written again as a whole, and has not become shorter, has one version.
 _ONE_VERSION = 600_000
 _FULL = (
-    "the archive has reached its limit of {limit:g} GB; `ullage archive prune` makes room, and the setting "
-    "archive.limit raises it"
+    "the archive has reached its limit of {limit:g} GB; `ullage forget --to SIZE` makes room, and the "
+    "setting archive.limit raises it"
 )
 # Milliseconds. A conversation in a database whose agent has not changed it for so long when it was kept is not read
 # again when the database changes: agents note the change before the last rows of an answer, but not a day before.
@@ -45,7 +45,8 @@ class FileCopier:
     """Copies files into the archive.
 
     It remembers what the operating system said of files when all of them was kept: these are not read again. Files that
-    the user has pruned are among them. Nothing is copied if the archive has more than `limit` bytes; None is no limit.
+    an earlier version has pruned are among them. Nothing is copied if the archive has more than `limit` bytes; None is
+    no limit.
     """
 
     def __init__(self, originals: Originals, files: OriginalFiles, limit: int | None = None) -> None:

@@ -34,12 +34,23 @@ class RemovesTraces(Protocol):
     """Removes what is kept of an agent's session outside the store of sessions."""
 
     def __call__(self, agent_session_id: str, path: str, /) -> None:
-        """Removes what belongs to the session to which its agent gave this id, in the agent's file at `path`."""
+        """Removes what belongs to the session to which its agent gave this id, in the agent's file at `path`, but not
+        what the archive has."""
+        ...
+
+    def remove_kept(self, agent_session_id: str, path: str, /) -> None:
+        """Removes what the archive has of it. Blocks, and may be called from any thread. Raises `StoreError`."""
         ...
 
 
-def no_traces(_: str, __: str, /) -> None:
+class NoTraces:
     """Removes nothing: in a process that keeps nothing next to its store."""
+
+    def __call__(self, _: str, __: str, /) -> None:
+        pass
+
+    def remove_kept(self, _: str, __: str, /) -> None:
+        pass
 
 
 def no_receipts(_: str, /) -> Sequence[GivenBack]:

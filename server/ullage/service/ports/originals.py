@@ -1,6 +1,6 @@
 """Ports to the archive, which has agents' files byte for byte, and to these files, which are only ever read."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -70,16 +70,22 @@ class Room(Struct, frozen=True, kw_only=True):
     stored: int
 
 
-class Pruning(Struct, frozen=True, kw_only=True):
-    """What a prune removes: the conversations whose own files have these `paths`. `files` counts all of their files,
-    `size` is the sum of these in bytes, `freed` about the bytes that the archive shrinks by, and `newest` the time at
-    which the last of them was kept, in Unix milliseconds (0 if there is none)."""
+class KeptConversation(Struct, frozen=True, kw_only=True):
+    """A conversation in the archive. `path` is that of its own file, and `agent` and `origin_id` are as in `Source`.
 
-    paths: tuple[str, ...]
+    `session_ids` are the sessions that were read from it. `files` counts its files, `size` is the sum of their versions
+    in bytes, and `kept_at` the time at which the last of them was kept, in Unix milliseconds. `frees` is about the
+    bytes by which the archive shrinks if it is removed after all that have not changed for longer.
+    """
+
+    path: str
+    agent: str
+    origin_id: str
+    session_ids: tuple[str, ...]
     files: int
     size: int
-    freed: int
-    newest: int
+    kept_at: int
+    frees: int
 
 
 class Originals(Protocol):
@@ -127,17 +133,18 @@ class Originals(Protocol):
         ...
 
     def stats(self) -> Mapping[str, tuple[int, ...]]:
-        """Returns what the operating system said of each file that was kept as a whole, and of those that were pruned,
+        """Returns what the operating system said of each file that was kept as a whole, and of those that were removed,
         by path."""
         ...
 
-    def plan_prune(self, before: int | None, target: int | None) -> Pruning:
-        """Returns what a prune removes: the conversations that were last kept before the time `before` (Unix
-        milliseconds), and more, the oldest first, until the archive has at most `target` bytes."""
+    def conversations(self) -> tuple[KeptConversation, ...]:
+        """Returns all conversations, those first that have not changed for the longest time."""
         ...
 
-    def prune(self, pruning: Pruning) -> None:
-        """Removes conversations. One after the other: those that were removed before an error stay removed."""
+    def remove(self, paths: Collection[str]) -> None:
+        """Removes the conversations whose own files have these paths, and overwrites what they have left in the
+        archive's file. One after the other: those that were removed before an error stay removed. Files are kept again
+        when they change."""
         ...
 
     def rooms(self) -> tuple[Room, ...]:

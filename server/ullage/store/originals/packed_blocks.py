@@ -7,6 +7,7 @@ smaller than zlib does, at two thirds of its speed (`scripts/bench archive`).
 import lzma
 import sqlite3
 from collections import OrderedDict
+from collections.abc import Sequence
 
 # Bytes in a block before it is compressed. Smaller ones compress worse; larger ones take longer to read a piece from.
 FULL = 1 << 20
@@ -77,6 +78,28 @@ class Blocks:
             "UPDATE blocks SET size = ?, codec = ?, data = ? WHERE block_id = ?", (len(content), codec, data, block_id)
         )
         self._connection.execute("DELETE FROM loose WHERE block_id = ?", (block_id,))
+
+    def keep_only(self, block_id: int, used: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Overwrites all of a block but the used parts, each with its start and its length, in the order of their
+        starts. Returns the overwritten parts, each with its start and its end."""
+        content = bytearray(self.content(block_id))
+        gaps: list[tuple[int, int]] = []
+        end = 0
+        for start, length in [*used, (len(content), 0)]:
+            if start > end:
+                gaps.append((end, start))
+            end = max(end, start + length)
+        if any(any(content[start:stop]) for start, stop in gaps):
+            for start, stop in gaps:
+                content[start:stop] = bytes(stop - start)
+            codec, data = _pack(bytes(content))
+            self._connection.execute(
+                "UPDATE blocks SET size = ?, codec = ?, data = ? WHERE block_id = ?",
+                (len(content), codec, data, block_id),
+            )
+            self._connection.execute("DELETE FROM loose WHERE block_id = ?", (block_id,))
+            self._unpacked.pop(block_id, None)
+        return gaps
 
     def open_ones(self, path: str) -> list[int]:
         """Returns the ids of the blocks of one file, or of all if `path` is "", that are not compressed yet."""

@@ -2,19 +2,19 @@
 
 import sqlite3
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Self
 
-from ullage.service.ports.originals import Kept, Original, Pruning, Room, Source, Version
+from ullage.service.ports.originals import Kept, KeptConversation, Original, Room, Source, Version
 from ullage.store.originals.appending import Appending
 from ullage.store.originals.archive_tables import connect
 from ullage.store.originals.line_cores import Shape, Template, find_parent
 from ullage.store.originals.packed_blocks import Blocks
-from ullage.store.originals.pruning import plan, remove, sweep
-from ullage.store.sqlite.database import transaction
+from ullage.store.originals.removing import list_conversations, remove, sweep
+from ullage.store.sqlite.database import overwrite_deleted, transaction
 from ullage.store.sqlite.sqlite_errors import reporting
 
 _KEPT = "version_id, size, mark, stat, digest, checked, began_at"
@@ -152,7 +152,7 @@ class SqliteOriginals:
             yield template.restore(cores, Shape(shape))
 
     def stats(self) -> Mapping[str, tuple[int, ...]]:
-        """Returns how each kept or pruned file was described; see `Originals.stats`."""
+        """Returns how each kept or removed file was described; see `Originals.stats`."""
         with self._lock, self._reporting:
             rows = self._connection.execute(
                 "SELECT path, stat FROM pruned UNION ALL SELECT path, stat FROM originals AS one JOIN versions ON "
@@ -161,20 +161,21 @@ class SqliteOriginals:
             ).fetchall()
         return {path: _numbers(stat) for path, stat in rows}
 
-    def plan_prune(self, before: int | None, target: int | None) -> Pruning:
-        """Returns what a prune removes; see `Originals.plan_prune`."""
+    def conversations(self) -> tuple[KeptConversation, ...]:
+        """Returns all conversations; see `Originals.conversations`."""
         with self._lock, self._reporting:
-            return plan(self._connection, before, target, self.size())
+            return list_conversations(self._connection, self.size())
 
-    def prune(self, pruning: Pruning) -> None:
-        """Removes conversations; see `Originals.prune`."""
+    def remove(self, paths: Collection[str]) -> None:
+        """Removes conversations; see `Originals.remove`."""
         with self._lock, self._reporting:
             try:
-                for path in pruning.paths:
+                for path in paths:
                     remove(self._connection, path)
             finally:
-                sweep(self._connection)
                 self._blocks.forget()
+                sweep(self._connection, self._blocks)
+                overwrite_deleted(self._path, "archive", rewrite=True)
 
     def rooms(self) -> tuple[Room, ...]:
         """Returns the room that each agent's originals take; see `Originals.rooms`."""

@@ -1,39 +1,42 @@
-"""Removes originals from an archive: whole conversations, those first that have not changed for the longest time."""
+"""Lists the conversations of an archive, and removes some of them with all that only they have in its blocks."""
 
 import sqlite3
 from collections import defaultdict
 
-from ullage.service.ports.originals import Pruning
+from ullage.service.ports.originals import KeptConversation
+from ullage.store.originals.packed_blocks import Blocks
 from ullage.store.sqlite.database import transaction
 
 # The conversation that an original belongs to, named by the path of its own file.
 _ROOT = "iif(owner = '', path, owner)"
 
 
-def plan(connection: sqlite3.Connection, before: int | None, target: int | None, size: int) -> Pruning:
-    """Returns what a prune removes; see `Originals.plan_prune`. `size` is that of the archive in bytes."""
+def list_conversations(connection: sqlite3.Connection, size: int) -> tuple[KeptConversation, ...]:
+    """Returns all conversations; see `Originals.conversations`. `size` is that of the archive in bytes."""
     groups = connection.execute(
-        f"SELECT {_ROOT}, max(kept_at) AS newest, sum(size), count(DISTINCT original_id) "
-        "FROM originals JOIN versions USING (original_id) GROUP BY 1 ORDER BY newest"
+        f"SELECT {_ROOT}, max(agent), max(iif(owner = '', origin_id, '')), count(DISTINCT original_id), sum(size), "
+        "max(kept_at) AS newest FROM originals JOIN versions USING (original_id) GROUP BY 1 ORDER BY newest"
     ).fetchall()
-    stored, freed_by = _freed(connection, {root: place for place, (root, *_) in enumerate(groups)})
+    sessions: dict[str, list[str]] = defaultdict(list)
+    for session_id, root in connection.execute(
+        f"SELECT session_id, {_ROOT} FROM sessions JOIN originals USING (original_id)"
+    ):
+        sessions[root].append(session_id)
+    stored, freed = _freed(connection, {root: place for place, (root, *_) in enumerate(groups)})
     # What the tables and indexes add to each block.
     share = size / stored if stored else 1.0
-    freed, chosen = 0.0, 0
-    for place, (_, newest, _, _) in enumerate(groups):
-        is_old = before is not None and newest < before
-        is_needed = target is not None and size - freed > target
-        if not is_old and not is_needed:
-            break
-        freed += freed_by[place] * share
-        chosen = place + 1
-    removed = groups[:chosen]
-    return Pruning(
-        paths=tuple(root for root, *_ in removed),
-        files=sum(count for *_, count in removed),
-        size=sum(raw for _, _, raw, _ in removed),
-        freed=int(freed),
-        newest=max((newest for _, newest, _, _ in removed), default=0),
+    return tuple(
+        KeptConversation(
+            path=root,
+            agent=agent,
+            origin_id=origin_id,
+            session_ids=tuple(sessions[root]),
+            files=files,
+            size=raw,
+            kept_at=kept_at,
+            frees=int(freed[place] * share),
+        )
+        for place, (root, agent, origin_id, files, raw, kept_at) in enumerate(groups)
     )
 
 
@@ -57,15 +60,9 @@ def _freed(connection: sqlite3.Connection, places: dict[str, int]) -> tuple[int,
 
 
 def remove(connection: sqlite3.Connection, root: str) -> None:
-    """Removes one conversation, in one transaction. Its files are noted, so that they are only kept again when they
-    change."""
+    """Removes one conversation, in one transaction."""
     mine = f"SELECT original_id FROM originals WHERE {_ROOT} = ?"
     with transaction(connection, "IMMEDIATE"):
-        connection.execute(
-            f"INSERT OR REPLACE INTO pruned SELECT path, stat FROM originals JOIN versions USING (original_id) "
-            f"WHERE {_ROOT} = ? AND stat != '' ORDER BY version_id",
-            (root,),
-        )
         connection.execute(
             f"DELETE FROM runs WHERE version_id IN (SELECT version_id FROM versions WHERE original_id IN ({mine}))",
             (root,),
@@ -74,14 +71,25 @@ def remove(connection: sqlite3.Connection, root: str) -> None:
             connection.execute(f"DELETE FROM {table} WHERE original_id IN ({mine})", (root,))
 
 
-def sweep(connection: sqlite3.Connection) -> None:
-    """Deletes blocks that no version refers to, and gives their room back to the disk."""
+def sweep(connection: sqlite3.Connection, blocks: Blocks) -> None:
+    """Deletes blocks that no version refers to, overwrites the parts of the others that no version refers to, and gives
+    the room back to the disk."""
     with transaction(connection, "IMMEDIATE"):
         unused = "block_id NOT IN (SELECT block_id FROM runs)"
         connection.execute(f"DELETE FROM loose WHERE {unused}")
         connection.execute(f"DELETE FROM blocks WHERE {unused}")
         connection.execute("DELETE FROM pieces WHERE block_id NOT IN (SELECT block_id FROM blocks)")
         connection.execute("UPDATE originals SET block_id = NULL WHERE block_id NOT IN (SELECT block_id FROM blocks)")
+    # Blocks of conversations that were removed, which a fork of these still needs.
+    shared = connection.execute(
+        "SELECT block_id FROM blocks WHERE original_id NOT IN (SELECT original_id FROM originals)"
+    )
+    for (block_id,) in shared.fetchall():
+        with transaction(connection, "IMMEDIATE"):
+            used = connection.execute("SELECT start, length FROM runs WHERE block_id = ? ORDER BY start", (block_id,))
+            for start, end in blocks.keep_only(block_id, used.fetchall()):
+                connection.execute(
+                    "DELETE FROM pieces WHERE block_id = ? AND start >= ? AND start < ?", (block_id, start, end)
+                )
     # A script runs a statement to its end; `execute` would end this one after its first page.
     connection.executescript("PRAGMA incremental_vacuum")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -1,11 +1,12 @@
-"""A prune removes the oldest conversations, and nothing that another one needs."""
+"""Removing conversations from the archive frees their room, and takes nothing that another one needs."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
-from msgspec.structs import replace
-
 from ullage.service.ports.originals import Source
+from ullage.store.originals.packed_blocks import Blocks
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 
 
@@ -25,16 +26,15 @@ def paths(originals: SqliteOriginals) -> list[str]:
     return sorted(originals.stats())
 
 
-def test_the_oldest_are_removed_until_the_archive_is_small_enough(tmp_path: Path) -> None:
+def test_the_oldest_are_listed_first_with_what_they_free(tmp_path: Path) -> None:
     with SqliteOriginals(tmp_path / "a") as originals:
         for number in range(5):
             keep(originals, f"/{number}.jsonl", noise(number))
-        before = originals.size()
-        pruning = originals.plan_prune(None, before // 2)
-        assert pruning.paths == ("/0.jsonl", "/1.jsonl", "/2.jsonl")
-        originals.prune(pruning)
-        assert originals.size() <= before // 2
-        assert abs(before - originals.size() - pruning.freed) < before // 10
+        before, listed = originals.size(), originals.conversations()
+        assert [one.path for one in listed] == [f"/{number}.jsonl" for number in range(5)]
+        originals.remove(["/0.jsonl", "/1.jsonl", "/2.jsonl"])
+        freed = sum(one.frees for one in listed[:3])
+        assert abs(before - originals.size() - freed) < before // 10
         assert [one for n in range(5) for one in originals.find(path=f"/{n}.jsonl") if one.source.path < "/3"] == []
         (left,) = originals.find(path="/4.jsonl")
         assert b"".join(originals.read(left.versions[0].version_id)) == noise(4)
@@ -45,25 +45,22 @@ def test_files_that_belong_to_a_conversation_go_with_it(tmp_path: Path) -> None:
     with SqliteOriginals(tmp_path / "a") as originals:
         keep(originals, "/main.jsonl", b"1\n")
         keep(originals, "/main/agent.jsonl", b"2\n", owner="/main.jsonl")
-        originals.prune(originals.plan_prune(2**60, None))
+        (one,) = originals.conversations()
+        assert (one.path, one.files, one.size) == ("/main.jsonl", 2, 4)
+        originals.remove([one.path])
         assert originals.find(path="/main/agent.jsonl") == ()
         assert originals.rooms() == ()
 
 
-def test_what_a_fork_needs_stays(tmp_path: Path) -> None:
+def test_what_a_fork_needs_stays_and_no_more(tmp_path: Path) -> None:
     with SqliteOriginals(tmp_path / "a") as originals:
-        keep(originals, "/parent.jsonl", noise(1))
+        keep(originals, "/parent.jsonl", noise(1) + noise(3))
         fork = keep(originals, "/fork.jsonl", noise(1) + noise(2))
-        pruning = originals.plan_prune(None, originals.size() - 1)
-        # The parent alone frees nothing, so the fork is needed, too.
-        assert pruning.paths == ("/parent.jsonl", "/fork.jsonl")
-        originals.prune(replace(pruning, paths=("/parent.jsonl",)))
+        originals.remove(["/parent.jsonl"])
         assert b"".join(originals.read(fork)) == noise(1) + noise(2)
-
-
-def test_a_pruned_file_is_known_until_it_changes(tmp_path: Path) -> None:
-    with SqliteOriginals(tmp_path / "a") as originals:
-        keep(originals, "/a.jsonl", b"1\n")
-        originals.prune(originals.plan_prune(2**60, None))
-        assert originals.stats() == {"/a.jsonl": (2, 1, 2)}
-        assert originals.latest("/a.jsonl") is None
+        again = keep(originals, "/again.jsonl", noise(3))
+        assert b"".join(originals.read(again)) == noise(3)
+    with closing(sqlite3.connect(tmp_path / "a")) as connection:
+        blocks = Blocks(connection)
+        held = b"".join(blocks.content(number) for (number,) in connection.execute("SELECT block_id FROM blocks"))
+    assert held.count(noise(3)[:900]) == 1

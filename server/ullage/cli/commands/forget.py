@@ -1,0 +1,145 @@
+"""`ullage forget`, also called `delete`: removes conversations from all that Ullage keeps."""
+
+import asyncio
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from ullage.app.compose import SystemClock, open_workspace
+from ullage.app.opening_archive import open_originals
+from ullage.cli.asked_change import agreed
+from ullage.cli.draw.text import clean, in_bytes, plural
+from ullage.cli.output import Screen, print_json, working
+from ullage.cli.reports import ForgetReport
+from ullage.cli.typed_arguments import ForgetOptions, read_options
+from ullage.model.errors import InputError
+from ullage.service.archive.forgetting import (
+    Known,
+    choose,
+    down_to,
+    files_left,
+    find_named,
+    forget,
+    forks_of,
+    list_known,
+    with_facts,
+)
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.originals import Originals
+from ullage.store.originals.archive_tables import archive_path
+from ullage.store.store_place import local_path
+
+_DAY = 86_400_000
+# Conversations that are listed before the user is asked, and agents' files that are named.
+_LISTED, _NAMED = 20, 5
+
+
+def run(args: Namespace) -> int:
+    """Removes the named or chosen conversations from the store, the archive and all files next to the store, after
+    asking the user on the terminal unless `--yes` is given. Returns 1 if the user declines, otherwise 0.
+
+    Raises `InputError` if the arguments don't say which conversations, or if there is no terminal to ask on, and
+    `NotFound` if a name means none. Then nothing is removed.
+    """
+    options, screen = read_options(args, ForgetOptions), Screen.of(args)
+    if bool(options.names) == options.chooses:
+        raise InputError("name conversations, or choose them by --older-than, --folder, --matching or --to")
+    with open_workspace(options.store) as workspace, open_originals(options.store) as originals:
+        found = _found(workspace, originals, options)
+        if not found:
+            return _report((), _After(), options, screen)
+        if not options.yes and not agreed(_question(workspace, originals, found, screen)):
+            return 1
+        forks = tuple(info.session_id for info in forks_of(found, workspace.ports.store))
+        before = _size(options.store)
+        with working("Removing") as show:
+            asyncio.run(forget(workspace, originals, found, show))
+        freed = max(0, before - _size(options.store))
+        after = _After(forks=forks, left=tuple(files_left(workspace, found)), freed=freed)
+    return _report(found, after, options, screen)
+
+
+def _found(workspace: Workspace, originals: Originals | None, options: ForgetOptions) -> list[Known]:
+    known = list_known(workspace.ports.store, originals)
+    if options.names:
+        return find_named(known, workspace, options.names)
+    before = SystemClock().now() - options.older_than * _DAY if options.older_than is not None else None
+    folder = str(options.folder.expanduser().resolve()) if options.folder else ""
+    found = choose(known, originals, before, folder, options.matching or "")
+    if options.to is None:
+        return found
+    return down_to(found, originals.size() if originals else 0, options.to)
+
+
+def _question(workspace: Workspace, originals: Originals | None, found: Sequence[Known], screen: Screen) -> str:
+    """Returns what the user is asked, with the conversations that it is about."""
+    lines = [f"  {one.name}  {_told(with_facts(one, originals), screen)}" for one in found[-_LISTED:]]
+    if len(found) > _LISTED:
+        lines = [f"  {len(found) - _LISTED:,} older ones, and", *lines]
+    alone = sum(not files_left(workspace, [one]) for one in found)
+    if alone:
+        lines.append(f"  {plural(alone, 'conversation')} of these {'is' if alone == 1 else 'are'} nowhere else")
+    return "\n".join([*lines, f"Forget {plural(len(found), 'conversation')} for good?"])
+
+
+def _told(one: Known, screen: Screen) -> str:
+    day = datetime.fromtimestamp(one.updated_at / 1000, UTC).astimezone().strftime("%Y-%m-%d")
+    title = one.sessions[0].title if one.sessions else one.title
+    parts = [clean(title, screen.glyphs), day]
+    if one.sessions:
+        parts.append(plural(sum(info.messages for info in one.sessions), "message"))
+    if one.kept:
+        parts.append(f"{plural(sum(kept.files for kept in one.kept), 'file')} in the archive")
+    return "  ".join(filter(None, parts))
+
+
+def _size(store: str | None) -> int:
+    paths = (local_path(store), archive_path(local_path(store)))
+    return sum(path.stat().st_size for path in paths if path.exists())
+
+
+class _After(Struct, frozen=True, kw_only=True):
+    """What there is after the conversations were removed: the forks of them and the agents' files, and the bytes by
+    which the store and the archive have shrunk."""
+
+    forks: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    freed: int = 0
+
+
+def _report(found: Sequence[Known], after: _After, options: ForgetOptions, screen: Screen) -> int:
+    kept = [kept for one in found for kept in one.kept]
+    files = sum(one.files for one in kept)
+    deleted = tuple(info.session_id for one in found for info in one.sessions)
+    if options.json:
+        removed = tuple(one.path for one in kept)
+        print_json(
+            ForgetReport(
+                deleted=deleted, removed=removed, files=files, freed=after.freed, forks=after.forks, left=after.left
+            )
+        )
+    elif found:
+        screen.print(line for text in _words(found, files, after) for line in screen.prose(text))
+    else:
+        screen.print(["No such conversation: nothing was removed."])
+    return 0
+
+
+def _words(found: Sequence[Known], files: int, after: _After) -> Iterator[str]:
+    left, sessions = after.left, sum(len(one.sessions) for one in found)
+    places = f"{plural(sessions, 'session')} of the store, {plural(files, 'file')} of the archive"
+    yield f"Forgot {plural(len(found), 'conversation')}: {places}, {in_bytes(after.freed)} freed."
+    if after.forks:
+        yield f"Its forks begin with the same messages and stay: {', '.join(after.forks)}"
+    if not left:
+        return
+    is_one = len(left) == 1
+    yield "The agent's own file stays:" if is_one else f"The agents' own files stay, {len(left):,} of them:"
+    yield from (f"  {path}" for path in left[:_NAMED])
+    if len(left) > _NAMED:
+        folders = {str(Path(path).parent) for path in left[_NAMED:]}
+        yield f"  and {len(left) - _NAMED:,} more in {plural(len(folders), 'folder')}"
+    yield f"Ullage reads {'it' if is_one else 'one'} again only if its agent goes on with it."
