@@ -20,6 +20,7 @@ from support.command_line import ullage
 from support.systems import needs_linux
 from support.watching import watching
 from support.wire.replies import Call
+from ullage.system.keeping import Keeping
 
 # Tokens below an agent's threshold at which the user must have been warned. A call in these tests adds fewer.
 _SHORT = 4_000
@@ -113,6 +114,7 @@ async def test_an_agents_figure_is_its_own_and_its_compaction_is_warned_of_and_r
 async def test_beside_an_agent_in_a_terminal_the_same_figure_is_on_the_screen(agent: Seated, tmp_path: Path) -> None:
     need(agent.known)
     store, model = tmp_path / "store.db", ModelServer()
+    Keeping(store).answer(keep=True)
     async with model.serving():
         model.until_summary, model.summary_words = True, SUMMARY_WORDS
         launch = agent.known.launch(tmp_path, model.url)

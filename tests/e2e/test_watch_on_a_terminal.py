@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from support.command_line import ullage
 from support.homes import Home, put_claude
+from ullage.system.keeping import Keeping
 
 if sys.platform == "win32":
     pytest.skip("Windows has no pseudo-terminals of POSIX", allow_module_level=True)
@@ -91,9 +93,37 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     home = Home(tmp_path)
     file = put_claude(home, title="Why is it wet?", tokens=90_000)
     os.utime(file)
+    Keeping(tmp_path / "s.db").answer(keep=True)
     shown = Terminal(tmp_path)
     yield shown
     shown.close()
+
+
+@pytest.mark.parametrize(("typed", "keeps"), [("\r", True), ("n\r", False)])
+def test_it_asks_once_whether_to_keep_what_agents_write(tmp_path: Path, typed: str, *, keeps: bool) -> None:
+    os.utime(put_claude(Home(tmp_path), title="Why is it wet?", tokens=90_000))
+    for is_first in (True, False):
+        terminal = Terminal(tmp_path)
+        try:
+            if is_first:
+                terminal.until("Keep them? [Y/n]")
+                assert b"1 conversation on this machine" in terminal.seen
+                assert not (tmp_path / "s.db.archive").exists()
+                terminal.press(typed)
+            terminal.until("Kept: 1 conversation, " if keeps else "Nothing is kept (ullage archive on)")
+            terminal.press("q")
+            assert terminal.end() == 0
+        finally:
+            terminal.close()
+    assert (tmp_path / "s.db.archive").exists() == keeps
+    assert ullage("--store", tmp_path / "s.db", "archive", "--json").json["wanted"] is keeps
+
+
+def test_keeping_is_turned_off_and_on_by_a_command(tmp_path: Path) -> None:
+    store = tmp_path / "s.db"
+    assert "ullage archive on" in ullage("--store", store, "archive", "off").out
+    assert ullage("--store", store, "archive", "--json").json["wanted"] is False
+    assert "ullage archive off" in ullage("--store", store, "archive", "on").out
 
 
 def test_keys_open_a_conversation_search_it_and_quit(terminal: Terminal) -> None:

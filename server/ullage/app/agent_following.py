@@ -28,6 +28,7 @@ from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.forgotten import ForgottenList, forgotten_key
 from ullage.system.growing_files import GrowingFiles
+from ullage.system.keeping import Keeping
 from ullage.system.kept_files import AgentOriginals
 from ullage.system.kept_readings import ReadingsFolder
 from ullage.system.lease import FileLease
@@ -66,9 +67,9 @@ def make_follower(
 
 
 def _make_keeper(workspace: Workspace, store_path: Path) -> Keeper | None:
-    """Returns what keeps the agents' files, or None if the settings say that they are not kept."""
+    """Returns what keeps the agents' files, or None if the settings or the user's answer say that they are not kept."""
     settings = workspace.settings.archive
-    if not settings.enabled:
+    if not settings.enabled or Keeping(store_path).wanted is False:
         return None
     limit = None if settings.limit is None else int(settings.limit * 1e9)
     opening = partial(SqliteOriginals, archive_path(store_path))

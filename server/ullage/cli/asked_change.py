@@ -22,14 +22,17 @@ def difference(change: FileChange, screen: Screen) -> Iterator[Text | str]:
         yield Text(f"  {clean(line, screen.glyphs)}", _STYLES.get(line[:1], ""))
 
 
-def agreed(question: str) -> bool:
-    """Asks the user on the terminal. Raises `InputError` if there is none."""
+def agreed(question: str, *, by_enter: bool = False) -> bool:
+    """Asks the user on the terminal. `by_enter` is what the Enter key alone means. Raises `InputError` if there is no
+    terminal."""
     if not sys.stdin.isatty():
         raise InputError(f"{question} There is no terminal to ask on; give --yes")
     sys.stdout.flush()
-    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.write(f"{question} {'[Y/n]' if by_enter else '[y/N]'} ")
     sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    line = sys.stdin.readline()
+    # At the end of the input there is no line end.
+    return by_enter if line and not line.strip() else line.strip().lower() in ("y", "yes")
 
 
 def same_now(shown: AgentChange, now: Sequence[AgentChange]) -> AgentChange:

@@ -210,8 +210,9 @@ class ArchiveRow(Struct, frozen=True, kw_only=True):
 
 class ArchiveReport(Report, frozen=True, kw_only=True):
     """What `ullage archive --json` prints. `path` is the archive's file, `size` its size in bytes. Sizes are bytes
-    here."""
+    here. `wanted` is what the user has answered when asked whether agents' files are kept, null if nothing yet."""
 
+    wanted: bool | None
     path: str
     size: int
     agents: tuple[ArchiveRow, ...]

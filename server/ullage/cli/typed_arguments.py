@@ -164,6 +164,12 @@ class ExportOptions(StoreOptions, frozen=True, kw_only=True):
     output: Path | None
 
 
+class ArchiveOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage archive`."""
+
+    action: Literal["on", "off"] | None
+
+
 class StoreCopyOptions(Struct, frozen=True, kw_only=True):
     """The arguments of `ullage store copy`: the places of two stores."""
 

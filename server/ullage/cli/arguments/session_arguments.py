@@ -108,6 +108,12 @@ def _export(parser: ArgumentParser) -> None:
 
 
 def _archive(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=["on", "off"],
+        help="on, off: keep agents' files from now on, or no longer. Without it: show what is kept",
+    )
     add_json(parser)
 
 
@@ -187,7 +193,7 @@ SESSION_COMMANDS = (
     Command("sessions", "list stored sessions", _sessions),
     Command("search", "search all messages of stored sessions", _search),
     Command("export", "write a stored session out", _export),
-    Command("archive", "show what is kept of agents' own files", _archive),
+    Command("archive", "show what is kept of agents' own files, and turn it on or off", _archive),
     Command("store", "copy sessions from one store to another", _store, "store_copy"),
     Command("team", "choose which folders' sessions a team can search, redacted", _team),
     Command("forget", "remove conversations from the store, its search and the archive, for good", _forget),

@@ -11,11 +11,17 @@ from ullage.cli.draw.tables import Column, table
 from ullage.cli.draw.text import in_bytes
 from ullage.cli.output import Screen, print_json
 from ullage.cli.reports import ArchiveReport, ArchiveRow
-from ullage.cli.typed_arguments import StoreOptions, read_options
+from ullage.cli.typed_arguments import ArchiveOptions, read_options
 from ullage.service.ports.originals import Room
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.store_place import local_path
+from ullage.system.keeping import Keeping
 
+_NEXT: dict[bool | None, str] = {
+    True: "`ullage watch` and editors keep agents' files while they run. To stop it: ullage archive off",
+    False: "No more is kept: you have turned it off. To keep agents' files again: ullage archive on",
+    None: "Editors keep agents' files while they run; `ullage watch` asks first. To stop it: ullage archive off",
+}
 _COLUMNS = (
     Column(name="AGENT", flexible=True),
     Column(name="FILES", right=True),
@@ -27,17 +33,19 @@ _COLUMNS = (
 
 
 def run(args: Namespace) -> int:
-    """Prints the room that each agent's files take in the archive. Returns 0."""
-    options, screen = read_options(args, StoreOptions), Screen.of(args)
+    """Prints the room that each agent's files take in the archive, after turning it on or off if asked. Returns 0."""
+    options, screen = read_options(args, ArchiveOptions), Screen.of(args)
     path = archive_path(local_path(options.store))
+    keeping = Keeping(local_path(options.store))
+    if options.action:
+        keeping.answer(keep=options.action == "on")
     with open_originals(options.store) as originals:
         rooms, size = (originals.rooms(), originals.size()) if originals else ((), 0)
     if options.json:
-        print_json(ArchiveReport(path=str(path), size=size, agents=tuple(map(_row, rooms))))
-    elif rooms:
-        screen.print(_lines(rooms, size, path, screen))
-    else:
-        screen.print(["Nothing is kept yet. `ullage watch` keeps agents' own files while it runs."])
+        print_json(ArchiveReport(path=str(path), size=size, agents=tuple(map(_row, rooms)), wanted=keeping.wanted))
+        return 0
+    lines = _lines(rooms, size, path, screen) if rooms else ["Nothing is kept yet."]
+    screen.print([*lines, *screen.prose(_NEXT[keeping.wanted])])
     return 0
 
 

@@ -12,34 +12,67 @@ from msgspec.structs import asdict
 from rich.console import Group
 from rich.live import Live
 
-from ullage.app.agent_following import make_follower
+from ullage.app.agent_following import find_sources, make_follower
 from ullage.app.compose import open_workspace
+from ullage.app.opening_archive import open_originals
 from ullage.app.team_sending import TeamSender
+from ullage.cli.asked_change import agreed
+from ullage.cli.draw.text import in_bytes, plural
 from ullage.cli.output import Screen, print_json_line
 from ullage.cli.reports import WatchReport
 from ullage.cli.typed_arguments import WatchOptions, read_options
 from ullage.cli.watching.keyboard import keys_pressed
 from ullage.cli.watching.live_table import Board, Wish
 from ullage.cli.watching.opened_pages import make_page
+from ullage.model.errors import StoreError
 from ullage.model.followed import FollowedRow
+from ullage.model.settings import ArchiveSettings
 from ullage.service.conversation.workspace import Workspace
+from ullage.store.originals.archive_tables import archive_path
+from ullage.store.store_place import StorePlace, local_path
+from ullage.system.keeping import Keeping
+from ullage.system.kept_files import AgentOriginals
 
 # Seconds between two drawings of what only time changes, such as "a minute ago".
 _REDRAW_EVERY = 5.0
 # The status by which shells report an end by SIGTERM: 128 + 15.
 _TERMINATED = 143
+# Seconds between two counts of what is kept.
+_COUNT_EVERY = 30.0
+_LIMIT = ArchiveSettings().limit or 0.0
 
 
 def run(args: Namespace) -> int:
     """Draws a table that changes in place until the user quits, and returns 0, or 143 after SIGTERM. With
     `--json`, prints a `WatchReport` per change."""
     options = read_options(args, WatchOptions)
+    if not options.json:
+        ask_once(options.store)
     with open_workspace(options.store) as workspace:
         try:
             asyncio.run(_until_terminated(workspace, options, args))
         except asyncio.CancelledError:
             return _TERMINATED
     return 0
+
+
+def ask_once(store: StorePlace | None) -> None:
+    """Asks the user on the terminal whether agents' files are kept, unless somebody has answered that before."""
+    keeping = Keeping(local_path(store))
+    if keeping.wanted is not None or not sys.stdin.isatty():
+        return
+    place = archive_path(local_path(store))
+    sources = find_sources(local_path(store))
+    size = sum(stat[0] for one in sources if (stat := AgentOriginals().stat(one.path)))
+    question = (
+        "Agents delete old conversations, Claude Code after a month. Ullage can keep them.\n"
+        f"  what:   {plural(len(sources), 'conversation')} on this machine ({in_bytes(size)}) and what is added, all "
+        "that was said and read\n"
+        f"  where:  {place}, which only you may read, compressed; at most {_LIMIT:g} GB\n"
+        "  stop:   ullage archive off; remove: ullage forget\n"
+        "Keep them?"
+    )
+    keeping.answer(keep=agreed(question, by_enter=True))
 
 
 async def _until_terminated(workspace: Workspace, options: WatchOptions, args: Namespace) -> None:
@@ -59,6 +92,20 @@ async def _print(workspace: Workspace, options: WatchOptions) -> None:
     await make_follower(workspace, options.store, changed, options.since).run()
 
 
+def _kept_words(store: StorePlace | None) -> str:
+    if Keeping(local_path(store)).wanted is False:
+        return "Nothing is kept (ullage archive on)"
+    try:
+        with open_originals(store) as originals:
+            if originals:
+                return (
+                    f"Kept: {plural(originals.count(), 'conversation')}, {in_bytes(originals.size())} (ullage archive)"
+                )
+    except StoreError as error:
+        return str(error)
+    return ""
+
+
 class _Watch:
     """The table on a terminal."""
 
@@ -67,6 +114,7 @@ class _Watch:
         self._options = options
         self._args = args
         self._board = Board()
+        self._kept: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._making: asyncio.Task[None] | None = None
 
@@ -75,6 +123,7 @@ class _Watch:
         follower = make_follower(self._workspace, self._options.store, self._take, self._options.since)
         following = asyncio.create_task(follower.run())
         following.add_done_callback(lambda _: self._changed.set())
+        self._kept = asyncio.create_task(self._tell_kept())
         console = Screen.of(self._args).console()
         try:
             drawing = Live(console=console, screen=True, auto_refresh=False)
@@ -86,13 +135,20 @@ class _Watch:
                         async with asyncio.timeout(_REDRAW_EVERY):
                             await self._changed.wait()
         finally:
-            for task in filter(None, (following, self._making)):
+            for task in filter(None, (following, self._making, self._kept)):
                 task.cancel()
             results = await asyncio.gather(following, return_exceptions=True)
         for result in results:
             # Only a fault ends it while it is wanted.
             if isinstance(result, Exception):
                 raise result
+
+    async def _tell_kept(self) -> None:
+        """Tells the board how much is kept of agents' files, at first and then sometimes."""
+        while True:
+            self._board.kept = await asyncio.to_thread(_kept_words, self._options.store)
+            self._changed.set()
+            await asyncio.sleep(_COUNT_EVERY)
 
     def _drawn(self) -> Group:
         size, screen = get_terminal_size(), Screen.of(self._args)

@@ -11,7 +11,7 @@
 _shtab_ullage_commands() {
   local _commands=(
     acp:'Serve the Agent Client Protocol on standard input and output.'
-    archive:'Show what is kept of agents'"'"' own files.'
+    archive:'Show what is kept of agents'"'"' own files, and turn it on or off.'
     brief:'Write what an agent'"'"'s last compaction left out as a brief for it.'
     compact:'Replace the older part of a context by a summary.'
     completion:'Print the completion script for a shell.'
@@ -82,6 +82,7 @@ _shtab_ullage_archive_options=(
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
+  ":on, off\: keep agents\' files from now on, or no longer. Without it\: show what is kept:(on off)"
 )
 
 # guard to ensure default positional specs are added only once per session

@@ -30,7 +30,7 @@ _COLUMNS = (
 )
 _TABLE_KEYS = ("↑↓ choose", "Enter messages", "c context", "/ search", "p pause", "q quit")
 _PAGE_KEYS = ("↑↓ scroll", "/ search", "q back")
-# Lines that are no rows: the heading, and below the rows an empty line, the warning and the keys.
+# Lines that are no rows: the heading, and below the rows what is kept, the warning and the keys.
 _AROUND = 4
 
 
@@ -53,10 +53,12 @@ class Wish(Struct, frozen=True, kw_only=True):
 class Board:
     """The live table, with the chosen conversation, or a page about it.
 
-    `is_over` turns true when the user quits. `wish` is the page that is shown or wanted, None while the table is shown.
+    `kept` says what is kept of agents' files. `is_over` turns true when the user quits. `wish` is the page that is
+    shown or wanted, None while the table is shown.
     """
 
     def __init__(self) -> None:
+        self.kept = ""
         self.is_over = False
         self.wish: Wish | None = None
         self._rows: dict[str, FollowedRow] = {}
@@ -109,7 +111,7 @@ class Board:
         rows = self._ordered()
         if not rows:
             words = "No agent has written anything yet. Start one, or ask it something."
-            return [fit_most(words, width, glyphs), ""]
+            return [fit_most(words, width, glyphs), self._kept_line(width, glyphs)]
         place = self._place(rows)
         room = max(1, height - _AROUND)
         first = max(0, min(place - room // 2, len(rows) - room))
@@ -119,7 +121,10 @@ class Board:
         chosen.stylize("reverse")
         warned = " ".join(rows[place].warnings)
         warning = Text(fit_most(f"{glyphs.warning} {warned}", width, glyphs), "yellow") if warned else ""
-        return [drawn[0], *drawn[1 + first : 1 + first + room], "", warning]
+        return [drawn[0], *drawn[1 + first : 1 + first + room], self._kept_line(width, glyphs), warning]
+
+    def _kept_line(self, width: int, glyphs: Glyphs) -> Text | str:
+        return Text(fit_most(self.kept, width, glyphs), "dim") if self.kept else ""
 
     def _keys(self, width: int, glyphs: Glyphs) -> str:
         keys = _PAGE_KEYS if self.wish else _TABLE_KEYS

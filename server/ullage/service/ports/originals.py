@@ -147,6 +147,10 @@ class Originals(Protocol):
         when they change."""
         ...
 
+    def count(self) -> int:
+        """Returns the number of conversations."""
+        ...
+
     def rooms(self) -> tuple[Room, ...]:
         """Returns the room that each agent's originals take, the largest first."""
         ...

@@ -166,6 +166,11 @@ class SqliteOriginals:
         with self._lock, self._reporting:
             return list_conversations(self._connection, self.size())
 
+    def count(self) -> int:
+        """Returns the number of conversations; see `Originals.count`."""
+        with self._lock, self._reporting:
+            return self._connection.execute("SELECT count(*) FROM originals WHERE owner = ''").fetchone()[0]
+
     def remove(self, paths: Collection[str]) -> None:
         """Removes conversations; see `Originals.remove`."""
         with self._lock, self._reporting:
