@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 from msgspec.structs import replace
@@ -22,6 +24,8 @@ from ullage.cli.watching.live_table import Board
 from ullage.model.followed import FollowedRow, without_children
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.sub_agents import SubAgents
+from ullage.service.ports.agent_files import Growth, Mark, Pieces
+from ullage.system.growing_files import GrowingFiles
 from ullage.watch.finder import AgentFiles
 
 MAIN = "11111111-2222-4333-8444-555555555555"
@@ -41,13 +45,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Follows:
     """A process that follows what is in the home folder. `rows` is what its listener got."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, files: GrowingFiles | None = None, since: float = SINCE) -> None:
         self.client: TestClient = build_test_client()
         self.store = self.client.workspace.ports.store
         self.rows: list[FollowedRow] = []
-        ports = follower_ports(folder, partial(changed_since, folder / "store.db"))
+        ports = follower_ports(folder, partial(changed_since, folder / "store.db"), files=files or GrowingFiles())
         self.live = ports.live
-        self._follower = AgentFollower(self.client.workspace, ports, self.rows.append, SINCE)
+        self._follower = AgentFollower(self.client.workspace, ports, self.rows.append, since)
         self._task = asyncio.create_task(self._follower.run())
 
     async def until(self, holds: Callable[[], bool]) -> None:
@@ -156,3 +160,37 @@ def test_the_live_table_shows_a_sub_agent_only_while_its_parent_is_not_in_it() -
     assert without_children([child]) == [child]
     assert without_children([child, *FOLLOWED]) == list(FOLLOWED)
     assert without_children([replace(child, agent="Codex"), *FOLLOWED])[0].session_id == "s_child"
+
+
+class SlowFiles(GrowingFiles):
+    """Files of which one is not read to its end before `done` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done = Event()
+
+    def read_on(self, path: Path, mark: Mark | None, origin_id: str = "", *, pieces: Pieces = Pieces.LARGE) -> Growth:
+        """Reads a file; see `TranscriptFiles.read_on`."""
+        if path.stem == MAIN:
+            assert self.done.wait(PATIENCE)
+        return super().read_on(path, mark, origin_id, pieces=pieces)
+
+
+async def test_a_file_that_takes_long_does_not_delay_the_others(home: Path, tmp_path: Path) -> None:
+    slow, other = put_main(home), home / ".claude/projects/-p/33333333-0000-4000-8000-000000000000.jsonl"
+    other.write_bytes(ClaudeLog(session=other.stem, cwd="/p").ask("How?").answer(700).data)
+    os.utime(other, (1, 1))
+    files = SlowFiles()
+    follows = Follows(tmp_path, files=files, since=1e10)
+    try:
+        await follows.until(lambda: other.stem in follows.by_origin())
+        assert slow.stem not in follows.by_origin()
+        files.done.set()
+        await follows.until(lambda: slow.stem in follows.by_origin())
+        grown = ClaudeLog(session=MAIN, cwd="/p").ask("Why?").answer(900).ask("And now?").answer(5_000)
+        with slow.open("r+b") as file:
+            file.write(grown.data)
+        await follows.until(lambda: max(row.used or 0 for row in follows.rows) >= 5_000)
+    finally:
+        files.done.set()
+        await follows.end()

@@ -30,6 +30,9 @@ _LARGEST_SECONDS = 100_000_000_000
 # What is wrong with an empty document.
 EMPTY = "is empty"
 
+# What may be around a record: white space, and the NUL characters that a power cut leaves.
+BLANK = b" \t\n\r\v\f\0"
+
 
 class Line(Struct, frozen=True, kw_only=True):
     """One line of a JSONL file that isn't blank.
@@ -131,7 +134,7 @@ def parse_lines(data: bytes, first: int = 1, *, is_text: bool | None = None) -> 
     The lines of a text have no records, although some may look like JSON. `is_text` says that the file is text; None
     means that its first line decides.
     """
-    numbered = [(number, raw) for number, raw in enumerate(data.split(b"\n"), start=first) if raw.strip()]
+    numbered = [(number, raw) for number, raw in enumerate(data.split(b"\n"), start=first) if raw.strip(BLANK)]
     lines = () if is_text else tuple(line for number, raw in numbered for line in _parse_line(number, raw))
     if is_text or (is_text is None and lines and lines[0].value is None):
         return tuple(replace(_parse_record(number, raw), text=_decode(raw)) for number, raw in numbered)
@@ -163,7 +166,7 @@ def _end_of_object(raw: bytes) -> int:
 
 
 def _parse_record(number: int, line: bytes) -> Line:
-    raw = line.strip()
+    raw = line.strip(BLANK)
     value, problem = (None, "comment") if raw.startswith(b"//") else parse_json(raw)
     if not problem and not isinstance(value, dict):
         problem = "not a JSON object"

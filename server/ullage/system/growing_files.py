@@ -11,11 +11,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
-from ullage.formats.parsing import Document, parse_json, parse_lines
+from msgspec import Struct
+
+from ullage.formats.parsing import BLANK, Document, parse_json, parse_lines
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.agent_files import Appended, Growth, Mark, Missing, Pieces, Replaced
 from ullage.system.single_files import is_database, is_read_in_pieces, parse_transcript, read_database, with_companions
 from ullage.system.transcript_files import read_transcript_file
+from ullage.watch.unpacking import LARGEST_VALUE, LONGEST_LINE, MOST_PASSED, TOO_LONG
 
 # Bytes at either end of what was read that are compared. Most records have their id and time within as many. A file
 # that is written again with the same bytes at both places, and other ones between, is taken for the same.
@@ -35,6 +38,19 @@ _WRITE_AHEAD = "-wal"
 # How the name of a file ends that is no database, which most are that are followed.
 _RECORDS = ".jsonl"
 
+# Bytes of a line that is too long that are passed over at once, before other files have their turn.
+_PASSED = 256 << 20
+
+
+class _Piece(Struct, frozen=True, kw_only=True):
+    """What was read of a file at once. `more` says that there is more. `passed` is how many bytes more than `data` the
+    piece has in the file, because lines were passed over, and `last` the last bytes of the piece if they were."""
+
+    data: bytes
+    more: bool = False
+    passed: int = 0
+    last: bytes = b""
+
 
 class GrowingFiles:
     """The files of this machine. `piece` is the number of bytes that are read of a file of records at once."""
@@ -48,6 +64,13 @@ class GrowingFiles:
             return mark is None or _stat(path) != mark.stat
         except OSError:
             return True
+
+    def stat(self, path: Path) -> tuple[int, ...]:
+        """Returns what the operating system says of a file, as `TranscriptFiles.stat` describes."""
+        try:
+            return _stat(path)
+        except OSError:
+            return ()
 
     def read_on(self, path: Path, mark: Mark | None, origin_id: str = "", *, pieces: Pieces = Pieces.LARGE) -> Growth:
         """Returns what has happened to a file since `mark`, as `TranscriptFiles.read_on` describes."""
@@ -142,14 +165,14 @@ def _appended(path: Path, mark: Mark, stat: tuple[int, ...], piece: int) -> Appe
         file.seek(mark.offset - len(mark.last))
         if file.read(len(mark.last)) != mark.last:
             return None
-        data, more = _read_piece(file, piece)
-    data = data if more else _whole_lines(data)
+        read = _read_piece(file, piece)
+    data = read.data if read.more or read.last else _whole_lines(read.data)
     lines = parse_lines(data, mark.lines + 1, is_text=mark.is_text)
-    return Appended(lines=lines, mark=_moved(mark, data, () if more else stat), more=more)
+    return Appended(lines=lines, mark=_moved(mark, data, () if read.more else stat, read), more=read.more)
 
 
-def _anew(path: Path, stat: tuple[int, ...], origin_id: str, piece: int | None) -> Replaced:
-    """Returns a file from its beginning: the whole, or the first piece."""
+def _anew(path: Path, stat: tuple[int, ...], origin_id: str, size: int | None) -> Replaced:
+    """Returns a file from its beginning: the whole, or the first piece, of about `size` bytes."""
     if path.is_dir():
         return Replaced(document=read_transcript_file(path), mark=Mark(stat=stat))
     if is_database(path):
@@ -158,31 +181,67 @@ def _anew(path: Path, stat: tuple[int, ...], origin_id: str, piece: int | None) 
         if not is_read_in_pieces(file.read(_MAGIC)):
             return Replaced(document=read_transcript_file(path), mark=Mark(stat=stat))
         file.seek(0)
-        data, more = _read_piece(file, piece)
-        if more and data.count(b"\n") == 1:
+        head = file.read(_COMPARED)
+        file.seek(0)
+        piece = _read_piece(file, size) if size else _read_all(file, path)
+        head = head if piece.passed else b""
+        data, more = piece.data, piece.more
+        if more and not piece.passed and data.count(b"\n") == 1:
             # A single line does not show what the others are.
-            data += file.readline()
-            more = data.endswith(b"\n")
-        if more and not _is_of_records(data):
-            data, more = data + file.read(), False
+            line = file.readline(LONGEST_LINE)
+            is_too_long = len(line) == LONGEST_LINE
+            data, more = data if is_too_long else data + line, is_too_long or line.endswith(b"\n")
+        if more and not piece.passed and not _is_of_records(data):
+            data, more = data + file.read(LARGEST_VALUE), False
+            if len(data) > LARGEST_VALUE:
+                raise _too_large(path)
     if _is_one_value(data):
         document = with_companions(path, parse_transcript(data, str(path)))
         return Replaced(document=document, mark=Mark(stat=stat))
-    data = data if more else _whole_lines(data)
+    data = data if more or piece.last else _whole_lines(data)
     document = with_companions(path, parse_transcript(data, str(path)))
     is_text = bool(document.lines) and document.lines[0].value is None
-    mark = _moved(Mark(offset=0, is_text=is_text), data, () if more else stat)
+    mark = _moved(Mark(offset=0, head=head, is_text=is_text), data, () if more else stat, piece)
     return Replaced(document=document, mark=mark, more=more)
 
 
-def _read_piece(file: BinaryIO, piece: int | None) -> tuple[bytes, bool]:
-    """Reads on to the end of the file, or `piece` bytes and the rest of a line. Returns what was read, and whether
-    there is more to read at once."""
-    data = file.read() if piece is None else file.read(piece)
-    if piece is None or len(data) < piece:
-        return data, False
-    data += file.readline()
-    return data, data.endswith(b"\n")
+def _read_piece(file: BinaryIO, size: int) -> _Piece:
+    """Reads on to the end of the file, or `size` bytes and the rest of a line.
+
+    A line that is too long is passed over, as far as it is there: what is written to it later is read as a line of its
+    own, which is no record.
+    """
+    data = file.read(size)
+    if len(data) < size:
+        return _Piece(data=data)
+    line = file.readline(LONGEST_LINE)
+    if len(line) < LONGEST_LINE or line.endswith(b"\n"):
+        data += line
+        return _Piece(data=data, more=data.endswith(b"\n"))
+    whole = data[: data.rfind(b"\n") + 1]
+    passed, last = len(data) - len(whole) + len(line), line[-_COMPARED:]
+    while passed < _PASSED and not last.endswith(b"\n") and (line := file.readline(_PIECE)):
+        passed, last = passed + len(line), (last + line)[-_COMPARED:]
+    if last.endswith(b"\n"):
+        told = TOO_LONG + b"\n" if whole else b"\n"
+        whole, passed = whole + told, passed - len(told)
+    return _Piece(data=whole, more=file.tell() < os.fstat(file.fileno()).st_size, passed=passed, last=last)
+
+
+def _read_all(file: BinaryIO, path: Path) -> _Piece:
+    """Reads a file to its end. Raises `InvalidRequest` if it is too large."""
+    pieces = [_read_piece(file, _PIECE)]
+    size, passed = len(pieces[0].data), pieces[0].passed
+    while pieces[-1].more:
+        pieces.append(_read_piece(file, _PIECE))
+        size, passed = size + len(pieces[-1].data), passed + pieces[-1].passed
+        if size > LARGEST_VALUE or passed > MOST_PASSED:
+            raise _too_large(path)
+    return _Piece(data=b"".join(piece.data for piece in pieces), passed=passed, last=pieces[-1].last)
+
+
+def _too_large(path: Path) -> InvalidRequest:
+    return InvalidRequest(f"cannot read {path}: it is too large for a transcript")
 
 
 def _is_one_value(data: bytes) -> bool:
@@ -195,7 +254,7 @@ def _is_one_value(data: bytes) -> bool:
 def _is_of_records(data: bytes) -> bool:
     """Returns whether a file that begins with `data` has a JSON object on each line. A file that is one object has
     nothing after it."""
-    first, _, rest = data.lstrip().partition(b"\n")
+    first, _, rest = data.lstrip(BLANK).partition(b"\n")
     return first.startswith(b"{") and not parse_json(first)[1] and bool(rest.strip())
 
 
@@ -207,13 +266,14 @@ def _whole_lines(data: bytes) -> bytes:
     return data if not rest.strip() or not parse_json(rest)[1] else data[:end]
 
 
-def _moved(mark: Mark, data: bytes, stat: tuple[int, ...]) -> Mark:
-    """Returns the mark after `data`, the bytes that follow it."""
+def _moved(mark: Mark, data: bytes, stat: tuple[int, ...], piece: _Piece) -> Mark:
+    """Returns the mark after `data`, the whole lines of the piece that follows it."""
     return Mark(
-        offset=mark.offset + len(data),
+        offset=mark.offset + len(data) + piece.passed,
         lines=mark.lines + data.count(b"\n"),
-        head=(mark.head + data[:_COMPARED])[:_COMPARED],
-        last=(mark.last + data[-_COMPARED:])[-_COMPARED:],
+        # What stands in place of a line that was passed over is not in the file.
+        head=mark.head if piece.passed else (mark.head + data[:_COMPARED])[:_COMPARED],
+        last=piece.last or (mark.last + data[-_COMPARED:])[-_COMPARED:],
         stat=stat,
         is_text=mark.is_text,
     )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ullage.agents.transcripts import companions_of, conversation_tables, references_of
 from ullage.formats.parsing import Document, Line, parse_document
 from ullage.model.errors import InvalidRequest
-from ullage.watch.unpacking import is_packed, unpack
+from ullage.watch.unpacking import is_packed, read_content, unpack
 
 _SQLITE = b"SQLite format 3\0"
 # Bytes of the files that a transcript's content refers to. The smaller files are read; of a conversation whose file is
@@ -42,7 +42,7 @@ def parse_file(path: Path, run: int | None = None) -> Document:
     """Returns the contents of a transcript file alone. Raises `InvalidRequest` for a damaged one, and `OSError`."""
     if is_database(path):
         return replace(read_database(path), run=run)
-    return parse_transcript(path.read_bytes(), str(path), run)
+    return parse_document(read_content(path), str(path), run)
 
 
 def is_database(path: Path) -> bool:

@@ -1,8 +1,15 @@
-"""Unpacks compressed transcripts: gzip, bzip2, xz, and Zstandard, in which Codex keeps old sessions."""
+"""Reads the content of transcripts, unpacked if they are compressed: gzip, bzip2, xz, and Zstandard, in which Codex
+keeps old sessions.
+
+Whatever a file holds, a bounded part of it is in memory: a power cut leaves gigabytes of NUL characters, a program that
+failed a line without an end, and a compressed file of a few kilobytes may unpack to anything.
+"""
 
 import bz2
 import gzip
 import lzma
+import os
+import re
 import zlib
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -28,8 +35,24 @@ PACKED = frozenset({".zst", ".gz", ".bz2", ".xz"})
 _ARCHIVES = {b"PK\x03\x04": "unzip", b"7z\xbc\xaf\x27\x1c": "7z x"}
 # The magic of a tar archive, and where it is (POSIX, ustar header).
 _TAR, _TAR_AT = b"ustar", 257
-# Bytes. A transcript is a few hundred megabytes at most; a compressed file that grows beyond this is a mistake.
-_LARGEST_UNPACKED, _STEP = 4 << 30, 1 << 20
+# Bytes that are read at once.
+_STEP = 1 << 20
+# Bytes of a line. The longest records hold pictures, of some megabytes. A first line may be a whole conversation.
+LONGEST_LINE = 64 << 20
+# Stands in place of a longer one, unless it is the first.
+TOO_LONG = b"a line of more than 64 MiB was passed over"
+# Bytes of a file that is one JSON value, and of what a compressed file holds: transcripts have a few hundred megabytes.
+LARGEST_VALUE = 512 << 20
+# Bytes of any other file.
+_LARGEST = 4 << 30
+# Bytes of long lines and NUL characters that are passed over before a file is refused: more would only take time.
+MOST_PASSED = 1 << 30
+# How many times larger than itself a compressed file may become, beyond the first bytes. Transcripts become ten to
+# fifty times larger, zeros a thousand times and more.
+_MOST_TIMES, _ANY_TIMES = 250, 64 << 20
+# NUL characters that no text has, UTF-16 included. Shorter runs are left to the parser.
+_NULS = bytes(4_096)
+_NUL_RUNS = re.compile(rb"\0{4096,}")
 # Python's own module (from 3.14) and its backport (the extra `zstd`).
 _ZSTD_MODULES = ("compression.zstd", "backports.zstd")
 
@@ -67,47 +90,68 @@ def opened(path: Path) -> Generator[BinaryIO]:
             raise InvalidRequest(f"cannot read {path}: {error}") from error
 
 
-def unpack(data: bytes, name: str) -> bytes:
-    """Returns the content of a compressed file, and other bytes as they are. `name` is the file's name in errors.
+def read_content(path: Path) -> bytes:
+    """Returns the content of a file; see `unpack`. Raises also `OSError`."""
+    with path.open("rb") as file:
+        return _content(file, str(path))
 
-    Raises `InvalidRequest` if the file is damaged, is an archive, holds more than 4 GiB, or needs a package that isn't
+
+def unpack(data: bytes, name: str) -> bytes:
+    """Returns the content of a compressed file, and other bytes as they are, but without long runs of NUL characters
+    and without lines of more than 64 MiB, in place of which a line says so. `name` is the file's name in errors.
+
+    Raises `InvalidRequest` if the file is damaged, is an archive, holds too much, or needs a package that isn't
     installed.
     """
+    return _content(BytesIO(data), name)
+
+
+def _content(file: BinaryIO, name: str) -> bytes:
+    head, size = file.read(_LONGEST_MAGIC), file.seek(0, os.SEEK_END)
+    file.seek(0)
+    opener = next((opener for magic, opener in _OPENERS.items() if head.startswith(magic)), None)
     try:
-        unpacked = _unpack_zstd(data, name) if data.startswith(_ZSTD) else _unpack(data)
-    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        if head.startswith(_ZSTD):
+            with _zstd_for(name).ZstdFile(file) as unpacked:
+                return _bounded(unpacked, name, size)
+        return _bounded(opener(file), name, size) if opener else _bounded(file, name, None)
+    except (EOFError, OSError, zlib.error, lzma.LZMAError, _zstd_error()) as error:
         raise InvalidRequest(f"cannot read {name}: {error}") from error
-    command = next((command for magic, command in _ARCHIVES.items() if unpacked.startswith(magic)), "")
-    command = "tar -xf" if unpacked.startswith(_TAR, _TAR_AT) else command
+
+
+def _bounded(file: BinaryIO, name: str, packed: int | None) -> bytes:
+    """Reads a file to its end. `packed` is its size if it is compressed."""
+    kept, line_at, passed, seen = bytearray(), 0, 0, 0
+    is_too_long = False
+    while piece := file.read(_STEP):
+        if not seen:
+            _refuse_archive(piece, name)
+        seen += len(piece)
+        if packed is not None and seen > max(_ANY_TIMES, _MOST_TIMES * packed):
+            raise InvalidRequest(f"cannot read {name}: it unpacks to more than {_MOST_TIMES} times its size")
+        whole, piece = len(piece), _NUL_RUNS.sub(b"", piece) if _NULS in piece else piece
+        if is_too_long:
+            end = piece.find(b"\n")
+            is_too_long, piece = end < 0, piece[end:] if end >= 0 else b""
+        passed += whole - len(piece)
+        last = piece.rfind(b"\n")
+        line_at = line_at if last < 0 else len(kept) + last + 1
+        kept += piece
+        if line_at and len(kept) - line_at > LONGEST_LINE:
+            passed += len(kept) - line_at
+            kept[line_at:] = TOO_LONG
+            is_too_long = True
+        most = LARGEST_VALUE if packed is not None or not line_at else _LARGEST
+        if passed > MOST_PASSED or len(kept) > most:
+            raise InvalidRequest(f"cannot read {name}: it is too large for a transcript")
+    return bytes(kept)
+
+
+def _refuse_archive(begin: bytes, name: str) -> None:
+    command = next((command for magic, command in _ARCHIVES.items() if begin.startswith(magic)), "")
+    command = "tar -xf" if begin.startswith(_TAR, _TAR_AT) else command
     if command:
         raise InvalidRequest(f"{name} is an archive: unpack it with `{command}`, and name the file in it")
-    return unpacked
-
-
-def _unpack(data: bytes) -> bytes:
-    opener = next((opener for magic, opener in _OPENERS.items() if data.startswith(magic)), None)
-    if opener is None:
-        return data
-    unpacked = bytearray()
-    with opener(BytesIO(data)) as file:
-        while piece := file.read(_STEP):
-            unpacked += piece
-            if len(unpacked) > _LARGEST_UNPACKED:
-                raise _too_large()
-    return bytes(unpacked)
-
-
-def _unpack_zstd(data: bytes, name: str) -> bytes:
-    zstd = _zstd_for(name)
-    try:
-        with zstd.ZstdFile(BytesIO(data)) as file:
-            unpacked: bytes = file.read(_LARGEST_UNPACKED)
-            more: bytes = file.read(1)
-    except zstd.ZstdError as error:
-        raise InvalidRequest(f"cannot read {name}: {error}") from error
-    if more:
-        raise _too_large()
-    return unpacked
 
 
 def _zstd_for(name: str) -> Any:
@@ -133,7 +177,3 @@ def _zstd() -> Any:
         except ImportError:
             continue
     return None
-
-
-def _too_large() -> InvalidRequest:
-    return InvalidRequest(f"the compressed file holds more than {_LARGEST_UNPACKED >> 30} GiB")

@@ -102,9 +102,9 @@ def test_a_file_compressed_with_zstandard_is_read(tmp_path: Path) -> None:
 
 def test_a_zstandard_file_that_grows_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     zstd = pytest.importorskip("backports.zstd" if sys.version_info < (3, 14) else "compression.zstd")
-    monkeypatch.setattr(unpacking, "_LARGEST_UNPACKED", 1000)
+    monkeypatch.setattr(unpacking, "LARGEST_VALUE", 1000)
     (tmp_path / "t.zst").write_bytes(zstd.compress(b"x" * 100_000))
-    with pytest.raises(InvalidRequest, match="holds more than"):
+    with pytest.raises(InvalidRequest, match="too large"):
         read_transcript_file(tmp_path / "t.zst")
 
 
@@ -124,9 +124,9 @@ def test_a_broken_compressed_file_is_one_error_that_names_it(tmp_path: Path) -> 
 
 
 def test_a_compressed_file_that_grows_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "_LARGEST_UNPACKED", 1000)
+    monkeypatch.setattr(unpacking, "LARGEST_VALUE", 1000)
     (tmp_path / "t.gz").write_bytes(gzip.compress(b"x" * 100_000))
-    with pytest.raises(InvalidRequest, match="holds more than"):
+    with pytest.raises(InvalidRequest, match="too large"):
         read_transcript_file(tmp_path / "t.gz")
 
 

@@ -55,6 +55,8 @@ _LISTED = 50
 _QUIET = 900.0
 # Seconds after which the archive begins to keep files although some are still being read into their sessions.
 _KEEP_AT_LATEST = 60.0
+# Seconds that a look may take before others begin: one at a large file that can only be read whole takes longer.
+_PATIENCE = 0.1
 # Files of which a piece is read in one round, if their sessions have only a part of them. Many that are read in turns
 # would be in memory together, and none would be whole before all are.
 _BEHIND = 2
@@ -131,6 +133,8 @@ class AgentFollower:
         self._since = since
         self._keeper = keeper
         self._followed: dict[FoundFile, _Followed] = {}
+        # The looks that have not ended.
+        self._looks: dict[FoundFile, asyncio.Task[None]] = {}
         self._live = LiveRows(self._is_stored)
         # Parents of sub-agents, by the agent and its own id, and whether the store has them.
         self._stored: dict[tuple[str, str], bool] = {}
@@ -158,6 +162,9 @@ class AgentFollower:
                     group.create_task(self._keep(self._keeper))
                 group.create_task(self._follow())
         finally:
+            for look in self._looks.values():
+                look.cancel()
+            await asyncio.gather(*self._looks.values(), return_exceptions=True)
             for followed in self._followed.values():
                 followed.file.publish()
             self._read.write()
@@ -180,11 +187,14 @@ class AgentFollower:
                 next_search = now + search_pause(loop.time() - now)
             await self._look_at_due()
             self._shown.set()
-            if not any(followed.is_behind for followed in self._followed.values()):
+            if not self._looks and not any(followed.is_behind for followed in self._followed.values()):
                 self._whole.set()
             self._show(loop.time())
             self._read.write_sometimes(loop.time())
-            due = min((followed.due for followed in self._followed.values()), default=next_search)
+            dues = (followed.due for found, followed in self._followed.items() if found not in self._looks)
+            due = min(dues, default=next_search)
+            if self._looks:
+                due = min(due, loop.time() + _PATIENCE)
             unshown = self._shown_at + _SHOW_EVERY if self._live.changed else next_search
             await asyncio.sleep(max(0.0, min(due, next_search, unshown) - loop.time()))
 
@@ -192,10 +202,13 @@ class AgentFollower:
         """Looks at the files that are due: at all of users' conversations, but of sub-agents' that are not read to
         their end yet at one. There may be hundreds of those, and a user waits for the others. Of the files that are
         read in pieces, the first few are read on."""
-        loop, has_read, behind = asyncio.get_running_loop(), False, 0
+        self._end_looks()
+        loop, has_read = asyncio.get_running_loop(), False
+        behind = sum(self._followed[found].is_behind for found in self._looks if found in self._followed)
         for found, followed in list(self._followed.items()):
             if (
-                followed.due > (now := loop.time())
+                found in self._looks
+                or followed.due > (now := loop.time())
                 or self._stays(found, followed, now)
                 or self._resume(found, followed)
             ):
@@ -204,9 +217,19 @@ class AgentFollower:
                 continue
             has_read |= found.is_side and not followed.is_read
             behind += followed.is_behind
-            await self._look(found, followed)
+            look = asyncio.create_task(self._look(found, followed))
+            self._looks[found] = look
+            await asyncio.wait((look,), timeout=_PATIENCE)
+            self._end_looks()
         if not behind:
             await self._keep_one()
+
+    def _end_looks(self) -> None:
+        """Raises what a look that has ended has raised. Looks that take long continue beside those at other files."""
+        for found, look in list(self._looks.items()):
+            if look.done():
+                del self._looks[found]
+                look.result()
 
     def _stays(self, found: FoundFile, followed: _Followed, now: float) -> bool:
         """Returns whether a file that was read and has a row is as it was, and has not to settle: then it is looked at
@@ -220,8 +243,8 @@ class AgentFollower:
 
     async def _keep_one(self) -> None:
         """Keeps the reading of one file for the next process. Called when no user waits for another file."""
-        for followed in self._followed.values():
-            if followed.is_unkept:
+        for found, followed in self._followed.items():
+            if followed.is_unkept and found not in self._looks:
                 followed.is_unkept = False
                 await followed.file.keep()
                 return
@@ -295,7 +318,8 @@ class AgentFollower:
             version = store.version()
             for found, followed in list(self._followed.items()):
                 conversation = followed.file.conversation
-                if conversation is None or (conversation.is_open and version == self._store_version):
+                is_as_before = conversation is None or (conversation.is_open and version == self._store_version)
+                if conversation is None or is_as_before or found in self._looks:
                     continue
                 try:
                     store.info(conversation.id)
@@ -359,7 +383,7 @@ class AgentFollower:
             followed.due = now
             return
         if seen.missing or followed.is_over(now, self._since):
-            del self._followed[found]
+            self._followed.pop(found, None)
             self._live.drop(found)
             return
         self._note(found, followed)

@@ -13,6 +13,7 @@ from collections.abc import Sequence, Set
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.discovery import DATABASES
 from ullage.agents.transcripts import detect_format, format_named
 from ullage.formats.parsing import Document
 from ullage.formats.transcripts.format import OpenReading, open_reading
@@ -40,6 +41,7 @@ from ullage.service.imports import (
 from ullage.service.ports.agent_files import (
     Appended,
     FoundFile,
+    Growth,
     KeptReadings,
     Mark,
     Missing,
@@ -151,12 +153,7 @@ class FollowedFile:
         return replace(seen, changed=True) if is_taken_up else seen
 
     async def _look(self) -> Seen:
-        path, mark, origin_id = self._found.path, self._mark, self._found.origin_id
-        if mark is not None and mark.offset >= 0 and self._files.size(path) <= mark.offset + _AT_ONCE:
-            growth = self._files.read_on(path, mark, origin_id, pieces=self._pieces)
-        else:
-            growth = await asyncio.to_thread(self._files.read_on, path, mark, origin_id, pieces=self._pieces)
-        match growth:
+        match await self._growth():
             case None:
                 return Seen()
             case Missing():
@@ -185,6 +182,20 @@ class FollowedFile:
                     self._mark = None
                     raise
         return Seen(changed=changed, more=self._is_behind)
+
+    async def _growth(self) -> Growth:
+        """Returns what has happened to the file. A file that can't be read isn't read again before it has changed. A
+        database may only have been locked."""
+        path, mark, origin_id = self._found.path, self._mark, self._found.origin_id
+        if mark is not None and mark.offset >= 0 and self._files.size(path) <= mark.offset + _AT_ONCE:
+            return self._files.read_on(path, mark, origin_id, pieces=self._pieces)
+        stat = self._files.stat(path)
+        try:
+            return await asyncio.to_thread(self._files.read_on, path, mark, origin_id, pieces=self._pieces)
+        except InputError:
+            if stat and not str(path).endswith(DATABASES):
+                self._mark = Mark(stat=stat)
+            raise
 
     async def _read_on(self) -> bool:
         """Takes up the reading that an earlier process has kept. Returns whether there is one. Raises `StoreError`."""

@@ -70,6 +70,10 @@ class TranscriptFiles(Protocol):
         """Returns whether a file has changed since `mark`, or is no longer there. Takes microseconds."""
         ...
 
+    def stat(self, path: Path) -> tuple[int, ...]:
+        """Returns what `Mark.stat` is for a file that is read to its end now; an empty tuple if there is none."""
+        ...
+
     def read_on(self, path: Path, mark: Mark | None, origin_id: str = "", *, pieces: Pieces = Pieces.LARGE) -> Growth:
         """Returns what has happened to a file since `mark`, or None if nothing has. Without a mark the file is returned
         from its beginning. A large file of records comes in pieces, one for each call, as `pieces` says.
