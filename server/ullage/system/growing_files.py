@@ -271,7 +271,7 @@ def _moved(mark: Mark, data: bytes, stat: tuple[int, ...], piece: _Piece) -> Mar
     return Mark(
         offset=mark.offset + len(data) + piece.passed,
         lines=mark.lines + data.count(b"\n"),
-        # What stands in place of a line that was passed over is not in the file.
+        # What replaces a line that was passed over is not in the file.
         head=mark.head if piece.passed else (mark.head + data[:_COMPARED])[:_COMPARED],
         last=piece.last or (mark.last + data[-_COMPARED:])[-_COMPARED:],
         stat=stat,

@@ -26,7 +26,7 @@ class Keeping:
 
     @property
     def wanted(self) -> bool | None:
-        """Whether the user wants files kept; None if nobody has answered yet."""
+        """Whether the user wants files kept; None before the first answer."""
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=_Answer).keep
         except (OSError, msgspec.DecodeError):

@@ -39,7 +39,7 @@ _TAR, _TAR_AT = b"ustar", 257
 _STEP = 1 << 20
 # Bytes of a line. The longest records hold pictures, of some megabytes. A first line may be a whole conversation.
 LONGEST_LINE = 64 << 20
-# Stands in place of a longer one, unless it is the first.
+# Replaces a longer one, unless that is the first.
 TOO_LONG = b"a line of more than 64 MiB was passed over"
 # Bytes of a file that is one JSON value, and of what a compressed file holds: transcripts have a few hundred megabytes.
 LARGEST_VALUE = 512 << 20

@@ -351,6 +351,22 @@ def test_nothing_is_acknowledged_that_goes_into_a_file_which_nobody_finds(tmp_pa
     assert str(path) in str(refused.value)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no file that is open")
+@pytest.mark.parametrize("gone", [("-wal",), ("-shm",), ("-wal", "-shm")])
+def test_nothing_is_acknowledged_without_the_write_ahead_log_or_its_index(
+    tmp_path: Path, gone: tuple[str, ...]
+) -> None:
+    path = tmp_path / "s.db"
+    with open_store(path) as store:
+        store.create("s", conversation("one"))
+        for end in gone:
+            (tmp_path / f"s.db{end}").unlink()
+        with pytest.raises(StoreUnavailable, match=rf"s\.db{gone[0]} was deleted, moved or replaced"):
+            store.create("t", conversation("two"))
+    with open_store(path) as store:
+        store.create("u", conversation("three"))
+
+
 def test_a_store_opened_by_a_relative_path_is_the_same_file_in_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
 
 
 def ask_once(store: StorePlace | None) -> None:
-    """Asks the user on the terminal whether agents' files are kept, unless somebody has answered that before."""
+    """Asks the user on the terminal whether agents' files are kept, unless the user has answered that before."""
     keeping = Keeping(local_path(store))
     if keeping.wanted is not None or not sys.stdin.isatty():
         return
@@ -144,7 +144,7 @@ class _Watch:
                 raise result
 
     async def _tell_kept(self) -> None:
-        """Tells the board how much is kept of agents' files, at first and then sometimes."""
+        """Shows on the board how much is kept of agents' files, at first and then sometimes."""
         while True:
             self._board.kept = await asyncio.to_thread(_kept_words, self._options.store)
             self._changed.set()

@@ -225,7 +225,7 @@ class AgentFollower:
             await self._keep_one()
 
     def _end_looks(self) -> None:
-        """Raises what a look that has ended has raised. Looks that take long continue beside those at other files."""
+        """Raises what a look that has ended has raised. One that takes long continues while others are made."""
         for found, look in list(self._looks.items()):
             if look.done():
                 del self._looks[found]

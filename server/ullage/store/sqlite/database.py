@@ -98,28 +98,38 @@ def overwrite_deleted(path: Path, what: str = "session store", *, rewrite: bool)
 
 
 class SameFile:
-    """The file at the store's path, to notice that it is another one, or none, while a connection is open. SQLite would
-    then commit to a file that no program opens again."""
+    """The file at the store's path, with its write-ahead log and the index of that, to notice that one of them is
+    another file, or none, while a connection is open. SQLite would then commit to a file that no program opens again.
+    It keeps both files while any connection is open."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path.absolute()
-        self._identity = self._found()
+        path = path.absolute()
+        self._known = {part: _identity(part) for part in (path, *(Path(f"{path}{end}") for end in ("-wal", "-shm")))}
+        self._path = path
 
     def require(self) -> None:
-        """Raises `StoreUnavailable` if the file was deleted, moved or replaced."""
-        if self._found() != self._identity:
+        """Raises `StoreUnavailable` if one of the files was deleted, moved or replaced."""
+        for part, known in self._known.items():
+            found = _identity(part)
+            if found == known:
+                continue
+            if known is None and part != self._path:
+                # SQLite makes it when it is first needed.
+                self._known[part] = found
+                continue
             raise unavailable(
-                self._path,
+                part,
                 "was deleted, moved or replaced while it was open, and what is said now would be kept nowhere: "
                 "put it back, or start Ullage again",
             )
 
-    def _found(self) -> tuple[int, int] | None:
-        try:
-            found = self._path.stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class transaction:  # noqa: N801 - a context manager, used like a function
