@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from support.command_line import Ended, ullage_bytes
+from support.command_line import Ended, ullage, ullage_bytes
 from support.homes import Home, put_claude, put_codex
 
 IDS = ("7f3a0000-0000-4000-8000-000000000000", "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9")
@@ -173,3 +173,16 @@ def test_sessions_are_listed_with_their_figures(place: Place) -> None:
     assert (row["agent"], row["agent_session_id"], row["live"]) == ("Claude Code", IDS[1], False)
     assert (row["used"], row["used_source"], row["window"]) == (90_050, "reported", 200_000)
     assert (row["window_source"], row["compacts_at"]) == (imported["window_source"], imported["compacts_at"])
+
+
+def test_a_search_says_how_many_conversations_were_not_read(tmp_path: Path) -> None:
+    put_claude(Home(tmp_path), title="Why is it wet?", tokens=9_000)
+    place = ("--store", tmp_path / "s.db")
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
+    none = ullage(*place, "search", "wet", env=env)
+    assert none.status == 1
+    assert "1 conversation of agents on this machine was not read yet" in none.out
+    (path,) = tmp_path.rglob("*.jsonl")
+    ullage(*place, "import", path, env=env)
+    assert ullage(*place, "search", "wet", "--json", env=env).json["note"] == ""
+    assert ullage(*place, "search", "walnut", "--json", env=env).json["note"] == ""

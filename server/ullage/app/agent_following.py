@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ullage.agents.discovery import Wanted, kept_path, origin_in
+from ullage.agents.discovery import DATABASES, Wanted, kept_path, origin_in
 from ullage.agents.table import AGENTS
 from ullage.model.errors import InputError, NotFound
 from ullage.model.followed import FollowedRow
@@ -106,6 +106,15 @@ def _candidates(store_path: Path) -> list[Candidate]:
         for one in found
         if one.updated_at > forgotten.get(forgotten_key(one.path, one.origin_id if one.row else ""), -1)
     ]
+
+
+def count_unread(workspace: Workspace, place: StorePlace | None) -> int:
+    """Returns how many conversations of agents on this machine, without those of sub-agents, the store has not."""
+    imported = workspace.ports.store.imported()
+    known = {one.origin_id for one in imported if one.origin_id}
+    files = {one.path for one in imported if one.path and not one.path.endswith(DATABASES)}
+    found = (one for one in _candidates(local_path(place)) if not one.sessions.is_sub_agent(one.name))
+    return sum(one.path not in files and one.origin_id not in known for one in found)
 
 
 def running_agents() -> Mapping[tuple[str, str], int | None]:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import to_builtins
 from rich.text import Text
 
+from ullage.app.agent_following import count_unread
 from ullage.app.compose import open_workspace
-from ullage.cli.draw.text import clean, fit_most
+from ullage.cli.draw.text import clean, fit_most, plural
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import HitRow, MessageReport, SearchReport
 from ullage.cli.short_ids import ShortIds
@@ -66,13 +67,21 @@ def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int
         workspace.indexing_listeners.append(IndexingShown(show))
         found = asyncio.run(search_to_end(workspace, session, options.query or "", options.limit))
     hits = found.hits
+    note = found.note or ("" if hits or session else _unread(count_unread(workspace, options.store)))
     if options.json:
-        print_json(SearchReport(hits=tuple(map(_row, hits)), unread=found.unread, note=found.note))
+        print_json(SearchReport(hits=tuple(map(_row, hits)), unread=found.unread, note=note))
         return 0 if hits else 1
     none = () if hits else (f"Nothing found for {options.query!r}.",)
     doubt = _doubt(hits, options, screen) if hits else ()
-    screen.print([*none, *screen.prose(found.note), *doubt, *hit_lines(hits, workspace, screen)])
+    screen.print([*none, *screen.prose(note), *doubt, *hit_lines(hits, workspace, screen)])
     return 0 if hits else 1
+
+
+def _unread(count: int) -> str:
+    if not count:
+        return ""
+    whose = f"{plural(count, 'conversation')} of agents on this machine {'was' if count == 1 else 'were'} not read yet"
+    return f"{whose}, so nothing of them is found. To read them: ullage watch --since 99999999"
 
 
 async def search_to_end(workspace: Workspace, session: str | None, query: str, limit: int) -> Found:
