@@ -69,3 +69,17 @@ def test_interrupt_ends_the_demo_and_its_server_quietly() -> None:
         process.stdout.read()
         assert process.wait(PATIENCE) == 128 + signal.SIGINT
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("command", ["context", "lost", "brief", "messages", "history", "import", "compact"])
+def test_ctrl_c_ends_a_command_while_it_reads_a_file(tmp_path: Path, command: str) -> None:
+    # A reader of a pipe waits until all writers have left.
+    pipe = tmp_path / "log.jsonl"
+    os.mkfifo(pipe)
+    arguments = [sys.executable, "-m", "ullage", command, str(pipe), "--store", str(tmp_path / "s.db")]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        with pipe.open("wb"):
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, out) == (128 + signal.SIGINT, b"")
+        assert b"Traceback" not in err

@@ -14,6 +14,21 @@ if TYPE_CHECKING:
 # The exit statuses by which shells report a signal: 128 + SIGINT, 128 + SIGPIPE.
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 _UNUSABLE = 2
+# Modules of commands that read a conversation and then print.
+_READING = frozenset(
+    (
+        "context",
+        "messages",
+        "history",
+        "lost",
+        "brief",
+        "compact",
+        "continue_session",
+        "import_file",
+        "inspect",
+        "export",
+    )
+)
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:
@@ -28,8 +43,12 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         gc.disable()
     words = sys.argv[1:] if argv is None else argv
     light = _LIGHT.get(words[0]) if words else None
-    status = light(words[1:]) if light else None
-    return _command(words) if status is None else status
+    try:
+        status = light(words[1:]) if light else None
+        return _command(words) if status is None else status
+    except KeyboardInterrupt:
+        # While modules are imported, or input is waited for.
+        return _INTERRUPTED
 
 
 def _version(words: "Sequence[str]") -> int | None:
@@ -178,7 +197,17 @@ def _run(args: "Namespace") -> int:
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
+        if args.module in _READING:
+            import signal  # noqa: PLC0415
+
+            signal.signal(signal.SIGINT, _interrupt)
     return command.run(args)
+
+
+def _interrupt(_: int, __: object) -> None:
+    """Ends what the main thread does, at once. With Python's own handler, asyncio would cancel its task, which notices
+    that only when it next waits: after a large file was read."""
+    raise KeyboardInterrupt
 
 
 def _fail(reason: str) -> int:
