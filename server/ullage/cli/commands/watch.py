@@ -65,7 +65,7 @@ def ask_once(store: StorePlace | None) -> None:
     sources = find_sources(local_path(store))
     size = sum(stat[0] for one in sources if (stat := AgentOriginals().stat(one.path)))
     question = (
-        "Agents delete old conversations, Claude Code after a month. Ullage can keep them.\n"
+        "Agents delete old conversations, some after a month. Ullage can keep them.\n"
         f"  what:   {plural(len(sources), 'conversation')} on this machine ({in_bytes(size)}) and what is added, all "
         "that was said and read\n"
         f"  where:  {place}, which only you may read, compressed; at most {_LIMIT:g} GB\n"
