@@ -267,7 +267,10 @@ class World:
         self.in_counter.disarm()
         await self._rest()
         held = Held.by(self.store.inner)
-        if refused:
+        # What a deletion left in files is overwritten after it. A cancellation then comes too late: the server answers
+        # that the session is deleted, but the client of these tests has gone.
+        is_late = self.row.method == "session/delete" and self.params["sessionId"] not in held.logs
+        if refused and not is_late:
             assert self._without_kept(held) == self.before, self.in_store.fired or self.in_counter.fired
         fresh = build_test_client(store=self.store.inner, ids=CountingIds())
         for conversation in self.client.workspace.conversations:

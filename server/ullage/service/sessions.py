@@ -259,13 +259,29 @@ async def delete_session(workspace: Workspace, session_id: str, *, erase: bool =
     if alone:
         workspace.remove_traces(alone.origin_id, alone.path)
     if erase:
-        try:
-            await asyncio.to_thread(store.erase_deleted)
-            if alone:
-                await asyncio.to_thread(workspace.remove_traces.remove_kept, alone.origin_id, alone.path)
-        except StoreError as error:
-            log.warning("session %s is deleted, but parts of it are still in files: %s", session_id, error)
+        await _to_its_end(asyncio.ensure_future(_erase(workspace, session_id, alone)))
     return info
+
+
+async def _erase(workspace: Workspace, session_id: str, alone: ImportedSession | None) -> None:
+    try:
+        await asyncio.to_thread(workspace.ports.store.erase_deleted)
+        if alone:
+            await asyncio.to_thread(workspace.remove_traces.remove_kept, alone.origin_id, alone.path)
+    except StoreError as error:
+        log.warning("session %s is deleted, but parts of it are still in files: %s", session_id, error)
+
+
+async def _to_its_end(work: asyncio.Future[None]) -> None:
+    """Waits for work that follows what can't be reverted, also if the waiting task is cancelled: the request has
+    happened, and its answer says so."""
+    while not work.done():
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+    work.result()
 
 
 def _is_needed(store: SessionStore, origin: ImportedSession) -> bool:
