@@ -101,7 +101,7 @@ async def test_in_a_large_window_the_tail_grows_to_hold_what_came_since() -> Non
     assert by_model(marker.summary) == TOLD
 
 
-async def test_the_ledger_of_a_prepared_summary_knows_what_was_done_since() -> None:
+async def test_a_prepared_summary_knows_what_was_done_since() -> None:
     client, _ = meet(says(say(GOOD)))
     session_id = await fill(client, 6)
     use = {"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": "/src/lexer.py", "content": "x"}}
@@ -113,6 +113,31 @@ async def test_the_ledger_of_a_prepared_summary_knows_what_was_done_since() -> N
     marker = await overfill(client, session_id)
     assert by_model(marker["summary"]) == TOLD
     assert [file["path"] for file in marker["ledger"]["files"]] == ["/src/lexer.py"]
+    assert "created: /src/lexer.py" in marker["summary"]
+
+
+async def test_what_became_false_since_it_was_prepared_is_not_in_a_summary() -> None:
+    client, provider = meet(
+        says(say(GOOD.replace("- The lexer is done.", "- The lexer is done.\n- `make all` fails.")))
+    )
+    session_id = await prepared(client)
+    use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make all"}}
+    failed = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "x.c:1: error: no"}]}
+    passed = {"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "gcc x.c\nok"}]}
+    await exchange(client, session_id, PREPARED)
+    await client.call(
+        "session/append",
+        sessionId=session_id,
+        messages=[
+            {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [{**failed, "is_error": True}]},
+            {"role": "assistant", "content": [{**use, "id": "t2"}]},
+            {"role": "user", "content": [passed]},
+        ],
+    )
+    marker = await overfill(client, session_id)
+    assert by_model(marker["summary"]) == TOLD
+    assert len(provider.requests) == 1
 
 
 async def test_an_edit_overtakes_a_prepared_summary() -> None:

@@ -1,7 +1,7 @@
 """Lets a program's own model write the summaries."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import isawaitable, iscoroutinefunction
@@ -12,6 +12,8 @@ from msgspec import Struct
 from ullage.app.telemetry import spanned
 from ullage.formats.provider import Provider, write_request
 from ullage.formats.requests.legal_blocks import writable
+from ullage.ledger.contradiction import without_contradictions
+from ullage.ledger.ledger_entry import Entry
 from ullage.model.blocks import TextBlock, join_texts
 from ullage.model.errors import AnswerBroken, ProviderError
 from ullage.model.message import Message
@@ -115,7 +117,7 @@ class OwnSummarizer:
         beside = await compose_beside(request, counter, reader)
         room = text_room(request, beside.ledger, counter, beside.page)
         task = self._task(request, min(room, self._max_tokens or room), beside.page)
-        return SummaryStream(ledger=beside.ledger, pieces=with_page(self._write(task), beside.page))
+        return SummaryStream(ledger=beside.ledger, pieces=with_page(self._write(task, beside.known), beside.page))
 
     def _task(self, request: SummaryRequest, longest: int, page: str) -> SummaryTask:
         instructions = write_instructions(request, longest, (self._own,) if self._own else (), page)
@@ -128,7 +130,7 @@ class OwnSummarizer:
             prompt="\n\n".join([*map(_as_text, request.messages), instructions]),
         )
 
-    async def _write(self, task: SummaryTask) -> AsyncGenerator[str]:
+    async def _write(self, task: SummaryTask, known: Sequence[Entry]) -> AsyncGenerator[str]:
         try:
             with spanned("ullage.summary.request"):
                 answer = await self._ask(task)
@@ -137,7 +139,7 @@ class OwnSummarizer:
         text = getattr(answer, "content", answer)
         if not isinstance(text, str) or not text.strip():
             raise AnswerBroken(f"the summarizer returned {type(answer).__name__} without text")
-        yield text
+        yield without_contradictions(text, known)
 
     async def _ask(self, task: SummaryTask) -> Any:
         llm = self._llm

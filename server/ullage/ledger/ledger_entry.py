@@ -66,6 +66,7 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     - `name`: the id by which it is asked for: a task's number, a commit's hash, a job's id. May be empty.
     - `changed`: the files that were changed after a check ran, as they are written in calls.
     - `is_outside`: whether a file is outside the project.
+    - `against`: the line of a summary that says otherwise. Empty if none does.
     """
 
     kind: Kind
@@ -76,6 +77,7 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     name: str = ""
     changed: tuple[str, ...] = ()
     is_outside: bool = False
+    against: str = ""
 
 
 class Ledger(Struct, frozen=True, kw_only=True):

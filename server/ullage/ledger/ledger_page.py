@@ -140,6 +140,8 @@ def lacking(entries: Sequence[Entry], context: Context, kept: frozenset[int]) ->
 
 
 def _left(entry: Entry, context: Context, kept: frozenset[int]) -> Entry | None:  # noqa: C901 - a table of kinds
+    if entry.against:
+        return entry
     if entry.index in kept:
         # The message that has its newest state stays.
         return None
@@ -281,7 +283,7 @@ def _file_lines(rows: Sequence[tuple[Entry, str]], style: Style) -> Iterator[str
     done to them."""
     done: dict[Life, list[str]] = {}
     for entry, row in rows:
-        if entry.beside:
+        if entry.beside or entry.against:
             yield f"{style.first}{entry.life.value}: {row}"
         else:
             done.setdefault(entry.life, []).append(row)
@@ -293,9 +295,14 @@ def _written(entry: Entry, cwd: str, style: Style) -> str:
     """Returns an entry as a page has it. Of a file, whose line others may share, what comes after its state."""
     if entry.kind is Kind.FILE:
         what = f", {_line(entry.beside)}" if entry.beside else ""
-        return f"{relative(entry.text, cwd)} (#{number_of(entry.index)}){what}"
-    first, *others = _lines(entry, cwd)
+        told = f"\n{style.more}{_otherwise(entry)}" if entry.against else ""
+        return f"{relative(entry.text, cwd)} (#{number_of(entry.index)}){what}{told}"
+    first, *others = [*_lines(entry, cwd), *([_otherwise(entry)] if entry.against else [])]
     return "\n".join([f"{style.first}{first}", *(f"{style.more}{line}" for line in others)])
+
+
+def _otherwise(entry: Entry) -> str:
+    return f"  ≠ the summary says: {_line(entry.against)}"
 
 
 def _lines(entry: Entry, cwd: str) -> list[str]:  # noqa: PLR0911 - a table of kinds

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ullage.agents.inserted import is_summary
 from ullage.ledger.carried import Context
+from ullage.ledger.contradiction import marked
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger
 from ullage.ledger.ledger_page import lacking, standing
@@ -53,10 +55,18 @@ def read_before(messages: Sequence[Message], cwd: str = "") -> Before:
 
 
 def lost_from(before: Before, carried: Sequence[Message]) -> tuple[Entry, ...]:
-    """Returns what was known before a compaction and the context `carried` over it does not say."""
-    context = Context(carried)
+    """Returns what was known before a compaction and the context `carried` over it does not say, or says otherwise in
+    its summary."""
+    context, entries = Context(carried), standing(before.ledger)
     kept = frozenset(index for index, known in enumerate(before.ids) if known in context.ids)
-    return lacking(standing(before.ledger), context, kept)
+    summary = "\n".join(_summary(message) for message in carried)
+    return lacking(marked(entries, summary), context, kept)
+
+
+def _summary(message: Message) -> str:
+    if message.compaction:
+        return message.compaction.summary
+    return message.text if is_summary(message.text) else ""
 
 
 def left_out(records: Sequence[Record], cwd: str = "", edit_id: str | None = None) -> LeftOut | None:

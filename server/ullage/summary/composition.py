@@ -50,10 +50,11 @@ _BESIDE_MODEL = 0.5
 
 class Composition(Struct, frozen=True, kw_only=True):
     """An offline summary with its ledger of files. `pieces` concatenate to the summary's text; each can be shown as one
-    chunk."""
+    chunk. `known` are all entries that are in force, whether the summary has them or not."""
 
     pieces: tuple[str, ...]
     ledger: ArtifactLedger
+    known: tuple[Entry, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -80,7 +81,8 @@ def compose(
     if request.earlier:
         # The ledger has what a page said; what a model or the user wrote is only there.
         carried = [entry for entry in carried if entry.kind is Kind.EARLIER and not entry.name]
-    entries = [*carried, *left_by_tail(request, standing(ledger, focus_words(request.focus)))]
+    known = standing(ledger, focus_words(request.focus))
+    entries = [*carried, *left_by_tail(request, known)]
     room = request.max_tokens - _cost(request, "", (), counter)
     while True:
         check()
@@ -94,7 +96,7 @@ def compose(
     many = _most(len(listed), lambda many: _cost(request, text, listed[:many], counter) <= request.max_tokens)
     sections = text.split("\n\n")
     pieces = (*(f"{one}\n\n" for one in sections[:-1]), sections[-1])
-    return Composition(pieces=pieces, ledger=ArtifactLedger(files=listed[:many]))
+    return Composition(pieces=pieces, ledger=ArtifactLedger(files=listed[:many]), known=known)
 
 
 def list_files(request: SummaryRequest, counter: TokenCounter, reader: Reader | None = None) -> ArtifactLedger:
@@ -107,6 +109,13 @@ def list_files(request: SummaryRequest, counter: TokenCounter, reader: Reader | 
         lambda many: counter.count(render_ledger(ArtifactLedger(files=listed[:many]))) <= request.max_tokens,
     )
     return ArtifactLedger(files=listed[:many])
+
+
+def above_page(text: str) -> str:
+    """Returns what a model wrote in a summary: the text above the page."""
+    lines = text.splitlines(keepends=True)
+    begin = next((at for at, line in enumerate(lines) if line.strip().removeprefix("## ") in _HEADINGS), len(lines))
+    return "".join(lines[:begin])
 
 
 def beside_model(request: SummaryRequest) -> SummaryRequest:

@@ -9,7 +9,7 @@ The `check_` functions raise `AnswerBroken`, with the reason, for a draft that m
 """
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from enum import IntEnum
 
 from ullage.model.answer import Finished, Fragment, StopReason, ToolUseEnd, ToolUseStart
@@ -53,10 +53,13 @@ class Draft:
     """Reads a model's summary from chunks that may be cut anywhere, and gives out its text without secrets and
     imitations as soon as an entry is complete. The strings that `add` and `end` yield concatenate to `text`.
 
-    Text before the first heading is dropped, and so are empty lines.
+    Text before the first heading is dropped, and so are empty lines and entries of which `is_false` says that they
+    contradict what is known. Asking the model for these again would cost as much as the whole summary, and the page
+    below it has the true state.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_false: Callable[[str], bool] | None = None) -> None:
+        self._is_false = is_false
         self._line = ""
         self._entry = ""
         self._held = ""
@@ -71,7 +74,7 @@ class Draft:
 
     @property
     def filled(self) -> Set[Section]:
-        """The sections in which at least one entry was given out."""
+        """The sections in which the model wrote at least one entry."""
         return self._filled
 
     def add(self, piece: str) -> Iterator[str]:
@@ -116,6 +119,10 @@ class Draft:
     def _end_entry(self) -> Iterator[str]:
         entry, self._entry = self._entry, ""
         if not entry:
+            return
+        if self._is_false and self._is_false(entry):
+            if self._section is not None:
+                self._filled.add(self._section)
             return
         if self._held and clean(self._held + entry) == clean(self._held) + clean(entry):
             yield from self._give_held()

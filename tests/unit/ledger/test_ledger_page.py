@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from support.build import user
 from support.talk import Talk
 from ullage.ledger.carried import Context
+from ullage.ledger.contradiction import marked
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.ledger_page import QUOTED, lacking, shown, standing, write_page
@@ -43,6 +44,15 @@ def test_the_sections_come_in_the_order_of_need() -> None:
         "Files, by what became of them",
         "What the agent told the user",
     ]
+
+
+def test_what_a_summary_says_otherwise_is_told_as_such_though_all_its_words_are_there() -> None:
+    talk = Talk().call("TodoWrite", {"todos": [{"content": "Add the export", "status": "pending"}]})
+    talk.edit("b.py", "1", "2").shell("rm b.py c.py", "")
+    summary = "- Add the export: done\n- Deleted: b.py\n"
+    entries = marked(standing(fold(talk.messages, CWD)), summary)
+    text = write_page(lacking(entries, Context([user("summary", summary)]), frozenset()), 10_000, len, cwd=CWD).text
+    assert "[open] Add the export\n>   ≠ the summary says: - Add the export: done" in text
 
 
 def test_what_the_context_says_is_not_repeated() -> None:

@@ -54,6 +54,13 @@ def test_an_entry_is_published_once_the_next_one_is_complete() -> None:
     assert "".join(draft.end()) == "- Second.\n- Third.\n-\n"
 
 
+def test_an_entry_that_is_false_is_not_published_and_leaves_its_section_filled() -> None:
+    draft = Draft(lambda entry: "twice" in entry)
+    told = [*draft.add("## Task\n- Run it.\n## State of work\n- It ran\n  twice.\n"), *draft.end()]
+    assert "".join(told) == draft.text == "## Task\n- Run it.\n\n## State of work\n"
+    assert draft.filled == {Section.TASK, Section.STATE}
+
+
 def test_a_heading_inside_a_secret_is_not_read_as_a_heading() -> None:
     key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n## Next step\nkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n"
     draft = read(f"## Task\n- Use\n{key}- Go on.")

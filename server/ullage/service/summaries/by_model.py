@@ -23,6 +23,8 @@ from ullage.transcript.keep import without_oldest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ullage.ledger.ledger_entry import Entry
+    from ullage.summary.composition import Composition
     from ullage.summary.reader import Reader
 
 # While the provider finds the request too long, this many of the oldest pairs are left out, one try after the other.
@@ -95,15 +97,18 @@ class ModelSummarizer:
         not a summary, and the provider's errors."""
         beside = await compose_beside(request, counter, reader)
         room = text_room(request, beside.ledger, counter, beside.page)
-        pieces = with_page(self._write(request, room, counter, beside.page), beside.page)
+        pieces = with_page(self._write(request, room, counter, beside), beside.page)
         return SummaryStream(ledger=beside.ledger, pieces=pieces)
 
-    async def _write(self, request: SummaryRequest, room: int, counter: TokenCounter, page: str) -> AsyncGenerator[str]:
-        instructions = write_instructions(request, room, self._own, page)
+    async def _write(
+        self, request: SummaryRequest, room: int, counter: TokenCounter, beside: "Composition"
+    ) -> AsyncGenerator[str]:
+        instructions = write_instructions(request, room, self._own, beside.page)
         for asked in self._requests(counter.count(instructions), room):
             begun = False
             try:
-                async with aclosing(self._ask(replace(asked, instructions=instructions), room, counter)) as pieces:
+                whole = replace(asked, instructions=instructions)
+                async with aclosing(self._ask(whole, room, counter, beside.known)) as pieces:
                     async for piece in pieces:
                         begun = True
                         yield piece
@@ -148,8 +153,13 @@ class ModelSummarizer:
         prompt = reading.used - left_out + instructions * reading.ratio * _UNREPORTED
         return min(reading.request.max_tokens, int(reading.window - prompt * (1 + reading.margin)))
 
-    async def _ask(self, asked: ModelRequest, room: int, counter: TokenCounter) -> AsyncGenerator[str]:
-        draft, written, is_whole = Draft(), 0, False
+    async def _ask(
+        self, asked: ModelRequest, room: int, counter: TokenCounter, known: Sequence["Entry"]
+    ) -> AsyncGenerator[str]:
+        from ullage.ledger.contradiction import otherwise  # noqa: PLC0415  (commands that ask no model start sooner)
+
+        draft = Draft(lambda entry: next(otherwise(known, entry), None) is not None)
+        written, is_whole = 0, False
         async with aclosing(self._paid(asked)) as fragments:
             async for fragment in fragments:
                 check_fragment(fragment)

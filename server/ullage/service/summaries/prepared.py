@@ -119,9 +119,9 @@ def _ended(conversation: Conversation, task: "asyncio.Task[Summary]") -> None:
 
 
 async def _take(conversation: Conversation, planned: Planned, request: SummaryRequest) -> Summary | None:
-    """Returns the prepared summary for a plan, with a new ledger. Waits if the summary is still being written.
-    Returns None if there is no preparation, if it failed, or if it does not cover the messages that the plan
-    archives or does not fit the plan's room."""
+    """Returns the prepared summary for a plan, with a new page and ledger, and without what has become false since.
+    Waits if the summary is still being written. Returns None if there is no preparation, if it failed, or if it does
+    not cover the messages that the plan archives or does not fit the plan's room."""
     found = _holding(conversation)
     if found is None or not found.ids.issuperset(item.message.id for item in planned.plan.head):
         conversation.work.drop_preparation()
@@ -130,7 +130,14 @@ async def _take(conversation: Conversation, planned: Planned, request: SummaryRe
     if found.task.cancelled() or found.task.exception() is not None:
         return None
     summary, counter = found.task.result(), conversation.projection.counter
-    ledger = (await compose_beside(request, counter, conversation.workspace.reader)).ledger
-    if counter.count(summary.text) > text_room(request, ledger, counter):
+    # Imported on use: a server that compacts nothing is to start soon.
+    from ullage.ledger.contradiction import without_contradictions  # noqa: PLC0415
+    from ullage.summary.composition import above_page  # noqa: PLC0415
+
+    beside = await compose_beside(request, counter, conversation.workspace.reader)
+    said, page = without_contradictions(above_page(summary.text), beside.known), beside.page
+    if summary.sealed is not None or not said:
+        said, page = summary.text, ""
+    if counter.count(said) > text_room(request, beside.ledger, counter, page):
         return None
-    return replace(summary, ledger=ledger)
+    return replace(summary, text=f"{said.rstrip()}\n\n{page}" if page else said, ledger=beside.ledger)
