@@ -49,6 +49,21 @@ async def test_what_a_client_appends_is_what_it_would_send_again(format_name: st
     assert sent == messages
 
 
+async def test_thinking_without_a_signature_is_sent_to_no_provider_that_refuses_it() -> None:
+    client = build_test_client()
+    session_id = (await client.call("session/new"))["sessionId"]
+    signed = {"type": "thinking", "thinking": "First.", "signature": "c2ln"}
+    for thinking in (signed, {"type": "thinking", "thinking": "Then."}):
+        content = [thinking, {"type": "text", "text": "It is.", "citations": []}]
+        messages = [{"role": "user", "content": "Is it?"}, {"role": "assistant", "content": content}]
+        await client.call("session/append", sessionId=session_id, messages=messages)
+    answer = await client.call("context/messages", sessionId=session_id, provider="anthropic")
+    blocks = [block for message in answer["request"]["messages"][1::2] for block in message["content"]]
+    assert [block for block in blocks if block["type"] == "thinking"] == [signed]
+    entries = await client.entries(session_id)
+    assert [entry["message"]["content"][0]["thinking"] for entry in entries[1::2]] == ["First.", "Then."]
+
+
 async def test_own_blocks_are_taken_with_the_others() -> None:
     client = build_test_client()
     session_id = (await client.call("session/new"))["sessionId"]

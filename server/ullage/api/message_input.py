@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ullage.formats.message_checks import is_chat
 from ullage.formats.provider import Provider, read_messages, write_messages
-from ullage.model.blocks import Block, Provided, TextBlock
+from ullage.model.blocks import Block, Provided, TextBlock, ThinkingBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import MOST_LEVELS, JsonObject, as_objects, is_too_deep
 from ullage.model.message import Message, Role
@@ -63,9 +63,11 @@ class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
             return self._message(ports, _own_role(self.role, place), _own_blocks(blocks, place))
         provider = Provider.OPENAI if is_chat([raw]) or self.name else Provider.ANTHROPIC
         (read,) = read_messages(provider, [raw], place)
-        # Clients get every message again, so that what its blocks say already is not sent twice.
+        # Clients get every message again, so that what its blocks say already is not sent twice. Thinking without a
+        # signature is in Ullage's form: Anthropic's API refuses it.
         is_said = read.provided and write_messages(provider, replace(read, provided=None)) == [read.provided.fields]
-        return self._message(ports, read.role, read.content, None if is_said else read.provided)
+        is_own = provider is Provider.ANTHROPIC and any(map(_is_unsigned, read.content))
+        return self._message(ports, read.role, read.content, None if is_said or is_own else read.provided)
 
     def _message(
         self, ports: Ports, role: Role, content: tuple[Block, ...], provided: Provided | None = None
@@ -101,6 +103,10 @@ def _is_own(block: JsonObject) -> bool:
         or "redacted" in block
         or any(map(_is_own, nested))
     )
+
+
+def _is_unsigned(block: Block) -> bool:
+    return isinstance(block, ThinkingBlock) and not block.signature and not block.redacted
 
 
 def _own_role(role: str, place: str) -> Role:
