@@ -55,6 +55,7 @@ def environment(home: FollowedHome) -> dict[str, str]:
 def transcript(folder: Path) -> Path:
     """Writes a conversation with something to compact."""
     log = "".join(f"tests/test_weather.py::test_{number} PASSED\n" for number in range(90))
+    log += "\nIt fails on Sundays, as the log above shows."
     texts = [("user", "Why does it fail?"), ("assistant", log), ("user", "Good."), ("assistant", "Done.")]
     path = folder / "talk.json"
     messages = [{"role": role, "content": text} for role, text in texts]

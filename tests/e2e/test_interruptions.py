@@ -37,7 +37,7 @@ def test_reader_that_leaves_ends_the_command_quietly() -> None:
 def test_a_command_that_is_stopped_and_continued_prints_everything() -> None:
     # Types of other systems lack the size of a pipe.
     assert sys.platform == "linux"
-    command = [sys.executable, "-m", "ullage", "compact", str(SAMPLE), "--json"]
+    command = [sys.executable, "-m", "ullage", "context", str(SAMPLE), "--json", "--messages"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}) as process:
         assert process.stdout is not None
         # The pipe is full, so the command waits in the middle of a write.

@@ -54,8 +54,8 @@ async def test_thinking_without_a_signature_is_sent_to_no_provider_that_refuses_
     session_id = (await client.call("session/new"))["sessionId"]
     signed = {"type": "thinking", "thinking": "First.", "signature": "c2ln"}
     for thinking in (signed, {"type": "thinking", "thinking": "Then."}):
-        content = [thinking, {"type": "text", "text": "It is.", "citations": []}]
-        messages = [{"role": "user", "content": "Is it?"}, {"role": "assistant", "content": content}]
+        content: list[Any] = [thinking, {"type": "text", "text": "It is.", "citations": []}]
+        messages: list[Any] = [{"role": "user", "content": "Is it?"}, {"role": "assistant", "content": content}]
         await client.call("session/append", sessionId=session_id, messages=messages)
     answer = await client.call("context/messages", sessionId=session_id, provider="anthropic")
     blocks = [block for message in answer["request"]["messages"][1::2] for block in message["content"]]
