@@ -52,8 +52,8 @@ test('it reads as a diff: lines that go have a minus, those that stay none, the 
 });
 
 test('the live line follows the edit, and warns when the context would grow', () => {
-  expect(previewLine(result, result.summary)).toBe('718 → 324 (55% less)');
-  expect(previewLine(result, `${result.summary}${'x'.repeat(400)}`)).toBe('718 → ≈424 (41% less)');
+  expect(previewLine(result, result.summary)).toBe('718 → 293 (59% less)');
+  expect(previewLine(result, `${result.summary}${'x'.repeat(400)}`)).toBe('718 → ≈393 (45% less)');
   expect(previewLine(result, 'x'.repeat(8_000))).toContain('larger than what it replaces');
   expect(sizeWith(result, '')).toBeGreaterThanOrEqual(0);
 });
