@@ -104,6 +104,14 @@ class Plugin(Struct, frozen=True, kw_only=True):
     remedy: str
 
 
+class Steering(Struct, frozen=True, kw_only=True):
+    """How an agent takes instructions for its summary from a hook before a compaction: at most so many `characters`, in
+    UTF-16 units, as plain text, or as the answer of a hook (`is_answer`)."""
+
+    characters: int
+    is_answer: bool = False
+
+
 def _whole(summary: str) -> str:
     return summary
 
@@ -118,7 +126,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     - `approval`: what its hooks need before they run; None if nothing.
     - `summary_in_file`: whether the agent's file has a compaction's summary by the time of the hook after it.
     - `summary_in`: returns the summary as the agent's model gets it from the text that a hook is given.
-    - `steers_summary`: whether it adds what a hook prints before a compaction to the instructions for its summary.
+    - `steering`: how a hook before a compaction adds to the instructions for its summary; None if none can.
     """
 
     word: str
@@ -128,4 +136,4 @@ class Wiring(Struct, frozen=True, kw_only=True):
     approval: Approval | None = None
     summary_in_file: bool = False
     summary_in: Callable[[str], str] = _whole
-    steers_summary: bool = False
+    steering: Steering | None = None

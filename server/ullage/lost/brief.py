@@ -13,9 +13,6 @@ from ullage.redaction.quoting import RECORD
 LONGEST = 10_000
 HEAD = f"What the last compaction left out. {RECORD} #N is the message that a line comes from."
 
-# UTF-16 units of what a summary must keep. Claude Code writes a summary of 6,000 to 12,000, half of them the user's
-# words and the state of the work.
-_GUIDE = 6_000
 _GUIDE_HEAD = (
     "The summary must keep what follows, read from the record of this conversation: what the user said, word for word, "
     "with its message's number; tasks and problems with their state; checks, commits and files as they stand. What the "
@@ -34,13 +31,14 @@ def write_brief(entries: Sequence[Entry], room: int, size: Callable[[str], int] 
     return write_page(entries, room, size, cwd=cwd, style=replace(QUOTED, above=HEAD))
 
 
-def write_guide(ledger: Ledger, *, cwd: str = "") -> Page:
-    """Returns what a summary that is about to be written must keep: what the user said, open tasks and problems, checks
-    and commits, changed files and what still runs. Its text is empty if there is nothing."""
+def write_guide(ledger: Ledger, room: int, *, cwd: str = "") -> Page:
+    """Returns what a summary that is about to be written must keep, in at most `room` UTF-16 units: what the
+    user said, open tasks and problems, checks and commits, changed files and what still runs. Its text is empty if
+    there is nothing."""
     keeps = {Kind.SAID, Kind.TASK, Kind.PROBLEM, Kind.CHECK, Kind.COMMIT, Kind.FILE, Kind.JOB}
     entries = [
         entry
         for entry in standing(ledger)
         if entry.kind in keeps and entry.life not in (Life.DONE, Life.MENDED, Life.ENDED)
     ]
-    return write_page(entries, _GUIDE, characters, cwd=cwd, style=replace(QUOTED, above=_GUIDE_HEAD))
+    return write_page(entries, room, characters, cwd=cwd, style=replace(QUOTED, above=_GUIDE_HEAD))

@@ -11,7 +11,7 @@ import msgspec
 
 from ullage.agents.claude_code.sessions import settings_pattern, state_path
 from ullage.agents.machine import Machine
-from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Wiring
+from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Steering, Wiring
 from ullage.model.json_values import as_object
 
 # The model's thoughts before the summary, which its next request does not have.
@@ -66,6 +66,7 @@ WIRING = Wiring(
     ),
     summary_in=_summary_in,
     # Plain output of PreCompact is under "Additional Instructions" in the request for the summary. Seen with
-    # 2.1.318, and 6,000 characters of it whole.
-    steers_summary=True,
+    # 2.1.318, and 6,000 characters of it whole. Its summaries have 6,000 to 12,000, half of them the user's words and
+    # the state of the work.
+    steering=Steering(characters=6_000),
 )

@@ -6,6 +6,7 @@ from ullage.agents.qwen_code.inserted import INSERTED
 from ullage.agents.qwen_code.reader import FORMAT
 from ullage.agents.qwen_code.sessions import companions, facts_of, is_sub_agent, patterns, title_of
 from ullage.agents.qwen_code.thresholds import OWN_CONTEXT
+from ullage.agents.qwen_code.wiring import WIRING
 
 AGENT = Agent(
     name="Qwen Code",
@@ -16,4 +17,5 @@ AGENT = Agent(
     own_context=OWN_CONTEXT,
     acp=ACP,
     inserted=INSERTED,
+    wiring=WIRING,
 )

@@ -42,16 +42,18 @@ class LeftBrief(Struct, frozen=True, kw_only=True):
 
 class LeftGuide(Struct, frozen=True, kw_only=True):
     """What a summary must keep, that the worker leaves for a hook before a compaction: the text, empty if there is
-    nothing, and how many entries of each kind it has."""
+    nothing, and how many entries of each kind it has. `is_answer` says that the agent takes it as a hook's answer, not
+    as plain text."""
 
     text: str = ""
+    is_answer: bool = False
     counts: dict[str, int] = {}
 
 
 def takes_guide(agent: str) -> bool:
     """Returns whether an agent adds what its hook prints before a compaction to the instructions for its summary."""
     known = agent_of_word(agent)
-    return known is not None and known.wiring is not None and known.wiring.steers_summary
+    return known is not None and known.wiring is not None and known.wiring.steering is not None
 
 
 class BriefWriter:
@@ -98,8 +100,12 @@ class _Conversation:
 
     def guide(self) -> LeftGuide:
         """Returns what the next summary must keep."""
-        page = write_guide(self._before.ledger, cwd=self._transcript.cwd)
-        return LeftGuide(text=page.text.encode("utf-8", "replace").decode(), counts=count_kinds(page.given))
+        steering = self._wiring.steering
+        if steering is None:
+            return LeftGuide()
+        page = write_guide(self._before.ledger, steering.characters, cwd=self._transcript.cwd)
+        text = page.text.encode("utf-8", "replace").decode()
+        return LeftGuide(text=text, is_answer=steering.is_answer, counts=count_kinds(page.given))
 
     def brief_of_summary(self, summary: str) -> LeftBrief:
         """Returns the brief for a summary of all messages, which the file does not have yet. Which messages the agent

@@ -14,8 +14,12 @@ _SAMPLE = 200
 def has_new_mark(kept: "Kept", path: str, mark: str) -> bool:
     """Returns whether the last text in a file of JSON that begins with `mark` is another one than when this was last
     asked for the session. The agent may have written the text several times. Of a file that has grown since, only the
-    lines that are new are read. Raises `OSError`."""
-    with open(path, "rb") as file:  # noqa: PTH123
+    lines that are new are read. A file that the agent has not written yet has none. Raises `OSError`."""
+    try:
+        file = open(path, "rb")  # noqa: PTH123, SIM115
+    except FileNotFoundError:
+        return False
+    with file:
         at, before = kept.searched()
         if at:
             file.seek(at - len(before))

@@ -128,7 +128,9 @@ class _Hook:
             time.sleep(_STEP)
         text = _text(guide or {}, "text")
         if self._ending.acquire(blocking=False):
-            if text:
+            if text and (guide or {}).get("is_answer"):
+                print_answer(self._event, text)
+            elif text:
                 print_plain(text)
             self._write_note("begun", len(text), as_object((guide or {}).get("counts")))
 
