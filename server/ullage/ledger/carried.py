@@ -144,14 +144,11 @@ class Context:
         """Returns whether the context has a name, letter for letter, as a word of its own."""
         return bool(name) and re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", self._text) is not None
 
-    def has_near(self, name: str, others: Sequence[str]) -> bool:
-        """Returns whether the context has one of several names close to a name: in the same line or a few lines
+    def near(self, name: str, others: Sequence[str]) -> frozenset[str]:
+        """Returns those of several names that the context has close to a name: in the same line or a few lines
         below."""
-        return any(
-            other in self._text[found.start() : found.end() + _NEAR]
-            for found in re.finditer(re.escape(name), self._text)
-            for other in others
-        )
+        places = [self._text[found.start() : found.end() + _NEAR] for found in re.finditer(re.escape(name), self._text)]
+        return frozenset(other for other in others if any(other in place for place in places))
 
     def lines_with(self, text: str) -> list[str]:
         """Returns the lines of the context that have most words of a text, in lower case."""

@@ -202,10 +202,10 @@ def _names(path: str, context: Context) -> bool:
 
 
 def _says_what(file: Entry, context: Context) -> bool:
-    """Returns whether a context has a name that the changes of a file put in or took out, close to the file's own, if
-    any is known."""
+    """Returns whether a context has half of the names that the changes of a file put in or took out close to the
+    file's own name."""
     told = _CODE.findall(file.beside)
-    return not told or context.has_near(posixpath.basename(file.text), told)
+    return 2 * len(context.near(posixpath.basename(file.text), told)) >= len(told)
 
 
 def _has_task(entry: Entry, context: Context) -> bool:

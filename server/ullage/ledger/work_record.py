@@ -320,11 +320,12 @@ class WorkFold:
                 if place in self._passed and _is_again(run, self._passed[place].run):
                     del self._passed[place]
         else:
-            # A command line may run several checks one after the other.
+            # A command line may run several checks one after the other, and other commands.
             known = [(place, command) for command in run.purpose.certain if (place := _place(command))]
+            is_alone = len(run.purpose.keys) == 1
             for place, command in known:
                 self._passed.pop(place, None)
-                self._passed[place] = _Passed(run=run, text=_shown(run) if len(known) == 1 else clean(command))
+                self._passed[place] = _Passed(run=run, text=_shown(run) if is_alone else clean(command))
         self._open = still_open[-_MOST_OPEN:]
 
     def checks(self) -> tuple[Entry, ...]:

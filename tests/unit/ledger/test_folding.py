@@ -372,3 +372,12 @@ def test_a_job_runs_until_its_end_is_seen() -> None:
     assert (job.life, job.name) == (Life.RUNNING, "b12")
     (job,) = ledger(talk.call("KillShell", {"shell_id": "b12"}, "killed")).jobs
     assert job.life is Life.ENDED
+
+
+def test_a_check_beside_another_command_has_its_own_name() -> None:
+    talk = (
+        Talk()
+        .shell("make fmt && ruff check .", "All checks passed!")
+        .shell("cd web && CI=1 pytest", "3 passed in 0.1s")
+    )
+    assert [check.text for check in fold(talk.messages).checks] == ["ruff check .", "pytest"]

@@ -169,3 +169,17 @@ def test_each_message_that_the_summary_lacks_comes_back_word_for_word(rule: str,
     for text in around:
         talk.agent("I have read it and go on.").user(text)
     assert f"> #1 {rule}" in page(talk, "The parser was made faster; 2 files were read.").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("summary", "is_told"),
+    [
+        ("In shop/tax.py I added `rounded_total` and `vat_of`.", True),
+        ("In shop/tax.py I added `rounded_total`.", False),
+        ("I changed shop/tax.py.", False),
+    ],
+)
+def test_what_was_done_to_a_file_is_told_if_the_summary_has_half_of_its_names(summary: str, *, is_told: bool) -> None:
+    new = "def rounded_total(): ...\ndef vat_of(): ...\ndef net_of(): ...\ndef gross_of(): ...\n"
+    talk = Talk().edit("shop/tax.py", "pass", new)
+    assert ("adds `rounded_total`" not in page(talk, summary)) is is_told
