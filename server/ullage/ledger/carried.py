@@ -51,7 +51,8 @@ _MOST_PASSAGES = 400
 # Characters after a name in which another name is close to it.
 _NEAR = 400
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
-_PARTS = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|[\r\n]+")
+# Not after `./...`, which is a path.
+_PARTS = re.compile(r"(?<=[^\s./][.!?…])\s+|(?<=[。！？])|[\r\n]+")
 
 
 class Words(Struct, frozen=True, kw_only=True):

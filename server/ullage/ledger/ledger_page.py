@@ -171,7 +171,7 @@ def _unsaid(entry: Entry, context: Context) -> Entry | None:
     if len(words_of(entry.text).all) < 3:
         return None if context.says_alone(entry.text) else entry
     parts = parts_of(entry.text)
-    missing = [part for part in parts if not context.says(part)]
+    missing = [part for part in parts if not part.startswith("```") and not context.says(part)]
     if not missing:
         return None
     if len(entry.text) <= _WHOLE:
@@ -376,8 +376,9 @@ def _bounded(line: str) -> list[str]:
 
 
 def _block(number: str, text: str) -> list[str]:
-    lines = text.splitlines() or [""]
-    return [f"{number}{lines[0]}", *(line for line in lines[1:] if line.strip())]
+    lines = [line for line in text.splitlines() if line.strip()] or [""]
+    shown = [line for line, before in zip(lines, ["", *lines], strict=False) if not line == before == GAP]
+    return [f"{number}{shown[0]}", *shown[1:]]
 
 
 def _line(text: str) -> str:

@@ -44,7 +44,8 @@ _ANSWERS = {"grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "pgrep",
 _NOT_RUN = re.compile(
     r"\bcd: |command not found|No such file or directory|\[setup failed\]|\[no tests to run\]|no tests ran"
     r"|collected 0 items|unrecognized (?:arguments?|option)|unknown (?:flag|option|command|shorthand)"
-    r"|[Uu]sage: |Missing script",
+    r"|[Uu]sage: |Missing script|accepts (?:at most|at least|between|exactly|\d+) .{0,20}arg|too many arguments"
+    r"|missing required argument",
 )
 # A task of a runner without a selection: it checks the whole project.
 _RUNS_ALL = re.compile(

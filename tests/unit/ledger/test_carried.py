@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from support.build import assistant, user
-from ullage.ledger.carried import Context
+from ullage.ledger.carried import Context, parts_of
 from ullage.model.message import Message
 
 # What users type: rules, decisions, tasks and answers, short, in 26 languages.
@@ -139,6 +139,15 @@ def test_a_short_sentence_must_be_there_in_its_order() -> None:
 def test_a_reply_of_one_word_is_said_by_a_line_of_its_own_alone() -> None:
     assert not carried("2 tests failed, and yes, they were mended").says_alone("2")
     assert carried('All user messages:\n- "2"\n').says_alone("2")
+
+
+def test_sentences_end_at_their_ends_and_not_in_a_path() -> None:
+    assert parts_of("Run `go test ./... -run Tax` now. Then stop! Really?") == [
+        "Run `go test ./... -run Tax` now.",
+        "Then stop!",
+        "Really?",
+    ]
+    assert parts_of("先看测试。然后停下！") == ["先看测试。", "然后停下！"]
 
 
 @pytest.mark.parametrize("messages", [[], [user("m1", "")], [assistant("m1", " \n ")]])

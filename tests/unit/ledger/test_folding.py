@@ -281,7 +281,15 @@ def test_exit_code_1_of_a_question_is_an_answer(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "cause", ["cd: web: No such file or directory", "error: unrecognized arguments: --foo", "[setup failed]"]
+    "cause",
+    [
+        "cd: web: No such file or directory",
+        "error: unrecognized arguments: --foo",
+        "[setup failed]",
+        "accepts at most 1 arg(s), received 3",
+        "Error: accepts between 1 and 2 args, received 0",
+        "error: too many arguments",
+    ],
 )
 def test_a_check_that_was_called_wrongly_is_no_failure(cause: str) -> None:
     assert ledger(Talk().shell("cd web && pytest --foo", cause, failed=True)).problems == ()

@@ -55,6 +55,15 @@ def test_what_a_summary_says_otherwise_is_told_as_such_though_all_its_words_are_
     assert "[open] Add the export\n>   ≠ the summary says: - Add the export: done" in text
 
 
+def test_what_is_left_of_a_long_message_has_one_mark_for_each_gap_and_no_marks_of_fences() -> None:
+    told = [f"The rule number {number} is that the shop rounds its prices in step {number}." for number in range(12)]
+    rest = ["Never round the tax of step 99.", "```bash", "make round", "```", "Ask before step 77."]
+    typed = "\n".join([*told[:6], rest[0], *told[6:], *rest[1:], *told[:3]])
+    text = page(Talk().user(typed), "\n".join([*told, "make round"]))
+    assert "> #1 […]\n> Never round the tax of step 99.\n> […]\n> Ask before step 77.\n> […]" in text
+    assert "```" not in text
+
+
 def test_what_the_context_says_is_not_repeated() -> None:
     talk = (
         Talk()
