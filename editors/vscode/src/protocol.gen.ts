@@ -913,7 +913,8 @@ export interface LookUpResult {
 /**
  * One thing that was left out. `text` is as it was written, without secrets; it may have several lines. `state` is its
  * newest state, such as `open`, `failed` or `created`. `detail` is what is needed to understand it: the question that a
- * reply answers, how a check ended; may be empty. `index` is the message that it was in.
+ * reply answers, how a check ended, the line of the summary that says otherwise; may be empty. `index` is the message
+ * that it was in.
  */
 export interface LostEntry {
   readonly kind: Kind;

@@ -9,7 +9,6 @@ from ullage.api.context_methods import Limit
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.lost.brief import LONGEST, write_brief
 from ullage.model.errors import EditNotFound
-from ullage.redaction.clean import clean
 from ullage.service.conversation.workspace import Workspace
 
 TYPE_CHECKING = False
@@ -30,7 +29,8 @@ class LostParams(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 class LostEntry(Struct, frozen=True, kw_only=True, rename="camel"):
     """One thing that was left out. `text` is as it was written, without secrets; it may have several lines. `state` is
     its newest state, such as `open`, `failed` or `created`. `detail` is what is needed to understand it: the question
-    that a reply answers, how a check ended; may be empty. `index` is the message that it was in."""
+    that a reply answers, how a check ended, the line of the summary that says otherwise; may be empty. `index` is the
+    message that it was in."""
 
     kind: Kind
     state: Life
@@ -71,10 +71,10 @@ async def lost(workspace: Workspace, params: LostParams) -> LostResult:
         if params.edit_id is not None:
             raise EditNotFound(f"context/lost: no compaction {params.edit_id!r} is in force in this session")
         return LostResult()
-    return _result(found, params, cwd)
+    return _result(found, params)
 
 
-def _result(found: "LeftOut", params: LostParams, cwd: str) -> LostResult:
+def _result(found: "LeftOut", params: LostParams) -> LostResult:
     compaction = found.compaction
     of_kind = ([entry for entry in found.entries if entry.kind is kind] for kind in Kind)
     rows = (entry for entries in of_kind for entry in entries[: params.limit])
@@ -85,12 +85,14 @@ def _result(found: "LeftOut", params: LostParams, cwd: str) -> LostResult:
         kept=compaction.kept,
         readable=compaction.is_readable,
         counts=found.counts,
-        entries=tuple(map(_entry, rows)),
-        brief=write_brief(found.entries, params.brief_size, cwd=cwd).text,
+        entries=tuple(_entry(entry, found.cwd) for entry in rows),
+        brief=write_brief(found.entries, params.brief_size, cwd=found.cwd).text,
     )
 
 
-def _entry(entry: Entry) -> LostEntry:
+def _entry(entry: Entry, cwd: str) -> LostEntry:
+    from ullage.lost.left_out import detail_of, text_of  # noqa: PLC0415
+
     return LostEntry(
-        kind=entry.kind, state=entry.life, text=clean(entry.text), detail=clean(entry.beside), index=entry.index
+        kind=entry.kind, state=entry.life, text=text_of(entry, cwd), detail=detail_of(entry), index=entry.index
     )

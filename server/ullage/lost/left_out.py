@@ -11,10 +11,11 @@ from ullage.ledger.carried import Context
 from ullage.ledger.contradiction import marked
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger
-from ullage.ledger.ledger_page import lacking, standing
+from ullage.ledger.ledger_page import lacking, relative, standing
 from ullage.lost.last_compaction import LastCompaction, last_compaction
 from ullage.model.events import Record
 from ullage.model.message import Message
+from ullage.redaction.clean import clean
 
 _NOUNS = {
     Kind.SAID: ("message of the user", "messages of the user"),
@@ -38,10 +39,11 @@ class Before(Struct, frozen=True, kw_only=True):
 
 class LeftOut(Struct, frozen=True, kw_only=True):
     """A compaction, and what it left out, in the order of a page. Nothing is known of a compaction whose summary is not
-    readable, so nothing is listed then."""
+    readable, so nothing is listed then. `cwd` is the project's folder, empty if unknown."""
 
     compaction: LastCompaction
     entries: tuple[Entry, ...]
+    cwd: str = ""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -76,7 +78,20 @@ def left_out(records: Sequence[Record], cwd: str = "", edit_id: str | None = Non
     if compaction is None:
         return None
     found = lost_from(read_before(compaction.before, cwd), compaction.carried) if compaction.is_readable else ()
-    return LeftOut(compaction=compaction, entries=found)
+    return LeftOut(compaction=compaction, entries=found, cwd=cwd)
+
+
+def text_of(entry: Entry, cwd: str) -> str:
+    """Returns the text of an entry as lists have it: a path under the folder `cwd` without it, anything else as it was
+    written, without secrets."""
+    return relative(entry.text, cwd) if entry.kind is Kind.FILE else clean(entry.text)
+
+
+def detail_of(entry: Entry) -> str:
+    """Returns what lists show next to an entry: what is needed to understand it, and the line of the summary that says
+    otherwise. Empty if there is neither."""
+    against = f"the summary says: {entry.against}" if entry.against else ""
+    return "; ".join(clean(part) for part in (entry.beside, against) if part)
 
 
 def count_kinds(entries: Sequence[Entry]) -> dict[str, int]:

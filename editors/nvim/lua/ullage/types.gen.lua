@@ -548,7 +548,7 @@
 ---@field text string
 ---@field isError boolean
 
---- One thing that was left out. `text` is as it was written, without secrets; it may have several lines. `state` is its newest state, such as `open`, `failed` or `created`. `detail` is what is needed to understand it: the question that a reply answers, how a check ended; may be empty. `index` is the message that it was in.
+--- One thing that was left out. `text` is as it was written, without secrets; it may have several lines. `state` is its newest state, such as `open`, `failed` or `created`. `detail` is what is needed to understand it: the question that a reply answers, how a check ended, the line of the summary that says otherwise; may be empty. `index` is the message that it was in.
 ---@class (exact) ullage.LostEntry
 ---@field kind ullage.Kind
 ---@field state ullage.Life

@@ -16,9 +16,8 @@ from ullage.cli.typed_arguments import LostOptions, read_options
 from ullage.cli.unread import unread_words
 from ullage.ledger.ledger_entry import Entry, Kind
 from ullage.ledger.ledger_page import shown
-from ullage.lost.left_out import LeftOut, counted_words
+from ullage.lost.left_out import LeftOut, counted_words, detail_of, text_of
 from ullage.model.message import number_of
-from ullage.redaction.clean import clean
 
 _HEADINGS = {
     Kind.SAID: "What you said",
@@ -64,16 +63,16 @@ def _report(name: str, found: LeftOut, limit: int | None) -> LostReport:
         messages=len(compaction.before),
         kept=compaction.kept,
         counts=found.counts,
-        lost=tuple(map(_row, rows)),
+        lost=tuple(_row(entry, found.cwd) for entry in rows),
     )
 
 
-def _row(entry: Entry) -> LostRow:
+def _row(entry: Entry, cwd: str) -> LostRow:
     return LostRow(
         kind=entry.kind,
         state=entry.life,
-        text=clean(entry.text),
-        detail=clean(entry.beside),
+        text=text_of(entry, cwd),
+        detail=detail_of(entry),
         number=number_of(entry.index),
     )
 
@@ -89,7 +88,7 @@ def _lines(found: LeftOut, limit: int, now: int, screen: Screen) -> Iterator[Tex
     for kind, entries in _by_kind(found):
         yield from ("", Text(f"{_HEADINGS[kind]} ({len(entries):,})", "bold"))
         for entry in entries[:limit]:
-            yield from screen.prose(f"- #{number_of(entry.index):,} {_told(entry)}")
+            yield from screen.prose(f"- #{number_of(entry.index):,} {_told(entry, found.cwd)}")
         if len(entries) > limit:
             yield f"  and {len(entries) - limit:,} more"
 
@@ -111,8 +110,8 @@ def _left(found: LeftOut) -> str:
     )
 
 
-def _told(entry: Entry) -> str:
+def _told(entry: Entry, cwd: str) -> str:
     state = f"[{entry.life.value}] " if entry.kind in (Kind.TASK, Kind.FILE, Kind.PROBLEM) else ""
-    text = " ".join(clean(shown(entry.text)).split())
-    beside = " ".join(clean(entry.beside).split())
+    text = " ".join(shown(text_of(entry, cwd)).split())
+    beside = " ".join(detail_of(entry).split())
     return f"{state}{text}{f' ({beside})' if beside else ''}"
