@@ -22,6 +22,7 @@ from ullage.lsp.palette import COMMANDS
 
 EXAMPLES = EDITORS / "examples"
 PYTHON_CLIENT = EXAMPLES / "ullage_client.py"
+JAVASCRIPT_CLIENT = EXAMPLES / "ullage_client.mjs"
 HELIX = RIGS / "helix" / "bin" / "hx"
 SET_COMMAND = '(setq ullage-command (split-string (getenv "ULLAGE_SERVER")))'
 EMACS_PLAY = """
@@ -97,6 +98,34 @@ def test_the_client_in_python_shows_the_conversations_of_agents_as_they_grow(hom
     assert process.stdin
     process.stdin.close()
     assert process.wait(PATIENCE) == 0
+
+
+def test_the_client_in_javascript_shows_agents_and_carries_out_what_is_typed(
+    home: FollowedHome, lacking: Callable[[str], Never]
+) -> None:
+    node = shutil.which("node") or lacking("Node 18 or newer")
+    shown = home.folder / "shown"
+    with shown.open("wb") as stdout:
+        process = subprocess.Popen(
+            [node, JAVASCRIPT_CLIENT],
+            stdin=subprocess.PIPE,
+            stdout=stdout,
+            env=environment(home),
+            cwd=home.folder,
+            text=True,
+        )
+    wait_until(lambda: "CC Which port?: 20 % (40000 of 200000)" in shown.read_text())
+    lines = [*(f"Question {number}: {'why? ' * 300}" for number in range(8)), "/context", "/compact", "/undo", "/undo"]
+    process.communicate("\n".join(lines), PATIENCE)
+    assert process.returncode == 0
+    said = [line for line in shown.read_text().splitlines() if line.startswith(("[", "-- ", "Con", "Com", "Un", "the"))]
+    figures = [line for line in said[:8] if line.startswith("[normal] ")]
+    assert len(set(figures)) == len(figures) == 8
+    assert [line.split(maxsplit=2)[0] for line in said[8:]] == [
+        *("Context:", "--", "--", "[normal]", "Compacted", "[normal]", "Undone:", "there")
+    ]
+    assert said[9:11] == ["-- compaction in_progress", "-- compaction completed"]
+    assert said[13] == figures[-1]
 
 
 def test_emacs_shows_the_figure_in_the_mode_line_and_compacts(

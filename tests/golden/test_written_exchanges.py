@@ -41,7 +41,7 @@ def test_following_happens_as_it_is_written(tmp_path: Path) -> None:
         ('"source": "reported"', '"source": "estimated"'),
         ('"status": "completed"', '"status": "done"'),
         ('"code": 1501', '"code": -32002'),
-        ('"id": 10, "method": "shutdown"', '"id": 11, "method": "shutdown"'),
+        ('"id": 11, "method": "shutdown"', '"id": 12, "method": "shutdown"'),
     ],
 )
 def test_an_exchange_that_is_written_wrongly_does_not_happen(tmp_path: Path, written: str, wrong: str) -> None:

@@ -26,12 +26,14 @@ _SHAPE = re.compile(r"/(\w+)(?:\s+(.*))?\s*", re.DOTALL)
 
 class SlashCommand(Struct, frozen=True, kw_only=True):
     """A command that a user types as a prompt, such as `/context`. `run` takes the workspace, the session's id and the
-    argument, and returns the answer in Markdown. `hint` says what the argument is, empty if there is none."""
+    argument, and returns the answer in Markdown. `hint` says what the argument is, empty if there is none. `notifies`
+    says that what the command does publishes a notice with the same words."""
 
     name: str
     description: str
     run: Callable[[Workspace, str, str], Awaitable[str]]
     hint: str = ""
+    notifies: bool = False
 
 
 class Invocation(Struct, frozen=True, kw_only=True):
@@ -63,6 +65,8 @@ async def prompt(workspace: Workspace, params: PromptParams) -> PromptResult:
 async def _carry_out(workspace: Workspace, session_id: str, invocation: Invocation) -> PromptResult:
     """Runs a slash command and publishes its answer as a notice, because it is not part of the conversation."""
     answer = await run_command(workspace, session_id, invocation)
+    if invocation.command.notifies:
+        return PromptResult(stop_reason=TurnEnd.END_TURN)
     title, _, rest = answer.removeprefix("```\n").removesuffix("\n```").partition("\n")
     notice = Notice(severity=Severity.INFO, title=title.strip("*"), description=rest.strip() or UNSET)
     workspace.bus.emit(session_id, notice)
@@ -113,6 +117,7 @@ COMMANDS = (
         description="Replace the older part of the context by a summary",
         run=_compact,
         hint="what to keep above all",
+        notifies=True,
     ),
     SlashCommand(name="undo", description="Take the last compaction or clearing back", run=_undo, hint="an edit's id"),
     SlashCommand(name="memory", description="Show what is kept in memory", run=_memory, hint="a file below /memories"),
