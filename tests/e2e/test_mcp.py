@@ -22,6 +22,26 @@ async def test_what_a_compaction_took_is_found_opened_and_measured(tmp_path: Pat
         assert "2 messages in the context, 4 archived, 1 compactions." in figure
 
 
+async def test_what_nothing_fits_is_answered_without_passages(tmp_path: Path, project: Path) -> None:
+    talk(tmp_path, project)
+    async with mcp_client(tmp_path, project) as client:
+        found, failed = await client.call("search", query="zeppelin hangar retry unknown")
+        assert not failed
+        assert "there may be no answer" in found
+        assert "The nearest: #" in found
+        assert shown(found) == []
+        assert NEEDLE not in found
+        nothing, _ = await client.call("search", query="zeppelin")
+        assert nothing.startswith("Nothing in this conversation matches. ")
+
+
+async def test_the_parts_of_the_context_say_what_they_are(tmp_path: Path, project: Path) -> None:
+    talk(tmp_path, project)
+    async with mcp_client(tmp_path, project) as client:
+        figure, _ = await client.call("context")
+        assert "- Overhead (Claude Code's own prompt and tools): " in figure
+
+
 async def test_what_the_last_compaction_left_out_is_listed_and_is_a_brief(tmp_path: Path, project: Path) -> None:
     rule = "Never change src/cask.py without a migration."
     conversation = Conversation(tmp_path, project)

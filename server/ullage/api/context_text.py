@@ -11,7 +11,7 @@ def context_text(usage: UsageResult) -> str:
     """Returns a session's usage as Markdown: a headline, the parts in tokens, the numbers of messages and compactions,
     and the thresholds if they are known."""
     meta = usage.meta.ullage
-    parts = [*_parts(meta.breakdown)]
+    parts = [*_parts(meta.breakdown, meta.hidden.name)]
     lines = [
         f"**{words.context_line(usage.used, usage.size, meta.source)}**",
         "",
@@ -24,7 +24,7 @@ def context_text(usage: UsageResult) -> str:
     return "\n".join(lines)
 
 
-def _parts(breakdown: Breakdown) -> Iterator[str]:
+def _parts(breakdown: Breakdown, hidden: str) -> Iterator[str]:
     figures = {
         "System prompt": breakdown.system_prompt,
         "Tools": breakdown.tools,
@@ -32,6 +32,6 @@ def _parts(breakdown: Breakdown) -> Iterator[str]:
         "Messages": breakdown.messages,
         "Tool results": breakdown.tool_results,
         "Summary": breakdown.summary,
-        "Overhead": breakdown.overhead,
+        f"Overhead ({hidden})": breakdown.overhead,
     }
     yield from (f"- {name}: {tokens:,}" for name, tokens in figures.items() if tokens)

@@ -33,18 +33,20 @@ _FIELDS = {tool.name: frozenset(tool.arguments.__struct_fields__) for tool in TO
 
 async def search_text(asked: Asked, query: str, limit: int, *, whole_project: bool) -> str:
     """Returns the passages that match `query` best, each with its reference: from the model's own conversation, or from
-    all stored ones of its project. Raises `InvalidRequest` if the query has no word."""
+    all stored ones of its project. If none fits the query, returns the references alone: a model takes what it reads
+    for evidence. Raises `InvalidRequest` if the query has no word."""
     session_id, most = (None, _LOOKED_AT) if whole_project else (asked.own.id, limit + _ECHOES)
     found = await search(asked.own.workspace, session_id, query, most)
     matches = _project_hits(asked, found.hits) if whole_project else found.hits
     hits = [*islice((hit for hit in matches if not _is_echo(asked, hit)), limit)]
     note = f" {found.note}" if found.note else ""
     where = "the stored conversations of this project" if whole_project else "this conversation"
-    if not hits:
+    if not any(hit.fits for hit in hits):
         wider = "" if whole_project else ', or scope "project"'
-        return f"Nothing in {where} matches. Try names as they stood, other words{wider}.{note}"
-    doubt = "" if any(hit.fits for hit in hits) else " None has most of the words, so there may be no answer."
-    lines = [RECORD, f"The best matches in {where}, the best first.{doubt}{note}"]
+        lacks = f"Nothing in {where} {'has most of the words, so there may be no answer' if hits else 'matches'}."
+        nearest = f" The nearest: {', '.join(_references(asked, hits[:_BEST_HITS]))}." if hits else ""
+        return f"{lacks} Try names as they stood, other words{wider}.{note}{nearest}"
+    lines = [RECORD, f"The best matches in {where}, the best first.{note}"]
     last = "A whole message: open with its reference."
     room = MAX_RESULT - sum(map(size_of, lines)) - size_of(last) - 100
     shown = 0
@@ -107,6 +109,12 @@ def _found(asked: Asked, hit: SearchHit, shown: Container[str], length: int) -> 
     yield f"{_head(entry, _shown_id(asked.own, hit.session_id))}:"
     yield from passage(entry, hit.snippet, length)
     yield from results_of(conversation, entry, shown)
+
+
+def _references(asked: Asked, hits: Sequence[SearchHit]) -> Iterator[str]:
+    for hit in hits:
+        entry = find_entry(_open(asked, hit.session_id), hit.message_id)
+        yield cut(reference_of(entry.index, _shown_id(asked.own, hit.session_id)), 200)
 
 
 def _session_of(asked: Asked, reference: Reference) -> Conversation:
