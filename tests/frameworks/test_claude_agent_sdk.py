@@ -180,6 +180,34 @@ async def test_the_hook_gives_back_what_a_compaction_left_out_once() -> None:
         assert [hit.message_id for hit in await context.search("legacy migration")] == ["uuid-0"]
 
 
+async def test_a_session_that_is_compacted_again_is_given_back_what_both_left_out_in_any_process(
+    tmp_path: Path,
+) -> None:
+    again = [
+        entry(6, "user", "Never publish on a Friday. Then mend the till."),
+        entry(7, "assistant", "I will look at the till."),
+        {**compacted()[4], "uuid": "uuid-8", "timestamp": "2026-11-01T10:00:08.000Z", "logicalParentUuid": "uuid-7"},
+        entry(9, "user", "This session is being continued. The shop has a till.", isCompactSummary=True),
+    ]
+    hook_input = {
+        "session_id": KEY["session_id"],
+        "transcript_path": f"/home/u/.claude/projects/{KEY['project_key']}/{KEY['session_id']}.jsonl",
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": "Go on.",
+    }
+    given: list[str] = []
+    for entries in (compacted(), again):
+        with new_pool(store=tmp_path / "conversations.db") as pool:
+            store = ClaudeSessionStore(pool)
+            (give_back,) = sdk.ClaudeAgentOptions(hooks=store.hooks()).hooks["UserPromptSubmit"][0].hooks
+            await store.append(KEY, entries)
+            given.append((await give_back(hook_input, None, {}))["hookSpecificOutput"]["additionalContext"])
+            assert await give_back(hook_input, None, {}) == {}
+    assert RULE in given[0]
+    assert RULE in given[1]
+    assert "Never publish on a Friday." in given[1]
+
+
 async def test_the_example_of_the_guide_mirrors_the_real_agent_and_it_is_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.guide_example import run_example
-from support.tool_play import QUESTIONS, WINDOW, file_text, new_pool, question, unpaired
+from support.tool_play import QUESTIONS, WINDOW, compaction_numbers, file_text, new_pool, question, unpaired
+from support.wire.anthropic_wire import AnthropicWire
+from support.wire.chat_wire import ChatWire
+from support.wire.replies import say
+from support.wire.server import WireServer
 from ullage.embed.adapters.litellm_proxy import callback
 from ullage.embed.pool import ContextPool
 
@@ -98,6 +102,56 @@ async def test_the_messages_of_a_long_conversation_fit_by_themselves(call_type: 
             history.append({"role": "assistant", "content": f"Done {number}."})
         assert len(sent["messages"]) < len(history) / 2
         assert tokens(pool, [m for m in sent["messages"] if m["role"] in ("user", "assistant")]) < WINDOW
+
+
+def texts(messages: list[Any]) -> Iterator[Any]:
+    for message in messages:
+        content = message["content"]
+        yield from (block.get("text") for block in content) if isinstance(content, list) else (content,)
+
+
+async def ask_by_chat(messages: list[Any], **options: Any) -> str:
+    tool = {"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}
+    chunks = await litellm.acompletion(model="openai/gpt-4o", messages=messages, stream=True, tools=[tool], **options)
+    return "".join([chunk.choices[0].delta.content or "" async for chunk in chunks if chunk.choices])
+
+
+async def ask_by_messages(messages: list[Any], **options: Any) -> str:
+    tool = {"name": "read", "input_schema": {"type": "object"}}
+    model = "anthropic/claude-sonnet-5-5"
+    chunks = await litellm.anthropic_messages(model=model, messages=messages, stream=True, tools=[tool], **options)
+    sent = b"".join([chunk async for chunk in chunks]).decode()
+    events = (json.loads(line.removeprefix("data: ")) for line in sent.splitlines() if line.startswith("data: "))
+    return "".join(event["delta"].get("text", "") for event in events if event["type"] == "content_block_delta")
+
+
+@pytest.mark.parametrize(
+    ("call_type", "make", "dialect", "ask"),
+    [
+        ("acompletion", turn, ChatWire(), ask_by_chat),
+        ("anthropic_messages", anthropic_turn, AnthropicWire(), ask_by_messages),
+    ],
+)
+async def test_what_was_sent_goes_on_in_another_process_with_its_summary_and_no_provider_refuses_it(
+    call_type: str, make: Any, dialect: Any, ask: Any
+) -> None:
+    numbers: list[int] = []
+    sent: list[Any] = []
+    async with WireServer(dialect, lambda _: say("Noted.")).serving() as server:
+        options = {"api_base": server.base_url, "api_key": "sk-1", "max_tokens": 100}
+        for begin in range(0, 3 * QUESTIONS, QUESTIONS):
+            given = [message for number in range(begin, begin + QUESTIONS) for message in make(number)]
+            question = {"role": "user", "content": f"Go on with {begin}."}
+            with new_pool() as pool:
+                sent = (await Proxy(pool).send([*sent, *given, question], call_type))["messages"]
+            assert await ask(sent, **options) == "Noted."
+            assert sent[-1] == question
+            assert unpaired(pairs(sent)) == set()
+            numbers += compaction_numbers(texts(sent))
+            sent = [*sent, {"role": "assistant", "content": "Noted."}]
+        assert [each.violations for each in server.asked] == [[]] * 3
+    assert len(numbers) == 3, "one summary in each request"
+    assert numbers[0] < numbers[1] < numbers[2]
 
 
 async def test_other_requests_and_other_models_pass_unread() -> None:
