@@ -69,6 +69,7 @@ async def test_a_server_that_was_started_again_knows_whose_conversation_it_is_be
     async with home.server() as client:
         await client.request("ullage/following/start", {})
         session = {"sessionId": (await changed(client, 40_000))["sessionId"]}
+        await stored(client, session["sessionId"], 40_000)
     async with home.server() as client:
         loaded = await client.request("ullage/session/load", session)
         assert loaded["usage"]["_meta"]["ullage"]["followed"] == {"agent": "Claude Code", "path": str(home.path)}
