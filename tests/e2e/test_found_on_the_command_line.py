@@ -119,43 +119,60 @@ def test_the_table_fits_the_terminal_and_its_ids_can_be_typed(place: Place, colu
         assert place.run("context", line.split()[-1]).status == 0
 
 
-def test_only_the_newest_files_are_read_whole_and_a_broken_one_breaks_nothing(place: Place) -> None:
-    for number in range(7):
-        put_codex(place.home, f"{number}{IDS[0][1:]}", f"Rain {number}", str(place.project), tokens=1_000 * number + 1)
-    put_claude(place.home, IDS[1], "torn", str(place.project)).write_bytes(b'{"cwd": "%s"}' % bytes(place.project))
+def test_all_conversations_have_their_figure_and_a_broken_one_breaks_nothing(place: Place) -> None:
+    for number in range(30):
+        put_codex(
+            place.home, f"{number:02}{IDS[0][2:]}", f"Rain {number}", str(place.project), tokens=30_000 - number * 1_000
+        )
+    place.home.put(f".claude/projects/x/{IDS[1]}.jsonl", b'{"cwd": "%s"}' % bytes(place.project))
     broken = place.home.put(".local/share/goose/sessions/sessions.db", b"no database")
     report = place.json("here")
-    known = {row["title"]: row["used"] for row in report["conversations"]}
-    assert known == {
-        **{f"Rain {number}": None for number in range(3)},
-        **{f"Rain {number}": 1_000 * number + 8 for number in range(3, 7)},
-        "": None,
-    }
+    assert report["count"] == 31
+    known = [(row["title"], row["used"]) for row in report["conversations"]]
+    assert known == [(f"Rain {number}", 30_007 - number * 1_000) for number in range(20)]
     assert [file["path"] for file in report["unread_files"]] == [str(broken)]
-    assert f"Not read: {broken}" in place.run("here", columns=200).out.decode()
+    shown = place.run("here", columns=200).out.decode()
+    assert f"Not read: {broken}" in shown
+    assert "20 of 31 conversations (all: --all)" in shown
+    every = place.json("here", "--all")["conversations"]
+    assert (len(every), every[-1]["used"]) == (31, None)
 
 
-def follow(place: Place, cwd: str, follower: int) -> None:
-    """Writes the live file of a process that follows one conversation of the folder `cwd`."""
-    row = {"session_id": "s_9", "agent": "Codex", "title": "Fog", "cwd": cwd, "live": True, "used": 9, "percent": 3}
-    live = {"version": 1, "at": 1, "follower": follower, "sessions": [row]}
-    (place.home.path.parent / "store.db.live.json").write_bytes(msgspec.json.encode(live))
+def run_now(place: Place, session_id: str) -> None:
+    """Says, as Claude Code does, that a process has a conversation: this one."""
+    place.home.put(
+        f".claude/sessions/{os.getpid()}.json", msgspec.json.encode({"pid": os.getpid(), "sessionId": session_id})
+    )
 
 
-def test_what_is_live_elsewhere_is_listed_while_a_process_follows_it(place: Place) -> None:
-    follow(place, "/home/ada/login", os.getpid())
+def test_what_runs_now_is_first_and_what_runs_elsewhere_is_listed(place: Place) -> None:
+    put_claude(place.home, IDS[1], "Fog", "/home/ada/login", tokens=9_000)
+    run_now(place, IDS[1])
     (row,) = place.json("here")["elsewhere"]
-    assert (row["title"], row["live"]) == ("Fog", True)
+    assert (row["title"], row["live"], row["process_id"]) == ("Fog", True, os.getpid())
     shown = place.run().out.decode()
-    assert "Live elsewhere  1 conversation" in shown
+    assert "Running elsewhere  1 conversation" in shown
+    put_claude(place.home, IDS[1][::-1], "Snow", str(place.project), tokens=90_000)
+    shown = place.run().out.decode()
+    assert shown.index("Snow") < shown.index("Running elsewhere") < shown.index("Fog")
+    put_claude(place.home, IDS[0], "Hail", str(place.project), tokens=7_000)
+    run_now(place, IDS[0])
+    report = place.json("here")
+    assert [(row["title"], row["live"]) for row in report["conversations"]] == [("Hail", True), ("Snow", False)]
+    assert report["elsewhere"] == []
+
+
+def test_a_conversation_is_listed_for_the_folder_where_its_agent_looks_for_it(place: Place) -> None:
     put_claude(place.home, IDS[1], "Snow", str(place.project))
-    shown = place.run().out.decode()
-    assert shown.index("Snow") < shown.index("Live elsewhere") < shown.index("Fog")
-    follow(place, "/home/ada/login", 2**30)
-    assert place.json("here")["elsewhere"] == []
+    place.project.rename(place.project.with_name("climate"))
+    kept = place.home.path / ".claude/projects"
+    (folder,) = kept.iterdir()
+    folder.rename(kept / folder.name.replace("weather", "climate"))
+    rows = place.json("here", cwd=place.project.with_name("climate"))["conversations"]
+    assert [row["title"] for row in rows] == ["Snow"]
 
 
-def test_a_folder_without_conversations_shows_the_newest_of_the_machine(place: Place) -> None:
+def test_a_folder_without_conversations_shows_those_of_the_machine(place: Place) -> None:
     assert "No conversation was found on this machine" in place.run().out.decode()
     put_codex(place.home, IDS[0], "Rain", "/home/ada/login", tokens=9_000)
     put_claude(place.home, IDS[1], "Snow", "/home/ada/shop", tokens=90_000)
@@ -164,7 +181,7 @@ def test_a_folder_without_conversations_shows_the_newest_of_the_machine(place: P
     assert [(row["title"], row["used"]) for row in report["elsewhere"]] == [("Snow", 90_050), ("Rain", 9_007)]
     shown = place.run().out.decode()
     assert f"No conversation of {place.project}." in shown.replace("\n", " ")
-    assert shown.index("Newest elsewhere  2 conversations") < shown.index("Snow") < shown.index("Rain")
+    assert shown.index("Elsewhere  2 conversations") < shown.index("Snow") < shown.index("Rain")
 
 
 def test_sessions_are_listed_with_their_figures(place: Place) -> None:

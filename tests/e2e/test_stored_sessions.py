@@ -86,7 +86,7 @@ def test_without_arguments_the_folders_conversations_are_shown_the_fullest_first
 def test_a_folder_without_conversations_is_told_what_to_do_and_no_store_is_made(store: Path, folder: Path) -> None:
     ended = ullage_bytes("--store", store, cwd=folder)
     assert ended.status == 0
-    assert b"ullage import FILE" in ended.out
+    assert b"ullage context FILE" in ended.out
     for words in (["sessions"], ["search", "login"], ["here"]):
         assert ullage(*words, "--store", store).status in (0, 1)
     for words in (["export", "s_1"], ["inspect", "s_1"], ["context", "s_1"], ["messages", "s_1"]):

@@ -134,6 +134,10 @@ class Sessions(Struct, frozen=True, kw_only=True):
     - `is_sub_agent`: says whether a file that a pattern finds is a sub-agent's, judged by its path.
     - `format`: the name of the files' format, if the agent has no formats of its own.
     - `table`: the table whose rows are conversations, if they are kept in a SQLite database.
+    - `marks`: bytes of which some are in each record of a compaction, and in each that says the window otherwise than
+      with every answer.
+    - `begins`: returns whether a part of a file may be read from this record on: what follows means the same without
+      what came before. None if that is so of any record.
     - `registry`: returns the conversations' files that a file lists, as glob patterns, judged by the records of a file
       that a pattern finds. The file itself holds no conversation then.
     """
@@ -145,6 +149,8 @@ class Sessions(Struct, frozen=True, kw_only=True):
     is_sub_agent: Callable[[str], bool] = _never
     format: str = ""
     table: str = ""
+    marks: tuple[bytes, ...] = (b"ompact",)
+    begins: Callable[[JsonObject], bool] | None = None
     registry: Callable[[Sequence[JsonObject]], tuple[str, ...]] | None = None
 
 

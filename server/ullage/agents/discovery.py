@@ -1,9 +1,11 @@
 """Conversations found among agents' files: which ones are wanted, and what a list shows of them."""
 
 import re
+from functools import lru_cache
 
 from msgspec import Struct
 
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 # The path under which the rows of one conversation in a database are kept: the database's, then the id.
 _ROWS = re.compile(r"(?P<database>.+\.(?:db|sqlite))[/\\](?P<id>[^/\\]+)\.jsonl", re.DOTALL)
@@ -66,6 +68,29 @@ def is_in(folder: str, parent: str) -> bool:
     False."""
     own, outer = (_compared(path) for path in (folder, parent))
     return bool(own and outer) and (own == outer or own.startswith(outer.rstrip("/") + "/"))
+
+
+def is_kept_for(path: str, folder: str) -> bool:
+    """Returns whether an agent keeps the file at `path` for the folder `folder`, as far as a folder on the way to the
+    file is named after it. Many agents do so, each with other characters between the words."""
+    # The name of a folder at the root may stand for many things.
+    return _slashed(folder).strip("/").count("/") > 0 and _marked(folder) in _marks_above(
+        _slashed(path).rpartition("/")[0]
+    )
+
+
+@lru_cache(1_000)
+def _marks_above(folder: str) -> frozenset[str]:
+    return frozenset(map(_marked, folder.split("/")))
+
+
+@lru_cache(1_000)
+def _marked(path: str) -> str:
+    return _NOT_IN_NAMES.sub("-", path.lower()).strip("-")
+
+
+def _slashed(path: str) -> str:
+    return path.replace("\\", "/")
 
 
 def _compared(path: str) -> str:

@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 
+# Characters of a prompt in which its first lines are looked for.
+_LONGEST = 10_000
 # The folders of VS Code and of the editors that are built on it.
 _CODE_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 
@@ -58,23 +60,30 @@ class Machine(Struct, frozen=True, kw_only=True):
 
 
 def first_line(text: str) -> str:
-    """Returns the first line of a prompt that is not blank, cut to 200 characters, to serve as a title. Returns an
-    empty string if every line is blank."""
-    return next((line.strip()[:200] for line in text.splitlines() if line.strip()), "")
+    """Returns the first line of a prompt that is not blank, cut to 200 characters, to serve as a title. A line that
+    ends with a colon is followed by the next one. Returns an empty string if every line
+    is blank."""
+    lines = [line.strip() for line in text[:_LONGEST].splitlines() if line.strip()][:2]
+    if len(lines) > 1 and lines[0].endswith((":", "\uff1a")):
+        return f"{lines[0]} {lines[1].lstrip('#').strip()}"[:200]
+    return lines[0][:200] if lines else ""
 
 
 def first_prompt(contents: Iterable[object]) -> str:
     """Returns the first line of the first content that a user typed (see `first_line`), or an empty string if there is
     none.
 
-    A content is text, an object with a `text`, or a list of such objects. Content that begins with a tag is left out,
-    because the program inserted it.
+    A content is text, an object with a `text`, or a list of such objects. What programs insert is left out.
     """
+    # Imported on use: it imports the table of agents, whose folders import this module.
+    from ullage.agents.inserted import is_typed, without_inserted  # noqa: PLC0415
+
     for content in contents:
         parts = [as_text(part.get("text")) for part in as_objects(content)]
-        text = as_text(content) or as_text(as_object(content).get("text")) or "\n".join(parts)
-        if text.strip() and not text.lstrip().startswith("<"):
-            return first_line(text)
+        for text in (as_text(content), as_text(as_object(content).get("text")), *parts):
+            said = without_inserted(text).lstrip() if text else ""
+            if said and not said.startswith("<") and is_typed(said):
+                return first_line(said)
     return ""
 
 

@@ -1,5 +1,6 @@
 """Removes what is kept next to a store of an agent's conversation: what hooks gave back and passed on, what the agent
-said to its status line, how far its file was read, its row of the live file, and its files in the archive."""
+said to its status line, how far its file was read, its rows of the live file and of the catalogue, and its files in the
+archive."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from ullage.agents.discovery import kept_path
 from ullage.app.opening_archive import open_originals
 from ullage.model.errors import StoreError
+from ullage.store.sqlite.known_catalogue import SqliteCatalogue
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.forgotten import ForgottenList
 from ullage.system.kept_readings import ReadingsFolder
@@ -37,6 +39,8 @@ class SessionTraces:
             with suppress(StoreError):
                 ForgottenList(self._path).add(path, agent_session_id, time.time_ns() // 1_000_000)
         ReadingsFolder(self._path).remove(path, agent_session_id)
+        with suppress(StoreError):
+            SqliteCatalogue(self._path).remove(path, agent_session_id)
         self._rewrite_lists(agent_session_id, path)
         if agent_session_id and Path(agent_session_id).name == agent_session_id:
             for folder in _FOLDERS:

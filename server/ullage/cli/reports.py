@@ -128,14 +128,16 @@ class SessionsReport(Report, frozen=True, kw_only=True):
 
 
 class ConversationRow(FollowedRow, frozen=True, kw_only=True):
-    """A conversation of a folder: a stored session (`stored`), or one in an agent's own file, `path`.
+    """A conversation of a folder: one in an agent's own file, `path`, or a stored session without such a file.
 
-    `session_id` is the stored session's id, or else the agent's own id of the conversation; all commands that read take
-    either. `run` is the conversation's number in a file that holds several. The figures and `messages` are null for a
-    file that was not read: only the newest are.
+    `session_id` is the id of the stored session that has all of it (`stored`), or else the agent's own id of the
+    conversation; all commands that read take either. `run` is the conversation's number in a file that holds several.
+    `messages` and `calls_left` are null for a file of which only the end was read, and the figures for one that can't
+    be read, for the `reason`, or that has no message yet.
     """
 
     stored: bool
+    reason: str = ""
     run: int | None = None
 
 
@@ -147,10 +149,11 @@ class WatchReport(FollowedRow, frozen=True, kw_only=True):
 
 
 class HereReport(Report, frozen=True, kw_only=True):
-    """What `ullage --json` and `ullage here --json` print: the conversations of `folder`, the fullest first.
-    `elsewhere` are the live conversations of other folders, if a process follows them; if there are none, and none of
-    `folder`, the newest of the machine. `unread_files` are agents' files that could not be read."""
+    """What `ullage --json` and `ullage here --json` print: the first of the `count` conversations of `folder`: those
+    that run now, then the fullest. `elsewhere` are those that run in other folders; if there are none, and none of
+    `folder`, those of the machine. `unread_files` are agents' files that could not be read."""
 
+    count: int
     folder: str
     conversations: tuple[ConversationRow, ...]
     elsewhere: tuple[FollowedRow, ...]

@@ -13,7 +13,7 @@ from ullage.agents import transcripts
 from ullage.agents.discovery import Found, Wanted
 from ullage.app.compose import open_workspace
 from ullage.app.scratch import reading_settings, throwaway_workspace
-from ullage.cli.this_folder import find_newest
+from ullage.cli.this_folder import ThisFolder
 from ullage.cli.typed_arguments import ReadingOptions
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
 from ullage.model.errors import InputError, SessionNotFound, UllageError
@@ -118,7 +118,7 @@ def _stored_or_read(options: ReadingOptions, *, copied: bool, writing: bool = Fa
     unread: tuple[SkippedLine, ...] = ()
     if chosen or not _is_file(name):
         with open_workspace(options.store, to_read=not writing) as workspace:
-            known = _known(workspace, options.target)
+            known = _known(workspace, options.target, options.store)
             if isinstance(known, Found):
                 name, run = known.path, run or known.run
             else:
@@ -164,11 +164,11 @@ def _is_file(name: str) -> bool:
     return name == STDIN or Path(name).expanduser().exists()
 
 
-def _known(workspace: Workspace, name: str | None) -> str | Found:
+def _known(workspace: Workspace, name: str | None, store: StorePlace | None) -> str | Found:
     """Returns the id of the stored session that `name` means, or a conversation in an agent's own file whose id begins
     so; without a name the newest conversation of this folder. Raises `InputError` if there is none, or several."""
     if name is None:
-        newest = find_newest(workspace)
+        newest = ThisFolder(workspace, store).newest()
         return newest if isinstance(newest, Found) else newest.session_id
     try:
         return find_session(workspace.ports.store, name)

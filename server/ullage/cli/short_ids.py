@@ -7,7 +7,7 @@ from ullage.cli.output import Screen
 from ullage.service.ports.store import SessionStore
 
 # Columns from which ids are shown whole.
-_ROOMY = 110
+_ROOMY = 160
 # The shortest beginning of an id that is shown. A time of an hour is in it.
 _LEAST = 8
 # More sessions than a store has. All ids are read.

@@ -1,92 +1,159 @@
-"""The conversations of the folder in which the user is: stored sessions, and those in agents' own files."""
+"""The conversations of the folder in which the user is: those in agents' own files, and stored sessions."""
 
-import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from ullage.agents import transcripts
-from ullage.agents.discovery import Found, UnreadFile, Wanted, is_in
-from ullage.app.agent_following import followed_now
+from ullage.agents.discovery import Found, UnreadFile, is_in, is_kept_for
+from ullage.app.agent_following import followed_now, running_agents
+from ullage.app.known_conversations import KnownConversations
 from ullage.cli.reports import ConversationRow
-from ullage.model.errors import InputError, UllageError
+from ullage.model.errors import InputError
 from ullage.model.followed import FollowedRow
-from ullage.service.archive.discovered import with_sessions
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.live_rows import row_of
+from ullage.service.follow.live_rows import QUIET, of_agent, row_of
 from ullage.service.follow.sub_agents import list_main
-from ullage.service.imports import project_transcript
+from ullage.service.ports.catalogue import KnownConversation
 from ullage.service.ports.store import SessionInfo
 from ullage.store.store_place import StorePlace
-from ullage.system.transcript_files import read_transcript_file
 
 R = TypeVar("R", bound=FollowedRow)
-# Agents' files that are read whole for their figures, the newest, and the most bytes of them together: what a user who
-# waits for a list has patience for.
-_READ, _MOST_BYTES = 5, 12 << 20
-# Conversations that are looked through for the nearest folder that has any.
-_NEAR = 200
+# Stored sessions without an agent's file that are opened for their figures, the newest.
+_STORED = 100
 
 
 class Here(Struct, frozen=True, kw_only=True):
-    """A folder, its stored sessions and the conversations in agents' own files, each last changed first. A conversation
-    is in `sessions` or in `found`: where it changed last. `unread` are files that could not be read."""
+    """A folder, how many conversations it has, and those that are shown: what runs now first, then the fullest first.
+    `elsewhere` are those that run
+    now in other folders or, if there are none and the folder has none, all of the machine. `unread` are files that
+    could not be read."""
 
     folder: Path
-    sessions: tuple[SessionInfo, ...]
-    found: tuple[Found, ...]
+    count: int
+    rows: Sequence[ConversationRow]
+    elsewhere: Sequence[ConversationRow]
     unread: tuple[UnreadFile, ...]
 
-    @property
-    def newest(self) -> SessionInfo | Found | None:
-        """The conversation that changed last."""
-        return max((*self.sessions, *self.found), key=lambda one: one.updated_at, default=None)
 
+class ThisFolder:
+    """Looks for the conversations of a folder (by default the working folder), or of its nearest parent that has any:
+    in a folder of a project, the project's."""
 
-def look_here(workspace: Workspace, limit: int, folder: Path | None = None) -> Here:
-    """Returns the last changed conversations, at most `limit` of each kind, of the folder (by default the working
-    folder), or of its nearest parent that has any: in a folder of a project, the project's."""
-    folder = (folder or Path.cwd()).resolve()
-    here = _look_in(workspace, folder, limit)
-    if here.sessions or here.found:
-        return here
-    found = workspace.ports.transcripts.find(Wanted(limit=_NEAR)).conversations
-    cwds = {one.cwd for one in found if is_in(str(folder), one.cwd)}
-    for place in folder.parents:
-        if str(place) in cwds or list_main(workspace.ports.store, str(place), 1):
-            return _look_in(workspace, place, limit)
-    return here
+    def __init__(self, workspace: Workspace, store: StorePlace | None, folder: Path | None = None) -> None:
+        self._workspace = workspace
+        self._known = KnownConversations(workspace, store)
+        folder = (folder or Path.cwd()).resolve()
+        places = (place for place in (folder, *folder.parents) if self._has(place, inside=place == folder))
+        self.folder = next(places, folder)
+        self._processes = running_agents()
+        # The last created first.
+        self._all_stored = [((one.format, one.origin_id), one.session_id) for one in workspace.ports.store.imported()]
+        self._stored = dict(reversed(self._all_stored))
 
-
-def find_newest(workspace: Workspace) -> SessionInfo | Found:
-    """Returns the conversation of this folder that changed last. Raises `InputError` if there is none."""
-    here = look_here(workspace, 1)
-    if here.newest is None:
-        raise InputError(
-            f"no conversation of {here.folder} was found; name a transcript, or a session (`ullage sessions` lists the "
-            "stored ones)"
+    def newest(self) -> SessionInfo | Found:
+        """Returns the conversation that changed last. Raises `InputError` if there is none."""
+        stored = list_main(self._workspace.ports.store, str(self.folder), 1)
+        found = [one for one in self._known.found if self._is_here(one)]
+        if not stored and not found:
+            raise InputError(
+                f"no conversation of {self.folder} was found; name a transcript, or a session (`ullage sessions` lists "
+                "the stored ones)"
+            )
+        one = max(found, key=_changed_at, default=None)
+        if one is None or (stored and stored[0].updated_at >= _changed_at(one)):
+            return stored[0]
+        return Found(
+            path=one.path,
+            agent=one.agent,
+            format=one.format,
+            updated_at=_changed_at(one),
+            size=one.stat[0],
+            run=one.run,
+            origin_id=one.agent_session_id,
+            title=one.title,
+            cwd=one.cwd,
+            model=one.model,
         )
-    return here.newest
 
+    def look(self, limit: int | None) -> Here:
+        """Returns the conversations with their figures, each of the two lists at most `limit` of them (None: all)."""
+        here = [one for one in self._known.found if self._is_here(one)]
+        own = {one.place for one in here}
+        others = [one for one in self._known.found if one.place not in own and self._runs(one)[1]]
+        stored = self._stored_rows(str(self.folder))
+        listed = not here and not others and not stored
+        return Here(
+            folder=self.folder,
+            count=len(here) + len(stored),
+            rows=self._shown(here, stored, limit),
+            elsewhere=self._shown(
+                self._known.found if listed else others, self._stored_rows(None) if listed else [], limit
+            ),
+            unread=self._known.unread,
+        )
 
-def look_elsewhere(workspace: Workspace, here: Here) -> Here:
-    """Returns the newest conversations of the whole machine, a few, as `here` holds those of its folder."""
-    return _look_in(workspace, here.folder, _READ, alone=False)
+    def _has(self, place: Path, *, inside: bool) -> bool:
+        """Returns whether there is a conversation in a folder, or in one of its own if `inside`."""
+        name = str(place)
+        if any(self._belongs(one, name) if inside else one.cwd == name for one in self._known.found):
+            return True
+        return bool(list_main(self._workspace.ports.store, name, 1))
 
+    def _is_here(self, one: KnownConversation) -> bool:
+        return self._belongs(one, str(self.folder))
 
-def list_conversations(workspace: Workspace, here: Here) -> list[ConversationRow]:
-    """Returns a row for each conversation, the fullest first; those with an unknown window or figure last."""
-    rows = [*(_stored_row(info, workspace.open(info.session_id)) for info in here.sessions)]
-    left = _MOST_BYTES
-    for number, found in enumerate(here.found):
-        readable = number < _READ and found.size <= left
-        left -= found.size if readable else 0
-        rows.append(_found_row(found, _read(workspace, found) if readable else None))
-    return fullest_first(rows)
+    def _belongs(self, one: KnownConversation, folder: str) -> bool:
+        # Where an agent keeps a conversation is where it looks for it, whatever the folder was called before.
+        return is_in(one.cwd, folder) or is_kept_for(one.path, folder)
+
+    def _runs(self, one: FollowedRow) -> tuple[int | None, bool]:
+        """Returns the process that has a conversation, None if it is not known, and whether the conversation runs."""
+        key = one.agent, one.agent_session_id
+        process_id = self._processes.get(key)
+        recent = key not in self._processes and self._workspace.ports.clock.now() - one.updated_at < QUIET
+        return process_id, process_id is not None or recent
+
+    def _shown(
+        self, known: Sequence[KnownConversation], stored: Sequence[ConversationRow], limit: int | None
+    ) -> list[ConversationRow]:
+        """Returns the first rows. What is not sure of them is read first."""
+        first = running_first([*known, *stored], lambda one: self._runs(one)[1])[:limit]
+        closer = self._known.sure([one for one in first if isinstance(one, KnownConversation)])
+        rows = [self._row(one) for one in closer]
+        rows += [one for one in first if isinstance(one, ConversationRow)]
+        return running_first(rows, lambda row: row.live)
+
+    def _row(self, one: KnownConversation) -> ConversationRow:
+        process_id, live = self._runs(one)
+        session_id = self._session_of(one)
+        row = ConversationRow(
+            **{name: getattr(one, name) for name in FollowedRow.__struct_fields__},
+            stored=session_id is not None,
+            run=one.run,
+            reason=one.reason,
+        )
+        row = replace(row, session_id=session_id or one.agent_session_id, process_id=process_id, live=live)
+        return of_agent(row, row.agent)
+
+    def _session_of(self, one: KnownConversation) -> str | None:
+        """Returns the stored session that has all of a conversation, or None."""
+        session_id = self._stored.get((one.format, one.agent_session_id))
+        if session_id is None or self._workspace.ports.store.info(session_id).updated_at < _changed_at(one):
+            return None
+        return session_id
+
+    def _stored_rows(self, folder: str | None) -> list[ConversationRow]:
+        """Returns the stored sessions of a folder that no agent's file has."""
+        known = {(one.format, one.agent_session_id) for one in self._known.found}
+        theirs = {session_id for key, session_id in self._all_stored if key in known}
+        infos = list_main(self._workspace.ports.store, folder, _STORED)
+        return [
+            _stored_row(info, self._workspace.open(info.session_id)) for info in infos if info.session_id not in theirs
+        ]
 
 
 def live_rows(store: StorePlace | None) -> list[FollowedRow]:
@@ -100,62 +167,17 @@ def fullest_first(rows: Iterable[R]) -> list[R]:
     return sorted(rows, key=lambda row: (row.percent is None, -(row.percent or 0), -(row.used or 0), -row.updated_at))
 
 
-def _look_in(workspace: Workspace, folder: Path, limit: int, *, alone: bool = True) -> Here:
-    """Looks in the folder alone, or on the whole machine."""
-    wanted = Wanted(limit=limit, folder=str(folder) if alone else "", alone=alone)
-    listing = with_sessions(workspace, workspace.ports.transcripts.find(wanted))
-    stored = list_main(workspace.ports.store, str(folder) if alone else None, limit)
-    times = {info.session_id: info.updated_at for info in stored}
-    newer = [one for one in listing.conversations if one.found.updated_at > times.get(one.session_id or "", 0)]
-    followed = {one.session_id for one in newer}
-    return Here(
-        folder=folder,
-        sessions=tuple(info for info in stored if info.session_id not in followed),
-        found=tuple(one.found for one in newer),
-        unread=listing.unread,
-    )
+def running_first(rows: Iterable[R], runs: Callable[[R], bool]) -> list[R]:
+    """Returns the rows as `fullest_first` does, those that run before the others."""
+    return sorted(fullest_first(rows), key=lambda row: not runs(row))
 
 
-def _read(workspace: Workspace, found: Found) -> Conversation | None:
-    """Returns the conversation in an agent's file, or None if it can't be read."""
-    try:
-        transcript = transcripts.read_document(read_transcript_file(Path(found.path), found.run))
-        return asyncio.run(project_transcript(workspace, transcript))
-    except UllageError:
-        return None
+def _changed_at(one: KnownConversation) -> int:
+    """Returns the time of the last change of the conversation's file, in Unix milliseconds."""
+    return one.stat[1] // 1_000_000 if one.stat[0] else one.stat[1]
 
 
 def _stored_row(info: SessionInfo, conversation: Conversation) -> ConversationRow:
     """Returns the row of a stored session."""
     row = row_of(conversation)
     return ConversationRow(**asdict(replace(row, updated_at=row.updated_at or info.updated_at)), stored=True)
-
-
-def _found_row(found: Found, conversation: Conversation | None) -> ConversationRow:
-    row = ConversationRow(
-        session_id=found.origin_id,
-        agent_session_id=found.origin_id,
-        stored=False,
-        path=found.path,
-        run=found.run,
-        title=found.title,
-        cwd=found.cwd,
-        agent=found.agent,
-        model=found.model,
-        updated_at=found.updated_at,
-    )
-    if conversation is None:
-        return row
-    read = row_of(conversation)
-    named = replace(
-        read,
-        session_id=row.session_id,
-        agent_session_id=row.agent_session_id,
-        path=row.path,
-        title=row.title or read.title,
-        cwd=row.cwd or read.cwd,
-        agent=row.agent or read.agent,
-        model=read.model or row.model,
-        updated_at=read.updated_at or row.updated_at,
-    )
-    return ConversationRow(**asdict(named), stored=False, run=found.run)

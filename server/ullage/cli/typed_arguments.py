@@ -128,8 +128,15 @@ class ForgetOptions(StoreOptions, frozen=True, kw_only=True):
         return any(one is not None for one in (self.older_than, self.folder, self.matching, self.to))
 
 
+class HereOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage here`."""
+
+    limit: int
+    all: bool
+
+
 class ListOptions(StoreOptions, frozen=True, kw_only=True):
-    """The arguments of `ullage here` and `ullage sessions`."""
+    """The arguments of `ullage sessions`."""
 
     limit: int
     cwd: str | None = None

@@ -141,6 +141,14 @@ async def project_transcript(workspace: Workspace, transcript: ImportedTranscrip
     return _opened(workspace, transcript, await counted(draft, transcript.events), model)
 
 
+def ends_with_newest(events: Sequence[Event]) -> bool:
+    """Returns whether the last report of a usage is the newest of what changes the size of the context. Of lines whose
+    parents are in an unread part of a file, a reader can't know the order."""
+    reports = [event.timestamp for event in events if isinstance(event, UsageReported)]
+    edits = [event.edit.timestamp for event in events if isinstance(event, ContextEdited)]
+    return not reports or reports[-1] >= max([*reports, *edits])
+
+
 def last_model(transcript: ImportedTranscript) -> str:
     """Returns the model that a transcript has at its end, "" if it names none."""
     changes = (event.model for event in reversed(transcript.events) if isinstance(event, ModelChanged))

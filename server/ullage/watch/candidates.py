@@ -33,7 +33,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     """A file that may contain a conversation, found by an agent's glob pattern, or one row of a database.
 
     `updated_at` is Unix milliseconds, `size` the size of the file in bytes. For a row, `run` is its number, counted
-    from 1, and `row` is its record; otherwise both are None.
+    from 1, and `row` is its record; otherwise both are None. `stat` differs whenever the file, or the row, has changed.
     """
 
     agent: Agent
@@ -41,6 +41,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     path: str
     updated_at: int
     size: int
+    stat: tuple[int, int, int]
     run: int | None = None
     row: JsonObject | None = None
 
@@ -119,6 +120,7 @@ def _expand(agent: Agent, sessions: Sessions, pattern: str, unread: list[UnreadF
                 path=path,
                 updated_at=status.st_mtime_ns // 1_000_000,
                 size=status.st_size,
+                stat=(status.st_size, status.st_mtime_ns, status.st_ino),
             )
             if path.endswith(DATABASES) and os.path.exists(path + _WRITE_AHEAD):  # noqa: PTH110
                 changed = os.stat(path + _WRITE_AHEAD).st_mtime_ns // 1_000_000  # noqa: PTH116
@@ -138,7 +140,10 @@ def _rows(candidate: Candidate) -> Iterator[Candidate]:
         facts = candidate.sessions.facts_of(candidate.name, [line.value or {}, *beside])
         if not facts.session_id:
             continue
-        yield replace(candidate, run=number, row=line.value, updated_at=facts.updated_at or candidate.updated_at)
+        updated_at = facts.updated_at or candidate.updated_at
+        yield replace(
+            candidate, run=number, row=line.value, updated_at=updated_at, stat=(0, updated_at, candidate.stat[2])
+        )
 
 
 def read_fact_files(candidate: Candidate) -> Iterator[JsonObject]:

@@ -1,12 +1,15 @@
 """Reads the first and the last records of a file, only as many as a list needs. A long file is not read whole."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import msgspec
 from msgspec import Struct
 
+from ullage.formats.parsing import Line, parse_lines
 from ullage.model.json_values import JsonObject, as_objects, decode_json
 from ullage.watch.unpacking import PACKED, opened
 
@@ -17,6 +20,23 @@ _HEADS = (16 << 10, 128 << 10, 1 << 20)
 _TAIL = 16 << 10
 # Bytes of a file that is one JSON value, which can only be read whole.
 _WHOLE = 4 << 20
+
+
+# Bytes of either end of a file of records that are read for its figure, one after the other. Mostly the last answer is
+# within the fewest; long results of tools may follow it, and long instructions may come before the first prompt.
+_BEGINS = (4 << 10, 16 << 10, 128 << 10)
+_ENDS = (4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20)
+# Of these words one is in each record that an agent writes of the tokens of a request.
+_USAGES = (b"usage", b"oken", b"Usage")
+
+
+class Ends(Struct, frozen=True, kw_only=True):
+    """The first and the last records of a file of records. `is_whole` says that there are no others between them. The
+    last ones have one number."""
+
+    first: tuple[Line, ...]
+    last: tuple[Line, ...]
+    is_whole: bool
 
 
 class Opening(Struct, frozen=True, kw_only=True):
@@ -50,6 +70,72 @@ def read_openings(path: Path, size: int) -> Iterator[Opening]:
                 yield Opening(records=records, end=size if path.suffix in PACKED else len(data))
     if not records:
         yield Opening(records=read_small(path) if size <= _WHOLE else (), end=size)
+
+
+def read_ends(path: Path, size: int, has_begun: Callable[[Sequence[Line]], bool]) -> Iterator[Ends]:
+    """Yields the first records of a file of `size` bytes, until `has_begun` says that they are enough, with more and
+    more of its last ones. Yields nothing for a file that is compressed or has no record on its first line. Raises
+    `OSError`."""
+    if path.suffix in PACKED:
+        return
+    with path.open("rb") as file:
+        first, end = _read_begin(file, size, has_begun)
+        if not first or first[0].value is None:
+            return
+        for most in _ENDS:
+            start = max(end, size - most)
+            file.seek(start)
+            data = file.read(size - start)
+            # The first line may have begun before.
+            whole = data if start == end else data.partition(b"\n")[2]
+            if start > end and not any(word in whole for word in _USAGES):
+                continue
+            last = [line for raw in whole.split(b"\n") for line in _lines(raw, len(first) + 1)]
+            # Between the line that says which conversation it is and the first prompt, nothing is needed.
+            begun = first if start == end else (first[0], *first[1:][-1:])
+            yield Ends(first=begun, last=tuple(last), is_whole=start == end)
+            if start == end:
+                return
+
+
+def _read_begin(file: BinaryIO, size: int, has_begun: Callable[[Sequence[Line]], bool]) -> tuple[tuple[Line, ...], int]:
+    """Returns the first lines of a file, and the number of their bytes."""
+    first: list[Line] = []
+    end = 0
+    for most in _BEGINS:
+        file.seek(end)
+        data = file.read(most - end)
+        for raw in data.split(b"\n")[: None if end + len(data) >= size else -1]:
+            end = min(size, end + len(raw) + 1)
+            first += _lines(raw, len(first) + 1)
+            if (first and first[0].value is None) or has_begun(first):
+                return tuple(first), end
+        if end >= size:
+            break
+    return tuple(first), end
+
+
+def has_any(path: Path, marks: Sequence[bytes]) -> bool:
+    """Returns whether any of these texts is in a file. Raises `OSError`."""
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        return any(data.find(mark) >= 0 for mark in marks)
+
+
+def last_with(path: Path, text: bytes) -> Line | None:
+    """Returns the last record of a file that has this text in it, or None. Raises `OSError`."""
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        place = data.rfind(text)
+        begin, end = data.rfind(b"\n", 0, max(place, 0)) + 1, data.find(b"\n", place)
+        lines = _lines(data[begin : end if end >= 0 else None], 2) if place >= 0 else ()
+    return next((line for line in lines if line.value is not None), None)
+
+
+def _lines(raw: bytes, number: int) -> Sequence[Line]:
+    """Parses one line, in half of the time that any line takes if it is a usual one."""
+    try:
+        return (Line(number=number, value=msgspec.json.decode(raw, type=dict[str, Any])),)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return parse_lines(raw, number, is_text=False)
 
 
 def read_ending(path: Path, size: int, opening: Opening) -> tuple[JsonObject, ...]:

@@ -8,6 +8,7 @@ from ullage.agents.claude_code.reader import FORMAT
 from ullage.agents.claude_code.retention import RETENTION
 from ullage.agents.claude_code.session_writer import WRITER
 from ullage.agents.claude_code.sessions import (
+    MARKS,
     companions,
     facts_of,
     is_sub_agent,
@@ -26,7 +27,7 @@ AGENT = Agent(
     formats=(FORMAT,),
     companions=companions,
     kept_beside=kept_beside,
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, is_sub_agent=is_sub_agent),
+    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, is_sub_agent=is_sub_agent, marks=MARKS),
     processes=Processes(patterns=running_patterns, running_in=running_in_record),
     session_variable="CLAUDE_CODE_SESSION_ID",
     folder_variable="CLAUDE_PROJECT_DIR",

@@ -9,6 +9,8 @@ from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.model.json_values import JsonObject, as_object, as_text
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]")
+# A compaction, in early versions without a boundary, and the answer to `/context`, which says the window.
+MARKS = (b'"compact_boundary"', b'"isCompactSummary"', b"**Tokens:**")
 _SESSION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # Characters. The folder of a longer path has a hash after so many.
 _LONGEST_NAME = 200

@@ -8,7 +8,8 @@ from ullage.cli.arguments.shared_arguments import add_drawing, add_json, add_tar
 
 
 def _here(parser: ArgumentParser) -> None:
-    parser.add_argument("--limit", type=number, default=20, metavar="N", help="how many, the newest")
+    parser.add_argument("--limit", type=number, default=20, metavar="N", help="how many of each list")
+    parser.add_argument("--all", action="store_true", help="all of each list")
     add_drawing(parser)
 
 

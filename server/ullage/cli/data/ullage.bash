@@ -7,7 +7,7 @@
 
 _shtab_ullage_subparsers=(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team forget delete inspect lsp acp mcp demo doctor schema completion man help)
 
-_shtab_ullage_here_option_strings=(-h --help --limit --json --ascii --store --color --no-pager)
+_shtab_ullage_here_option_strings=(-h --help --limit --all --json --ascii --store --color --no-pager)
 _shtab_ullage_watch_option_strings=(-h --help --since --json --ascii --store --color --no-pager)
 _shtab_ullage_statusline_option_strings=(-h --help --tmux --plain --pid --cwd --width --quiet --ascii --store --color --no-pager)
 _shtab_ullage_continue_option_strings=(-h --help --format --run --model --window --at --in --before-compaction --from --compacted --budget --focus --preview --json --ascii --store --color --no-pager)
@@ -155,6 +155,7 @@ _shtab_ullage___color_choices=(auto always never)
 
 _shtab_ullage_here__h_nargs=0
 _shtab_ullage_here___help_nargs=0
+_shtab_ullage_here___all_nargs=0
 _shtab_ullage_here___json_nargs=0
 _shtab_ullage_here___ascii_nargs=0
 _shtab_ullage_here___no_pager_nargs=0

@@ -282,7 +282,8 @@ _shtab_ullage_help_defaults_added=0
 
 _shtab_ullage_here_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--limit[how many, the newest]:N:"
+  "--limit[how many of each list]:N:"
+  "--all[all of each list]"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"

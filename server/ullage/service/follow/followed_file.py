@@ -8,7 +8,7 @@ those of a file that ends here.
 """
 
 import asyncio
-from collections.abc import Sequence, Set
+from collections.abc import Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,7 +24,6 @@ from ullage.model.events import (
     EditReverted,
     Event,
     SessionRenamed,
-    UsageReported,
 )
 from ullage.model.usage import UsageSource
 from ullage.service.conversation.conversation import Conversation
@@ -33,6 +32,7 @@ from ullage.service.follow.kept_reading import ReadingOfFile, ReadOn
 from ullage.service.imports import (
     before_open_results,
     continue_import,
+    ends_with_newest,
     imagine_import,
     import_or_continue,
     missing_from,
@@ -460,15 +460,7 @@ async def _project_end(
         transcript = known.read(_named(document, found))
     except InputError:
         return None
-    if not _ends_with_newest(transcript.events):
+    if not ends_with_newest(transcript.events):
         return None
     conversation = await project_transcript(workspace, transcript)
     return None if conversation.projection.tracker.reading.source is UsageSource.ESTIMATED else conversation
-
-
-def _ends_with_newest(events: Sequence[Event]) -> bool:
-    """Returns whether the last report of a usage is the newest of what changes the size of the context. Of lines whose
-    parents are in an unread part of a file, a reader can't know the order."""
-    reports = [event.timestamp for event in events if isinstance(event, UsageReported)]
-    edits = [event.edit.timestamp for event in events if isinstance(event, ContextEdited)]
-    return not reports or reports[-1] >= max([*reports, *edits])

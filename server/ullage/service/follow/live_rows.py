@@ -6,14 +6,14 @@ from msgspec.structs import replace
 
 from ullage.agents.table import compact_command, short_name
 from ullage.model.figure import Nearness
-from ullage.model.followed import FollowedRow, LiveSessions
+from ullage.model.followed import FollowedRow, LiveSessions, R
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import nearness_of, usage_meta
 from ullage.service.ports.agent_files import FoundFile
 
 # Milliseconds without a change after which a conversation has ended, if its agent doesn't say whether it runs. A model
 # may take minutes for an answer, and a tool that it calls may take as long.
-_QUIET = 900_000
+QUIET = 900_000
 
 
 def row_of(conversation: Conversation) -> FollowedRow:
@@ -42,10 +42,10 @@ def row_of(conversation: Conversation) -> FollowedRow:
         warnings=tuple(remark.text for remark in meta.remarks),
         updated_at=meta.as_of or 0,
     )
-    return _of_agent(row, meta.agent)
+    return of_agent(row, meta.agent)
 
 
-def _of_agent(row: FollowedRow, agent: str) -> FollowedRow:
+def of_agent(row: R, agent: str) -> R:
     """Returns the row with what is known of its agent."""
     command, takes_focus = compact_command(agent)
     return replace(row, agent=agent, agent_short=short_name(agent), compact_command=command, takes_focus=takes_focus)
@@ -82,7 +82,7 @@ class LiveRows:
             facts = conversation.transcript
             row = replace(row, session_id=conversation.id, title=facts.title, cwd=facts.cwd, messages=None)
         if not row.agent:
-            row = _of_agent(row, found.agent)
+            row = of_agent(row, found.agent)
         row = replace(
             row,
             agent_session_id=row.agent_session_id or found.origin_id,
@@ -117,7 +117,7 @@ class LiveRows:
         # A fork may repeat its parent's id in its records; a name need not contain the id.
         keys = {(row.agent, row.agent_session_id), (found.agent, found.origin_id)}
         process_id = next((known for key in keys if (known := self._processes.get(key)) is not None), None)
-        recent = not keys & self._registered and now - row.updated_at < _QUIET
+        recent = not keys & self._registered and now - row.updated_at < QUIET
         live = process_id is not None or recent
         return replace(row, process_id=process_id, live=live, nearness=self._nearness[found] if live else None)
 

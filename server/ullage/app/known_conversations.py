@@ -1,0 +1,240 @@
+"""Every conversation of an agent on this machine, with its figure: from the catalogue, and from the files that have
+changed since.
+
+Of a file of records only the ends are read, as far as they say the figure. What has not changed is not read again.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ullage.agents.discovery import UnreadFile, kept_path
+from ullage.agents.machine import Machine
+from ullage.agents.session_facts import Facts
+from ullage.agents.table import AGENTS
+from ullage.agents.transcripts import detect_format, format_of
+from ullage.formats.parsing import Document, Line
+from ullage.formats.transcripts.format import Format
+from ullage.model.errors import InvalidRequest, StoreError, UllageError, UnknownFormat, UnreadableTranscript
+from ullage.model.followed import FollowedRow
+from ullage.model.usage import UsageSource
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.known_rows import KnownRows
+from ullage.service.ports.catalogue import KnownConversation
+from ullage.store.sqlite.known_catalogue import SqliteCatalogue
+from ullage.store.store_place import StorePlace, local_path
+from ullage.system.forgotten import ForgottenList, forgotten_key
+from ullage.system.single_files import read_database
+from ullage.system.told import told_beside
+from ullage.system.transcript_files import read_transcript_file
+from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of
+from ullage.watch.file_parts import has_any, last_with, read_ends
+from ullage.watch.finder import this_machine
+
+# Bytes of a file that is read whole because its end does not say the figure, and of the files that are read whole
+# because they are shown: a user waits for these.
+_LARGEST, _MOST = 64 << 20, 12 << 20
+_MODEL = b'"model":"'
+# Records at the beginning of a file that say what the conversation is.
+_FACTS = 8
+_FIGURE = (
+    *("messages", "used", "used_source", "percent", "window", "window_source"),
+    *("compacts_at", "compacts_at_source", "warnings"),
+)
+
+
+class KnownConversations:
+    """The conversations of agents on this machine, as their files are now. Making one brings the catalogue next to the
+    store at `place` (None: the user's) up to date, and blocks while it reads. `machine` is by default this one.
+
+    `found` are the conversations, without those of sub-agents, the last changed first, and `unread` the files and
+    databases that could not be read.
+    """
+
+    def __init__(self, workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
+        path = local_path(place)
+        self._rows = KnownRows(workspace, told_beside(path))
+        self._catalogue = SqliteCatalogue(path)
+        self._candidates: dict[str, Candidate] = {}
+        unread: list[UnreadFile] = []
+        known, changed = self._catalogue.read(), list[KnownConversation]()
+        found: list[KnownConversation] = []
+        for candidate in all_candidates(path, machine or this_machine(str(Path.cwd())), unread):
+            name = candidate.path if candidate.row is None else kept_path(candidate.path, candidate.origin_id)
+            one = known.get(name)
+            if one is None or one.stat != candidate.stat or one.basis != _basis(self._rows, one):
+                one = _read(self._rows, candidate, name, is_wanted_whole=False)
+                changed.append(one)
+            self._candidates[name] = candidate
+            found.append(one)
+        self._write(changed, known.keys() - self._candidates.keys())
+        unread += [UnreadFile(path=one.path, reason=one.reason) for one in found if one.reason and not one.cwd]
+        self.unread = tuple(unread)
+        found.sort(key=lambda one: -one.updated_at)
+        self.found = tuple(_without_copies(one for one in found if not one.is_side))
+
+    def sure(self, shown: Sequence[KnownConversation]) -> list[KnownConversation]:
+        """Returns these conversations with the figures that a reading of their whole files gives. Larger files than
+        that takes patience are left as they are, with their sources."""
+        closer: dict[str, KnownConversation] = {}
+        left = _MOST
+        for one in shown:
+            candidate = self._candidates[one.place]
+            if one.is_sure or one.reason or candidate.size > left:
+                continue
+            if one.used_source is UsageSource.REPORTED and not has_any(Path(one.path), candidate.sessions.marks):
+                closer[one.place] = replace(one, is_sure=True)
+            else:
+                left -= candidate.size
+                closer[one.place] = _read(self._rows, candidate, one.place, is_wanted_whole=True)
+        self._write(closer.values(), ())
+        return [closer.get(one.place, one) for one in shown]
+
+    def _write(self, changed: Collection[KnownConversation], gone: Collection[str]) -> None:
+        if changed or gone:
+            # Without it, all is read again the next time.
+            with suppress(StoreError):
+                self._catalogue.write(changed, gone)
+
+
+def all_candidates(store_path: Path, machine: Machine, unread: list[UnreadFile]) -> Iterator[Candidate]:
+    """Yields all conversations of agents on a machine, without those that the user had the store forget, and those
+    whose path says that they are sub-agents'."""
+    forgotten = ForgottenList(store_path).read()
+    for one in find_candidates(machine, AGENTS, unread):
+        if one.sessions.is_sub_agent(one.name):
+            continue
+        if forgotten and one.updated_at <= forgotten.get(forgotten_key(one.path, one.origin_id if one.row else ""), -1):
+            continue
+        yield one
+
+
+def _without_copies(found: Iterable[KnownConversation]) -> Iterator[KnownConversation]:
+    """Yields each conversation once: some agents write another file each time a conversation is resumed, and a file may
+    have several names. The last changed of them is first."""
+    seen: set[tuple[str, str]] = set()
+    for one in found:
+        key = one.agent, one.agent_session_id or one.place
+        if key not in seen:
+            seen.add(key)
+            yield one
+
+
+def _basis(rows: KnownRows, one: KnownConversation) -> bytes:
+    return rows.basis(one.format, one.cwd, one.model, one.agent_session_id)
+
+
+def _read(rows: KnownRows, candidate: Candidate, name: str, *, is_wanted_whole: bool) -> KnownConversation:
+    """Returns a conversation as its file says it now. One that can't be read has the reason."""
+    bare = KnownConversation(
+        place=name,
+        agent=candidate.agent.name,
+        agent_session_id=candidate.origin_id if candidate.row else "",
+        path=candidate.path,
+        run=candidate.run,
+        format=candidate.agent.formats[-1].name if candidate.agent.formats else candidate.sessions.format,
+        updated_at=candidate.updated_at,
+        stat=candidate.stat,
+    )
+    try:
+        one = _with_figure(rows, candidate, bare, is_wanted_whole=is_wanted_whole)
+    except (OSError, InvalidRequest) as error:
+        one = replace(bare, reason=reason_of(error))
+    except UllageError as error:
+        one = replace(bare, reason=str(error))
+    return replace(one, basis=_basis(rows, one))
+
+
+def _with_figure(
+    rows: KnownRows, candidate: Candidate, bare: KnownConversation, *, is_wanted_whole: bool
+) -> KnownConversation:
+    """Returns a conversation with what its file says of it. Raises `UllageError` and `OSError`."""
+    document, row = Document(name=candidate.path), None
+    for document, is_whole in _documents(candidate, is_wanted_whole=is_wanted_whole):
+        bare = replace(bare, is_whole=is_whole, is_sure=is_whole)
+        try:
+            known = _format_of(candidate, document)
+            if known.begins_another and not is_whole:
+                continue
+            bare = replace(bare, format=known.name)
+            row = rows.row(known.read(document), is_whole=is_whole)
+            unnamed = row is not None and not row.model and not is_whole
+            if unnamed and (named := last_with(Path(candidate.path), _MODEL)):
+                # The model of a long turn is named at its beginning.
+                more = replace(document, lines=(document.lines[0], named, *document.lines[1:]))
+                row = rows.row(known.read(more), is_whole=False) or row
+        except (UnknownFormat, UnreadableTranscript):
+            # More of the file may show what it is. If there is no more, it has no message yet.
+            continue
+        if row is not None:
+            break
+    if row is None and not bare.is_whole:
+        bare = replace(bare, reason="its end does not say the figure, and it is too large to be read here")
+    return _described(candidate, document, bare, row or FollowedRow(session_id="", agent=""))
+
+
+def _documents(candidate: Candidate, *, is_wanted_whole: bool) -> Iterator[tuple[Document, bool]]:
+    """Yields larger and larger parts of a conversation's file, and whether the part is the whole."""
+    path = Path(candidate.path)
+    if candidate.row is not None:
+        yield read_database(path, candidate.origin_id), True
+        return
+    parts = () if is_wanted_whole else read_ends(path, candidate.size, partial(_has_begun, candidate))
+    for ends in parts:
+        last = ends.last if ends.is_whole else _from_beginning(candidate, ends.last)
+        document = Document(name=candidate.path, lines=(*ends.first, *last))
+        if candidate.agent.references(document):
+            # It begins in another file.
+            break
+        yield document, ends.is_whole
+        if ends.is_whole:
+            return
+    if candidate.size <= _LARGEST:
+        yield read_transcript_file(path, candidate.run), True
+
+
+def _from_beginning(candidate: Candidate, lines: Sequence[Line]) -> Sequence[Line]:
+    """Returns the last lines of a file from the first on with which a reading may begin."""
+    begins = candidate.sessions.begins
+    if begins is None:
+        return lines
+    place = next((place for place, line in enumerate(lines) if begins(line.value or {})), len(lines))
+    return lines[place:]
+
+
+def _has_begun(candidate: Candidate, lines: Sequence[Line]) -> bool:
+    """Returns whether the last of these lines has what may be the title."""
+    last = lines[-1].value if lines else None
+    return last is not None and bool(candidate.sessions.title_of((last,)))
+
+
+def _format_of(candidate: Candidate, document: Document) -> Format:
+    own = next((known for known in candidate.agent.formats if known.matches(document)), None)
+    return own or detect_format(document)
+
+
+def _described(
+    candidate: Candidate, document: Document, bare: KnownConversation, row: FollowedRow
+) -> KnownConversation:
+    """Returns the conversation with the figure of `row`, and with what the files next to its own say."""
+    sessions, facts = candidate.sessions, Facts()
+    beside = tuple(read_fact_files(candidate)) if sessions.fact_files(candidate.name) else ()
+    records = ((candidate.row,) if candidate.row else tuple(document.objects[:_FACTS])) + beside
+    if beside or candidate.row or not (row.cwd and row.agent_session_id):
+        facts = sessions.facts_of(candidate.name, records)
+    title = (beside and sessions.title_of(records)) or row.title or sessions.title_of(records)
+    return replace(
+        bare,
+        format=bare.format if row.agent_session_id else format_of(candidate.agent, candidate.name, records),
+        agent_session_id=row.agent_session_id or facts.session_id or candidate.origin_id,
+        title=title,
+        cwd=row.cwd or facts.cwd,
+        parent=row.parent or facts.parent,
+        is_side=bool(row.parent) or facts.is_side,
+        updated_at=row.updated_at or bare.updated_at,
+        model=row.model or facts.model,
+        **{name: getattr(row, name) for name in _FIGURE},
+    )

@@ -1,0 +1,183 @@
+"""Rows of agents' conversations, made from what their files end with.
+
+The figure is that of the last report, if nothing that counts follows it. Otherwise the conversation is projected, which
+takes ten times as long. What the rules for the window and the threshold are computed from is mostly alike in all
+conversations of an agent, so they are computed once for each model, version and folder.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from hashlib import sha256
+
+import msgspec
+from msgspec.structs import replace
+
+from ullage import __version__
+from ullage.agents.inserted import typed_texts
+from ullage.agents.machine import first_line
+from ullage.agents.table import agent_of_format
+from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.events import (
+    ContextEdited,
+    ConversationImported,
+    EditReverted,
+    Event,
+    MessageAppended,
+    ModelChanged,
+    SessionCreated,
+    ToolsDeclared,
+    UsageReported,
+    WindowReported,
+)
+from ullage.model.followed import FollowedRow
+from ullage.model.json_values import encode_json
+from ullage.model.message import Role
+from ullage.model.usage import UsageSource
+from ullage.model.words import percent
+from ullage.policy.evidence import Evidence
+from ullage.service.conversation.rules import Rules, rules_of
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.live_rows import of_agent, row_of
+from ullage.service.imports import ends_with_newest, last_model, project_transcript
+from ullage.service.ports.agent_files import ToldWindow
+from ullage.transcript.fold import Transcript
+
+# Characters of JSON for a token, about.
+_CHARACTERS = 4
+
+
+class KnownRows:
+    """Makes rows. `told(origin_id)` returns the window that an agent said to its status line, or None."""
+
+    def __init__(self, workspace: Workspace, told: ToldWindow) -> None:
+        self._workspace = workspace
+        self._told = told
+        self._bases: dict[tuple[str, str, str], bytes] = {}
+        self._rules: dict[tuple[ConversationImported | None, str, bytes], tuple[Transcript, Rules]] = {}
+
+    def basis(self, format_name: str, cwd: str, model: str, origin_id: str) -> bytes:
+        """Returns what `KnownConversation.basis` is now."""
+        basis, told = self._basis(format_name, cwd, model), self._told(origin_id)
+        return basis if told is None else basis + str(told).encode()
+
+    def _basis(self, format_name: str, cwd: str, model: str) -> bytes:
+        key = format_name, cwd, model
+        if key not in self._bases:
+            given = self._workspace.given(agent_of_format(format_name), cwd, model)
+            others = self._workspace.compactions(format_name)
+            self._bases[key] = sha256(msgspec.msgpack.encode((__version__, given, others))).digest()[:8]
+        return self._bases[key]
+
+    def row(self, transcript: ImportedTranscript, *, is_whole: bool) -> FollowedRow | None:
+        """Returns the row of a conversation, or None if the figure does not show in this part of its file. A part is
+        enough if it has a report, and after that no edit of the context. What follows the report is then estimated by
+        its length, and only counted in a whole file. Not to be called from a coroutine. Raises `UllageError`."""
+        transcript = self._with_told(transcript)
+        last, later, is_edited = _last_report(transcript.events)
+        if not is_whole and (last is None or is_edited or not ends_with_newest(transcript.events)):
+            return None
+        if last is None or (later and is_whole) or is_edited:
+            return self._named(row_of(asyncio.run(project_transcript(self._workspace, transcript))), transcript)
+        used = last.usage.total + later // _CHARACTERS
+        rules = self._rules_of(transcript)
+        window = rules.budget.window if rules.budget else None
+        row = FollowedRow(
+            session_id="",
+            agent=rules.agent,
+            model=rules.model,
+            used=used,
+            used_source=UsageSource.STALE if later else UsageSource.REPORTED,
+            percent=percent(used, window) if window else None,
+            window=window,
+            window_source=rules.window.source if rules.window else None,
+            compacts_at=rules.threshold.tokens if rules.threshold else None,
+            compacts_at_source=rules.threshold.source if rules.threshold else None,
+            warnings=tuple(remark.text for remark in rules.remarks),
+            updated_at=max(map(_time, transcript.events), default=0),
+        )
+        return self._named(of_agent(row, rules.agent), transcript)
+
+    def _with_told(self, transcript: ImportedTranscript) -> ImportedTranscript:
+        told = self._told(transcript.session_id) if transcript.session_id else None
+        return replace(transcript, events=(*transcript.events, WindowReported(size=told))) if told else transcript
+
+    def _rules_of(self, transcript: ImportedTranscript) -> Rules:
+        """Returns the rules at the end of the transcript."""
+        origin = next((one for one in reversed(transcript.events) if isinstance(one, ConversationImported)), None)
+        model = last_model(transcript)
+        # The same for all conversations with this agent's version, where its settings are alike.
+        origin = origin and replace(origin, origin_id="", parent_id="", path="")
+        key = origin, model, self._basis(transcript.format, transcript.cwd, model)
+        if key not in self._rules:
+            created = SessionCreated(cwd=transcript.cwd, model=model)
+            facts = Transcript()
+            for record in self._workspace.records(0, (created, origin) if origin else (created,)):
+                facts.apply(record)
+            self._rules[key] = facts, rules_of(self._workspace, facts, Evidence())
+        facts, rules = self._rules[key]
+        evidence = _evidence_of(transcript)
+        return rules if rules.hold(evidence) else rules_of(self._workspace, facts, evidence)
+
+    def _named(self, row: FollowedRow, transcript: ImportedTranscript) -> FollowedRow:
+        return replace(
+            row,
+            agent_session_id=transcript.session_id,
+            title=transcript.title or _said_first(transcript.events),
+            cwd=transcript.cwd,
+            parent=transcript.parent if transcript.is_sub_agent else "",
+        )
+
+
+def _last_report(events: Sequence[Event]) -> tuple[UsageReported | None, int, bool]:
+    """Returns the last report of a prompt's size, the number of characters that count after it, and whether an edit of
+    the context follows it."""
+    later, is_edited = 0, False
+    for event in reversed(events):
+        match event:
+            case UsageReported() if event.usage.prompt:
+                return event, later, is_edited
+            case ContextEdited() | EditReverted():
+                is_edited = True
+            case MessageAppended(message=message):
+                later += 1 + len(encode_json(message.content))
+            case ToolsDeclared(tools=tools):
+                later += 1 + len(encode_json(tools))
+            case _:
+                pass
+    return None, later, is_edited
+
+
+def _evidence_of(transcript: ImportedTranscript) -> Evidence:
+    evidence, model, version = Evidence(), transcript.model, ""
+    for event in transcript.events:
+        match event:
+            case MessageAppended():
+                continue
+            case ModelChanged():
+                model = event.model
+            case ConversationImported():
+                version = event.version
+            case _:
+                pass
+        evidence = evidence.after(event, model, version)
+    return evidence
+
+
+def _said_first(events: Sequence[Event]) -> str:
+    """Returns the first line that the user typed."""
+    for event in events:
+        if isinstance(event, MessageAppended) and event.message.role is Role.USER and not event.message.compaction:
+            for text in typed_texts(event.message):
+                if line := first_line(text):
+                    return line
+    return ""
+
+
+def _time(event: Event) -> int:
+    match event:
+        case MessageAppended(message=message):
+            return message.timestamp
+        case UsageReported():
+            return event.timestamp
+        case _:
+            return 0

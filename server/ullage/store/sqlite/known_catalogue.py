@@ -1,0 +1,131 @@
+"""The catalogue: every conversation of an agent that is known on this machine, in `STORE.catalogue.db`.
+
+What is in it can be read again from the agents' files, so a file that is damaged, or that another version of Ullage has
+written, is replaced.
+"""
+
+import sqlite3
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager, suppress
+from operator import attrgetter
+from pathlib import Path
+
+import msgspec
+
+from ullage.service.ports.catalogue import KnownConversation
+from ullage.store.sqlite.database import connected, overwrite_deleted, transaction
+from ullage.store.sqlite.sqlite_errors import reporting
+from ullage.store.sqlite.store_file import make_file
+
+# The version of the table; a catalogue with another one is made again. The columns are described in the README.
+_VERSION = 1
+_COLUMNS = {
+    "place": "TEXT PRIMARY KEY",
+    "agent": "TEXT NOT NULL",
+    "agent_session_id": "TEXT NOT NULL",
+    "path": "TEXT NOT NULL",
+    "run": "INTEGER",
+    "format": "TEXT NOT NULL",
+    "cwd": "TEXT NOT NULL",
+    "title": "TEXT NOT NULL",
+    "parent": "TEXT NOT NULL",
+    "is_side": "INTEGER NOT NULL",
+    "model": "TEXT NOT NULL",
+    "updated_at": "INTEGER NOT NULL",
+    "messages": "INTEGER",
+    "used": "INTEGER",
+    "used_source": "TEXT",
+    "percent": "INTEGER",
+    "window": "INTEGER",
+    "window_source": "TEXT",
+    "compacts_at": "INTEGER",
+    "compacts_at_source": "TEXT",
+    "warnings": "TEXT NOT NULL",
+    "stat": "TEXT NOT NULL",
+    "is_whole": "INTEGER NOT NULL",
+    "is_sure": "INTEGER NOT NULL",
+    "reason": "TEXT NOT NULL",
+    "basis": "BLOB NOT NULL",
+}
+_values_of = attrgetter(*_COLUMNS)
+_WARNINGS, _STAT = list(_COLUMNS).index("warnings"), list(_COLUMNS).index("stat")
+
+
+def catalogue_path(store: Path) -> Path:
+    """Returns the path of the catalogue next to the store at `store`."""
+    return store.with_name(f"{store.name}.catalogue.db")
+
+
+class SqliteCatalogue:
+    """The catalogue next to the store at `store`. Only the user may read it. It is made when it is first written."""
+
+    def __init__(self, store: Path) -> None:
+        self._path = catalogue_path(store)
+
+    def read(self) -> Mapping[str, KnownConversation]:
+        """Returns all conversations, as `Catalogue.read` describes."""
+        if not self._path.exists():
+            return {}
+        with suppress(sqlite3.Error, OSError, ValueError), self._opened() as database:
+            return {row[0]: _known(row) for row in database.execute("SELECT * FROM conversations")}
+        return {}
+
+    def write(self, changed: Collection[KnownConversation], gone: Collection[str]) -> None:
+        """Changes the catalogue, as `Catalogue.write` describes. Raises `StoreUnavailable`."""
+        with reporting(self._path, "catalogue"):
+            make_file(self._path)
+            with self._opened() as database, transaction(database, "IMMEDIATE"):
+                database.executemany("DELETE FROM conversations WHERE place = ?", [(place,) for place in gone])
+                marks = ", ".join("?" * len(_COLUMNS))
+                database.executemany(f"INSERT OR REPLACE INTO conversations VALUES ({marks})", map(_row_of, changed))
+
+    def remove(self, path: str, agent_session_id: str) -> None:
+        """Removes the conversation to which its agent gave this id, in the file at `path`, if it is there, so that no
+        byte of it stays in the file. Raises `StoreUnavailable`."""
+        if not self._path.exists():
+            return
+        with reporting(self._path, "catalogue"), self._opened() as database:
+            database.execute(
+                "DELETE FROM conversations WHERE (path = ? OR ? = '') AND (agent_session_id = ? OR ? = '')",
+                (path, path, agent_session_id, agent_session_id),
+            )
+        overwrite_deleted(self._path, "catalogue", rewrite=False)
+
+    @contextmanager
+    def _opened(self) -> Generator[sqlite3.Connection]:
+        try:
+            connection = connected(self._path, _prepare)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            # What was not a catalogue any more.
+            self._path.unlink(missing_ok=True)
+            make_file(self._path)
+            connection = connected(self._path, _prepare)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+def _prepare(database: sqlite3.Connection) -> None:
+    if database.execute("PRAGMA user_version").fetchone() != (_VERSION,):
+        columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+        with transaction(database, "IMMEDIATE"):
+            database.execute("DROP TABLE IF EXISTS conversations")
+            database.execute(f"CREATE TABLE conversations ({columns}) WITHOUT ROWID")
+            database.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _row_of(one: KnownConversation) -> list[object]:
+    row = [*_values_of(one)]
+    row[_WARNINGS], row[_STAT] = "\n".join(one.warnings), " ".join(map(str, one.stat))
+    return row
+
+
+def _known(row: tuple[str, ...]) -> KnownConversation:
+    """Raises `ValueError` for a row that Ullage has not written."""
+    known: dict[str, object] = dict(zip(_COLUMNS, row, strict=True))
+    known["warnings"] = row[_WARNINGS].split("\n") if row[_WARNINGS] else ()
+    known["stat"] = [*map(int, row[_STAT].split())]
+    return msgspec.convert(known, KnownConversation, strict=False)

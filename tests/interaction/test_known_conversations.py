@@ -1,0 +1,203 @@
+"""Every agent's conversation on the machine is known with its figure, which is that of the whole file, from the end of
+it."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from support.claude_log import VERSION, ClaudeLog
+from support.codex_files import counted, said
+from support.foreign import to_lines
+from support.homes import Home, put_all, put_claude, put_codex
+from support.transcripts import ROOT, recorded
+from support.workspace import build_test_client
+from ullage.agents.discovery import is_kept_for
+from ullage.app.known_conversations import KnownConversations
+from ullage.app.session_traces import SessionTraces
+from ullage.model.followed import FollowedRow
+from ullage.model.usage import UsageSource
+from ullage.policy.evidence import Compacted
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.live_rows import row_of
+from ullage.service.imports import project_transcript
+from ullage.store.sqlite.known_catalogue import SqliteCatalogue
+
+ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+# Where recorded conversations are put, by where they were recorded, and the number of files of each.
+PLACES = {
+    "claude_code_*/*.jsonl": ".claude/projects/-home-ada-weather/{name}.jsonl",
+    "live/claude_code/*.jsonl": ".claude/projects/-home-ada-live/{name}.jsonl",
+    "codex_rollout/rollout-*.jsonl": ".codex/sessions/2026/11/22/{name}.jsonl",
+    "live/codex/*.jsonl": ".codex/sessions/2026/11/23/rollout-{name}.jsonl",
+    "pi/*.jsonl": ".pi/agent/sessions/--home-ada-weather--/{name}.jsonl",
+    "live/pi*/*.jsonl": ".pi/agent/sessions/--home-ada-live--/{name}.jsonl",
+    "live/qwen-code/*.jsonl": ".qwen/projects/-home-ada-weather/chats/{name}.jsonl",
+    "live/gemini-cli/chats/*.jsonl": ".gemini/tmp/weather/chats/{name}.jsonl",
+    "live/kimi-code/agents/main/wire.jsonl": ".kimi-code/sessions/wd_weather_1/session_1/agents/main/wire.jsonl",
+    "live/copilot-cli/*/events.jsonl": ".copilot/session-state/{folder}/events.jsonl",
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "ada")
+
+
+@pytest.fixture
+def workspace() -> Workspace:
+    return build_test_client().workspace
+
+
+def known(home: Home, workspace: Workspace) -> KnownConversations:
+    return KnownConversations(workspace, home.path.parent / "store.db", home.machine)
+
+
+def figure(one: FollowedRow) -> tuple[object, ...]:
+    return one.used, one.percent, one.window, one.window_source, one.compacts_at, one.compacts_at_source
+
+
+def test_each_agents_conversation_is_known_by_its_title_and_folder(home: Home, workspace: Workspace) -> None:
+    kept = put_all(home)
+    found = {one.agent: one for one in known(home, workspace).found}
+    assert sorted(found) == sorted(one.agent for one in kept)
+    for one in kept:
+        row = found[one.agent]
+        assert (row.agent, row.title) == (one.agent, one.title)
+        assert row.cwd == one.cwd or is_kept_for(row.path, one.cwd)
+        assert row.reason == ""
+
+
+@pytest.mark.parametrize(("pattern", "place"), PLACES.items())
+def test_what_is_shown_is_the_figure_of_the_whole_file(
+    home: Home, workspace: Workspace, pattern: str, place: str
+) -> None:
+    files = {
+        home.put(place.format(name=file.stem, folder=file.parent.name), file.read_bytes()): file
+        for file in sorted(ROOT.glob(pattern))
+    }
+    if not files:
+        pytest.skip("the recorded transcripts are not on this machine (set ULLAGE_TRANSCRIPTS)")
+    conversations = known(home, workspace)
+    assert conversations.found
+    for quick in conversations.found:
+        (shown,) = conversations.sure([quick])
+        whole = row_of(asyncio.run(project_transcript(workspace, recorded(Path(quick.path)))))
+        assert (shown.used_source, shown.model) == (whole.used_source, whole.model), quick.path
+        assert figure(shown) == figure(whole), quick.path
+        # In the order of the list a figure counts that is not sure yet.
+        assert abs((quick.used or 0) - (whole.used or 0)) <= max(100, (whole.window or 0) // 50), quick.path
+        if quick.used_source is UsageSource.REPORTED and whole.used_source is UsageSource.REPORTED:
+            assert quick.used == whole.used, quick.path
+
+
+def test_only_what_has_changed_is_read_again(home: Home, workspace: Workspace) -> None:
+    same, changing = put_claude(home, ID, "Snow", tokens=9_000), put_codex(home, "1" + ID[1:], "Rain", tokens=9_000)
+    assert {one.title: one.used for one in known(home, workspace).found} == {"Snow": 9_050, "Rain": 9_007}
+    status = same.stat()
+    # Other words, and nothing that the operating system would say.
+    same.write_bytes(same.read_bytes().replace(b"Snow", b"Hail"))
+    os.utime(same, ns=(status.st_atime_ns, status.st_mtime_ns))
+    changing.write_bytes(
+        changing.read_bytes() + to_lines(said("user", "Now?"), said("assistant", "Yes."), counted(12_000))
+    )
+    assert {one.title: one.used for one in known(home, workspace).found} == {"Snow": 9_050, "Rain": 12_007}
+    changing.unlink()
+    assert [one.title for one in known(home, workspace).found] == ["Snow"]
+
+
+def test_what_other_conversations_show_of_the_threshold_counts_without_reading_again(
+    home: Home, workspace: Workspace
+) -> None:
+    put_claude(home, ID, "Snow", tokens=9_000)
+    (before,) = known(home, workspace).found
+    seen = [
+        Compacted(tokens=tokens, version=VERSION, model=before.model, id=str(tokens)) for tokens in (100_000, 100_500)
+    ]
+    workspace.keep_compactions("claude-code", seen)
+    (after,) = known(home, workspace).found
+    assert before.compacts_at == 167_000
+    assert after.compacts_at == 100_000
+
+
+def test_a_compaction_at_the_end_of_a_long_file_is_counted_from_all_of_it(home: Home, workspace: Workspace) -> None:
+    file = put_log(home, long_log().compact(150_000))
+    (one,) = known(home, workspace).found
+    whole = row_of(asyncio.run(project_transcript(workspace, recorded(file))))
+    assert (one.used, one.used_source, one.is_whole) == (whole.used, UsageSource.ESTIMATED, True)
+
+
+def test_a_window_that_showed_long_ago_is_the_window_that_is_shown(home: Home, workspace: Workspace) -> None:
+    log = ClaudeLog(session=ID).ask().answer(700_000).compact(701_000)
+    put_log(home, long_log(log.ask().answer(60_000)))
+    conversations = known(home, workspace)
+    (shown,) = conversations.sure(conversations.found)
+    assert (shown.used, shown.window, shown.percent) == (60_050, 1_000_000, 6)
+    assert known(home, workspace).found == (shown,)
+
+
+def put_log(home: Home, log: ClaudeLog) -> Path:
+    return home.put(f".claude/projects/-home-ada-weather/{ID}.jsonl", log.data)
+
+
+def long_log(log: ClaudeLog | None = None) -> ClaudeLog:
+    """Returns a log that is longer than the ends of a file that are read."""
+    log = log or ClaudeLog(session=ID)
+    for _ in range(40):
+        log = log.ask("Rain. " * 5_000).answer(60_000)
+    return log
+
+
+def test_one_conversation_in_two_files_is_one(home: Home, workspace: Workspace) -> None:
+    file = put_claude(home, ID, "Snow", tokens=9_000)
+    link = home.path / ".claude/projects/-home-ada-other" / file.name
+    link.parent.mkdir()
+    link.symlink_to(file)
+    assert [one.title for one in known(home, workspace).found] == ["Snow"]
+
+
+def test_a_damaged_catalogue_is_made_again(home: Home, workspace: Workspace) -> None:
+    put_claude(home, ID, "Snow", tokens=9_000)
+    catalogue = home.path.parent / "store.db.catalogue.db"
+    catalogue.write_bytes(b"no database" * 100)
+    for _ in range(2):
+        assert [one.used for one in known(home, workspace).found] == [9_050]
+    assert len(SqliteCatalogue(home.path.parent / "store.db").read()) == 1
+    assert catalogue.stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_of_a_conversation_that_is_forgotten_stays_in_the_catalogue(home: Home, workspace: Workspace) -> None:
+    store = home.path.parent / "store.db"
+    forgotten = put_claude(home, ID, "Where is the treasure?", tokens=9_000)
+    put_codex(home, "1" + ID[1:], "Rain")
+    assert len(known(home, workspace).found) == 2
+    SessionTraces(store)(ID, str(forgotten))
+    kept = b"".join(file.read_bytes() for file in store.parent.glob("store.db.catalogue.db*"))
+    assert b"treasure" not in kept
+    assert b"Rain" in kept
+    assert [one.title for one in known(home, workspace).found] == ["Rain"]
+
+
+def test_a_file_that_cannot_be_read_says_why(home: Home, workspace: Workspace) -> None:
+    file = put_codex(home, ID, "Rain")
+    file.rename(file.with_name(file.name + ".zst"))
+    file.with_name(file.name + ".zst").write_bytes(b"\x28\xb5\x2f\xfd no frame")
+    conversations = known(home, workspace)
+    (one,) = conversations.found
+    assert one.reason
+    assert [unread.reason for unread in conversations.unread] == [one.reason]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Implement the following plan:\n\n# Retry the queue\n\n...", "Implement the following plan: Retry the queue"),
+        ("<system-reminder>be kind</system-reminder>\nWhy is it wet?", "Why is it wet?"),
+        ("请执行以下计划\uff1a\n重试队列", "请执行以下计划\uff1a 重试队列"),
+        ("Only this:", "Only this:"),
+    ],
+)
+def test_a_title_is_the_first_line_that_says_something(home: Home, workspace: Workspace, text: str, title: str) -> None:
+    put_claude(home, ID, text)
+    assert [one.title for one in known(home, workspace).found] == [title]
