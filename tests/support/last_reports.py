@@ -23,6 +23,8 @@ Json = dict[str, Any]
 WITHOUT_USAGE = (
     *("agent_fixtures/antigravity__*", "agent_fixtures/cursor__*", "agent_fixtures/droid__session_store_*"),
     *("agent_fixtures/droid__stream_json_*", "agent_fixtures/grok__*", "agent_fixtures/hermes__*"),
+    # A made-up file, whose only usage is far below its visible text.
+    "agent_fixtures/claude__small.jsonl",
     *("agent_fixtures/openclaw__*", "swe_agent_traj/*", "tau_bench_gpt4o/*", "openhands_llm_logs/*-message.json"),
 )
 

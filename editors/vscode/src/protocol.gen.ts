@@ -1744,8 +1744,9 @@ export type Update =
 
 /**
  * Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens read
- * from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.provider_usage`
- * converts the other providers' shapes.
+ * from or written to the cache. `reasoning_tokens` are part of `output_tokens`, and `cache_creation_1h_input_tokens`,
+ * which stay in the cache for an hour and cost more, are part of `cache_creation_input_tokens`.
+ * `ullage.formats.provider_usage` converts the other providers' shapes.
  */
 export interface Usage {
   /** @default 0 */
@@ -1758,6 +1759,8 @@ export interface Usage {
   readonly cache_creation_input_tokens?: number;
   /** @default 0 */
   readonly reasoning_tokens?: number;
+  /** @default 0 */
+  readonly cache_creation_1h_input_tokens?: number;
 }
 
 /**

@@ -54,8 +54,6 @@ T = TypeVar("T")
 System = str | Sequence[Mapping[str, Any]]
 MESSAGES = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}
 DEFAULTS = ContextSettings()
-# Tokens by which a small conversation's usage may be below the count without being wrong.
-_MAY_DIFFER = 2_000
 NO_EMBEDDINGS = SearchSettings()
 
 
@@ -217,10 +215,9 @@ class ManagedContext:
     async def _recorded(self, messages: Sequence[Message], usage: Usage | None) -> tuple[str, ...]:
         with self._host.using(self.session_id) as conversation:
             ids = tuple(message.id for message in messages)
-            if usage is not None and _cannot_be_true(usage, conversation):
-                _log.warning("session %s: a usage of %d tokens is far too small", conversation.id, usage.prompt)
-                usage = None
             await sessions.append(conversation, await sessions.append_compacted(conversation, messages), usage)
+            if usage is not None and conversation.projection.tracker.doubts:
+                _log.warning("session %s: a usage of %d tokens is far too small", conversation.id, usage.prompt)
             warn_if_due(conversation)
             if conversation.budget is not None and any(message.role is Role.ASSISTANT for message in messages):
                 guards = conversation.guards
@@ -359,15 +356,6 @@ def check_values(
             raise InvalidRequest(f"`{name}` is {show(value)}; give `{kind.__name__}({fields})`")
     if on_update is not None and not callable(on_update):
         raise InvalidRequest(f"`on_update` is {show(on_update)}; give a function of a session id and an update")
-
-
-def _cannot_be_true(usage: Usage, conversation: Conversation) -> bool:
-    """Returns whether a reported prompt is far smaller than what the program's messages take, as some gateways report
-    it. A conversation that believed it would never make room."""
-    if 0 < usage.prompt * 2 < conversation.used - _MAY_DIFFER:
-        counted = conversation.projection.counted_view().used
-        return usage.prompt * 2 < counted and counted - usage.prompt > _MAY_DIFFER
-    return False
 
 
 def _read_usage(given: Any) -> Usage:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.json_values import MOST_LEVELS, JsonObject, as_list, as_object, as_text, flatten_depths
+from ullage.model.usage_report import count_of
 
 # In parsed JSON a lone surrogate can only come from such an escape, so only input with an escape is searched for one.
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -22,10 +23,12 @@ _LARGEST_INT = 2**63
 # An integer beyond 64 bits has at least 19 digits in a row. Replacing all digits by one makes such a row easy to find.
 _ONE_DIGIT = bytes.maketrans(b"123456789", b"000000000")
 _MANY_DIGITS = b"0" * 19
-_LARGEST_COUNT = 2**53 - 1
 # Unix seconds are smaller than this until the year 5138; Unix milliseconds have been larger since 1973.
 _LARGEST_SECONDS = 100_000_000_000
 
+
+# A number of at least 0 as an integer, 0 for any other value.
+as_count = count_of
 
 # What is wrong with an empty document.
 EMPTY = "is empty"
@@ -196,14 +199,6 @@ def _clean_value(value: Any) -> Any:
     if isinstance(value, dict):
         return {clean_text(key): _clean_value(item) for key, item in as_object(cast("Any", value)).items()}
     return value
-
-
-def as_count(value: Any) -> int:
-    """Returns a number of at least 0 as an integer. Returns 0 for any other value, and for a number that JSON's readers
-    don't agree on because it is larger than 2^53 - 1 (RFC 8259 §6)."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST_COUNT:
-        return 0
-    return int(value)
 
 
 def as_timestamp(value: Any) -> int:

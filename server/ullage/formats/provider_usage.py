@@ -11,14 +11,16 @@ from msgspec.structs import replace
 
 from ullage.formats.parsing import as_count
 from ullage.model.json_values import as_object
-from ullage.model.usage import Usage
+from ullage.model.usage import Pass, Usage
+from ullage.model.usage_report import billed_passes, cache_writes, filling_pass
 
 # The fields of which a usage has at least one. Anthropic's and OpenAI's Responses have the first two.
 USAGE_FIELDS = ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens", "total_tokens")
 
 
 def convert_usage(raw: Mapping[str, Any]) -> Usage:
-    """Converts a provider's usage object to `Usage`. Missing or invalid fields count as 0.
+    """Converts a provider's usage object to `Usage`, the counts of the request that filled the window. Missing or
+    invalid fields count as 0.
 
     The kind is recognised by the fields. OpenAI's chat (`prompt_tokens`), OpenAI's Responses (`input_tokens_details`)
     and Codex (`cached_input_tokens`) include the cache in the input. Any other usage is read as Anthropic's.
@@ -34,11 +36,22 @@ def _convert(raw: Mapping[str, Any]) -> Usage:
     if "input_tokens_details" in raw or "cached_input_tokens" in raw:
         cached = as_count(details.get("cached_tokens")) or as_count(raw.get("cached_input_tokens"))
         return exclude_cache(as_count(raw.get("input_tokens")), as_count(raw.get("output_tokens")), cached)
+    return _counts(filling_pass(raw))
+
+
+def convert_passes(raw: Mapping[str, Any]) -> tuple[Pass, ...]:
+    """Returns the passes of an answer in Anthropic's form that are paid for, where the usage lists them."""
+    return tuple(Pass(usage=_counts(one), model=model) for model, one in billed_passes(raw))
+
+
+def _counts(raw: Mapping[str, Any]) -> Usage:
+    written, for_an_hour = cache_writes(raw)
     return Usage(
         input_tokens=as_count(raw.get("input_tokens")),
         output_tokens=as_count(raw.get("output_tokens")),
         cache_read_input_tokens=as_count(raw.get("cache_read_input_tokens")),
-        cache_creation_input_tokens=as_count(raw.get("cache_creation_input_tokens")),
+        cache_creation_input_tokens=written,
+        cache_creation_1h_input_tokens=for_an_hour,
     )
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from ullage.model.edits import Edit
 from ullage.model.message import Message, ToolDefinition
 from ullage.model.settings import ContextSettings, overridden
-from ullage.model.usage import MessageCount, Usage
+from ullage.model.usage import MessageCount, Pass, Usage
 
 # `gc=False`, here and at what events hold: frozen values form no cycles. Looking for cycles in the values of a long
 # log stops all threads for up to a second, so also the requests of others.
@@ -74,10 +74,21 @@ class MessageAppended(_Event, frozen=True, kw_only=True, tag="message_appended")
 
 class UsageReported(_Event, frozen=True, kw_only=True, tag="usage_reported"):
     """The provider's token counts of the request that was answered by the message `message_id`. `timestamp` is Unix
-    milliseconds; 0 means the record's own time."""
+    milliseconds; 0 means the record's own time. If the answer was made in several passes, `usage` is that of the pass
+    that filled the window, and `passes` are all of them, which are paid for."""
 
     usage: Usage
     message_id: str
+    timestamp: int = 0
+    passes: tuple[Pass, ...] = ()
+
+
+class ContextEstimated(_Event, frozen=True, kw_only=True, tag="context_estimated"):
+    """The agent that has the conversation wrote its own estimate of the whole context, in tokens, as some do after a
+    compaction. It holds until the next usage report. `timestamp` is Unix milliseconds; 0 means the record's own
+    time."""
+
+    tokens: int
     timestamp: int = 0
 
 
@@ -175,6 +186,7 @@ Event = (
     | ToolsDeclared
     | MessageAppended
     | UsageReported
+    | ContextEstimated
     | SummaryReported
     | MessagePinned
     | ContextEdited

@@ -7,14 +7,16 @@ from msgspec import Struct
 
 class Usage(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens
-    read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.provider_usage`
-    converts the other providers' shapes."""
+    read from or written to the cache. `reasoning_tokens` are part of `output_tokens`, and
+    `cache_creation_1h_input_tokens`, which stay in the cache for an hour and cost more, are part of
+    `cache_creation_input_tokens`. `ullage.formats.provider_usage` converts the other providers' shapes."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_input_tokens: int = 0
     cache_creation_input_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_creation_1h_input_tokens: int = 0
 
     @property
     def prompt(self) -> int:
@@ -33,6 +35,7 @@ class Usage(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
             cache_read_input_tokens=self.cache_read_input_tokens + other.cache_read_input_tokens,
             cache_creation_input_tokens=self.cache_creation_input_tokens + other.cache_creation_input_tokens,
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            cache_creation_1h_input_tokens=self.cache_creation_1h_input_tokens + other.cache_creation_1h_input_tokens,
         )
 
     def __sub__(self, other: "Usage") -> "Usage":
@@ -42,7 +45,15 @@ class Usage(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
             cache_read_input_tokens=self.cache_read_input_tokens - other.cache_read_input_tokens,
             cache_creation_input_tokens=self.cache_creation_input_tokens - other.cache_creation_input_tokens,
             reasoning_tokens=self.reasoning_tokens - other.reasoning_tokens,
+            cache_creation_1h_input_tokens=self.cache_creation_1h_input_tokens - other.cache_creation_1h_input_tokens,
         )
+
+
+class Pass(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """One of several passes in which an answer was made, as it is paid for. `model` is empty for the answer's own."""
+
+    usage: Usage
+    model: str = ""
 
 
 class UsageSource(StrEnum):

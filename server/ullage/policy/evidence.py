@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
-from ullage.model.events import ContextEdited, Event, ModelChanged, UsageReported, WindowReported
+from ullage.model.events import ContextEdited, ContextEstimated, Event, ModelChanged, UsageReported, WindowReported
 
 # Calls of the model. Growth is heavy-tailed, so a forecast needs more than a few of them; what the user asked for an
 # hour ago says little about now.
@@ -67,7 +67,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
                 return self._report(usage.prompt, usage.total, answer, model, version)
             case ContextEdited(edit=CompactionEdit(by_agent=True) as edit):
                 return self._compacted(edit, model, version)
-            case ContextEdited():
+            case ContextEdited() | ContextEstimated():
                 return replace(self, last=0)
             case ModelChanged():
                 return replace(self, said=None, compacts_at=None, last=0, beyond=0)

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ullage.agents.agent import Agent
 from ullage.agents.own_context import Rule, Setup
 from ullage.model.figure import KnownWindow, WindowSource
+from ullage.model.usage_report import holding_window
 from ullage.policy.evidence import Evidence
 
 
@@ -65,8 +66,7 @@ def _proved(evidence: Evidence, model: str, usual: int, wider: tuple[int, ...]) 
     the usual one."""
     largest, what = _largest(evidence, model)
     if largest > usual:
-        size = next((size for size in wider if size >= largest), largest)
-        yield WindowSource.LOG, Rule(tokens=size, basis=what)
+        yield WindowSource.LOG, Rule(tokens=holding_window(largest, usual, wider), basis=what)
     compacted = [one for one in evidence.compactions if one.automatic and one.model == model]
     if compacted and wider:
         yield WindowSource.LOG, Rule(tokens=usual, basis=f"it was compacted at {compacted[-1].tokens:,}")

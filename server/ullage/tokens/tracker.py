@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ullage.model.message import Role
 from ullage.model.usage import Breakdown, Usage, UsageSource
+from ullage.model.usage_report import can_be_true, confirms
 from ullage.tokens.calibration import Calibration, Step
 
 
@@ -71,13 +72,15 @@ class Counted(Struct, frozen=True, kw_only=True):
 class Anchor(Struct, frozen=True, kw_only=True):
     """The last usage report. `answer` is the message that it belongs to, `at` its time in Unix milliseconds (0 if
     unknown), and `reasoning` is as in `Step`. `of_another_model` is set once another model continues: the growth to its
-    next report teaches nothing, because its hidden part may differ."""
+    next report teaches nothing, because its hidden part may differ. `is_estimate` says that it is no report but the
+    agent's own estimate."""
 
     usage: Usage
     answer: Counted
     at: int
     reasoning: float = 0.0
     of_another_model: bool = False
+    is_estimate: bool = False
 
 
 class TrackerState(Struct, frozen=True, kw_only=True):
@@ -85,7 +88,8 @@ class TrackerState(Struct, frozen=True, kw_only=True):
     local counts of the view. `smallest` is the report with the smallest counted prompt, as (reported, counted); its
     surplus is the part hidden from the session. `carried` is the local count of what an agent attached again after its
     compaction, and `doubt` the error that such a compaction leaves until the next report. `turn` counts prompt turns.
-    `answered` is set if the last message is the assistant's, so that the next prompt begins a turn."""
+    `answered` is set if the last message is the assistant's, so that the next prompt begins a turn. `doubted` is the
+    last report if it was too small to be true, as (reported, counted)."""
 
     calibration: Calibration = Calibration()
     own: Calibration = Calibration()
@@ -100,6 +104,7 @@ class TrackerState(Struct, frozen=True, kw_only=True):
     carried: int = 0
     doubt: float = 0.0
     totals: Usage = Usage()
+    doubted: tuple[int, int] | None = None
 
 
 class ContextTracker:
@@ -124,6 +129,7 @@ class ContextTracker:
         self._smallest: tuple[int, int] | None = None
         self._carried, self._doubt = 0, 0.0
         self._totals = Usage()
+        self._doubted: tuple[int, int] | None = None
         # The figures are asked for several times between two changes; every change drops them.
         self._reading: Reading | None = None
 
@@ -136,6 +142,7 @@ class ContextTracker:
         tracker._recent = {counted.message_id: counted for counted in state.recent}
         tracker._anchor, tracker._smallest, tracker._totals = state.anchor, state.smallest, state.totals
         tracker._carried, tracker._doubt = state.carried, state.doubt
+        tracker._doubted = state.doubted
         return tracker
 
     @property
@@ -155,6 +162,7 @@ class ContextTracker:
             carried=self._carried,
             doubt=self._doubt,
             totals=self._totals,
+            doubted=self._doubted,
         )
 
     def append(self, message_id: str, role: Role, parts: Breakdown) -> None:
@@ -184,16 +192,17 @@ class ContextTracker:
         is Unix milliseconds, 0 if unknown.
 
         A second report of one answer replaces the first. A report of an answer from before the last edit or before the
-        last report, and one without prompt tokens, only counts in the totals.
+        last report, one without prompt tokens, and one that can't be true only count in the totals.
         """
         self._reading = None
         if self._anchor and self._anchor.answer.message_id == message_id:
             self._totals = self._totals - self._anchor.usage + usage
-            self._anchor = replace(self._anchor, usage=usage, at=at)
+            if self._believes(usage.prompt, self._anchor.answer):
+                self._anchor = replace(self._anchor, usage=usage, at=at)
             return
         self._totals += usage
         answer = self._recent.get(message_id)
-        if answer is None or usage.prompt == 0:
+        if answer is None or not self._believes(usage.prompt, answer):
             return
         reasoning = 0.0
         if self._anchor and not self._anchor.of_another_model:
@@ -205,6 +214,29 @@ class ContextTracker:
         self._anchor = Anchor(usage=usage, answer=answer, at=at, reasoning=reasoning)
         self._carried, self._doubt = 0, 0.0
         self._forget_before(answer)
+
+    def _believes(self, prompt: int, answer: Counted) -> bool:
+        """Returns whether a reported prompt can be that of the request which `answer` answers."""
+        before, self._doubted = self._doubted, None
+        if not prompt or can_be_true(prompt, self.scale(answer.before)):
+            return prompt > 0
+        if before and confirms(prompt - before[0], self.scale(answer.before - before[1])):
+            return True
+        self._doubted = prompt, answer.before
+        return False
+
+    @property
+    def doubts(self) -> bool:
+        """Whether the last report was too small to be true, so that the figure does not come from it."""
+        return self._doubted is not None
+
+    def assume(self, tokens: int, at: int) -> None:
+        """Takes the agent's own estimate of the whole view: `tokens`, made at `at` (Unix milliseconds, 0 if unknown).
+        The figure stays an estimate, and the growth from it to the next report teaches nothing."""
+        self._reading = None
+        end = Counted(message_id="", turn=self._turn, before=self._counted, after=self._counted, number=self._messages)
+        usage = Usage(input_tokens=tokens)
+        self._anchor = Anchor(usage=usage, answer=end, at=at, of_another_model=True, is_estimate=True)
 
     def take_count(self, prompt: int, at: int) -> None:
         """Takes the provider's own count of the whole view: `prompt` tokens, counted at `at` (Unix milliseconds). The
@@ -230,7 +262,7 @@ class ContextTracker:
         answer and everything before that are in the view.
         """
         self._reading = None
-        self._carried, self._doubt = 0, 0.0
+        self._carried, self._doubt, self._doubted = 0, 0.0, None
         anchor, self._anchor = self._anchor, None
         self._recent.clear()
         self._messages = 0
@@ -315,13 +347,16 @@ class ContextTracker:
                 uncertain = self.scale(abs(step.added) + (step.answer if counts_answer else 0))
             else:
                 source, used, uncertain = UsageSource.REPORTED, anchor.usage.total, 0
+            if anchor.is_estimate:
+                source, uncertain, pending = UsageSource.ESTIMATED, used, self._messages
+        known = None if anchor is None or anchor.is_estimate else anchor
         return Reading(
             used=used,
             source=source,
             breakdown=apportion(replace(self._parts, tools=self._tools), self._calibration.ratio, used),
             pending_messages=pending,
-            reported=anchor.usage.total if anchor else None,
-            reported_at=anchor.at or None if anchor else None,
+            reported=known.usage.total if known else None,
+            reported_at=known.at or None if known else None,
             error_share=self._error_share(used, uncertain),
         )
 

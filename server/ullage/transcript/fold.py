@@ -15,6 +15,7 @@ from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, EditTri
 from ullage.model.events import (
     AgentAttached,
     ContextEdited,
+    ContextEstimated,
     ContextWarned,
     ConversationContinued,
     ConversationImported,
@@ -177,7 +178,7 @@ class Transcript:
             case MessageAppended():
                 self._append(event.message)
                 self._see(event.message.timestamp, timestamp)
-            case UsageReported():
+            case UsageReported() | ContextEstimated():
                 self._see(event.timestamp, timestamp)
             case ContextEdited():
                 self._edit(event.edit)

@@ -33,7 +33,7 @@ def _claude(turns: int) -> bytes:
 def _codex(turns: int) -> bytes:
     lines: list[dict[str, Any]] = [session(), line("turn_context", model="gpt-5")]
     for number in range(60 + turns):
-        lines += (said("user", _TEXT), said("assistant", f"It is {number}."), counted(9_000 + 2_000 * number))
+        lines += (said("user", _TEXT), said("assistant", f"It is {number}."), counted(9_000 + 5_500 * number))
     return to_lines(*lines)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ullage.cli.arguments.command_table import COMMANDS
 from ullage.cli.arguments.shared_arguments import add_shared
 from ullage.cli.command_line import Parser
-from ullage.cli.statusline import files, line, plain_json, print_line
+from ullage.cli.statusline import files, line, line_figure, plain_json, print_line
 from ullage.model.words import short
 from ullage.store.sqlite.database import default_path
 
@@ -64,3 +64,22 @@ def test_every_option_of_the_help_is_known_without_the_parser() -> None:
     command.add_arguments(parser)
     add_shared(parser, set_defaults=True)
     assert {*parser.options, "--help"} == {*print_line.VALUES, *print_line.FLAGS, "--help"}
+
+
+def said(window: int | None, **usage: object) -> "dict[str, object]":
+    return {"context_window": {"context_window_size": window, "current_usage": usage}}
+
+
+@pytest.mark.parametrize(
+    ("given", "used", "window"),
+    [
+        (said(200_000, input_tokens=0, output_tokens=420), None, 200_000),
+        (said(200_000, input_tokens=573_100), 573_100, 1_000_000),
+        (said(1_000_000, input_tokens=1_300_000), 1_300_000, 1_300_000),
+        (said(None, input_tokens=5_000), 5_000, None),
+        (said(1_000_000, input_tokens=9, iterations=[{"type": "message", "input_tokens": 5}]), 5, 1_000_000),
+    ],
+)
+def test_what_an_agent_says_is_judged_as_a_log_is(given: object, used: int | None, window: int | None) -> None:
+    figure = line_figure.figure_of_agent(line_figure.as_object(given), None, is_followed=False)
+    assert (figure.used, figure.window) == (used, window)

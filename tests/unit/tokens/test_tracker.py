@@ -313,13 +313,17 @@ ROUNDS = st.lists(st.tuples(st.integers(0, 5_000), st.integers(0, 40_000), st.bo
 def test_a_figure_grows_by_what_is_counted_within_the_bounds_of_tokenizers(
     rounds: list[tuple[int, int, bool]], factor: float, since: list[tuple[int, bool]]
 ) -> None:
-    """Whatever prompts grew by before. The messages since a report's prompt are its answer and what followed it."""
-    tracker, used, answer = ContextTracker(), 50_000, 0
+    """Whatever prompts grew by before, as long as they hold what is visible. The messages since a report's prompt are
+    its answer and what followed it."""
+    tracker, used, answer, visible = ContextTracker(), 50_000, 0, 0
     for number, (answer, counted, by_user) in enumerate(rounds):
         parts = text(counted) if by_user else Breakdown(tool_results=counted)
         tracker.append(f"m{number}", Role.USER, parts)
         tracker.append(f"a{number}", Role.ASSISTANT, text(answer))
-        used = max(1, used + int(factor * counted))
+        visible += counted
+        # The tracker may scale its count by as much.
+        used = max(1, used + int(factor * counted), int(visible * HIGHEST))
+        visible += answer
         tracker.report(prompt(used, answer), f"a{number}", at=number)
     assert tracker.reading.used == used + answer
     for number, (counted, by_user) in enumerate(since):
@@ -364,3 +368,56 @@ def test_text_that_a_client_hides_once_does_not_change_the_ratio() -> None:
     # The prompt grew by 1,500 tokens more than the session shows.
     tracker.report(prompt(31_100 + 800 + 1_500, 100), "a2", at=6)
     assert tracker.calibration.ratio == 1
+
+
+def test_a_report_far_below_what_is_visible_is_not_believed_but_counts_in_the_totals() -> None:
+    tracker = ContextTracker()
+    tracker.append("u1", Role.USER, text(14_000))
+    tracker.append("a1", Role.ASSISTANT, text(50))
+    tracker.report(prompt(12, 50), "a1", at=5)
+    reading = tracker.reading
+    assert (reading.used, reading.source, reading.reported) == (14_050, UsageSource.ESTIMATED, None)
+    assert (tracker.doubts, tracker.totals.prompt) == (True, 12)
+
+
+def test_a_placeholder_after_true_reports_leaves_the_figure_based_on_the_last_true_one() -> None:
+    tracker = asked_and_answered()
+    for number in range(2, 5):
+        tracker.append(f"u{number}", Role.USER, Breakdown(tool_results=4_000))
+        tracker.append(f"a{number}", Role.ASSISTANT, text(100))
+        tracker.report(prompt(100, 1), f"a{number}", at=number)
+    reading = tracker.reading
+    assert (reading.source, reading.reported) == (UsageSource.STALE, 31_100)
+    assert 42_000 < reading.used < 45_000
+
+
+def test_a_context_that_the_provider_has_cut_is_believed_once_a_second_report_grew_as_its_messages_did() -> None:
+    tracker = ContextTracker()
+    tracker.append("u1", Role.USER, text(100_000))
+    tracker.append("a1", Role.ASSISTANT, text(1_000))
+    tracker.report(prompt(30_000, 1_000), "a1", at=1)
+    assert tracker.reading.source is UsageSource.ESTIMATED
+    tracker.append("u2", Role.USER, text(2_000))
+    tracker.append("a2", Role.ASSISTANT, text(10))
+    tracker.report(prompt(33_000, 10), "a2", at=2)
+    assert (tracker.reading.used, tracker.reading.source) == (33_010, UsageSource.REPORTED)
+
+
+def test_an_agents_own_estimate_is_the_figure_until_the_next_report_and_teaches_nothing() -> None:
+    tracker = asked_and_answered()
+    taught = tracker.calibration
+    tracker.edited([("s", Role.USER, text(200))])
+    tracker.assume(9_000, 7)
+    reading = tracker.reading
+    assert (reading.used, reading.source, reading.reported, reading.reported_at) == (
+        9_000,
+        UsageSource.ESTIMATED,
+        None,
+        None,
+    )
+    tracker.append("u2", Role.USER, text(500))
+    assert (tracker.reading.used, tracker.reading.source) == (9_500, UsageSource.ESTIMATED)
+    tracker.append("a2", Role.ASSISTANT, text(10))
+    tracker.report(prompt(11_000, 10), "a2", at=9)
+    assert (tracker.reading.used, tracker.reading.source) == (11_010, UsageSource.REPORTED)
+    assert tracker.calibration.ratio == taught.ratio

@@ -1082,13 +1082,14 @@
 
 ---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate|ullage.UserMessageChunk|ullage.AgentMessageChunk|ullage.AgentThoughtChunk|ullage.ToolCall|ullage.ToolCallUpdate
 
---- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.provider_usage` converts the other providers' shapes.
+--- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens read from or written to the cache. `reasoning_tokens` are part of `output_tokens`, and `cache_creation_1h_input_tokens`, which stay in the cache for an hour and cost more, are part of `cache_creation_input_tokens`. `ullage.formats.provider_usage` converts the other providers' shapes.
 ---@class (exact) ullage.Usage
 ---@field input_tokens? integer Default 0.
 ---@field output_tokens? integer Default 0.
 ---@field cache_read_input_tokens? integer Default 0.
 ---@field cache_creation_input_tokens? integer Default 0.
 ---@field reasoning_tokens? integer Default 0.
+---@field cache_creation_1h_input_tokens? integer Default 0.
 
 --- All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none is known. `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last report, in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on this machine keeps the conversation: then nothing can be changed in it.
 ---@class (exact) ullage.UsageMeta

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from ullage.agents.claude_code.entry import Entry
-from ullage.formats.provider_usage import convert_usage
+from ullage.formats.provider_usage import convert_passes, convert_usage
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import as_object, as_text
@@ -59,7 +59,7 @@ class Answer:
     def __init__(self, answer_id: str, first: Entry, *, has_usage: bool = True) -> None:
         self.id = answer_id
         self.place = Place()
-        self.is_added = False
+        self.is_added = self._has_results = False
         self._has_usage = has_usage
         self._began = self.ended = first.timestamp
         self._content: list[Block] = []
@@ -90,12 +90,18 @@ class Answer:
         results = self._open_calls.intersection(entry.result_ids)
         self._open_calls -= results
         if results:
+            self._has_results = True
             self._results.append((entry, blocks))
         return bool(results)
 
     def add_extra(self, extra: Extra) -> None:
         """Adds an extra message, which comes after the results."""
         self._extras.append(extra)
+
+    @property
+    def has_results(self) -> bool:
+        """Whether results of its calls have come."""
+        return self._has_results
 
     @property
     def is_complete(self) -> bool:
@@ -112,7 +118,8 @@ class Answer:
         self.place.at = builder.add(Role.ASSISTANT, self._content, self.id, self._began)
         written.note(self.place.at, self._lines)
         if self._has_usage:
-            builder.report(convert_usage(as_object(self._message.get("usage"))), self.place.at, self.ended)
+            usage = as_object(self._message.get("usage"))
+            builder.report(convert_usage(usage), self.place.at, self.ended, convert_passes(usage))
         self.is_added = True
 
     def write_rest(self, builder: TranscriptBuilder, written: Written, *, ended: bool) -> None:

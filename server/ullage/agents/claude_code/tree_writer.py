@@ -16,6 +16,7 @@ from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import as_list, as_object, as_text, encode_json
 from ullage.model.message import Role
+from ullage.model.usage_report import input_counts
 
 # System lines after which no line of the same answer comes.
 _ENDS_OF_TURNS = {"stop_hook_summary", "turn_duration"}
@@ -27,6 +28,19 @@ _NOTICES = {
 _CLEARED = "[cleared]"
 # What identifies a block, together with the time or the answer that it belongs to.
 _Key = tuple[str, str | int]
+
+
+class _KnownAnswer:
+    """An answer whose first line was written: its request's id, the input counts of its usage, and the number of
+    prompts before it; its place, None before a line was added, its blocks, and the times of its lines."""
+
+    def __init__(self, request: str, counts: tuple[int, ...], prompts: int) -> None:
+        self.request = request
+        self.counts = counts
+        self.prompts = prompts
+        self.place: Place | None = None
+        self.blocks: set[_Key] = set()
+        self.times: set[int] = set()
 
 
 class TreeWriter:
@@ -48,7 +62,10 @@ class TreeWriter:
         self._parents: dict[str, str] = {}
         # What is known already: blocks of the user's messages with their place, and answers with their blocks.
         self._known: dict[_Key, Place] = {}
-        self._answers: dict[str, tuple[Place, set[_Key]]] = {}
+        self._answers: dict[tuple[str, str, tuple[int, ...]], _KnownAnswer] = {}
+        self._last_of: dict[str, _KnownAnswer] = {}
+        # The user's messages so far, those with results left out.
+        self._prompts = 0
 
     def knows(self, uuid: str) -> bool:
         """Returns whether the line with this id was written or assumed."""
@@ -202,6 +219,7 @@ class TreeWriter:
             self._known.update(dict.fromkeys(keys, answer.place))
             self.complete_answer()
         else:
+            self._prompts += not entry.result_ids
             self._write_message(entry, place, blocks)
             self._windows.read_prompt(entry)
             self._known.update(dict.fromkeys(keys, self._tip))
@@ -233,15 +251,15 @@ class TreeWriter:
             self._pass(entry, place, "error of the API, not sent to the model")
             return
         answer_id = entry.answer_id or entry.uuid or f"line{entry.number}"
+        known = self._known_answer(entry, answer_id)
         answer = self._answer
-        if answer and (answer.id != answer_id or answer.is_added):
+        if answer and (answer.place is not known.place or answer.is_added):
             answer = None
-        known_place, known = self._answers.get(answer_id, (place, set[_Key]()))
         blocks = list({_block_key(block): block for block in read_blocks(entry.content)}.items())
-        new = [block for key, block in blocks if key not in known]
-        again = answer_id in self._answers and answer is None
-        if again and not new:
-            self._pass(entry, known_place, "copy of an earlier line")
+        new = [block for key, block in blocks if key not in known.blocks]
+        again = known.place is not None and answer is None
+        if known.place and again and not new:
+            self._pass(entry, known.place, "copy of an earlier line")
             return
         if answer is None:
             self.end_answer()
@@ -250,9 +268,31 @@ class TreeWriter:
             # A line that comes after its answer was added becomes a message of its own. Its usage is known already.
             answer = self._answer = Answer(answer_id, entry, has_usage=not again)
         answer.add_line(entry, new)
-        known.update(key for key, _ in blocks)
-        self._answers[answer_id] = (answer.place, known)
+        known.place = answer.place
+        known.blocks.update(key for key, _ in blocks)
+        known.times.add(entry.timestamp)
         self._places[entry.uuid] = answer.place
+
+    def _known_answer(self, entry: Entry, answer_id: str) -> _KnownAnswer:
+        """Returns what is known of the answer that a line belongs to.
+
+        Some gateways give all answers one id, so the id alone proves nothing. Lines are of one answer if they have the
+        id, the request's id and the input counts of the usage in common; a line without counts, or one right after the
+        answer's last line, belongs to that answer. Without a request's id, a prompt between two lines parts them,
+        unless one is a copy of the other.
+        """
+        request = as_text(entry.value.get("requestId"))
+        counts = input_counts(entry.message.get("usage"))
+        last, current = self._last_of.get(answer_id), self._answer
+        goes_on = last is not None and current is not None and current.place is last.place and not current.has_results
+        if last and last.request == request and (goes_on or not (any(counts) and any(last.counts))):
+            known, last.counts = last, counts if any(counts) else last.counts
+        else:
+            known = self._answers.get((answer_id, request, counts), _KnownAnswer(request, counts, self._prompts))
+        if not request and known.prompts != self._prompts and entry.timestamp not in known.times:
+            known = _KnownAnswer(request, counts, self._prompts)
+        self._answers[answer_id, request, known.counts] = self._last_of[answer_id] = known
+        return known
 
     def _write_attachment(self, entry: Entry, place: Place) -> None:
         kind = as_text(as_object(entry.value.get("attachment")).get("type"))

@@ -186,7 +186,7 @@ class CodexReader:
         self._use_window(as_object(payload.get("info")), _time(record))
         self._end_answer()
         self._items.flush()
-        if not self._usage.count(payload, answering=answering):
+        if not self._usage.count(payload, answering=answering, timestamp=_time(record)):
             self._builder.skip(record.number, "token_count event that repeats the last one", expected=True)
 
     def _take_usage(self, payload: JsonObject, record: Line) -> None:

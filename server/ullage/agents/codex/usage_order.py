@@ -12,6 +12,7 @@ the place is judged by what the file has written so far, never by the version:
 
 from typing import Any
 
+from ullage.formats.parsing import as_count
 from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.model.json_values import JsonObject, as_object
@@ -36,6 +37,7 @@ class UsageOrder:
         self.precedes = False
         self.size = 0
         self.size_before = 0
+        self._estimate: int = 0
 
     def prompt(self) -> None:
         """Notes that the user's next message was read, so that the model has written nothing since."""
@@ -60,14 +62,23 @@ class UsageOrder:
             usage, self._waiting = self._waiting, None
             self._report(usage)
 
-    def count(self, payload: JsonObject, *, answering: bool) -> bool:
+    def count(self, payload: JsonObject, *, answering: bool, timestamp: int = 0) -> bool:
         """Reads a `token_count` event and reports its usage, now or with the next answer. Returns False if it repeats
         the one before, because only the rate limits changed.
 
-        `answering` is true if the file has just written items of an answer.
+        `answering` is true if the file has just written items of an answer. After a compaction or a return to an
+        earlier turn, Codex writes its own estimate of the context, in Unix milliseconds at `timestamp`: only the total
+        is not 0. Codex acts on it until the next answer.
         """
         info = as_object(payload.get("info"))
         raw = as_object(info.get("last_token_usage"))
+        estimate = as_count(raw.get("total_tokens"))
+        if estimate and not convert_usage(raw).total:
+            if estimate == self._estimate:
+                return False
+            self._builder.estimate(estimate, timestamp)
+            self.size = self._estimate = estimate
+            return True
         total = info.get("total_token_usage") or raw
         if not total or total == self._last:
             return False
@@ -102,5 +113,6 @@ class UsageOrder:
     def _report(self, usage: Usage) -> None:
         if usage.total:
             self._builder.report(usage, self._answer)
+            self._estimate = 0
             self.size_before, self.size = self.size, usage.total
         self._reported = True

@@ -60,6 +60,7 @@ class CopilotReader:
         self._system = ""
         self._said: list[str] = []
         self._compacting: int | None = None
+        self._has_usage = False
         self._handlers: dict[str, Callable[[JsonObject, JsonObject], None]] = {
             CHOSEN: self._take_chosen,
             WORKSPACE: self._take_workspace,
@@ -70,6 +71,7 @@ class CopilotReader:
             "session.compaction_start": self._start_compaction,
             "session.compaction_complete": self._take_compaction,
             "session.truncation": self._take_truncation,
+            "session.shutdown": self._take_shutdown,
             "system.message": self._take_system,
             "system.notification": self._take_user,
             "user.message": self._take_user,
@@ -98,6 +100,12 @@ class CopilotReader:
         if kind == "session.title_changed":
             self._builder.title = as_text(data.get("title")) or self._builder.title
 
+    def _take_shutdown(self, data: JsonObject, event: JsonObject) -> None:
+        """Takes the agent's own figure of the context, from versions that write no usage of their requests."""
+        self.finish()
+        if not self._has_usage and (tokens := as_count(data.get("currentTokens"))):
+            self._builder.estimate(tokens, _time(event))
+
     def finish(self) -> None:
         """Adds the messages that were held back."""
         self._end_answer()
@@ -125,6 +133,7 @@ class CopilotReader:
 
     def _take_usage(self, data: JsonObject, event: JsonObject) -> None:
         raw = as_object(data.get("usage"))
+        self._has_usage = True
         self._builder.window(as_count(raw.get("maxPromptTokens")) or None, timestamp=_time(event))
         self._builder.use_model(as_text(raw.get("model")))
         counts = [as_count(raw.get(f"{name}Tokens")) for name in ("input", "output", "cacheRead", "cacheWrite")]

@@ -47,7 +47,7 @@ def _sign(figure: "Figure", *, ascii_only: bool) -> str:
         return "?" if figure.used is None else short(figure.used)
     share = min(1.0, figure.used / figure.window)
     about = "~" if figure.is_estimated else ""
-    percent = (200 * figure.used + figure.window) // (2 * figure.window)
+    percent = (200 * min(figure.used, figure.window) + figure.window) // (2 * figure.window)
     warning = ("! " if ascii_only else "▲ ") if _level(figure) else ""
     level = "" if ascii_only or warning else f"{_LEVELS[min(4, int(share * 4))]} "
     return f"{warning}{level}{about}{percent}%"

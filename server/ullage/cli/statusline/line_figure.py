@@ -3,6 +3,7 @@
 import os
 
 from ullage.cli.statusline.plain_json import parse
+from ullage.model.usage_report import context_of, holding_window
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
 
 # Bytes at the end of a transcript that are searched for the last report. A tool's result may have as many.
 _TAIL = 1 << 20
-_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+# Tokens. The window that an agent states for a model is too small if it does not know the model's larger one.
+_WIDER = (1_000_000,)
 
 
 class Figure:
@@ -87,14 +89,16 @@ def figure_of_agent(said: "dict[str, Any]", row: "dict[str, Any] | None", *, is_
 def _said(said: "dict[str, Any]") -> tuple[int | None, int | None]:
     """Returns the window and the size of the context, each None if the agent does not say it.
 
-    Directly after a compaction the agent says that all counts are 0. The context's size is unknown then.
+    Directly after a compaction, and where a gateway leaves usage out, the agent says that the prompt has 0 tokens. The
+    context's size is unknown then. A context larger than the stated window raises that.
     """
     context = as_object(said.get("context_window"))
     if not context:
         path = said.get("transcript_path")
         return None, _last_report(path) if isinstance(path, str) else None
     window = _count(context.get("context_window_size")) or None
-    return window, _sum(context.get("current_usage"))
+    used = context_of(as_object(context.get("current_usage")))
+    return holding_window(used, window, _WIDER) if window and used else window, used
 
 
 def _last_report(path: str) -> int | None:
@@ -110,7 +114,7 @@ def _last_report(path: str) -> int | None:
     for record in _records(lines[::-1]):
         if record.get("subtype") == "compact_boundary":
             return None
-        used = _sum(as_object(record.get("message")).get("usage"))
+        used = context_of(as_object(as_object(record.get("message")).get("usage")))
         if used and record.get("isSidechain") is not True:
             return used
     return None
@@ -125,11 +129,6 @@ def _records(lines: "list[bytes]") -> "Iterator[dict[str, Any]]":
             except (ValueError, RecursionError):
                 continue
             yield as_object(record)
-
-
-def _sum(usage: object) -> int | None:
-    """Returns the tokens in the context after the answer that a usage reports, or None if all counts are 0."""
-    return sum(_count(as_object(usage).get(name)) or 0 for name in _COUNTS) or None
 
 
 def as_object(value: "Any") -> "dict[str, Any]":

@@ -10,6 +10,7 @@ from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, DropEdit, Edit
 from ullage.model.errors import UnreadableTranscript
 from ullage.model.events import (
     ContextEdited,
+    ContextEstimated,
     ConversationImported,
     EditReverted,
     Event,
@@ -20,7 +21,7 @@ from ullage.model.events import (
     WindowReported,
 )
 from ullage.model.message import Message, Role, ToolDefinition
-from ullage.model.usage import Usage
+from ullage.model.usage import Pass, Usage
 
 
 class TranscriptBuilder:
@@ -84,15 +85,21 @@ class TranscriptBuilder:
             self._branches.add(unique)
         return unique
 
-    def report(self, usage: Usage, message_id: str, timestamp: int = 0) -> None:
-        """Appends the usage of the request that `message_id` answers. A usage of 0 tokens is ignored.
+    def report(self, usage: Usage, message_id: str, timestamp: int = 0, passes: tuple[Pass, ...] = ()) -> None:
+        """Appends the usage of the request that `message_id` answers, and the `passes` in which it was made if there
+        were several. A usage of 0 tokens is ignored.
 
         `timestamp` is Unix milliseconds; without it the message's time is used.
         """
         if usage.total:
             self._reported = usage.total
             time = timestamp or self._times.get(message_id, 0)
-            self._events.append(UsageReported(usage=usage, message_id=message_id, timestamp=time))
+            self._events.append(UsageReported(usage=usage, message_id=message_id, timestamp=time, passes=passes))
+
+    def estimate(self, tokens: int, timestamp: int = 0) -> None:
+        """Appends the agent's own estimate of the whole context, in tokens. `timestamp` is Unix milliseconds."""
+        self._reported = tokens
+        self._events.append(ContextEstimated(tokens=tokens, timestamp=timestamp))
 
     def window(self, size: int | None = None, compacts_at: int | None = None, timestamp: int = 0) -> None:
         """Appends the window and the compaction threshold that the agent reports, in tokens, unless it reported the

@@ -14,6 +14,7 @@ from ullage.model.blocks import ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, Edit, RewindEdit
 from ullage.model.events import (
     ContextEdited,
+    ContextEstimated,
     ContextWarned,
     EditReverted,
     Event,
@@ -27,7 +28,7 @@ from ullage.model.events import (
 from ullage.model.json_values import decode_json, encode_json
 from ullage.model.message import Message
 from ullage.model.price import Bill
-from ullage.model.usage import Breakdown, MessageCount, Usage
+from ullage.model.usage import Breakdown, MessageCount, Pass, Usage
 from ullage.policy.alarm import Alarm, lowered
 from ullage.policy.evidence import Evidence
 from ullage.service.ports.store import StoredSession
@@ -182,6 +183,8 @@ class Projection:
             self._take(event, record.timestamp)
             if by_agent:
                 self.tracker.compacted(carried)
+            if isinstance(event, UsageReported) and self.tracker.doubts:
+                continue
             origin = self.transcript.origin
             version = origin.version if origin else ""
             self.evidence = self.evidence.after(event, self.transcript.model, version)
@@ -255,7 +258,7 @@ class Projection:
             if isinstance(block, ToolUseBlock) and block.name == NAME:
                 self._memory_uses.add(block.id)
 
-    def _take(self, event: Event, timestamp: int) -> None:
+    def _take(self, event: Event, timestamp: int) -> None:  # noqa: C901, PLR0912 - one case for each event
         match event:
             case ToolsDeclared(tools=tools):
                 self.tracker.declare_tools(self.counter.count_tools(tools))
@@ -265,10 +268,12 @@ class Projection:
                 if self._unsettled:
                     self.tracker.spend(usage)
                 else:
-                    # An imported usage without a time has none: its record's time is that of the import.
-                    time = reported or (0 if self.transcript.origin else timestamp)
-                    self.tracker.report(usage, message_id, time)
-                self.bill = self.bill.charge(message_id, self._cost(self.transcript.model, usage))
+                    self.tracker.report(usage, message_id, self._time(reported, timestamp))
+                if event.passes:
+                    self.tracker.spend(sum((one.usage for one in event.passes), Usage()) - usage)
+                self.bill = self.bill.charge(message_id, self._cost_of(event))
+            case ContextEstimated(tokens=tokens, timestamp=reported) if not self._unsettled:
+                self.tracker.assume(tokens, self._time(reported, timestamp))
             case SummaryReported(usage=usage, model=model):
                 self.tracker.spend(usage)
                 self.bill = self.bill.add(self._cost(model, usage))
@@ -283,6 +288,16 @@ class Projection:
                     self._unsettled.add(edit_id)
             case _:
                 pass
+
+    def _time(self, reported: int, recorded: int) -> int:
+        # An imported report without a time has none: its record's time is that of the import.
+        return reported or (0 if self.transcript.origin else recorded)
+
+    def _cost_of(self, event: UsageReported) -> float | None:
+        """Returns the cost of an answer in dollars: of all its passes, each at its model's price."""
+        passes = event.passes or (Pass(usage=event.usage),)
+        costs = [self._cost(one.model or self.transcript.model, one.usage) for one in passes]
+        return None if None in costs else sum(cost or 0.0 for cost in costs)
 
     def _append(self, message: Message, count: MessageCount | None) -> None:
         known = count is not None and count.counter == self.counter.name

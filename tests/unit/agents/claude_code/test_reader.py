@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -212,3 +213,56 @@ def test_kinds_of_lines_that_are_not_known_are_told_and_do_not_cut_the_conversat
         ("unknown kind of line: system line (weather)", False),
         ("unknown kind of line: tide line", False),
     ]
+
+
+def spent(prompt: int, output: int = 5) -> dict[str, int]:
+    return {"input_tokens": prompt, "output_tokens": output}
+
+
+def test_answers_to_other_prompts_are_told_apart_although_a_gateway_gives_all_one_id() -> None:
+    for prompts in ((1_000, 2_000, 3_000), (100, 100, 100)):
+        lines: list[object] = []
+        for number, prompt in enumerate(prompts):
+            lines.append(line("user", f"u{number}", f"a{number - 1}" if number else None, f"question {number}"))
+            said = line("assistant", f"a{number}", f"u{number}", [say("Yes.")], id="msg", usage=spent(prompt))
+            said["timestamp"] = f"2026-01-02T03:0{number}:00.000Z"
+            lines.append(said)
+        transcript = read_lines(*lines)
+        assert [report.usage.prompt for report in reports_of(transcript)] == list(prompts)
+        assert len(messages_of(transcript)) == 6
+
+
+def test_answers_between_results_are_told_apart_by_their_input_although_a_gateway_gives_all_one_id() -> None:
+    lines: list[object] = [line("user", "u", None, "question")]
+    before = "u"
+    for number in range(4):
+        said: dict[str, Any] = {"id": "msg", "usage": spent(1_000 * (number + 1)), "stop_reason": "tool_use"}
+        lines.append(line("assistant", f"t{number}", before, [say(f"Look {number}.")], **said))
+        lines.append(line("assistant", f"a{number}", f"t{number}", [call(f"c{number}")], **said))
+        lines.append(line("user", f"r{number}", f"a{number}", [result(f"c{number}")]))
+        before = f"r{number}"
+    transcript = read_lines(*lines)
+    assert [report.usage.prompt for report in reports_of(transcript)] == [1_000, 2_000, 3_000, 4_000]
+    assert len(messages_of(transcript)) == 9
+
+
+def test_an_answer_copied_by_a_fork_is_one_answer_without_a_requests_id_too() -> None:
+    first = line("assistant", "a1", "u1", [say("Yes.")], id="msg", usage=spent(1_000))
+    copied = dict(first, uuid="b1", parentUuid="u2")
+    transcript = read_lines(line("user", "u1", None, "question"), first, line("user", "u2", "a1", "and now?"), copied)
+    assert [report.usage.prompt for report in reports_of(transcript)] == [1_000]
+
+
+def test_an_answer_in_passes_fills_the_window_with_its_last_one_and_is_paid_for_in_all() -> None:
+    passes = [
+        {"type": "message", "input_tokens": 9_000, "output_tokens": 10},
+        {"type": "advisor_message", "model": "adviser", "input_tokens": 9_500, "output_tokens": 300},
+        {"type": "message", "input_tokens": 9_400, "output_tokens": 20},
+    ]
+    usage = {"input_tokens": 18_400, "output_tokens": 30, "iterations": passes}
+    transcript = read_lines(
+        line("user", "u1", None, "question"), line("assistant", "a1", "u1", [say("Yes.")], id="msg", usage=usage)
+    )
+    (report,) = reports_of(transcript)
+    assert (report.usage.prompt, report.usage.total) == (9_400, 9_420)
+    assert [(one.model, one.usage.prompt) for one in report.passes] == [("", 9_000), ("adviser", 9_500), ("", 9_400)]

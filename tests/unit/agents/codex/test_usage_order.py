@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.codex_files import call, compacted, counted, event, line, output, said, session, usage
 from support.foreign import messages_of, read_lines, reports_of
 from ullage.model.blocks import ToolUseBlock
+from ullage.model.events import ContextEstimated
 from ullage.model.message import Role
 
 # A turn is a list of numbers of calls, one for each answer; the last answer of a turn calls nothing.
@@ -134,3 +135,18 @@ def test_an_answer_that_was_interrupted_does_not_take_the_usage_of_the_next() ->
     )
     (report,) = reports_of(transcript)
     assert report.message_id == messages_of(transcript)[-2].id
+
+
+def test_a_count_with_a_total_alone_is_codexs_own_estimate_and_is_taken_once() -> None:
+    alone = event("token_count", info={"total_token_usage": usage(50), "last_token_usage": {"total_tokens": 9_000}})
+    transcript = read_lines(
+        session(),
+        said("user", "question"),
+        said("assistant", "answer"),
+        counted(40_000),
+        compacted("All."),
+        alone,
+        alone,
+    )
+    assert [one.tokens for one in transcript.events if isinstance(one, ContextEstimated)] == [9_000]
+    assert len(reports_of(transcript)) == 1

@@ -10,7 +10,7 @@ from support.transcripts import ROOT
 from ullage.agents.transcripts import read, read_document
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.events import UsageReported
+from ullage.model.events import ContextEstimated, UsageReported
 from ullage.model.message import Role
 from ullage.system.transcript_files import read_transcript_file
 from ullage.transcript.fold import project
@@ -207,3 +207,11 @@ def test_recorded_logs_have_no_unexplained_line_and_end_with_their_last_usage(pa
     reports = [one for one in transcript.events if isinstance(one, UsageReported)]
     if reports:
         assert reports[-1].message_id == answers[-1].id
+
+
+@pytest.mark.parametrize("has_usage", [True, False])
+def test_the_figure_at_the_end_of_a_session_is_taken_only_where_no_request_reports_one(has_usage: bool) -> None:
+    usages = [used("c1", 30_000)] if has_usage else []
+    ended = event("session.shutdown", currentTokens=41_500)
+    transcript = read_lines(start(), asked("One"), *usages, answered("Two", "c1"), ended)
+    assert any(isinstance(one, ContextEstimated) for one in transcript.events) is not has_usage

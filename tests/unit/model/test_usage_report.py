@@ -1,0 +1,99 @@
+"""What a usage report says: the pass that filled the window, what is paid for, and whether it can be true."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from ullage.model.usage_report import (
+    billed_passes,
+    cache_writes,
+    can_be_true,
+    confirms,
+    context_of,
+    filling_pass,
+    holding_window,
+    input_counts,
+)
+
+OWN = {"type": "message", "input_tokens": 2, "cache_read_input_tokens": 30_000, "output_tokens": 40}
+LAST = {"type": "message", "input_tokens": 2, "cache_read_input_tokens": 31_000, "output_tokens": 60}
+ADVISER = {"type": "advisor_message", "model": "other", "input_tokens": 50_000, "output_tokens": 9}
+SUM = {"input_tokens": 4, "cache_read_input_tokens": 61_000, "output_tokens": 100}
+
+
+@pytest.mark.parametrize(
+    ("passes", "context"),
+    [
+        ([OWN, LAST], 31_062),
+        ([OWN, ADVISER, LAST], 31_062),
+        ([OWN, LAST, ADVISER], 31_062),
+        ([{"type": "compaction", "input_tokens": 180_000}, LAST], 31_062),
+        ([OWN, LAST | {"type": "fallback_message"}], 31_062),
+        ([OWN, {"type": "message", "output_tokens": 5}], 30_042),
+        ([ADVISER], 61_104),
+        ([], 61_104),
+        (None, 61_104),
+        ("two", 61_104),
+        ([1, None, [OWN]], 61_104),
+    ],
+)
+def test_the_context_is_that_of_the_last_pass_of_the_answers_own_model(passes: Any, context: int) -> None:
+    assert context_of(SUM | {"iterations": passes}) == context
+
+
+def test_every_pass_is_paid_for_at_its_own_models_price() -> None:
+    assert billed_passes(SUM | {"iterations": [OWN, ADVISER, LAST]}) == [("", OWN), ("other", ADVISER), ("", LAST)]
+    assert billed_passes(SUM) == []
+    assert filling_pass(SUM) is SUM
+
+
+@pytest.mark.parametrize(
+    "usage", [{}, {"output_tokens": 420}, {"input_tokens": 0, "output_tokens": 3}, {"input_tokens": "12"}]
+)
+def test_a_report_without_a_prompt_says_nothing(usage: dict[str, Any]) -> None:
+    assert context_of(usage) is None
+
+
+def test_detailed_counts_of_the_cache_are_the_prompts_too_if_their_sum_is_missing() -> None:
+    detailed = {"ephemeral_5m_input_tokens": 200, "ephemeral_1h_input_tokens": 4_800}
+    assert context_of({"input_tokens": 10, "cache_creation": detailed}) == 5_010
+    assert cache_writes({"cache_creation": detailed}) == (5_000, 4_800)
+    assert cache_writes({"cache_creation": detailed, "cache_creation_input_tokens": 6_000}) == (6_000, 4_800)
+    assert cache_writes({"cache_creation": detailed, "cache_creation_input_tokens": 100}) == (100, 100)
+
+
+def test_lines_of_other_answers_have_other_input_counts() -> None:
+    one = {"input_tokens": 3, "cache_read_input_tokens": 900, "output_tokens": 1}
+    assert input_counts(one) == input_counts(one | {"output_tokens": 80})
+    assert input_counts(one) != input_counts(one | {"cache_read_input_tokens": 901})
+    assert not any(input_counts(None))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "counted", "true"),
+    [(12, 11_700, False), (100, 24_000, False), (6_000, 14_000, False), (9_000, 14_000, True), (12, 1_900, True)],
+)
+def test_a_prompt_far_below_what_is_visible_cannot_be_true(prompt: int, counted: int, true: bool) -> None:
+    assert can_be_true(prompt, counted) is true
+
+
+def test_a_small_report_is_confirmed_by_one_that_grew_as_the_messages_did() -> None:
+    assert confirms(900, 1_000)
+    assert not confirms(0, 1_000)
+    assert not confirms(40, 1_000)
+    assert not confirms(10_000, 1_000)
+    assert not confirms(3, 3)
+
+
+def test_no_context_fills_more_than_its_window() -> None:
+    assert holding_window(150_000, 200_000, (1_000_000,)) == 200_000
+    assert holding_window(573_100, 200_000, (1_000_000,)) == 1_000_000
+    assert holding_window(1_200_000, 200_000, (1_000_000,)) == 1_200_000
+    assert holding_window(300_000, 200_000, ()) == 300_000
+
+
+def test_the_status_line_reads_reports_without_msgspec() -> None:
+    code = "import sys; import ullage.cli.statusline.line_figure; sys.exit('msgspec' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
