@@ -268,7 +268,8 @@ def test_a_file_is_read_with_what_the_store_has_learned_of_its_agent(store: Path
     (tmp_path / "fresh.jsonl").write_bytes(fresh.data)
     assert shown_threshold(tmp_path / "fresh.jsonl", store) == ("rule", 0)
     for tokens in (168_400, 168_100, 169_000):
-        log = ClaudeLog().ask().answer(tokens - 500).compact(tokens).ask().answer(40_000)
+        # A prompt that is due is what the agent compacts for.
+        log = ClaudeLog().ask().answer(tokens - 500).ask("And now?").compact(tokens).answer(40_000)
         log.rename(f"of {tokens}")
         (tmp_path / f"{tokens}.jsonl").write_bytes(log.data)
         assert ullage("import", tmp_path / f"{tokens}.jsonl", "--store", store).status == 0

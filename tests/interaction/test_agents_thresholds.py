@@ -4,6 +4,7 @@ from typing import Any
 
 from support.claude_log import ClaudeLog
 from support.workspace import TestClient, build_test_client
+from ullage.model.edits import CompactionCause
 from ullage.policy.evidence import Compacted
 
 
@@ -66,7 +67,9 @@ async def test_the_store_keeps_the_newest_compactions_of_each_model() -> None:
     workspace = build_test_client().workspace
     for number in reversed(range(30)):
         for model in ("m", "n"):
-            seen = Compacted(tokens=90_000 + number, model=model, id=f"{model}{number}", at=number)
+            seen = Compacted(
+                cause=CompactionCause.THRESHOLD, tokens=90_000 + number, model=model, id=f"{model}{number}", at=number
+            )
             workspace.keep_compactions("claude-code", [seen])
     kept = workspace.compactions("claude-code")
     assert [one.at for one in kept if one.model == "m"] == list(range(10, 30))

@@ -94,7 +94,7 @@ async def test_window_and_threshold_are_the_agents_and_say_how_they_are_known() 
 
 
 async def test_recorded_compactions_are_the_evidence() -> None:
-    log = ClaudeLog().ask().answer(166_500).compact(167_094).ask().answer(40_000)
+    log = ClaudeLog().ask().answer(166_500).ask().compact(167_094).ask().answer(40_000)
     _, usage = await brought_in(build_test_client(), log)
     meta = figures(usage)
     assert (meta["window"]["source"], meta["threshold"]["source"], meta["threshold"]["times"]) == ("log", "learned", 1)
@@ -233,7 +233,7 @@ async def test_where_an_agent_compacts_is_learned_from_its_other_conversations()
     session_id, before = await brought_in(client, fresh)
     assert figures(before)["threshold"]["source"] == "rule"
     for tokens in (168_400, 168_100, 169_000):
-        log = ClaudeLog().ask().answer(tokens - 500).compact(tokens).ask().answer(40_000)
+        log = ClaudeLog().ask().answer(tokens - 500).ask().compact(tokens).ask().answer(40_000)
         log.rename(f"of {tokens}")
         await brought_in(client, log)
     learned = figures(await now(client, session_id))["threshold"]
@@ -244,7 +244,7 @@ async def test_where_an_agent_compacts_is_learned_from_its_other_conversations()
 
 async def test_the_same_file_imported_twice_is_evidence_once() -> None:
     client = build_test_client()
-    log = ClaudeLog().ask().answer(166_500).compact(167_094).ask().answer(40_000)
+    log = ClaudeLog().ask().answer(166_500).ask().compact(167_094).ask().answer(40_000)
     await brought_in(client, log)
     _, usage = await brought_in(client, log)
     assert figures(usage)["threshold"]["times"] == 1
@@ -253,7 +253,7 @@ async def test_the_same_file_imported_twice_is_evidence_once() -> None:
 async def test_compactions_in_the_usual_window_are_no_evidence_for_a_larger_one() -> None:
     client = build_test_client()
     for tokens in (168_400, 168_100):
-        log = ClaudeLog().ask().answer(tokens - 500).compact(tokens)
+        log = ClaudeLog().ask().answer(tokens - 500).ask().compact(tokens)
         log.rename(f"of {tokens}")
         await brought_in(client, log)
     _, usage = await brought_in(client, ClaudeLog().ask().answer(400_000))

@@ -16,6 +16,7 @@ from support.workspace import build_test_client
 from ullage.agents.discovery import is_kept_for
 from ullage.app.known_conversations import KnownConversations
 from ullage.app.session_traces import SessionTraces
+from ullage.model.edits import CompactionCause
 from ullage.model.followed import FollowedRow
 from ullage.model.usage import UsageSource
 from ullage.policy.evidence import Compacted
@@ -113,7 +114,8 @@ def test_what_other_conversations_show_of_the_threshold_counts_without_reading_a
     put_claude(home, ID, "Snow", tokens=9_000)
     (before,) = known(home, workspace).found
     seen = [
-        Compacted(tokens=tokens, version=VERSION, model=before.model, id=str(tokens)) for tokens in (100_000, 100_500)
+        Compacted(tokens=tokens, version=VERSION, model=before.model, cause=CompactionCause.THRESHOLD, id=str(tokens))
+        for tokens in (100_000, 100_500)
     ]
     workspace.keep_compactions("claude-code", seen)
     (after,) = known(home, workspace).found

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ullage.agents.own_context import Setup
 from ullage.agents.table import AGENTS, agent_of_format
+from ullage.model.edits import CompactionCause
 from ullage.model.figure import RemarkKind
 from ullage.model.settings import ContextSettings
 from ullage.policy.alarm import Alarm, is_due, lowered, raised
@@ -20,7 +21,14 @@ from ullage.policy.threshold import Finding, find_threshold
 CLAUDE, WINDOW, MODEL = agent_of_format("claude-code"), 200_000, "claude-opus-4-6"
 tokens = st.integers(1_000, 195_000)
 compactions = st.lists(
-    st.builds(Compacted, tokens=tokens, version=st.sampled_from(["2.1.1", "2.1.39"]), model=st.just(MODEL)), max_size=6
+    st.builds(
+        Compacted,
+        tokens=tokens,
+        version=st.sampled_from(["2.1.1", "2.1.39"]),
+        model=st.just(MODEL),
+        cause=st.just(CompactionCause.THRESHOLD),
+    ),
+    max_size=6,
 )
 growths = st.lists(st.integers(1, 50_000), max_size=RECENT_CALLS)
 
@@ -31,11 +39,14 @@ def found(seen: Sequence[Compacted], beyond: int = 0, window: int = WINDOW, *, r
     return find_threshold(evidence, (), CLAUDE if ruled else None, setup)
 
 
-@given(compactions, tokens, st.integers(0, 6), st.booleans(), st.booleans())
-def test_compactions_by_hand_and_after_a_refusal_teach_nothing(
-    seen: list[Compacted], size: int, place: int, forced: bool, ruled: bool
+OTHER_CAUSES = st.sampled_from([cause for cause in CompactionCause if cause is not CompactionCause.THRESHOLD])
+
+
+@given(compactions, tokens, st.integers(0, 6), OTHER_CAUSES, st.booleans())
+def test_compactions_of_any_other_cause_teach_nothing(
+    seen: list[Compacted], size: int, place: int, cause: CompactionCause, ruled: bool
 ) -> None:
-    other = Compacted(tokens=size, version="2.1.39", model=MODEL, automatic=forced, forced=forced)
+    other = Compacted(tokens=size, version="2.1.39", model=MODEL, cause=cause)
     more = [*seen[:place], other, *seen[place:]]
     assert found(more, ruled=ruled).threshold == found(seen, ruled=ruled).threshold
 
@@ -66,16 +77,25 @@ def test_a_larger_window_never_lowers_the_threshold(window: int, more: int) -> N
 
 
 @given(tokens, st.floats(0, 0.009), st.floats(0, 0.009), st.booleans())
-def test_a_change_is_noticed_at_the_first_compaction_after_it(
+def test_a_change_is_noticed_at_the_first_compaction_after_it_and_at_the_second_if_it_is_large(
     threshold: int, above: float, below: float, ruled: bool
 ) -> None:
     old = 167_000
     # Of an agent without a rule, compactions that lie closer may each have been made late at one threshold.
     assume(threshold < old * 0.9 if ruled else threshold * 1.01 * ABOVE < old)
-    run = [Compacted(tokens=old + extra, version="2.1.39", model=MODEL, beyond=old - 90) for extra in (50, 70, 90)]
+    run = [
+        Compacted(tokens=old + extra, version="2.1.39", model=MODEL, cause=CompactionCause.THRESHOLD, beyond=old - 90)
+        for extra in (50, 70, 90)
+    ]
     size = int(threshold * (1 + above)) + 1
-    new = Compacted(tokens=size, version="2.1.39", model=MODEL, beyond=int(threshold * (1 - below)) - 1)
-    finding = found([*run, new], ruled=ruled)
+    new = Compacted(
+        tokens=size,
+        version="2.1.39",
+        model=MODEL,
+        cause=CompactionCause.THRESHOLD,
+        beyond=int(threshold * (1 - below)) - 1,
+    )
+    finding = found([*run, *[new] * (2 if ruled and size < old * 0.8 else 1)], ruled=ruled)
     assert finding.threshold is not None
     assert abs(finding.threshold.tokens - threshold) <= threshold * 0.01 + 2
     assert [remark.kind for remark in finding.remarks] == [RemarkKind.CHANGED]

@@ -50,7 +50,7 @@ class ClaudeLog:
         return self._add("user", {"role": "user", "content": [result]})
 
     def compact(self, before: int, trigger: str = "auto", summary: str = "All is well.") -> "ClaudeLog":
-        """Adds a compaction of `before` tokens."""
+        """Adds a compaction of `before` tokens. It is one at the agent's threshold if the last line is no answer's."""
         metadata = {"trigger": trigger, "preTokens": before}
         parent = self._lines[-1]["uuid"]
         self._add("system", None, subtype="compact_boundary", compactMetadata=metadata, logicalParentUuid=parent)

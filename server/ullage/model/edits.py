@@ -19,6 +19,26 @@ class EditTrigger(StrEnum):
     AUTOMATIC = "automatic"
 
 
+class CompactionCause(StrEnum):
+    """Why an agent compacted its context, as the reader of its files found it. A compaction that failed is not
+    recorded.
+
+    `by_hand`: the user asked. `threshold`: the context had reached a size, and a request was due. `idle`: nothing was
+    due, and the provider's cache was about to be lost. `plugin`: a plugin asked. `post_turn`: a turn had ended.
+    `new_window`: the agent began an empty context without a summary. `overflow`: the provider had refused a request as
+    too long. `unknown`: none of these is certain. Only `threshold` shows where the agent compacts.
+    """
+
+    BY_HAND = "by_hand"
+    THRESHOLD = "threshold"
+    IDLE = "idle"
+    PLUGIN = "plugin"
+    POST_TURN = "post_turn"
+    NEW_WINDOW = "new_window"
+    OVERFLOW = "overflow"
+    UNKNOWN = "unknown"
+
+
 class Replacement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """New content for one block of the view, addressed by the message's id and the block's index in the message, from
     0.
@@ -112,7 +132,7 @@ class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):
 
     Messages with their id in `leading` (system prompt, first user message) stay before the marker, those with their id
     in `kept` stay after it. `by_agent` says that the agent whose conversation was imported made the compaction, and
-    `forced` that it did so because the provider had refused a request as too long.
+    `cause` why it did so.
     """
 
     start: int
@@ -121,7 +141,7 @@ class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):
     leading: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     by_agent: bool = False
-    forced: bool = False
+    cause: CompactionCause = CompactionCause.UNKNOWN
 
 
 ReplacingEdit = DuplicateReadsEdit | ClearToolUsesEdit | ClearThinkingEdit | ShortenEdit | RewriteEdit

@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
+from ullage.model.edits import CompactionCause, CompactionEdit, compaction_block
 from ullage.model.events import ContextEdited, ContextEstimated, Event, ModelChanged, UsageReported, WindowReported
 
 # Calls of the model. Growth is heavy-tailed, so a forecast needs more than a few of them; what the user asked for an
@@ -15,27 +15,30 @@ RECENT_COMPACTIONS = 20
 
 class Compacted(Struct, frozen=True, kw_only=True):
     """One compaction that the agent of a conversation made: the tokens of the context before it, the agent's version
-    and model, and whether it was automatic.
+    and model, and its cause.
 
     `beyond` is the largest context, in tokens, with which the agent made another call since the compaction before: the
-    threshold is higher. `forced` says that the provider had refused a request as too long, so that the compaction shows
-    no threshold. `at` is Unix milliseconds, 0 if unknown. `id` is that of its edit, the same in every import of the
-    same file.
+    threshold is higher. `at` is Unix milliseconds, 0 if unknown. `id` is that of its edit, the same in every import
+    of the same file.
     """
 
     tokens: int
     version: str = ""
     model: str = ""
-    automatic: bool = True
+    cause: CompactionCause = CompactionCause.UNKNOWN
     id: str = ""
     beyond: int = 0
-    forced: bool = False
     at: int = 0
 
     @property
     def tells(self) -> bool:
         """Whether the compaction shows at which size the agent compacts by itself."""
-        return self.automatic and not self.forced
+        return self.cause is CompactionCause.THRESHOLD
+
+    @property
+    def fills(self) -> bool:
+        """Whether the compaction shows how large the window is."""
+        return self.tells or self.cause is CompactionCause.OVERFLOW
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -100,15 +103,13 @@ class Evidence(Struct, frozen=True, kw_only=True):
         tokens = compaction_block(edit).context_size_before
         if not tokens:
             return replace(self, largest={}, last=0, beyond=0)
-        automatic = edit.trigger is EditTrigger.AUTOMATIC
         seen = Compacted(
             tokens=tokens,
             version=version,
             model=model,
-            automatic=automatic,
+            cause=edit.cause,
             id=edit.id,
             beyond=self.beyond if version == self.version else 0,
-            forced=edit.forced,
             at=edit.timestamp,
         )
         return replace(self, largest={}, last=0, beyond=0, compactions=(*self.compactions, seen)[-RECENT_COMPACTIONS:])

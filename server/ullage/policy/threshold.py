@@ -23,6 +23,9 @@ from ullage.policy.recorded import ABOVE, agreeing, estimated, is_forced, lies_a
 _BELOW = 0.99
 # If an agent should not compact by itself and so many compactions agree, a setting that is not known makes it do so.
 _TOLD = 2
+# A single compaction below this share of the rule's figure does not beat the rule: it may have another cause, which the
+# agent's files do not say. Changed thresholds of one agent differed by 7 %.
+_FAR = 0.8
 # While fewer compactions at a new threshold are known, the change is worth a remark.
 _KNOWN_WELL = 3
 # A smaller difference, as a share, is not worth a remark.
@@ -141,6 +144,8 @@ def _weighed(rule: Threshold, seen: Sequence[Compacted], beyond: int, window: in
             return _learned(run, beyond, window) if run else Finding()
         return Finding(remarks=(_remark(RemarkKind.NO_THRESHOLD, rule.basis),))
     run = agreeing(seen, rule.tokens)
+    if len(run) < _TOLD and _is_far(run, rule):
+        run = agreeing([one for one in seen if one not in run], rule.tokens)
     if run and not _confirm(run, rule):
         return _learned(run, beyond, window)
     if lies_above(beyond, rule.tokens):
@@ -169,6 +174,10 @@ def _confirm(run: Sequence[Compacted], rule: Rule) -> bool:
     # Of several compactions the smallest lies close to the threshold.
     most = rule.tokens * (ABOVE if len(run) < _KNOWN_WELL else 1 + _SAME)
     return rule.tokens * _BELOW <= lowest <= most and not lies_above(highest, rule.tokens)
+
+
+def _is_far(run: Sequence[Compacted], rule: Rule) -> bool:
+    return any(one.tokens < rule.tokens * _FAR for one in run)
 
 
 def _learned(run: Sequence[Compacted], beyond: int, window: int) -> Finding:

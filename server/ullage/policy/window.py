@@ -67,7 +67,7 @@ def _proved(evidence: Evidence, model: str, usual: int, wider: tuple[int, ...]) 
     largest, what = _largest(evidence, model)
     if largest > usual:
         yield WindowSource.LOG, Rule(tokens=holding_window(largest, usual, wider), basis=what)
-    compacted = [one for one in evidence.compactions if one.automatic and one.model == model]
+    compacted = [one for one in evidence.compactions if one.fills and one.model == model]
     if compacted and wider:
         yield WindowSource.LOG, Rule(tokens=usual, basis=f"it was compacted at {compacted[-1].tokens:,}")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from support.build import user
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.model.edits import ClearThinkingEdit
+from ullage.model.edits import ClearThinkingEdit, CompactionCause
 from ullage.model.events import (
     ContextEdited,
     Event,
@@ -28,9 +28,9 @@ def after(events: Sequence[Event], model: str = "m", version: str = "1.0") -> Ev
     return evidence
 
 
-def compacted(before: int, trigger: str = "auto") -> ContextEdited:
+def compacted(before: int, cause: CompactionCause = CompactionCause.THRESHOLD) -> ContextEdited:
     builder = TranscriptBuilder("f", "n")
-    builder.compact("All is well.", before=before, trigger=trigger)
+    builder.compact("All is well.", before=before, cause=cause)
     event = builder.events[-1]
     assert isinstance(event, ContextEdited)
     return event
@@ -58,11 +58,11 @@ def test_only_recent_calls_are_remembered() -> None:
 
 
 def test_the_agents_compactions_are_kept_with_version_model_and_cause() -> None:
-    evidence = after([report(150_000, "a"), compacted(167_094), compacted(90_000, "manual")])
+    evidence = after([report(150_000, "a"), compacted(167_094), compacted(90_000, CompactionCause.BY_HAND)])
     assert evidence.largest == {}
     assert evidence.compactions == (
-        Compacted(tokens=167_094, version="1.0", model="m", id="compaction1"),
-        Compacted(tokens=90_000, version="1.0", model="m", automatic=False, id="compaction1"),
+        Compacted(tokens=167_094, version="1.0", model="m", cause=CompactionCause.THRESHOLD, id="compaction1"),
+        Compacted(tokens=90_000, version="1.0", model="m", cause=CompactionCause.BY_HAND, id="compaction1"),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from ullage.agents.own_context import Setup
 from ullage.agents.own_settings import Given
 from ullage.agents.table import agent_of_format
+from ullage.model.edits import CompactionCause
 from ullage.model.figure import RemarkKind, ThresholdSource
 from ullage.policy.evidence import Compacted, Evidence
 from ullage.policy.recorded import estimated
@@ -19,6 +20,7 @@ def setup(version: str = "2.1.39", window: int = 200_000, model: str = MODEL, **
 
 
 def compacted(tokens: int, version: str = "2.1.39", model: str = MODEL, **more: Any) -> Compacted:
+    more.setdefault("cause", CompactionCause.THRESHOLD)
     return Compacted(tokens=tokens, version=version, model=model, **more)
 
 
@@ -71,14 +73,14 @@ def test_later_versions_of_claude_code_compact_newer_models_again() -> None:
 
 
 def test_the_compaction_after_a_refusal_teaches_nothing() -> None:
-    forced = compacted(176_500, "2.1.197", "claude-opus-4-8", forced=True)
+    forced = compacted(176_500, "2.1.197", "claude-opus-4-8", cause=CompactionCause.OVERFLOW)
     assert found(forced, forced, forced, at=setup("2.1.197", model="claude-opus-4-8")).threshold is None
-    assert told(found(compacted(120_000, forced=True))) == (167_000, ThresholdSource.RULE, 0)
+    assert told(found(compacted(120_000, cause=CompactionCause.OVERFLOW))) == (167_000, ThresholdSource.RULE, 0)
     assert told(found(199_500)) == (167_000, ThresholdSource.RULE, 0)
 
 
 def test_a_compaction_by_hand_teaches_nothing() -> None:
-    assert told(found(compacted(90_000, automatic=False))) == (167_000, ThresholdSource.RULE, 0)
+    assert told(found(compacted(90_000, cause=CompactionCause.BY_HAND))) == (167_000, ThresholdSource.RULE, 0)
 
 
 def test_compactions_near_the_rule_confirm_its_figure() -> None:
@@ -92,9 +94,11 @@ def test_compactions_that_all_lie_above_the_rule_move_the_threshold() -> None:
     assert told(found(173_010, 172_020, 174_247)) == (172_020, ThresholdSource.LEARNED, 3)
 
 
-def test_the_first_compaction_far_below_the_rule_shows_a_setting() -> None:
-    finding = found(167_400, compacted(90_100, beyond=89_700))
-    assert told(finding) == (90_000, ThresholdSource.LEARNED, 1)
+def test_a_compaction_far_below_the_rule_shows_a_setting_once_a_second_one_agrees() -> None:
+    assert told(found(167_400, compacted(90_100, beyond=89_700))) == (167_000, ThresholdSource.LEARNED, 1)
+    assert told(found(compacted(90_100, beyond=89_700))) == (167_000, ThresholdSource.RULE, 0)
+    finding = found(167_400, compacted(90_100, beyond=89_700), compacted(90_080, beyond=89_500))
+    assert told(finding) == (90_000, ThresholdSource.LEARNED, 2)
     assert remarks(finding) == [RemarkKind.CHANGED]
     assert "167,000" in finding.remarks[0].text
 
@@ -162,7 +166,7 @@ def test_without_a_rule_compactions_of_the_same_version_and_model_are_learned() 
         compacted(80_000, "1", "m"),
         compacted(81_000, "1", "m"),
         compacted(40_000, "1", "other"),
-        compacted(30_000, "1", "m", automatic=False),
+        compacted(30_000, "1", "m", cause=CompactionCause.BY_HAND),
     )
     at = setup("1", 100_000, "m")
     assert told(found(*seen, at=at, agent=None)) == (80_000, ThresholdSource.LEARNED, 2)

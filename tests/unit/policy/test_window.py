@@ -2,6 +2,7 @@
 
 from ullage.agents.own_context import Rule, Setup
 from ullage.agents.table import AGENTS, agent_of_format
+from ullage.model.edits import CompactionCause
 from ullage.model.figure import WindowSource
 from ullage.policy.evidence import Compacted, Evidence
 from ullage.policy.window import Candidates, find_window
@@ -21,7 +22,9 @@ def test_claude_code_has_200k_whatever_its_model_could_take() -> None:
 
 
 def test_a_recorded_compaction_below_200k_proves_that_window() -> None:
-    evidence = Evidence(compactions=(Compacted(tokens=167_094, model="claude-opus-4-6"),))
+    evidence = Evidence(
+        compactions=(Compacted(tokens=167_094, model="claude-opus-4-6", cause=CompactionCause.THRESHOLD),)
+    )
     assert found(evidence) == (200_000, WindowSource.LOG)
     window = find_window(evidence, OPUS)
     assert window is not None
@@ -30,7 +33,7 @@ def test_a_recorded_compaction_below_200k_proves_that_window() -> None:
 
 def test_a_prompt_or_a_compaction_above_200k_proves_the_larger_window() -> None:
     assert found(Evidence(largest={"claude-opus-4-6": 312_000})) == (1_000_000, WindowSource.LOG)
-    compacted = Compacted(tokens=312_000, model="claude-opus-4-6", automatic=False)
+    compacted = Compacted(tokens=312_000, model="claude-opus-4-6", cause=CompactionCause.BY_HAND)
     assert found(Evidence(compactions=(compacted,))) == (1_000_000, WindowSource.LOG)
 
 

@@ -26,6 +26,8 @@ _NOTICES = {
     *("microcompact_boundary", "model_refusal_fallback", "session_start", "status"),
 }
 _CLEARED = "[cleared]"
+# How messages of the user's role begin that ask for no answer: local commands' output, and a turn that the user ended.
+_ASK_NOTHING = ("<local-command-", "[Request interrupted")
 # What identifies a block, together with the time or the answer that it belongs to.
 _Key = tuple[str, str | int]
 
@@ -66,6 +68,8 @@ class TreeWriter:
         self._last_of: dict[str, _KnownAnswer] = {}
         # The user's messages so far, those with results left out.
         self._prompts = 0
+        # Whether the last message asks for an answer, and its time.
+        self._is_due, self._last_at = False, 0
 
     def knows(self, uuid: str) -> bool:
         """Returns whether the line with this id was written or assumed."""
@@ -127,8 +131,7 @@ class TreeWriter:
             edit_id=entry.uuid,
             timestamp=entry.timestamp,
             before=compaction.before,
-            trigger=compaction.trigger,
-            forced=is_forced,
+            cause=compaction.cause(self._last_at, is_due=self._is_due, is_forced=is_forced),
             kept=() if compaction.keeps_beginning else kept,
             leading=kept if compaction.keeps_beginning else (),
         )
@@ -151,6 +154,7 @@ class TreeWriter:
         prompt = self._queue.operate(entry)
         if prompt is not None:
             content = (TextBlock(text=prompt.text),)
+            self._is_due = True
             self._add_extra(Extra(content=content, uuid=f"queued-{prompt.at}", timestamp=prompt.timestamp), self._end)
         return prompt is not None
 
@@ -215,6 +219,7 @@ class TreeWriter:
         self._queue.said(join_texts(blocks))
         answer = self._answer
         if answer and answer.add_result(entry, blocks):
+            self._is_due, self._last_at = True, entry.timestamp
             self._places[entry.uuid] = answer.place
             self._known.update(dict.fromkeys(keys, answer.place))
             self.complete_answer()
@@ -226,6 +231,8 @@ class TreeWriter:
 
     def _write_message(self, entry: Entry, place: Place, blocks: Sequence[Block]) -> None:
         self.end_answer()
+        self._is_due = entry.kind == "user" and not join_texts(blocks).startswith(_ASK_NOTHING)
+        self._last_at = entry.timestamp
         self._go(place, entry.timestamp)
         content = sorted(blocks, key=lambda block: not isinstance(block, ToolResultBlock))
         # A skill's text, a caveat and what else the program wrote in the user's place.
@@ -268,6 +275,7 @@ class TreeWriter:
             # A line that comes after its answer was added becomes a message of its own. Its usage is known already.
             answer = self._answer = Answer(answer_id, entry, has_usage=not again)
         answer.add_line(entry, new)
+        self._is_due, self._last_at = any(isinstance(block, ToolUseBlock) for block in new), entry.timestamp
         known.place = answer.place
         known.blocks.update(key for key, _ in blocks)
         known.times.add(entry.timestamp)

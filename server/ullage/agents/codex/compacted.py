@@ -30,6 +30,11 @@ class Replacement(Struct, frozen=True, kw_only=True):
     kept: tuple[str, ...]
     new: tuple[JsonObject, ...] = ()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was summarized: the agent began a new context."""
+        return self.summary == NO_SUMMARY
+
 
 def text_of(item: JsonObject) -> str:
     """Returns the text of a message item of the Responses API."""

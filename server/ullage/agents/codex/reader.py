@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ullage.agents.codex import known
 from ullage.agents.codex.bare_items import Calls, bare_item
-from ullage.agents.codex.compacted import keep_newest, read_replacement, text_of
+from ullage.agents.codex.compacted import Replacement, keep_newest, read_replacement, text_of
 from ullage.agents.codex.inserted import is_context
 from ullage.agents.codex.segments import records
 from ullage.agents.codex.usage_order import UsageOrder
@@ -21,14 +21,14 @@ from ullage.formats.transcripts.chat import read_functions
 from ullage.formats.transcripts.format import incremental
 from ullage.formats.transcripts.response_items import ItemReader, is_from_model, is_output, item_type
 from ullage.model.blocks import TextBlock
+from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role, ToolDefinition
 
 NAME = "codex-rollout"
 _ENVELOPES = {"session_meta", "response_item", "event_msg", "compacted", "token_usage_record", *known.OWN_LINES}
-# Share of the window that the file names. Codex compacts by itself at 95 % of it; less full, and without a prompt in
-# the turn, a compaction was asked for.
-_ASKED_FOR = 0.9
+# Share of the window that the file names. Codex compacts by itself at 95 % of it.
+_FULL = 0.9
 
 
 def matches(document: Document) -> bool:
@@ -215,19 +215,34 @@ class CodexReader:
         # Newer versions write the model's answer to the request for the summary, too.
         answered = bool(self._said) and replacement.summary.endswith(self._said)
         size = self._usage.size_before if answered else self._usage.size
-        asked_for = not self._prompted and size < _ASKED_FOR * self._window
+        is_due = self._builder.was_due if answered else self._builder.is_due
         self._builder.compact(
             replacement.summary,
             as_text(payload.get("window_id")),
             _time(record),
             before=size,
-            trigger="manual" if asked_for else "auto",
+            cause=self._cause(replacement, is_due=is_due, is_full=size >= _FULL * self._window),
             kept=replacement.kept,
         )
         self._usage.compact()
         for item in replacement.new:
             self._take_item(item, record)
         self.finish()
+
+    def _cause(self, replacement: Replacement, *, is_due: bool, is_full: bool) -> CompactionCause:
+        """Returns why Codex compacted. `is_due` says whether the model had yet to answer, and `is_full` that the
+        context was as large as Codex lets it become.
+
+        A turn without a prompt is one that the user began to compact. Before a turn's prompt is written, Codex compacts
+        a full context. After a turn, it compacts if `model_post_turn_compact_threshold_percent` says so.
+        """
+        if replacement.is_empty:
+            return CompactionCause.NEW_WINDOW
+        if is_full:
+            return CompactionCause.THRESHOLD
+        if not self._prompted:
+            return CompactionCause.BY_HAND
+        return CompactionCause.THRESHOLD if is_due else CompactionCause.POST_TURN
 
     def _take_session(self, payload: JsonObject, record: Line) -> None:
         """Reads the facts in the file's `session_meta` line. Further such lines are those of the conversations that

@@ -14,6 +14,7 @@ from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_parts
 from ullage.formats.transcripts.format import incremental
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
@@ -220,6 +221,7 @@ class CopilotReader:
         if data.get("success") is False:
             return
         self.finish()
+        trigger = as_text(data.get("trigger"))
         kept = [] if self._compacting is None else self._said[self._compacting :]
         self._compacting = None
         self._builder.compact(
@@ -227,7 +229,7 @@ class CopilotReader:
             as_text(data.get("compactionAttemptId")),
             _time(event),
             before=as_count(data.get("preCompactionTokens")),
-            trigger="auto" if as_text(data.get("trigger")) in ("", "threshold") else "manual",
+            cause=CompactionCause.THRESHOLD if trigger in ("", "threshold") else CompactionCause.BY_HAND,
             kept=kept,
         )
 

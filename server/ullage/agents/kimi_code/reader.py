@@ -17,6 +17,7 @@ from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_functions, read_image_url
 from ullage.formats.transcripts.format import incremental
 from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
@@ -59,7 +60,7 @@ class KimiReader:
         self._builder = builder
         self._context: list[_Message] = []
         self._answer: _Answer | None = None
-        self._trigger = "auto"
+        self._cause: CompactionCause | None = None
         self._prompted = False
         builder.agent = "Kimi Code"
 
@@ -119,7 +120,7 @@ class KimiReader:
             case "usage.record" if self._answer and value.get("usageScope") == "turn":
                 self._answer.usage = as_object(value.get("usage"))
             case "full_compaction.begin":
-                self._trigger = as_text(value.get("source")) or "auto"
+                self._cause = CompactionCause.BY_HAND if value.get("source") == "manual" else None
             case _:
                 pass
 
@@ -193,11 +194,11 @@ class KimiReader:
         edit_id = self._builder.compact(
             summary,
             timestamp=timestamp,
-            trigger=self._trigger,
+            cause=self._cause,
             leading=[message.message_id for message in leading],
             kept=[message.message_id for message in kept],
         )
-        self._trigger = "auto"
+        self._cause = None
         marker = _Message(edit_id, summary=True)
         self._context = [*leading, marker, *kept]
 

@@ -25,6 +25,7 @@ from ullage.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
@@ -184,9 +185,8 @@ class OpencodeReader:
         done = info.get("finish") or as_object(info.get("time")).get("completed")
         if texts and done and not info.get("error"):
             first = as_text(compaction.get("tail_start_id"))
-            trigger = "manual" if compaction.get("auto") is False else "auto"
-            kept = self._since(first)
-            builder.compact("\n".join(texts), message_id, _time(info), trigger=trigger, kept=kept)
+            cause = _cause(by_hand=compaction.get("auto") is False, overflow=compaction.get("overflow") is True)
+            builder.compact("\n".join(texts), message_id, _time(info), cause=cause, kept=self._since(first))
         elif content:
             # The model said it, and it never came into the context.
             before = builder.tip
@@ -201,8 +201,8 @@ class OpencodeReader:
         if info.get("status") != "completed" or not texts:
             self._builder.skip(number, "compaction that came to nothing", expected=True)
             return
-        trigger = "manual" if info.get("reason") == "manual" else "auto"
-        self._builder.compact("\n\n".join(texts), as_text(info.get("id")), _time(info), trigger=trigger)
+        cause = _cause(by_hand=info.get("reason") == "manual", overflow=info.get("reason") == "overflow")
+        self._builder.compact("\n\n".join(texts), as_text(info.get("id")), _time(info), cause=cause)
 
     def _since(self, first: str) -> list[str]:
         """Returns the ids, in the transcript, of the session's messages from `first` on, which a compaction kept. Empty
@@ -210,6 +210,12 @@ class OpencodeReader:
         names = list(self._places)
         kept = names[names.index(first) :] if first in names else []
         return [message_id for name in kept for message_id in self._places[name].message_ids]
+
+
+def _cause(*, by_hand: bool, overflow: bool) -> CompactionCause:
+    if by_hand:
+        return CompactionCause.BY_HAND
+    return CompactionCause.OVERFLOW if overflow else CompactionCause.THRESHOLD
 
 
 def _time(info: JsonObject) -> int:

@@ -19,6 +19,7 @@ from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.formats.transcripts.google_parts import PartReader
 from ullage.model.blocks import Block, join_texts
+from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
@@ -210,7 +211,7 @@ class QwenReader:
             as_text(value.get("uuid")),
             _time(value),
             before=as_count(info.get("originalTokenCount")),
-            trigger="manual" if "manual" in as_text(info.get("triggerReason")) else "auto",
+            cause=CompactionCause.BY_HAND if "manual" in as_text(info.get("triggerReason")) else None,
             kept=[step.message_id for step in kept.messages],
         )
         self._tip = path_after(edit_id, kept.messages)

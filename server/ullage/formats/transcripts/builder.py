@@ -5,8 +5,16 @@ from collections.abc import Callable, Sequence
 from ullage.formats.parsing import Line
 from ullage.formats.transcripts.branches import Branches
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
-from ullage.model.blocks import Block, CompactionBlock, Provided, TextBlock
-from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, DropEdit, EditTrigger, Replacement, RewindEdit
+from ullage.model.blocks import Block, CompactionBlock, Provided, TextBlock, ToolUseBlock
+from ullage.model.edits import (
+    ClearToolUsesEdit,
+    CompactionCause,
+    CompactionEdit,
+    DropEdit,
+    EditTrigger,
+    Replacement,
+    RewindEdit,
+)
 from ullage.model.errors import UnreadableTranscript
 from ullage.model.events import (
     ContextEdited,
@@ -60,6 +68,9 @@ class TranscriptBuilder:
         self.session_id = ""
         self.parent = ""
         self.is_sub_agent = False
+        # Whether the agent is due to make a request: the last message is not an answer that ends a turn. And whether
+        # this was so before the last message.
+        self.is_due = self.was_due = False
 
     def add(
         self,
@@ -79,6 +90,8 @@ class TranscriptBuilder:
         self._events.append(MessageAppended(message=message))
         self._times[unique] = timestamp
         self._messages += 1
+        calls = any(isinstance(block, ToolUseBlock) for block in content)
+        self.was_due, self.is_due = self.is_due, role is Role.USER or calls
         if role is Role.SYSTEM:
             self._system.append(unique)
         else:
@@ -133,17 +146,16 @@ class TranscriptBuilder:
         timestamp: int = 0,
         *,
         before: int = 0,
-        trigger: str = "auto",
-        forced: bool = False,
+        cause: CompactionCause | None = None,
         leading: Sequence[str] = (),
         kept: Sequence[str] = (),
     ) -> str:
         """Appends a compaction: the program replaced all messages so far, except system prompts, by `summary`.
 
         `leading` and `kept` are ids of messages that stayed, before and after the summary. `before` is the context's
-        size in tokens before the compaction, by default that of the last report. `trigger` is `manual` or `auto`, and
-        `forced` says that the provider had refused a request as too long.
-        `timestamp` is Unix milliseconds. Returns the compaction's id: the given one, made unique, or a new one.
+        size in tokens before the compaction, by default that of the last report. `cause` is why it was made; None means
+        that the agent did it by itself, for its threshold if a request was due. `timestamp` is Unix milliseconds.
+        Returns the compaction's id: the given one, made unique, or a new one.
         """
         self._note_origin()
         self._compactions += 1
@@ -161,14 +173,14 @@ class TranscriptBuilder:
         edit = CompactionEdit(
             id=unique,
             timestamp=timestamp,
-            trigger=EditTrigger.MANUAL if trigger == "manual" else EditTrigger.AUTOMATIC,
+            trigger=EditTrigger.MANUAL if cause is CompactionCause.BY_HAND else EditTrigger.AUTOMATIC,
             start=0,
             end=self._messages,
             marker=marker,
             leading=(*self._system, *leading),
             kept=(*kept, *self._notices_of(kept)),
             by_agent=True,
-            forced=forced,
+            cause=cause or (CompactionCause.THRESHOLD if self.is_due else CompactionCause.UNKNOWN),
         )
         self._events.append(ContextEdited(edit=edit))
         self._branches.compact(unique, (*leading, *kept))
