@@ -103,6 +103,7 @@ class CountingIds:
 class SomeLimits(Struct, frozen=True, kw_only=True):
     """A model's windows."""
 
+    basis: str = ""
     input: int | None = None
     is_set: bool = False
     total: int | None = None

@@ -21,6 +21,7 @@ class Given(Struct, frozen=True, kw_only=True):
     - `tokens`: the size of the context at which it shall compact.
     - `reserve`: the tokens that it shall keep free.
     - `max_output`: the most tokens of one answer.
+    - `unknown`: a setting next to these whose effect on them is not known; empty if there is none.
     - `names`: for each of these the setting as the user wrote it, such as `CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50`.
     """
 
@@ -30,6 +31,7 @@ class Given(Struct, frozen=True, kw_only=True):
     tokens: int | None = None
     reserve: int | None = None
     max_output: int | None = None
+    unknown: str = ""
     names: Mapping[str, str] = {}
 
     def name(self, field: str) -> str:
@@ -64,6 +66,7 @@ class Reading:
     def __init__(self) -> None:
         self._values: dict[str, bool | int | float] = {}
         self._names: dict[str, str] = {}
+        self.unknown = ""
 
     def take(self, field: str, name: str, value: bool | float | None) -> None:
         """Notes that the setting `name` gives the field this value. None and numbers below 0 are no values."""
@@ -71,6 +74,11 @@ class Reading:
             return
         self._values[field] = value
         self._names[field] = f"{name}={_written(value)}"
+
+    def drop(self, field: str) -> None:
+        """Forgets the value of a field, because a later setting says that there is none."""
+        self._values.pop(field, None)
+        self._names.pop(field, None)
 
     def given(self) -> Given:
         """Returns what was noted."""
@@ -83,6 +91,7 @@ class Reading:
             tokens=int(values["tokens"]) if "tokens" in values else None,
             reserve=int(values["reserve"]) if "reserve" in values else None,
             max_output=int(values["max_output"]) if "max_output" in values else None,
+            unknown=self.unknown,
             names=names,
         )
 

@@ -1,8 +1,10 @@
 """A model's limits. They come from the user's overrides, else from the list of known models, which is searched by each
 of the model's names, else from the limits of its family.
 
-A model that is not listed but belongs to a known family gets the smallest window among the family's members. Members
-with larger windows are listed, or the user sets the window. Sources: the providers' model pages.
+A name that is not listed may be a variant of a listed one, with a route or an effort after it, or a vendor before it.
+A model that is not listed but has listed relatives, of the same series and earlier versions, gets the window of the
+newest of them. One that only belongs to a known family gets the smallest window among the family's members. Sources:
+the providers' model pages.
 """
 
 import re
@@ -16,7 +18,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.settings import ModelSettings
-from ullage.tokens.model_names import bare_name, without_date, without_provider
+from ullage.tokens.model_names import (
+    asks_for_a_million,
+    bare_name,
+    inner_names,
+    series_of,
+    without_date,
+    without_provider,
+)
 
 
 class FamilyLimits(Struct, frozen=True, kw_only=True):
@@ -88,7 +97,6 @@ def family_limits(bare_name: str) -> FamilyLimits | None:
 
 
 MODELS = Path(__file__).with_name("data") / "models.json"
-_MILLION = "[1m]"
 
 Facts = tuple[int, int, int | None]
 
@@ -97,14 +105,18 @@ class LimitsSource(StrEnum):
     """How a model's limits are known, the most certain way first.
 
     `override`: the user's settings. `exact`: the name is in the list of models. `prefixed`: the name without its
-    provider is in the list. `dated`: the name without provider and date is in the list. `family`: the model is not in
-    the list, and its family's smallest window is assumed. `unknown`: nothing is known.
+    provider is in the list. `dated`: the name without provider and date is in the list. `variant`: the name without a
+    route, an effort or another vendor's name is in the list. `relative`: the model is not in the list, and the window
+    of the newest earlier version of its series is assumed. `family`: the same, with its family's smallest window.
+    `unknown`: nothing is known.
     """
 
     OVERRIDE = "override"
     EXACT = "exact"
     PREFIXED = "prefixed"
     DATED = "dated"
+    VARIANT = "variant"
+    RELATIVE = "relative"
     FAMILY = "family"
     UNKNOWN = "unknown"
 
@@ -123,6 +135,19 @@ class ContextLimits(Struct, frozen=True, kw_only=True):
     listed_as: str = ""
     is_set: bool = False
 
+    @property
+    def basis(self) -> str:
+        """Where the window comes from, in words for the user."""
+        match self.source:
+            case LimitsSource.RELATIVE:
+                return f"{self.model} is not in the list of models; {self.listed_as} is its newest relative there"
+            case LimitsSource.FAMILY:
+                return f"{self.model} is not in the list of models; its family has at least this window"
+            case LimitsSource.VARIANT:
+                return f"the list of models: {self.listed_as}"
+            case _:
+                return f"the list of models: {self.model}"
+
     @classmethod
     def for_model(cls, name: str, overrides: Mapping[str, ModelSettings] | None = None) -> "ContextLimits":
         """Returns the limits of a model by its name as any provider spells it: from the list of models or its family,
@@ -131,18 +156,55 @@ class ContextLimits(Struct, frozen=True, kw_only=True):
 
 
 def _found(model: str) -> ContextLimits:
+    found = _listed_as(model, listed_names(model)) or _listed_as(model, _variants(model)) or _assumed(model)
+    return _with_million(found) if found.input and asks_for_a_million(model) else found
+
+
+def _listed_as(model: str, names: Iterator[tuple[str, LimitsSource]]) -> ContextLimits | None:
     listed = _listed()
-    for name, source in listed_names(model):
-        if facts := listed.get(name):
-            found = _listed_limits(model, name, facts, source)
-            return _with_million(found) if model.endswith(_MILLION) else found
-    family = family_limits(bare_name(model))
+    found = next(((name, facts, source) for name, source in names if (facts := listed.get(name))), None)
+    return _listed_limits(model, *found) if found else None
+
+
+def _variants(model: str) -> Iterator[tuple[str, LimitsSource]]:
+    for inner in inner_names(model):
+        for name, _ in listed_names(inner):
+            yield name, LimitsSource.VARIANT
+
+
+def _assumed(model: str) -> ContextLimits:
+    """Returns the limits to assume for a model that is not listed: those of its newest relative, else of its family, by
+    the first of its names that has any."""
+    for inner in inner_names(model)[::-1]:
+        bare = bare_name(inner)
+        if relative := _relative(bare):
+            return _listed_limits(model, relative, _listed()[relative], LimitsSource.RELATIVE)
+    # The last name is without all settings and, if a vendor's model is named within another's name, that model's.
+    family = next((found for name in inner_names(model)[::-1] if (found := family_limits(bare_name(name)))), None)
     if family is None:
         return ContextLimits(model=model)
-    assumed = ContextLimits(
+    return ContextLimits(
         model=model, input=family.input, total=family.total, source=LimitsSource.FAMILY, listed_as=family.name
     )
-    return _with_million(assumed) if model.endswith(_MILLION) else assumed
+
+
+def _relative(bare: str) -> str | None:
+    """Returns the newest listed model of the same series and family whose version is not later than that of the model
+    with this bare name; None if there is none."""
+    series, version = series_of(bare)
+    earlier = [(known, name) for known, name in _series().get(series, ()) if version and known <= version]
+    return max(earlier)[1] if earlier and family_limits(max(earlier)[1]) is family_limits(bare) else None
+
+
+@cache
+def _series() -> dict[str, list[tuple[tuple[int, ...], str]]]:
+    """Returns the listed names of each series, with their versions."""
+    by_series: dict[str, list[tuple[tuple[int, ...], str]]] = {}
+    for name in _listed():
+        series, version = series_of(name)
+        if version:
+            by_series.setdefault(series, []).append((version, name))
+    return by_series
 
 
 def listed_names(model: str) -> Iterator[tuple[str, LimitsSource]]:

@@ -18,13 +18,16 @@ from ullage.policy.evidence import Evidence
 
 class Candidates(Struct, frozen=True, kw_only=True):
     """What is known of a conversation's window apart from its log. `settings` and `catalog` are the windows of `model`
-    there, in tokens, None if they have none. `agent` describes the agent whose imported conversation this is, None if
-    the conversation is not imported or Ullage does not know the agent. `version` is that agent's, empty if unknown.
-    `holder` is what texts call the agent that has the conversation, empty if a client of Ullage has it."""
+    there, in tokens, None if they have none, and `catalog_basis` is how the catalog knows it. `agent` describes the
+    agent whose imported conversation this is, None if the conversation is not imported or Ullage does not know the
+    agent. `version` is that agent's, empty if unknown. `holder` is what texts call the agent that has the
+    conversation, empty if a client of Ullage has it.
+    """
 
     model: str
     settings: int | None = None
     catalog: int | None = None
+    catalog_basis: str = ""
     agent: Agent | None = None
     version: str = ""
     holder: str = ""
@@ -57,7 +60,10 @@ def _sources(evidence: Evidence, known: Candidates) -> Iterator[tuple[WindowSour
     if known.catalog:
         if known.holder:
             yield from _proved(evidence, known.model, known.catalog, ())
-        yield WindowSource.CATALOG, Rule(tokens=known.catalog, basis=f"the list of models: {known.model}")
+        yield (
+            WindowSource.CATALOG,
+            Rule(tokens=known.catalog, basis=known.catalog_basis or f"the list of models: {known.model}"),
+        )
 
 
 def _proved(evidence: Evidence, model: str, usual: int, wider: tuple[int, ...]) -> Iterator[tuple[WindowSource, Rule]]:

@@ -14,6 +14,47 @@ _VERTEX_DATE = re.compile(r"@(\d{8}|latest|default)$")
 _DATE = re.compile(r"-(?:20\d{2}-?[01]\d-?[0-3]\d|latest)$")
 # `claude-sonnet-4-5[1m]` in Claude Code asks for the million-token window; `:free`, `:thinking` are OpenRouter's.
 _VARIANT = re.compile(r"\[[^\[\]]*\]$|:(?:free|thinking|nitro|floor|online|beta|extended)$")
+# What routers, proxies and editors write after a model's name: routes, efforts and other settings.
+_SETTING = re.compile(
+    r"(?:[:](?!\d+b\b)[a-z][\w.-]*|[-:](?:1m|thinking|reasoning|minimal|low|medium|high|xhigh|max|fast|maas|preview|exp))$"
+    r"|\s*\([^()]*\)$"
+)
+_MILLION = re.compile(r"(?:\[1m\]|[-:]1m)$")
+# The vendors' models that a proxy of another vendor names within a name of its own: `gemini-claude-opus-4-5`.
+_INNER = re.compile(r"(?<=[-_.])(?:claude|gpt|gemini|grok|glm|kimi|deepseek)[-.\d]")
+# A version in a name, which no number with letters (`70b`), date or further number (`0613`) is.
+_VERSION = re.compile(r"(?<![\w.])\d{1,2}(?:[.-]\d{1,2})?(?![\w.]|-\d)")
+
+
+def asks_for_a_million(model: str) -> bool:
+    """Returns whether a model's name asks for its window of a million tokens: it ends in `[1m]`, `:1m` or `-1m`."""
+    return _MILLION.search(model.strip().lower()) is not None
+
+
+def inner_names(model: str) -> list[str]:
+    """Returns the names that a model's name may be a variant of, the longest first: without settings at its end, then
+    those of another vendor's model within it."""
+    name = without_provider(model)
+    inner = [name[found.start() :] for found in _INNER.finditer(name) if "distill" not in name]
+    return [shorter for one in (name, *inner) for shorter in _without_settings(one)]
+
+
+def _without_settings(name: str) -> list[str]:
+    names = [name]
+    while (shorter := _SETTING.sub("", name)) not in ("", name):
+        name = shorter
+        names.append(name)
+    return names
+
+
+def series_of(bare_name: str) -> tuple[str, tuple[int, ...]]:
+    """Returns a model's series and version: `claude-opus-4-6` gives `claude-opus-*` and (4, 6). The version is empty if
+    the name has none."""
+    found = _VERSION.search(bare_name)
+    if found is None:
+        return bare_name, ()
+    version = tuple(int(part) for part in re.split("[.-]", found[0]))
+    return f"{bare_name[: found.start()]}*{bare_name[found.end() :]}", version
 
 
 def without_provider(model: str) -> str:

@@ -142,3 +142,46 @@ def test_toml_and_flat_yaml_are_read() -> None:
     text = "# c\nGOOSE_MODEL: 'x'\nGOOSE_AUTO_COMPACT_THRESHOLD: 0.6  # mine\nextensions:\n  a: 1\n"
     assert parse_settings("config.yaml", text)["GOOSE_AUTO_COMPACT_THRESHOLD"] == "0.6"
     assert parse_settings("config.toml", "= broken") == {}
+
+
+OPUS, OTHER = "claude-opus-5-5", "claude-sonnet-5-5"
+
+
+def for_model(model: str, size: object) -> dict[str, Any]:
+    return {"modelSettings": {model: {"autoCompactWindow": size}}}
+
+
+@pytest.mark.parametrize(
+    ("files", "tokens"),
+    [
+        ([for_model(OPUS, 300_000)], 267_000),
+        ([for_model(OTHER, 300_000)], 967_000),
+        ([{"autoCompactWindow": 400_000} | for_model(OPUS, 300_000)], 267_000),
+        ([{"autoCompactWindow": 400_000} | for_model(OTHER, 300_000)], 367_000),
+        ([{"autoCompactWindow": 400_000} | for_model(OPUS, "auto")], 967_000),
+        ([for_model(OPUS, 300_000), {"autoCompactWindow": 500_000}], 467_000),
+        ([{"autoCompactWindow": 500_000}, for_model(OPUS, 300_000)], 267_000),
+        ([for_model(OPUS, 300_000), for_model(OTHER, 500_000)], 267_000),
+        ([for_model(OPUS, 300_000), for_model(OPUS, "auto")], 967_000),
+        ([for_model(f"us.anthropic.{OPUS}-20990101-v1:0", 300_000)], 267_000),
+        ([for_model(f"{OPUS}[1m]", 300_000)], 267_000),
+        ([{"modelSettings": {OPUS: 7}}], 967_000),
+        ([{"modelSettings": "all"}], 967_000),
+        ([{"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "350000"}}, for_model(OPUS, 300_000)], 317_000),
+    ],
+)
+def test_claude_codes_window_of_one_model_comes_before_that_of_all(files: list[dict[str, Any]], tokens: int) -> None:
+    said = given("Claude Code", *files, model=OPUS)
+    assert threshold("Claude Code", said, 1_000_000, "2.1.332", OPUS) == tokens
+
+
+def test_a_limit_of_codex_whose_scope_is_not_the_whole_context_gives_no_rule() -> None:
+    limit, scope = "model_auto_compact_token_limit", "model_auto_compact_token_limit_scope"
+    for file, known in (
+        ({limit: 60_000, scope: "body_after_prefix"}, False),
+        ({limit: 60_000, "profile": "p", "profiles": {"p": {scope: "body_after_prefix"}}}, False),
+        ({limit: 60_000, scope: "total"}, True),
+    ):
+        setup = Setup(version="0.171.0", model="m", window=258_400, given=given("Codex", file))
+        rule = BY_NAME["Codex"].own_context.threshold(setup)
+        assert (rule is not None) is known

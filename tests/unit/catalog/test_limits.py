@@ -36,8 +36,24 @@ from ullage.tokens.model_names import bare_name
         ("ft:gpt-4o-2024-08-06:someone::abc123", 128_000, "prefixed"),
         ("devstral-medium", 256_000, "dated"),
         ("litellm_proxy/anthropic/claude-sonnet-4-20250514", 200_000, "family"),
-        ("openrouter/google/gemini-3-pro-preview", 1_048_576, "family"),
-        ("google/gemini-3-pro-preview", 1_048_576, "family"),
+        ("openrouter/google/gemini-3-pro-preview", 1_048_576, "relative"),
+        ("google/gemini-3-pro-preview", 1_048_576, "relative"),
+        ("deepseek/deepseek-v4-flash:exacto", 1_000_000, "variant"),
+        ("anthropic/claude-opus-4.6:1m", 1_000_000, "variant"),
+        ("claude-sonnet-4-5-1m", 1_000_000, "variant"),
+        ("claude-opus-4-6-thinking", 1_000_000, "variant"),
+        ("claude-opus-4-6-thinking-high", 1_000_000, "variant"),
+        ("gpt-5.1-codex(high)", 272_000, "variant"),
+        ("gpt-5.1 (xhigh)", 272_000, "variant"),
+        ("gemini-claude-opus-4-5-thinking", 200_000, "variant"),
+        ("copilot-gpt-5.1", 272_000, "variant"),
+        ("someone/proxy_claude-sonnet-4.6:floor", 1_000_000, "variant"),
+        ("claude-opus-6", 1_000_000, "relative"),
+        ("claude-opus-4-1", 200_000, "family"),
+        ("gpt-6.2-sol", 922_000, "relative"),
+        ("gpt-6.2-sol-high", 922_000, "relative"),
+        ("deepseek-r1-distill-qwen3-32b", 65_536, "family"),
+        ("qwen3:8b", 32_768, "family"),
         ("gpt-oss:20b", 131_072, "family"),
         ("sonnet", 200_000, "family"),
         ("us-anthropic-claude-sonn", 200_000, "family"),
@@ -146,3 +162,13 @@ def test_a_setting_of_the_encoding_alone_leaves_limits_as_they_are() -> None:
 def test_the_million_token_variant_has_a_million() -> None:
     assert ContextLimits.for_model("claude-sonnet-4-5[1m]").input == 1_000_000
     assert ContextLimits.for_model("sonnet[1m]").input == 1_000_000
+
+
+def test_the_words_for_a_window_say_whether_the_model_itself_is_listed() -> None:
+    basis = {name: ContextLimits.for_model(name).basis for name in ("gpt-5.1", "claude-opus-6", "claude-3-opus")}
+    assert basis["gpt-5.1"] == "the list of models: gpt-5.1"
+    assert (
+        basis["claude-opus-6"]
+        == "claude-opus-6 is not in the list of models; claude-opus-5-5 is its newest relative there"
+    )
+    assert basis["claude-3-opus"] == "claude-3-opus is not in the list of models; its family has at least this window"

@@ -5,12 +5,14 @@ from typing import Any
 
 from ullage.agents.machine import Machine
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number, switch
-from ullage.model.json_values import as_object
+from ullage.model.json_values import JsonObject, as_object
+from ullage.tokens.model_names import bare_name
 
 _OFF = ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT")
 _PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
 _WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 _OUTPUT = "CLAUDE_CODE_MAX_OUTPUT_TOKENS"
+_SIZE, _OWN_SIZE = "autoCompactWindow", "modelSettings.{}.autoCompactWindow"
 
 
 def _files(machine: Machine) -> tuple[str, ...]:
@@ -24,12 +26,29 @@ def _files(machine: Machine) -> tuple[str, ...]:
 def _read(texts: Texts) -> Given:
     reading = Reading()
     _take_variables(reading, texts.variables)
+    model = bare_name(texts.model)
     for file in texts.files:
         if isinstance(enabled := file.get("autoCompactEnabled"), bool):
             reading.take("automatic", "autoCompactEnabled", enabled)
-        reading.take("window", "autoCompactWindow", number(file.get("autoCompactWindow")))
+        _take_window(reading, file, model)
         _take_variables(reading, as_object(file.get("env")))
+    # The variable comes before all files, wherever it is set (2.1.318).
+    for variables in (texts.variables, *(as_object(file.get("env")) for file in texts.files)):
+        reading.take("window", _WINDOW, number(variables.get(_WINDOW)))
     return reading.given()
+
+
+def _take_window(reading: Reading, file: JsonObject, model: str) -> None:
+    """Takes the window of a settings file. Within one file, that of the model comes before that of all models, and a
+    later file comes before an earlier one (2.1.318). `/autocompact` writes that of the model; `"auto"` means none."""
+    by_model = as_object(file.get("modelSettings"))
+    own = {bare_name(name): as_object(said).get(_SIZE) for name, said in by_model.items()}
+    said, name = file.get(_SIZE), _SIZE
+    if own.get(model) is not None:
+        said, name = own[model], _OWN_SIZE.format(model)
+    if said == "auto":
+        reading.drop("window")
+    reading.take("window", name, number(said))
 
 
 def _take_variables(reading: Reading, variables: Mapping[str, Any]) -> None:
@@ -41,7 +60,6 @@ def _take_variables(reading: Reading, variables: Mapping[str, Any]) -> None:
     if percent:
         reading.take("share", _PERCENT, percent / 100)
         reading.rename("share", f"{_PERCENT}={percent:g}")
-    reading.take("window", _WINDOW, number(variables.get(_WINDOW)))
     reading.take("max_output", _OUTPUT, number(variables.get(_OUTPUT)) or None)
 
 

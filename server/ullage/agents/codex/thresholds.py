@@ -13,6 +13,8 @@ from ullage.model.json_values import as_text
 _SHARE = 0.9
 _NOT_SO = (0, 35)
 _LIMIT = "model_auto_compact_token_limit"
+# Of what follows a compaction's prefix the limit counts other tokens than the context's (0.171).
+_SCOPE, _WHOLE = f"{_LIMIT}_scope", "total"
 
 
 def _threshold(setup: Setup) -> Rule | None:
@@ -22,6 +24,8 @@ def _threshold(setup: Setup) -> Rule | None:
     whole, rest = divmod(setup.window * 20, 19)
     window = setup.window if rest else whole
     tokens, limit, name = round(window * _SHARE), setup.given.tokens, setup.given.name("tokens")
+    if setup.given.unknown:
+        return None
     if limit and limit < tokens:
         return Rule(tokens=limit, basis=name, setting=name)
     return Rule(tokens=tokens, basis=f"Codex compacts at nine tenths of {window:,}", ignored=name)
@@ -38,6 +42,9 @@ def _read(texts: Texts) -> Given:
         reading.take("tokens", _LIMIT, number(file.get(_LIMIT)))
         profile = as_text(file.get("profile"))
         reading.take("tokens", _LIMIT, number(inner(file, "profiles", profile, _LIMIT)))
+        for scope in (file.get(_SCOPE), inner(file, "profiles", profile, _SCOPE)):
+            if scope is not None:
+                reading.unknown = "" if scope == _WHOLE else f"{_SCOPE}={scope}"
     return reading.given()
 
 

@@ -190,6 +190,7 @@ def _candidates(transcript: Transcript, model: str, limits: ModelLimits, holder:
         model=model,
         settings=limits.input if limits.is_set else None,
         catalog=None if limits.is_set else limits.input,
+        catalog_basis=limits.basis,
         agent=agent_of(transcript),
         version=transcript.origin.version if transcript.origin else "",
         holder=holder,

@@ -203,6 +203,11 @@ class ModelLimits(Protocol):
         ...
 
     @property
+    def basis(self) -> str:
+        """Where `input` comes from if it is not set, in words for the user."""
+        ...
+
+    @property
     def is_set(self) -> bool:
         """Whether `input` comes from the user's settings."""
         ...
