@@ -6,6 +6,9 @@ from msgspec.structs import replace
 from ullage.model.usage import Usage
 
 _MILLION = 1_000_000
+# Anthropic's prices of cache writes are shares of the price of input: 1.25 for five minutes, which the lists give, and
+# 2 for an hour (docs, "Prompt caching").
+_HOUR = 2.0
 CURRENCY = "USD"
 
 
@@ -32,7 +35,8 @@ class Price(Struct, frozen=True):
         return (
             usage.input_tokens * tier.input
             + usage.cache_read_input_tokens * tier.cache_read
-            + usage.cache_creation_input_tokens * tier.cache_write
+            + (usage.cache_creation_input_tokens - usage.cache_creation_1h_input_tokens) * tier.cache_write
+            + usage.cache_creation_1h_input_tokens * tier.input * _HOUR
             + usage.output_tokens * tier.output
         ) / _MILLION
 

@@ -17,6 +17,11 @@ def test_each_kind_of_token_has_its_price() -> None:
     assert PRICE.cost(usage) == (100 * 2.0 + 200 * 0.5 + 300 * 4.0 + 400 * 10.0) / 1_000_000
 
 
+def test_what_the_cache_keeps_for_an_hour_costs_twice_the_input() -> None:
+    usage = Usage(cache_creation_input_tokens=300, cache_creation_1h_input_tokens=200)
+    assert PRICE.cost(usage) == (100 * 4.0 + 200 * 2.0 * 2) / 1_000_000
+
+
 def test_a_tier_begins_above_its_threshold() -> None:
     assert PRICE.cost(Usage(input_tokens=1_000)) == 0.002
     assert PRICE.cost(Usage(input_tokens=1_001)) == 1_001 * 3.0 / 1_000_000
