@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, cast
 
 import msgspec
@@ -29,6 +30,11 @@ _LARGEST_SECONDS = 100_000_000_000
 
 # A number of at least 0 as an integer, 0 for any other value.
 as_count = count_of
+
+_AFTER_TORN = re.compile(rb'[^:,\[\s]\s*(\{")')
+# Objects of which one may be the whole one in a damaged line. Each is parsed, and a line may have many megabytes.
+_MOST_BEGINS = 20
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 # What is wrong with an empty document.
 EMPTY = "is empty"
@@ -82,6 +88,9 @@ def parse_document(data: bytes, name: str, run: int | None = None) -> Document:
     `name` and `run` are only stored in the document. Never raises: faults are in the `problem` of the document and of
     its lines.
     """
+    if data.startswith(_UTF_16):
+        # PowerShell 5 writes redirected output so.
+        data = data.decode("utf-16", "replace").encode()
     data = data.removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         return Document(name=name, problem=EMPTY, run=run)
@@ -146,12 +155,26 @@ def parse_lines(data: bytes, first: int = 1, *, is_text: bool | None = None) -> 
 
 def _parse_line(number: int, raw: bytes) -> Iterator[Line]:
     """Yields one parsed line, or several with the same number if the line holds several JSON objects, as two programs
-    that write at the same time leave them."""
+    that write at the same time leave them, or a whole object after a torn one, as a crash does."""
     while raw:
         line = _parse_record(number, raw)
-        end = _end_of_object(raw) if line.value is None else 0
+        end = (_end_of_object(raw) or _begin_of_whole(raw)) if line.problem and not line.comment else 0
         yield _parse_record(number, raw[:end]) if end else line
         raw = raw[end:] if end else b""
+
+
+def _begin_of_whole(raw: bytes) -> int:
+    """Returns where the first whole JSON object begins that follows a torn one, or 0 if there is none.
+
+    An object at the place of a value is a part of the torn one.
+    """
+    begins = (found.start(1) for found in _AFTER_TORN.finditer(raw))
+    return next((begin for begin in islice(begins, _MOST_BEGINS) if _is_whole(raw[begin:])), 0)
+
+
+def _is_whole(raw: bytes) -> bool:
+    """Returns whether this is a JSON object, or one that another follows."""
+    return not _parse_record(0, raw).problem or _end_of_object(raw) > 0
 
 
 def _end_of_object(raw: bytes) -> int:
