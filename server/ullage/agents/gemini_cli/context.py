@@ -71,12 +71,16 @@ class Context:
         # then the whole context that it resumes.
         self._earlier: list[_Known] = []
         self._acknowledgements: set[str] = set()
+        # The log's ids of all messages that were added, so that a new one is not looked for.
+        self._added: set[str] = set()
 
     def add(self, entry: Entry) -> str:
         """Adds a message to the transcript or, if its beginning was added before, its new blocks. Returns the added
         message's id, empty if nothing is new."""
-        # Only the newest message is written again in parts.
-        old = next((known for known in self._known[-2:] if entry.id and entry.id in known.ids), None)
+        # The newest message is written again in parts, and all messages when a conversation is resumed.
+        is_old = entry.id in self._added
+        old = next((known for known in reversed(self._known) if entry.id in known.ids), None) if is_old else None
+        self._added |= {entry.id} - {""}
         blocks = tuple(block for block in entry.blocks if old is None or block not in old.entry.blocks)
         if not blocks:
             return ""

@@ -265,3 +265,17 @@ def test_an_answer_in_two_parts_stays_in_the_context_that_the_log_writes_again()
     summary = user("s1", "<state_snapshot>Two files.</state_snapshot>")
     kept = context(summary, answer("a1", "Got it."), then, response("r1", "c1"))
     assert view_of(read_lines(HEADER, *lines, kept, user("u3", "Go on.")))[1:] == ["g1", "g1~2", "r1", "u3"]
+
+
+def test_messages_that_a_resume_writes_again_line_by_line_count_once() -> None:
+    said = [user("u1", "one"), answer("g1", "two"), user("u2", "three"), answer("g2", "four")]
+    transcript = read_lines(HEADER, *said, HEADER, *said, user("u3", "five"), answer("g3", "six", prompt=1_200))
+    assert [message.text for message in messages_of(transcript)] == ["one", "two", "three", "four", "five", "six"]
+    assert len(reports_of(transcript)) == 3
+
+
+def test_a_message_with_the_id_of_one_that_the_user_went_back_before_is_new() -> None:
+    transcript = read_lines(
+        HEADER, user("u1", "one"), answer("g1", "two"), {"$rewindTo": "g1"}, answer("g1", "other"), user("u2", "three")
+    )
+    assert [message.text for message in project(transcript.events)] == ["one", "other", "three"]
