@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from support.claude_log import ClaudeLog
 from support.command_line import SAMPLE, ullage
 from support.provider_rules import anthropic_violations, openai_violations
 
@@ -164,6 +165,27 @@ def test_session_is_imported_listed_compacted_searched_and_exported(store: Path,
     assert ullage("context", export, "--json").json["used"] == compacted["used"]
     request = ullage("export", session_id, "--store", store, "--as", "anthropic").json
     assert anthropic_violations(request["messages"]) == []
+
+
+def test_each_conversation_of_a_folder_is_imported_once_and_what_is_none_is_said(store: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere" / "old"
+    folder.mkdir(parents=True)
+    for name, session in (("one", "1"), ("two", "2")):
+        log = (
+            ClaudeLog(session=f"{session * 8}-0000-4000-8000-000000000000", cwd="/p").ask(f"Which {name}?").answer(900)
+        )
+        (folder / f"{name}.jsonl").write_bytes(log.data)
+    (folder / "notes.txt").write_text("No conversation.")
+    report = ullage("import", folder.parent, "--store", store, "--json").json
+    assert [(one["title"], one["outcome"]) for one in report["imported"]] == [
+        ("Which one?", "new"),
+        ("Which two?", "new"),
+    ]
+    assert report["unread_files"] == []
+    again = ullage("import", folder.parent, "--store", store)
+    assert again.out.splitlines()[-1] == "2 conversations of 2 imported."
+    assert again.out.count("unchanged") == 2
+    assert len(ullage("sessions", "--store", store, "--json").json["sessions"]) == 2
 
 
 def test_a_terminal_gets_lines_instead_of_json(store: Path, transcript: Path) -> None:

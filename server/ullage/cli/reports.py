@@ -186,6 +186,14 @@ class ImportReport(Figures, frozen=True, kw_only=True):
     passed_over: int
 
 
+class ImportsReport(Report, frozen=True, kw_only=True):
+    """What `ullage import --json` prints for a folder with several conversations: a report of each, and the files that
+    could not be read."""
+
+    imported: tuple[ImportReport, ...]
+    unread_files: tuple[UnreadFile, ...]
+
+
 class UndoReport(Report, frozen=True, kw_only=True):
     """What `ullage undo --json` prints. `edits` are the ids of the undone edits, `messages_back` is the number of
     messages that are in the context again, and `before` and `after` are its tokens. With `--dry-run` nothing was

@@ -3,7 +3,8 @@
 Nothing is ever written next to an agent's files.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
@@ -40,6 +41,20 @@ def read_transcript_file(path: Path, run: int | None = None) -> Document:
         raise InvalidRequest(f"cannot read {str(path)!r}: {error}") from error
 
 
+def conversations_in(folder: Path) -> list[Path]:
+    """Returns the files in a folder and its subfolders that hold conversations of a known format and belong to no other
+    file, sorted; none if the folder as a whole is one conversation. Raises `InvalidRequest` if it holds more than
+    50,000 entries."""
+    with suppress(InvalidRequest, OSError):
+        _read_folder(folder, None)
+        return []
+    formats: dict[Path, Format] = {}
+    for file in _files_in(folder, largest=sys.maxsize):
+        if found := known_format(_parsed(file, folder)):
+            formats[file] = found
+    return _on_their_own(formats)
+
+
 def _read_folder(folder: Path, run: int | None) -> Document:
     """Returns the folder as one document if that is how its agent keeps conversations, else its only conversation."""
     documents = {file: _parsed(file, folder) for file in _files_in(folder)}
@@ -54,16 +69,16 @@ def _read_folder(folder: Path, run: int | None) -> Document:
     raise InvalidRequest(_several(folder, found, formats) if found else _nothing(folder, list(documents)))
 
 
-def _files_in(folder: Path) -> list[Path]:
+def _files_in(folder: Path, largest: int | None = None) -> list[Path]:
     """Returns the files in a folder and its subfolders that may be transcripts, sorted. Raises `InvalidRequest` as soon
-    as the folder has proved to hold more than 50,000 entries or 1 GiB of such files."""
+    as the folder has proved to hold more than 50,000 entries or `largest` bytes (1 GiB) of such files."""
     found: list[Path] = []
     size = 0
     for number, file in enumerate(folder.rglob("*")):
         if file.suffix in _TRANSCRIPTS and file.is_file():
             found.append(file)
             size += file.stat().st_size
-        if number >= _MOST_FILES or size > _LARGEST_FOLDER:
+        if number >= _MOST_FILES or size > (largest or _LARGEST_FOLDER):
             raise InvalidRequest(f"cannot read {folder}: it is too large; name a conversation's own file or folder")
     return sorted(found)
 
@@ -80,8 +95,13 @@ def _parsed(file: Path, folder: Path) -> Document:
 def _formats(documents: Mapping[Path, Document]) -> dict[Path, Format]:
     """Returns the formats of those files that have one and don't belong to another transcript."""
     known = {file: found for file, document in documents.items() if (found := known_format(document))}
-    beside = {companion.resolve() for file in known for companion in files_beside(file, companions_of(file.as_posix()))}
-    return {file: found for file, found in known.items() if file.resolve() not in beside}
+    return {file: known[file] for file in _on_their_own(known)}
+
+
+def _on_their_own(files: Collection[Path]) -> list[Path]:
+    """Returns the files that don't belong to another of them."""
+    beside = {companion.resolve() for file in files for companion in files_beside(file, companions_of(file.as_posix()))}
+    return [file for file in files if file.resolve() not in beside]
 
 
 def _conversations(files: Iterable[Path]) -> list[Path]:

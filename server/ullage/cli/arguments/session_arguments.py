@@ -56,7 +56,7 @@ def _history(parser: ArgumentParser) -> None:
 
 
 def _import(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the transcript, or `-` for standard input")
+    parser.add_argument("file", metavar="FILE", help="the transcript, a folder of them, or `-` for standard input")
     add_file(parser)
     add_drawing(parser)
 

@@ -2,26 +2,29 @@
 
 import asyncio
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec.structs import asdict
 
+from ullage.agents.discovery import UnreadFile
 from ullage.api.values import UsageResult, usage_result
 from ullage.app.compose import open_workspace
 from ullage.cli.draw.text import plural
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reported_figures import figures_of
-from ullage.cli.reports import ImportReport, UnreadLine
+from ullage.cli.reports import ImportReport, ImportsReport, UnreadLine
 from ullage.cli.session_source import STDIN, read_transcript
 from ullage.cli.typed_arguments import ImportOptions, read_options
 from ullage.cli.unread import unread_words
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
+from ullage.model.errors import InvalidRequest
 from ullage.model.words import context_line
 from ullage.service.archive.indexing import index_session
 from ullage.service.conversation.environment import beside_the_log
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import Imported, ImportOutcome, import_or_continue
+from ullage.system.transcript_files import conversations_in
 
 _NEXT = "What fills it: ullage context "
 
@@ -29,8 +32,15 @@ _NEXT = "What fills it: ullage context "
 def run(args: Namespace) -> int:
     """Imports a transcript as a stored session, or continues the session that was imported from it before. Prints the
     session's id and size, what was added, and how many lines of the file were not read, or with `--json` an
-    `ImportReport`. Returns 0."""
+    `ImportReport`. Of a folder with several conversations each is imported. Returns 0, or 1 if none of them could be
+    read."""
     options, screen = read_options(args, ImportOptions), Screen.of(args)
+    folder = Path(options.file).expanduser()
+    if options.file != STDIN and options.run is None and folder.is_dir():
+        with working(f"Reading {options.file}"):
+            files = conversations_in(folder)
+        if files:
+            return _run_all(files, options, screen)
     with working(f"Importing {options.file}") as tell:
         transcript = read_transcript(options.file, options.format, options.run)
         with open_workspace(options.store) as workspace:
@@ -43,6 +53,35 @@ def run(args: Namespace) -> int:
             [*lines, *unread_words(_unread(transcript), screen), *screen.prose(_NEXT + imported.conversation.id)]
         )
     return 0
+
+
+def _run_all(files: Sequence[Path], options: ImportOptions, screen: Screen) -> int:
+    """Imports several files, one after another. Prints a line for each, or with `--json` an `ImportsReport`."""
+    with working("Importing") as tell, open_workspace(options.store) as workspace:
+        report = asyncio.run(_import_all(workspace, files, options, tell))
+    if options.json:
+        print_json(report)
+    else:
+        for one in report.imported:
+            screen.print([f"{one.session_id}  {plural(one.messages, 'message')}, {one.outcome}  {one.title}"])
+        lines = [f"{plural(len(report.imported), 'conversation')} of {len(files):,} imported."]
+        lines += [f"{one.path} could not be read: {one.reason}" for one in report.unread_files]
+        screen.print([line for text in lines for line in screen.prose(text)])
+    return 0 if report.imported else 1
+
+
+async def _import_all(
+    workspace: Workspace, files: Sequence[Path], options: ImportOptions, tell: Callable[[str], None]
+) -> ImportsReport:
+    imported, unread = list[ImportReport](), list[UnreadFile]()
+    for number, file in enumerate(files, start=1):
+        tell(f"Importing {number:,} of {len(files):,}: {file.name}")
+        try:
+            transcript = await asyncio.to_thread(read_transcript, str(file), options.format, None)
+            imported.append(_report(*await _import(workspace, transcript, str(file), tell), transcript))
+        except InvalidRequest as error:
+            unread.append(UnreadFile(path=str(file), reason=str(error)))
+    return ImportsReport(imported=tuple(imported), unread_files=tuple(unread))
 
 
 async def _import(

@@ -241,7 +241,7 @@ complete -c ullage -n '_shtab_ullage_using import' -l ascii -d 'draw with plain 
 complete -c ullage -n '_shtab_ullage_using import' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using import' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using import' -l no-pager -d 'print long output at once'
-complete -c ullage -n '_shtab_ullage_using import; and test $_shtab_ullage_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'the transcript, or `-` for standard input'
+complete -c ullage -n '_shtab_ullage_using import; and test $_shtab_ullage_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'the transcript, a folder of them, or `-` for standard input'
 complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a sessions -d 'List stored sessions.'
 complete -c ullage -n '_shtab_ullage_using sessions' -s h -l help -d 'show this help message and exit'
 complete -c ullage -n '_shtab_ullage_using sessions' -l cwd -xka "(__fish_complete_directories)" -d 'only sessions of this folder'

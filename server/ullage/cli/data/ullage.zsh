@@ -335,7 +335,7 @@ _shtab_ullage_import_options=(
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":the transcript, or \`-\` for standard input:_files"
+  ":the transcript, a folder of them, or \`-\` for standard input:_files"
 )
 
 # guard to ensure default positional specs are added only once per session
