@@ -86,7 +86,8 @@ class KnownRows:
             agent=rules.agent,
             model=rules.model,
             used=used,
-            used_source=UsageSource.STALE if later else UsageSource.REPORTED,
+            # By length alone, not by a count.
+            used_source=UsageSource.ESTIMATED if later else UsageSource.REPORTED,
             percent=percent(used, window) if window else None,
             window=window,
             window_source=rules.window.source if rules.window else None,
