@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ullage.agents.inserted import is_summary
 from ullage.ledger.carried import Context
 from ullage.ledger.contradiction import marked
 from ullage.ledger.folding import fold
@@ -60,15 +59,12 @@ def lost_from(before: Before, carried: Sequence[Message]) -> tuple[Entry, ...]:
     """Returns what was known before a compaction and the context `carried` over it does not say, or says otherwise in
     its summary."""
     context, entries = Context(carried), standing(before.ledger)
-    kept = frozenset(index for index, known in enumerate(before.ids) if known in context.ids)
-    summary = "\n".join(_summary(message) for message in carried)
+    kept = frozenset(index for index, one in enumerate(before.ids) if one in context.ids)
+    # What was not there before the compaction is its summary.
+    known = frozenset(before.ids)
+    new = [message for message in carried if message.id not in known]
+    summary = "\n".join(message.compaction.summary if message.compaction else message.text for message in new)
     return lacking(marked(entries, summary), context, kept)
-
-
-def _summary(message: Message) -> str:
-    if message.compaction:
-        return message.compaction.summary
-    return message.text if is_summary(message.text) else ""
 
 
 def left_out(records: Sequence[Record], cwd: str = "", edit_id: str | None = None) -> LeftOut | None:
