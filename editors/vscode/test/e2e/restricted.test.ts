@@ -34,10 +34,10 @@ async function openRestricted(name: string, environment: Readonly<Record<string,
   return { workbench, trace };
 }
 
-/** Has the window need the server, and waits until one runs. */
+/** Starts the server, and waits until one runs. */
 async function runsOne(workbench: Workbench): Promise<void> {
   await workbench.reads(/^Ullage$/);
-  await workbench.run('Show Context');
+  await workbench.run('Restart Server');
   await until('the server', () => workbench.serverProcess, START_PATIENCE);
 }
 
@@ -65,8 +65,9 @@ test('with another server that one runs, and the hover says that the folder is r
   const { workbench, trace } = await openRestricted('restricted-running', { ULLAGE_SERVER: given('ULLAGE_PROGRAM') });
   await workbench.reads(/^Ullage$/);
   // A window in which nothing needs the server has none.
-  assert.equal(workbench.serverProcess, undefined);
   await workbench.run('Show Context');
+  assert.equal(workbench.serverProcess, undefined);
+  await workbench.run('Restart Server');
   await until('the server', () => workbench.serverProcess);
   await workbench.reads(/^Ullage$/);
   await workbench.status.hover();

@@ -32,8 +32,8 @@ async function importFile(file: string): Promise<void> {
 }
 
 describe('the first session', () => {
-  test('without a session the status bar asks whether agents may be followed', async () => {
-    await vscode.reads(/^Ullage: follow agents\?$/);
+  test('without a session and without agents the status bar has the name alone', async () => {
+    await vscode.reads(/^Ullage$/);
     await vscode.isOfKind('normal');
     await vscode.shot('no session');
   });
