@@ -1,7 +1,7 @@
 """The tools `search` and `open`: a model finds messages of its conversation, and reads them in pages."""
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import islice
 
 from ullage.agents.discovery import is_in
@@ -10,7 +10,6 @@ from ullage.mcp.message_pages import shown_page
 from ullage.mcp.references import Reference, read_reference, reference_of
 from ullage.mcp.result_size import MAX_RESULT
 from ullage.mcp.shown_passages import passage, results_of
-from ullage.mcp.tool_table import TOOLS
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import MessageNotFound, SessionNotFound
 from ullage.redaction.quoting import RECORD, cut, size_of
@@ -28,17 +27,18 @@ _LOOKED_AT = 200
 _ECHOES = 20
 # What comes before a tool's name where the agent adds the name of the server (`mcp__ullage__search`).
 _SERVER = re.compile(r"\w*ullage\w*?[_.:/-]+", re.IGNORECASE)
-_FIELDS = {tool.name: frozenset(tool.arguments.__struct_fields__) for tool in TOOLS}
+# The names of each tool's arguments.
+OwnTools = Mapping[str, frozenset[str]]
 
 
-async def search_text(asked: Asked, query: str, limit: int, *, whole_project: bool) -> str:
+async def search_text(asked: Asked, query: str, limit: int, own: OwnTools, *, whole_project: bool) -> str:
     """Returns the passages that match `query` best, each with its reference: from the model's own conversation, or from
     all stored ones of its project. If none fits the query, returns the references alone: a model takes what it reads
-    for evidence. Raises `InvalidRequest` if the query has no word."""
+    for evidence. Earlier calls of the tools `own` are left out. Raises `InvalidRequest` if the query has no word."""
     session_id, most = (None, _LOOKED_AT) if whole_project else (asked.own.id, limit + _ECHOES)
     found = await search(asked.own.workspace, session_id, query, most)
     matches = _project_hits(asked, found.hits) if whole_project else found.hits
-    hits = [*islice((hit for hit in matches if not _is_echo(asked, hit)), limit)]
+    hits = [*islice((hit for hit in matches if not _is_echo(asked, hit, own)), limit)]
     note = f" {found.note}" if found.note else ""
     where = "the stored conversations of this project" if whole_project else "this conversation"
     if not any(hit.fits for hit in hits):
@@ -83,19 +83,19 @@ def _project_hits(asked: Asked, hits: Sequence[SearchHit]) -> Iterator[SearchHit
     return (hit for hit in hits if hit.session_id == own.id or _is_of_project(asked, known[hit.session_id]))
 
 
-def _is_echo(asked: Asked, hit: SearchHit) -> bool:
+def _is_echo(asked: Asked, hit: SearchHit, own: OwnTools) -> bool:
     """Returns whether a message has nothing but calls of these tools, or results of such calls. An agent writes a call
     to its record before the tool runs, so a search would find its own query first, and later ones what earlier results
     have quoted."""
     message = find_entry(_open(asked, hit.session_id), hit.message_id).message
-    return bool(message.content) and all(map(_is_ours, message.content))
+    return bool(message.content) and all(_is_ours(block, own) for block in message.content)
 
 
-def _is_ours(block: Block) -> bool:
+def _is_ours(block: Block, own: OwnTools) -> bool:
     match block:
         case ToolUseBlock(name=name, input=given):
             # An agent may have another tool of the same name, whose arguments are others.
-            fields = _FIELDS.get(_SERVER.sub("", name, count=1))
+            fields = own.get(_SERVER.sub("", name, count=1))
             return fields is not None and fields >= given.keys()
         case ToolResultBlock(content=parts):
             return any(isinstance(part, TextBlock) and RECORD in part.text for part in parts)

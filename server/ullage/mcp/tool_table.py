@@ -149,7 +149,8 @@ async def _search(asked: Asked, given: SearchInput) -> str:
         return await search_team(asked, given.query, given.limit)
     from ullage.mcp.looking_up import search_text  # noqa: PLC0415
 
-    return await search_text(asked, given.query, given.limit, whole_project=given.scope == "project")
+    own = {tool.name: frozenset(tool.arguments.__struct_fields__) for tool in TOOLS}
+    return await search_text(asked, given.query, given.limit, own, whole_project=given.scope == "project")
 
 
 async def _open(asked: Asked, given: OpenInput) -> str:

@@ -1,0 +1,68 @@
+"""No file imports, over others, a file that imports it; and no folder of a package does.
+
+Imports inside functions count: they put off the loading and leave the circle. Imports for annotations alone, under
+`TYPE_CHECKING`, do not.
+"""
+
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from structure import imports_by_module
+
+SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
+IMPORTS = imports_by_module(SOURCE)
+# Agents' readers leave out what any agent inserts, which the table of all agents collects from their folders. So the
+# table is read on first use, and only here may a file reach it from those under it.
+TABLE = "ullage.agents.table"
+# Packages whose folders and files build on each other in one direction.
+LAYERED = (
+    *("api", "app", "edits", "ledger", "lsp", "memory", "model", "policy", "providers", "service", "store"),
+    *("summary", "system", "tokens", "tools", "transcript", "watch", "wire"),
+)
+
+
+def circle(imports: dict[str, set[str]]) -> list[str]:
+    """Returns the modules of one circle, the first one twice; empty if there is none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def room_of(module: str) -> str:
+    return ".".join(module.split(".")[:3])
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    imports = {
+        module: {name for name in names if name != TABLE or not module.startswith("ullage.agents.")}
+        for module, names in IMPORTS.items()
+    }
+    assert circle(imports) == []
+
+
+@pytest.mark.parametrize("package", LAYERED)
+def test_the_folders_of_a_package_import_each_other_in_one_direction(package: str) -> None:
+    rooms: dict[str, set[str]] = {}
+    own = f"ullage.{package}."
+    for module, names in IMPORTS.items():
+        if module.startswith(own):
+            found = {room_of(name) for name in names if name.startswith(own)} - {room_of(module)}
+            rooms.setdefault(room_of(module), set()).update(found)
+    assert rooms
+    assert circle(rooms) == []
+
+
+def test_a_circle_is_found_also_through_an_import_inside_a_function(tmp_path: Path) -> None:
+    folder = tmp_path / "house"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "a.py").write_text("from house import b\n")
+    (folder / "b.py").write_text("def run() -> None:\n    from house.c import x\n")
+    (folder / "c.py").write_text("TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from house.a import y\nx = 1\n")
+    assert circle(imports_by_module(folder)) == []
+    (folder / "c.py").write_text("def x() -> None:\n    import house.a\n")
+    assert set(circle(imports_by_module(folder))) == {"house.a", "house.b", "house.c"}
