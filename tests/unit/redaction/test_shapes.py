@@ -7,8 +7,8 @@ import string
 import pytest
 
 from ullage.redaction import REDACTED
-from ullage.redaction.secrets.issuers import ISSUED
-from ullage.redaction.secrets.shapes import cut, redact_shapes
+from ullage.redaction.issuers import ISSUED
+from ullage.redaction.secret_shapes import cut, redact_shapes
 
 CHARS = string.ascii_letters + string.digits + "-_.+/=~"
 each_shape = pytest.mark.parametrize("shape", ISSUED, ids=lambda shape: shape[0])

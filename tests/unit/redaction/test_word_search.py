@@ -7,12 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ullage.redaction.known_words import NAMES, ORDERS, ROLES, words_in
-from ullage.redaction.scan import LONG_WORDS, CharRuns, lowered
-from ullage.redaction.secrets.issuers import ISSUED
-from ullage.redaction.secrets.programs import ARGUMENTS
-from ullage.redaction.secrets.tokens import parted_prefixes, shapes_by_prefix
-from ullage.redaction.word_search import WordSearch
+from ullage.redaction.issuers import ISSUED
+from ullage.redaction.known_words import ARGUMENTS, NAMES, ORDERS, ROLES, parted_prefixes, shapes_by_prefix, words_in
+from ullage.redaction.scan import LONG_WORDS, CharRuns, WordSearch, lowered
 
 few = st.text(alphabet="abe -", min_size=1, max_size=5)
 mixed = st.text(alphabet=st.sampled_from("aZ9_-./?é…İ \n"), max_size=80)

@@ -1,0 +1,292 @@
+"""Redacts secrets by the text around them: their place, their name, or the service next to them.
+
+Places are addresses, headers and command lines. Names are found in code, data, environments, command lines and prose.
+A token that only a service is named for is hexadecimal or in lower case, as are many digests and ids; the rest of its
+line decides.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from ullage.redaction import REDACTED
+from ullage.redaction.issuers import SERVICES
+from ullage.redaction.judgement import is_drawn, is_secret
+from ullage.redaction.known_words import (
+    ADDRESS,
+    ARGUMENTS,
+    AUTHORIZATION,
+    COOKIE,
+    LONGEST_ARGUMENTS,
+    NAMES,
+    PIPED,
+    PIPING,
+    SCHEMES,
+    programs_in,
+    words_in,
+)
+from ullage.redaction.scan import LONG_WORDS, FewWithin, cut, lowered, matches_at, places_of
+
+_IN_URL = re.compile(r"(?P<head>://[^\s:/@\"'<>]{0,100}:)(?P<inside>[^\s\"'<>`]{1,300})(?=@[\w\[$])")
+_URL_USER = re.compile(r"(?<=://)(?=[\w.~%-]{0,200}\d)[\w.~%-]{20,300}(?=(?::x-oauth-basic)?@)")
+# `https://registry:443/@scope/name` has a port in the place of a password.
+_PORT = re.compile(r"\d{1,5}(?:[/?#].*)?")
+_QUERY = re.compile(
+    r"(?P<head>[?&;](?:[\w.-]{0,30}(?:key|token|secret|sig|signature|password|passwd|pwd|auth|credential)|code|hmac)=)"
+    r"(?P<inside>[^&\s\"'<>#;)]{6,2000})",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile(r"[A-Za-z]{5,9}\s{1,3}(?P<inside>[A-Za-z0-9+/_.=~:-]{16,2000})")
+_AUTHORIZATION = re.compile(
+    r"authorization\\{0,3}[\"'`]?\s{0,3}(?:[:=]|=>|,)\s{0,3}\\{0,3}[\"'`]?(?:[A-Za-z][\w-]{1,20}\s{1,3})?"
+    r"(?P<inside>[^\s\"'\\,;:][^\s\"'\\,;]{5,2000})",
+    re.IGNORECASE,
+)
+_COOKIES = re.compile(
+    r"(?P<head>cookie\\{0,3}[\"']?\s{0,2}:\s{0,3}\\{0,3}[\"']?)(?P<inside>[\w.-]{1,80}=[^\r\n\"'\\]{4,4000})",
+    re.IGNORECASE,
+)
+_COOKIE = re.compile(r"(?<==)[^;\s=][^;\s]{7,}")
+_PORTED = re.compile(r":(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:")
+# In a line of `.pgpass`.
+_FEWEST_COLONS = 4
+_PGPASS = re.compile(
+    r"(?m)(?:^|(?<=[\s\"']))[\w.*-]{1,80}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<inside>[^\s:\"'\\]{4,200})(?=$|[\s\"'\\])"
+)
+
+
+def redact_places(text: str) -> str:
+    """Returns `text` with `[redacted]` for secrets in places where only secrets are written: passwords and tokens in
+    URLs, authorization and cookie headers, and password arguments of known programs."""
+    words = words_in(text)
+    if not words and text.count(":") < _FEWEST_COLONS:
+        return text
+    if ADDRESS in words:
+        text = _redact_addresses(text)
+    if COOKIE in words:
+        text = _COOKIES.sub(lambda match: match["head"] + _COOKIE.sub(REDACTED, match["inside"]), text)
+    return cut(text, [*_spans_after_schemes(text), *_spans_of_passwords(text)])
+
+
+def _spans_after_schemes(text: str) -> Iterator[tuple[int, int]]:
+    for scheme in words_in(text) & SCHEMES:
+        for match in matches_at(_SCHEME, text, places_of(lowered(text), (scheme,))):
+            if any(map(str.isdigit, match["inside"])):
+                yield match.span("inside")
+
+
+def _spans_of_passwords(text: str) -> Iterator[tuple[int, int]]:
+    words = words_in(text)
+    found: list[re.Match[str]] = []
+    if AUTHORIZATION in words:
+        found += matches_at(_AUTHORIZATION, text, places_of(lowered(text), (AUTHORIZATION,)))
+    for program in programs_in(text, words):
+        found += matches_at(ARGUMENTS[program], text, places_of(text, (program,)), LONGEST_ARGUMENTS)
+    for program in words & PIPING if "|" in text else ():
+        found += matches_at(PIPED, text, places_of(text, (program,)))
+    if text.count(":") >= _FEWEST_COLONS and _PORTED.search(text):
+        found += _PGPASS.finditer(text)
+    return (match.span("inside") for match in found if _is_password(match["inside"]))
+
+
+def _redact_addresses(text: str) -> str:
+    if "@" in text:
+        text = _IN_URL.sub(
+            lambda match: match[0] if _PORT.fullmatch(match["inside"]) else _unless_harmless(match), text
+        )
+        text = _URL_USER.sub(REDACTED, text)
+    return _QUERY.sub(_unless_harmless, text) if "=" in text else text
+
+
+def _unless_harmless(match: re.Match[str]) -> str:
+    return match["head"] + REDACTED if _is_password(match["inside"]) else match[0]
+
+
+def _is_password(value: str) -> bool:
+    """Returns whether a value in a password's place (for example in a URL) is a secret. Values of fewer than four
+    characters, placeholders, common words and code are not."""
+    return is_secret("password", value, quoted=False, bound=True)
+
+
+_NAME = re.compile(
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credential|key|_auth|_pw|sig(?:nature)?)"
+    r"(?:s|_?\d{1,3}|[_-](?:value|base|b64|base64|raw|plain|text|prod|production|dev|test|staging|live|old|new|v\d))?"
+    r"(?![A-Za-z])",
+    re.IGNORECASE,
+)
+_KEY_OF = re.compile(
+    r"(?:api|access|secret|private|auth|encryption|signing|master|account|subscription|storage|shared|license|deploy"
+    r"|consumer|client|webhook|hmac|jwt|role|app|admin|data|cookie|session)[_ .-]?$",
+    re.IGNORECASE,
+)
+_FLAG = re.compile(r"(?<![\w-])--?(?:[A-Za-z0-9]+-){0,3}$")
+_BEFORE = re.compile(r"[\w.-]*$")
+_QUOTED = r"[bBrRfFuU]?\\{0,3}(?P<quote>[\"'`])(?P<literal>[^\n]{0,400}?)\\{0,3}(?P=quote)"
+_BARE = r"(?P<bare>[^\s\"'`,;)}\]&<>|]{4,400})"
+# What may come between a name and its value: quotes (escaped too), a subscript's bracket, a type, the assignment sign,
+# the sign of a block in YAML. Then comes the value.
+_ASSIGNED = re.compile(
+    r"\\{0,3}[\"'`]?\]?(?::\s{0,2}&?[\w.\[\]|?]{1,30}(?=\s{0,2}=[^=]))?\s{0,3}(?P<sign>=>|:=|[:=]=?)\s{0,3}"
+    rf"(?:[>|][-+]?\s+)?(?:{_QUOTED}|{_BARE})"
+)
+_CALLED = re.compile(r"\\{0,3}[\"'],\s{0,3}\\{0,3}(?P<quote>[\"'])(?P<literal>[^\"'\n\\]{4,400})\\{0,3}(?P=quote)")
+_LISTED = re.compile(
+    r"\\{0,3}[\"']?(?:\\n|[,\s]){1,40}\\{0,3}[\"']?value\\{0,3}[\"']?\s?[:=]\s{0,3}\\{0,3}[\"']?"
+    r"(?P<literal>[^\s\"',}\\]{4,400})"
+)
+_ELEMENT = re.compile(r">\s{0,3}(?P<literal>[^<\s]{4,400})\s{0,3}</")
+_ARGUMENT = re.compile(
+    r"[= ]\s?(?:(?P<quote>[\"'])(?P<literal>[^\"'\n]{4,400})(?P=quote)|(?P<bare>[^\s\"'|;&-][^\s\"'|;&]{3,400}))"
+)
+_SPOKEN = re.compile(
+    r"(?: (?:for|of) [\w@.-]{1,40}(?: [\w@.-]{1,40})?)? (?:is|was|to|are)(?: now)?:?\s{1,6}[\"'`(]?"
+    r"(?P<bare>[^\s\"'`,;)]{6,400})"
+)
+_SET = re.compile(r"\w{0,20}\s{1,4}(?P<bare>[A-Za-z0-9+/=_-]{16,400})(?!\S)")
+_AFTER = (_ASSIGNED, _CALLED, _LISTED, _ELEMENT, _SPOKEN, _SET)
+_LONGEST_NAME = 40
+_LONGEST_OF = len("subscription-")
+
+
+def redact_named(text: str) -> str:
+    """Returns `text` with `[redacted]` for the values of names that mean a password, secret, token, credential or
+    key."""
+    words = words_in(text) & NAMES
+    return cut(text, _spans_of_values(text, words)) if words else text
+
+
+def _spans_of_values(text: str, words: Iterable[str]) -> Iterator[tuple[int, int]]:
+    done, few = 0, FewWithin()
+    for at in sorted(places_of(lowered(text), words)):
+        word = _NAME.match(text, at) if at >= done and few.tries(at) else None
+        before = text[max(0, at - _LONGEST_NAME) : at]
+        is_flag = "-" in before and _FLAG.search(before) is not None
+        if word and (is_flag or _means_secret(word[0].lower(), before)):
+            span, reach = _value_of(text, _whole_name(before, word[0]), word.end(), is_flag)
+            few.reaches(reach)
+            if span:
+                done = span[1]
+                yield span
+
+
+def _means_secret(word: str, before: str) -> bool:
+    """Returns whether a word (lower case) of `_NAME` shows that the name around it means a secret. `before` is the text
+    before the word.
+
+    `key` counts only after a word like `api`, `pass` only after an underscore, and `sig` only if no letter or digit
+    precedes it. Every other word counts always.
+    """
+    if word.startswith("key"):
+        return _KEY_OF.search(before[-_LONGEST_OF:]) is not None
+    if word.startswith("sig"):
+        return not before[-1:].isalnum()
+    return word != "pass" or before.endswith("_")
+
+
+def _whole_name(before: str, word: str) -> str:
+    start = _BEFORE.search(before)
+    return (start[0] if start else "") + word
+
+
+def _value_of(text: str, name: str, end: int, is_flag: bool) -> tuple[tuple[int, int] | None, int]:
+    """Returns the span of a name's secret value, if it has any, and the end of the text in which it was searched."""
+    reach = end
+    for pattern in (_ARGUMENT, *_AFTER) if is_flag else _AFTER:
+        match = pattern.match(text, end)
+        if match:
+            reach = max(reach, match.end())
+            span = _span_if_secret(match, name, pattern is _ARGUMENT)
+            if span:
+                return span, reach
+    return None, reach
+
+
+def _span_if_secret(match: re.Match[str], name: str, is_argument: bool) -> tuple[int, int] | None:
+    groups = match.groupdict()
+    quoted = groups.get("literal") is not None
+    start, end = match.span("literal" if quoted else "bare")
+    value = match.string[start:end]
+    if not quoted and groups.get("sign") != "=":
+        end -= len(value) - len(value.rstrip(".!?:"))
+    if groups.get("sign") == "==" and not quoted:
+        return None
+    # True for `DB_PASSWORD=letmein` and `--password letmein`.
+    bound = is_argument or (groups.get("sign") == "=" and name.isupper() and match.string[start - 1] == "=")
+    return (start, end) if is_secret(name, match.string[start:end], quoted=quoted, bound=bound) else None
+
+
+# Services whose tokens have no prefix and that gitleaks' list lacks.
+_MORE_SERVICES = (
+    "abuseipdb", "adyen", "alchemy", "alphavantage", "amplitude", "anthropic", "assemblyai", "binance", "braintree",
+    "brevo", "bugsnag", "buildkite", "chargebee", "circleci", "clearbit", "clickup", "cloudinary", "deepgram", "deepl",
+    "digitalocean", "elevenlabs", "etherscan", "firebase", "freshdesk", "geoapify", "grafana", "hetzner", "honeycomb",
+    "huggingface", "infura", "ipinfo", "ipstack", "klaviyo", "linode", "mailjet", "maptiler", "mistral", "mixpanel",
+    "nexmo", "openai", "openweather", "opsgenie", "pagerduty", "paypal", "pinecone", "plivo", "posthog", "postmark",
+    "recurly", "rollbar", "salesforce", "sendgrid", "shodan", "shopify", "slack", "sparkpost", "stripe", "supabase",
+    "telegram", "tiingo", "trello", "twilio", "vercel", "virustotal", "vonage", "vultr", "wandb",
+)  # fmt: skip
+_SERVICE = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(sorted((*SERVICES, *_MORE_SERVICES)))})", re.IGNORECASE)
+_SHORTEST_TOKEN, _SHORTEST_ENTRY = 16, 20
+_TOKEN = re.compile(rf"(?<![\w/.+%@#-])[A-Za-z0-9][\w-]{{{_SHORTEST_TOKEN - 1},199}}+(?![\w/.+%@(=-])")
+_DIGIT = re.compile("[0-9]")
+_SEPARATORS = re.compile(r"[_-]")
+_HEX = re.compile(r"[0-9a-fA-F-]+")
+# Characters before a token in which its name or its service is searched.
+_LENGTH_BEFORE = 70
+# Characters before the service's name that can say what the value is, as in `request id of slack`.
+_LEAD = 16
+_ENVIRONMENT = re.compile(r"(?:^|[\s;&'\"])(?P<name>[A-Z][A-Z0-9_]{2,50})=[\"']?$")
+_ENTRY = re.compile(
+    r"(?:^|\n|\\n|[\"'])[ \t]*(?:- )?[\"']?(?P<name>[A-Za-z][\w.-]{1,40})[\"']?[ \t]?[:=][ \t]{0,2}[\"']?$"
+)
+_END_OF_ENTRY = re.compile(r"\\?[\"']?[,}\])]{0,3}[ \t]*(?:$|[\r\n]|\\n)")
+# Words in the names of values that look drawn and are public.
+_PUBLIC = frozenset((
+    "account", "blob", "build", "cache", "checksum", "commit", "container", "customer", "digest", "etag", "event",
+    "file", "fingerprint", "guid", "hash", "head", "host", "id", "ids", "image", "index", "integrity", "issue", "job",
+    "layer", "md", "message", "name", "nonce", "object", "oid", "order", "path", "project", "pub", "public", "ref",
+    "release", "request", "rev", "revision", "run", "seed", "session", "sha", "span", "sum", "tag", "thread",
+    "thumbprint", "trace", "tree", "uri", "url", "user", "uuid", "version",
+))  # fmt: skip
+_NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+
+
+def redact_by_service(text: str) -> str:
+    """Returns `text` with `[redacted]` for drawn values of environment variables, of lines that only give one value to
+    one name, and next to the name of a service. Names of public values, such as `commit`, keep theirs."""
+    return cut(text, _drawn_tokens(text)) if LONG_WORDS.of(text) else text
+
+
+def _drawn_tokens(text: str) -> Iterator[tuple[int, int]]:
+    drawn = cache(is_drawn)
+    for found in _long_words(text):
+        token = found[0]
+        if drawn(token):
+            start = max(0, found.start() - _LENGTH_BEFORE)
+            before = text[start : found.start()]
+            if _is_named(token, before, text, found.end()) or _is_of_service(before):
+                yield found.span()
+
+
+def _long_words(text: str) -> Iterator[re.Match[str]]:
+    for start, end in LONG_WORDS.of(text):
+        if _DIGIT.search(text, start, end):
+            # With the character after the run, at which the pattern looks.
+            yield from _TOKEN.finditer(text, start, end + 1)
+
+
+def _is_named(token: str, before: str, text: str, end: int) -> bool:
+    if len(token) < _SHORTEST_ENTRY or max(map(len, _SEPARATORS.split(token))) < _SHORTEST_TOKEN:
+        return False
+    name = _ENVIRONMENT.search(before) or (None if _HEX.fullmatch(token) else _ENTRY.search(before))
+    return name is not None and not _is_public(name["name"]) and _END_OF_ENTRY.match(text, end) is not None
+
+
+def _is_of_service(before: str) -> bool:
+    line = before.rpartition("\n")[2]
+    service = _SERVICE.search(line)
+    return service is not None and not _is_public(line[max(0, service.start() - _LEAD) :])
+
+
+def _is_public(name: str) -> bool:
+    return any(word.lower() in _PUBLIC for word in _NAME_WORD.findall(name))

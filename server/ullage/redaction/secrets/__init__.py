@@ -1,1 +1,0 @@
-"""Recognises secrets by shape, place, name and randomness."""
