@@ -12,7 +12,7 @@ from support.wire.clients import DIALECTS, KEY, collect
 from support.wire.hostile import ATTACKS, NONSENSE, Pieces, attacked, error_with_key, one_event
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import ProviderError
-from ullage.service.archive.recall import RecallResult
+from ullage.service.ports.models import ToolOutcome
 from ullage.tools.toolbox import LocalToolbox
 
 # Seconds that one attack of these may take. Most take a hundredth.
@@ -104,8 +104,8 @@ async def _use(project: Path, name: str, path: str) -> str:
     return "it shows what is outside the folder" if "the secret" in outcome.text else ""
 
 
-async def _recall(_session_id: str, _arguments: object) -> RecallResult:
-    return RecallResult(text="")
+async def _recall(_session_id: str, _arguments: object) -> ToolOutcome:
+    return ToolOutcome(text="")
 
 
 async def _closed(_session_id: str, _path: str) -> None:

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from ullage.memory.listing import LEVELS, MemoryEntry
+from ullage.memory.notes import LEVELS, MemoryEntry, TextEdit
 from ullage.memory.paths import DEPTH, MemoryPath, folded
-from ullage.memory.texts import TextEdit
 from ullage.model.errors import Conflict, InvalidRequest, NotFound
 
 Parts = tuple[str, ...]

@@ -32,7 +32,7 @@ from ullage.model.json_values import as_plain
 from ullage.model.settings import Settings
 from ullage.model.updates import ToolCall
 from ullage.service.conversation.workspace import Workspace
-from ullage.tools.offered.session_servers import is_usable
+from ullage.tools.session_servers import is_usable
 
 PREFIX = "_ullage/"
 

@@ -22,7 +22,7 @@ from ullage.service import sessions
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
-from ullage.tools.offered.described import Server
+from ullage.tools.offered_servers import Server
 
 
 class _Place(Struct, frozen=True, kw_only=True, rename="camel"):

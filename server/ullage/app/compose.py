@@ -28,10 +28,10 @@ from ullage.model.settings import ModelSettings, OfflineSettings, Settings, Summ
 from ullage.policy.alarm import is_due
 from ullage.providers.embedding_server import embed
 from ullage.providers.registry import ProviderRegistry
-from ullage.service.archive.recall import RecallResult, recall
+from ullage.service.archive.recall import recall
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.models import Summarizer
+from ullage.service.ports.models import Summarizer, ToolOutcome
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore, TakesNews, no_news
 from ullage.service.summaries.offline import OfflineSummarizer
@@ -147,7 +147,7 @@ def workspace_on(
     `path` is that of the files next to it, None for the user's own. `summarizer` replaces the `OfflineSummarizer`.
     """
 
-    async def look_up(session_id: str, arguments: Any) -> RecallResult:
+    async def look_up(session_id: str, arguments: Any) -> ToolOutcome:
         return await recall(workspace.open(session_id), arguments)
 
     async def open_text(session_id: str, path: str) -> str | None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ullage.model.errors import InvalidRequest
-from ullage.tools.folder import resolve_inside
+from ullage.tools.reachable_files import resolve_inside
 
 PROJECT_FILE = ".ullage/summary.md"
 # Characters, some 5,000 tokens. A longer file was probably named by mistake.

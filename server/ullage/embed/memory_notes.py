@@ -6,7 +6,8 @@ from typing import Any
 from ullage.embed.keywords import checked
 from ullage.formats.requests import openai
 from ullage.memory.memory_tool import DEFINITION, NAME, NATIVE_TYPE
-from ullage.service.memory import MemoryAnswer, run_memory
+from ullage.service.memory import run_memory
+from ullage.service.ports.models import ToolOutcome
 from ullage.store.memories.memory_files import FolderMemory
 
 
@@ -26,7 +27,7 @@ class MemoryTool:
         for the model that begins with `Error`; no error is raised."""
         return self.run(arguments).text
 
-    def run(self, arguments: dict[str, Any]) -> MemoryAnswer:
+    def run(self, arguments: dict[str, Any]) -> ToolOutcome:
         """Runs one tool call with these arguments and returns its text and whether it failed. No error is raised."""
         return run_memory(self._files, arguments)
 

@@ -26,21 +26,6 @@ ROLES = frozenset(("human", "assistant", "user", "system", "developer"))
 FORGETTING = frozenset(("ignore", "disregard", "forget", "override", "bypass"))
 # One of these is in every order.
 ORDERS = FORGETTING | {"summar", "compact", "compress", "you are now", "instruction", "system prompt"}
-
-
-@lru_cache(maxsize=4)
-def words_in(text: str) -> frozenset[str]:
-    """Returns which of the words of this module, of programs and of prefixes are in a text, in lower case. The results
-    for the last texts are remembered, because each step asks for its own words."""
-    return _search().words_in(lowered(text))
-
-
-@cache
-def _search() -> WordSearch:
-    forms = (ADDRESS, AUTHORIZATION, COOKIE, PUTTY, PRIVATE_KEY, BOT, HOOK, WEB_TOKEN)
-    return WordSearch((*NAMES, *SCHEMES, *forms, *ROLES, *ORDERS, *PROGRAM_WORDS, *PIPING, *parted_prefixes()))
-
-
 _USER = r"[^\n|;]{0,300}?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?[\"']?[^\s:\"']{0,80}:"
 _INLINE = r"[^\n|;]{0,300}?\s-p"
 _LOGIN = r"\s+login\b[^\n|;]{0,200}?\s-p[ =][\"']?"
@@ -81,19 +66,6 @@ PIPED = re.compile(
     r"(?:echo|printf)\s+(?:-n\s+)?[\"']?(?:[\w.-]{1,40}:)?(?P<inside>[^\s\"':|]{4,300}?)"
     r"(?=(?:\\n)?[\"']?\s*\|[^\n|]{0,80}(?:--password-stdin|sudo\s+-S|chpasswd|passwd|--with-token|--stdin))"
 )
-
-
-def programs_in(text: str, words: frozenset[str]) -> Iterator[str]:
-    """Yields the programs that can get a password in a text. `words` are the words of `PROGRAM_WORDS` in the text, and
-    may be more."""
-    if not words & PROGRAM_WORDS:
-        return
-    has_option = _OPTION.search(text) is not None
-    for program, word in _WORD_OF.items():
-        if word in words and (has_option or program in _WITHOUT_OPTION) and program in text:
-            yield program
-
-
 # Tokens that gitleaks' list lacks or describes more narrowly, in the form of `ISSUED`. From their issuers' documents.
 _MORE_PREFIXES = (
     ("sk-", r"\w-", 16, 200),  # OpenAI, Anthropic, and those who copied the prefix
@@ -119,12 +91,34 @@ _MORE_PREFIXES = (
 # So many random characters after a prefix are a token, even if its length is wrong: cut off, or of a newer kind.
 _ENOUGH = 16
 LONGEST_RUN = 1_200
-
-
 # Signs before which, and after which, a part of a word begins.
 _PARTED = str.maketrans({sign: " " for sign in map(chr, range(128)) if not sign.isalnum() and sign != "_"})
 # Signs that part the words of `scan.LONG_WORDS`.
 _SIGNS = [sign for sign in map(chr, _PARTED) if sign != "-"]
+
+
+@lru_cache(maxsize=4)
+def words_in(text: str) -> frozenset[str]:
+    """Returns which of the words of this module, of programs and of prefixes are in a text, in lower case. The results
+    for the last texts are remembered, because each step asks for its own words."""
+    return _search().words_in(lowered(text))
+
+
+@cache
+def _search() -> WordSearch:
+    forms = (ADDRESS, AUTHORIZATION, COOKIE, PUTTY, PRIVATE_KEY, BOT, HOOK, WEB_TOKEN)
+    return WordSearch((*NAMES, *SCHEMES, *forms, *ROLES, *ORDERS, *PROGRAM_WORDS, *PIPING, *parted_prefixes()))
+
+
+def programs_in(text: str, words: frozenset[str]) -> Iterator[str]:
+    """Yields the programs that can get a password in a text. `words` are the words of `PROGRAM_WORDS` in the text, and
+    may be more."""
+    if not words & PROGRAM_WORDS:
+        return
+    has_option = _OPTION.search(text) is not None
+    for program, word in _WORD_OF.items():
+        if word in words and (has_option or program in _WITHOUT_OPTION) and program in text:
+            yield program
 
 
 class Shape(Struct, frozen=True):

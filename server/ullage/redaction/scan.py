@@ -14,6 +14,13 @@ from ullage.redaction import REDACTED
 # How many places within one stretch of text are tried.
 _MOST_WITHIN = 16
 _LETTERS = {"ſ": "s", "ı": "i", "İ": "i", "\u212a": "k"}
+# Characters of the shortest token that is known by its shape: Slack's, `xapp-` and ten more.
+_SHORTEST = 15
+# The characters that are most common in code and prose. A search at each of them would stop too often.
+_COMMON = " etsaroinldcm._-f"
+# Words that have a letter in common: the letter, a search for their tails, and the words that may be where a tail is
+# found. A word's tail is its text from the last place of the letter.
+_Group = tuple[str, Callable[[str], list[str]], dict[str, tuple[str, ...]]]
 
 
 @lru_cache(maxsize=4)
@@ -109,18 +116,8 @@ class CharRuns:
         return runs
 
 
-# Characters of the shortest token that is known by its shape: Slack's, `xapp-` and ten more.
-_SHORTEST = 15
 # Words in which a token can be, if no sign can part it. Letters that are not ASCII belong to words.
 LONG_WORDS = CharRuns("_-?", _SHORTEST)
-
-
-# The characters that are most common in code and prose. A search at each of them would stop too often.
-_COMMON = " etsaroinldcm._-f"
-
-# Words that have a letter in common: the letter, a search for their tails, and the words that may be where a tail is
-# found. A word's tail is its text from the last place of the letter.
-_Group = tuple[str, Callable[[str], list[str]], dict[str, tuple[str, ...]]]
 
 
 class WordSearch:

@@ -53,6 +53,78 @@ _FEWEST_COLONS = 4
 _PGPASS = re.compile(
     r"(?m)(?:^|(?<=[\s\"']))[\w.*-]{1,80}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<inside>[^\s:\"'\\]{4,200})(?=$|[\s\"'\\])"
 )
+_NAME = re.compile(
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credential|key|_auth|_pw|sig(?:nature)?)"
+    r"(?:s|_?\d{1,3}|[_-](?:value|base|b64|base64|raw|plain|text|prod|production|dev|test|staging|live|old|new|v\d))?"
+    r"(?![A-Za-z])",
+    re.IGNORECASE,
+)
+_KEY_OF = re.compile(
+    r"(?:api|access|secret|private|auth|encryption|signing|master|account|subscription|storage|shared|license|deploy"
+    r"|consumer|client|webhook|hmac|jwt|role|app|admin|data|cookie|session)[_ .-]?$",
+    re.IGNORECASE,
+)
+_FLAG = re.compile(r"(?<![\w-])--?(?:[A-Za-z0-9]+-){0,3}$")
+_BEFORE = re.compile(r"[\w.-]*$")
+_QUOTED = r"[bBrRfFuU]?\\{0,3}(?P<quote>[\"'`])(?P<literal>[^\n]{0,400}?)\\{0,3}(?P=quote)"
+_BARE = r"(?P<bare>[^\s\"'`,;)}\]&<>|]{4,400})"
+# What may come between a name and its value: quotes (escaped too), a subscript's bracket, a type, the assignment sign,
+# the sign of a block in YAML. Then comes the value.
+_ASSIGNED = re.compile(
+    r"\\{0,3}[\"'`]?\]?(?::\s{0,2}&?[\w.\[\]|?]{1,30}(?=\s{0,2}=[^=]))?\s{0,3}(?P<sign>=>|:=|[:=]=?)\s{0,3}"
+    rf"(?:[>|][-+]?\s+)?(?:{_QUOTED}|{_BARE})"
+)
+_CALLED = re.compile(r"\\{0,3}[\"'],\s{0,3}\\{0,3}(?P<quote>[\"'])(?P<literal>[^\"'\n\\]{4,400})\\{0,3}(?P=quote)")
+_LISTED = re.compile(
+    r"\\{0,3}[\"']?(?:\\n|[,\s]){1,40}\\{0,3}[\"']?value\\{0,3}[\"']?\s?[:=]\s{0,3}\\{0,3}[\"']?"
+    r"(?P<literal>[^\s\"',}\\]{4,400})"
+)
+_ELEMENT = re.compile(r">\s{0,3}(?P<literal>[^<\s]{4,400})\s{0,3}</")
+_ARGUMENT = re.compile(
+    r"[= ]\s?(?:(?P<quote>[\"'])(?P<literal>[^\"'\n]{4,400})(?P=quote)|(?P<bare>[^\s\"'|;&-][^\s\"'|;&]{3,400}))"
+)
+_SPOKEN = re.compile(
+    r"(?: (?:for|of) [\w@.-]{1,40}(?: [\w@.-]{1,40})?)? (?:is|was|to|are)(?: now)?:?\s{1,6}[\"'`(]?"
+    r"(?P<bare>[^\s\"'`,;)]{6,400})"
+)
+_SET = re.compile(r"\w{0,20}\s{1,4}(?P<bare>[A-Za-z0-9+/=_-]{16,400})(?!\S)")
+_AFTER = (_ASSIGNED, _CALLED, _LISTED, _ELEMENT, _SPOKEN, _SET)
+_LONGEST_NAME = 40
+_LONGEST_OF = len("subscription-")
+# Services whose tokens have no prefix and that gitleaks' list lacks.
+_MORE_SERVICES = (
+    "abuseipdb", "adyen", "alchemy", "alphavantage", "amplitude", "anthropic", "assemblyai", "binance", "braintree",
+    "brevo", "bugsnag", "buildkite", "chargebee", "circleci", "clearbit", "clickup", "cloudinary", "deepgram", "deepl",
+    "digitalocean", "elevenlabs", "etherscan", "firebase", "freshdesk", "geoapify", "grafana", "hetzner", "honeycomb",
+    "huggingface", "infura", "ipinfo", "ipstack", "klaviyo", "linode", "mailjet", "maptiler", "mistral", "mixpanel",
+    "nexmo", "openai", "openweather", "opsgenie", "pagerduty", "paypal", "pinecone", "plivo", "posthog", "postmark",
+    "recurly", "rollbar", "salesforce", "sendgrid", "shodan", "shopify", "slack", "sparkpost", "stripe", "supabase",
+    "telegram", "tiingo", "trello", "twilio", "vercel", "virustotal", "vonage", "vultr", "wandb",
+)  # fmt: skip
+_SERVICE = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(sorted((*SERVICES, *_MORE_SERVICES)))})", re.IGNORECASE)
+_SHORTEST_TOKEN, _SHORTEST_ENTRY = 16, 20
+_TOKEN = re.compile(rf"(?<![\w/.+%@#-])[A-Za-z0-9][\w-]{{{_SHORTEST_TOKEN - 1},199}}+(?![\w/.+%@(=-])")
+_DIGIT = re.compile("[0-9]")
+_SEPARATORS = re.compile(r"[_-]")
+_HEX = re.compile(r"[0-9a-fA-F-]+")
+# Characters before a token in which its name or its service is searched.
+_LENGTH_BEFORE = 70
+# Characters before the service's name that can say what the value is, as in `request id of slack`.
+_LEAD = 16
+_ENVIRONMENT = re.compile(r"(?:^|[\s;&'\"])(?P<name>[A-Z][A-Z0-9_]{2,50})=[\"']?$")
+_ENTRY = re.compile(
+    r"(?:^|\n|\\n|[\"'])[ \t]*(?:- )?[\"']?(?P<name>[A-Za-z][\w.-]{1,40})[\"']?[ \t]?[:=][ \t]{0,2}[\"']?$"
+)
+_END_OF_ENTRY = re.compile(r"\\?[\"']?[,}\])]{0,3}[ \t]*(?:$|[\r\n]|\\n)")
+# Words in the names of values that look drawn and are public.
+_PUBLIC = frozenset((
+    "account", "blob", "build", "cache", "checksum", "commit", "container", "customer", "digest", "etag", "event",
+    "file", "fingerprint", "guid", "hash", "head", "host", "id", "ids", "image", "index", "integrity", "issue", "job",
+    "layer", "md", "message", "name", "nonce", "object", "oid", "order", "path", "project", "pub", "public", "ref",
+    "release", "request", "rev", "revision", "run", "seed", "session", "sha", "span", "sum", "tag", "thread",
+    "thumbprint", "trace", "tree", "uri", "url", "user", "uuid", "version",
+))  # fmt: skip
+_NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
 def redact_places(text: str) -> str:
@@ -106,46 +178,6 @@ def _is_password(value: str) -> bool:
     """Returns whether a value in a password's place (for example in a URL) is a secret. Values of fewer than four
     characters, placeholders, common words and code are not."""
     return is_secret("password", value, quoted=False, bound=True)
-
-
-_NAME = re.compile(
-    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credential|key|_auth|_pw|sig(?:nature)?)"
-    r"(?:s|_?\d{1,3}|[_-](?:value|base|b64|base64|raw|plain|text|prod|production|dev|test|staging|live|old|new|v\d))?"
-    r"(?![A-Za-z])",
-    re.IGNORECASE,
-)
-_KEY_OF = re.compile(
-    r"(?:api|access|secret|private|auth|encryption|signing|master|account|subscription|storage|shared|license|deploy"
-    r"|consumer|client|webhook|hmac|jwt|role|app|admin|data|cookie|session)[_ .-]?$",
-    re.IGNORECASE,
-)
-_FLAG = re.compile(r"(?<![\w-])--?(?:[A-Za-z0-9]+-){0,3}$")
-_BEFORE = re.compile(r"[\w.-]*$")
-_QUOTED = r"[bBrRfFuU]?\\{0,3}(?P<quote>[\"'`])(?P<literal>[^\n]{0,400}?)\\{0,3}(?P=quote)"
-_BARE = r"(?P<bare>[^\s\"'`,;)}\]&<>|]{4,400})"
-# What may come between a name and its value: quotes (escaped too), a subscript's bracket, a type, the assignment sign,
-# the sign of a block in YAML. Then comes the value.
-_ASSIGNED = re.compile(
-    r"\\{0,3}[\"'`]?\]?(?::\s{0,2}&?[\w.\[\]|?]{1,30}(?=\s{0,2}=[^=]))?\s{0,3}(?P<sign>=>|:=|[:=]=?)\s{0,3}"
-    rf"(?:[>|][-+]?\s+)?(?:{_QUOTED}|{_BARE})"
-)
-_CALLED = re.compile(r"\\{0,3}[\"'],\s{0,3}\\{0,3}(?P<quote>[\"'])(?P<literal>[^\"'\n\\]{4,400})\\{0,3}(?P=quote)")
-_LISTED = re.compile(
-    r"\\{0,3}[\"']?(?:\\n|[,\s]){1,40}\\{0,3}[\"']?value\\{0,3}[\"']?\s?[:=]\s{0,3}\\{0,3}[\"']?"
-    r"(?P<literal>[^\s\"',}\\]{4,400})"
-)
-_ELEMENT = re.compile(r">\s{0,3}(?P<literal>[^<\s]{4,400})\s{0,3}</")
-_ARGUMENT = re.compile(
-    r"[= ]\s?(?:(?P<quote>[\"'])(?P<literal>[^\"'\n]{4,400})(?P=quote)|(?P<bare>[^\s\"'|;&-][^\s\"'|;&]{3,400}))"
-)
-_SPOKEN = re.compile(
-    r"(?: (?:for|of) [\w@.-]{1,40}(?: [\w@.-]{1,40})?)? (?:is|was|to|are)(?: now)?:?\s{1,6}[\"'`(]?"
-    r"(?P<bare>[^\s\"'`,;)]{6,400})"
-)
-_SET = re.compile(r"\w{0,20}\s{1,4}(?P<bare>[A-Za-z0-9+/=_-]{16,400})(?!\S)")
-_AFTER = (_ASSIGNED, _CALLED, _LISTED, _ELEMENT, _SPOKEN, _SET)
-_LONGEST_NAME = 40
-_LONGEST_OF = len("subscription-")
 
 
 def redact_named(text: str) -> str:
@@ -213,42 +245,6 @@ def _span_if_secret(match: re.Match[str], name: str, is_argument: bool) -> tuple
     # True for `DB_PASSWORD=letmein` and `--password letmein`.
     bound = is_argument or (groups.get("sign") == "=" and name.isupper() and match.string[start - 1] == "=")
     return (start, end) if is_secret(name, match.string[start:end], quoted=quoted, bound=bound) else None
-
-
-# Services whose tokens have no prefix and that gitleaks' list lacks.
-_MORE_SERVICES = (
-    "abuseipdb", "adyen", "alchemy", "alphavantage", "amplitude", "anthropic", "assemblyai", "binance", "braintree",
-    "brevo", "bugsnag", "buildkite", "chargebee", "circleci", "clearbit", "clickup", "cloudinary", "deepgram", "deepl",
-    "digitalocean", "elevenlabs", "etherscan", "firebase", "freshdesk", "geoapify", "grafana", "hetzner", "honeycomb",
-    "huggingface", "infura", "ipinfo", "ipstack", "klaviyo", "linode", "mailjet", "maptiler", "mistral", "mixpanel",
-    "nexmo", "openai", "openweather", "opsgenie", "pagerduty", "paypal", "pinecone", "plivo", "posthog", "postmark",
-    "recurly", "rollbar", "salesforce", "sendgrid", "shodan", "shopify", "slack", "sparkpost", "stripe", "supabase",
-    "telegram", "tiingo", "trello", "twilio", "vercel", "virustotal", "vonage", "vultr", "wandb",
-)  # fmt: skip
-_SERVICE = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(sorted((*SERVICES, *_MORE_SERVICES)))})", re.IGNORECASE)
-_SHORTEST_TOKEN, _SHORTEST_ENTRY = 16, 20
-_TOKEN = re.compile(rf"(?<![\w/.+%@#-])[A-Za-z0-9][\w-]{{{_SHORTEST_TOKEN - 1},199}}+(?![\w/.+%@(=-])")
-_DIGIT = re.compile("[0-9]")
-_SEPARATORS = re.compile(r"[_-]")
-_HEX = re.compile(r"[0-9a-fA-F-]+")
-# Characters before a token in which its name or its service is searched.
-_LENGTH_BEFORE = 70
-# Characters before the service's name that can say what the value is, as in `request id of slack`.
-_LEAD = 16
-_ENVIRONMENT = re.compile(r"(?:^|[\s;&'\"])(?P<name>[A-Z][A-Z0-9_]{2,50})=[\"']?$")
-_ENTRY = re.compile(
-    r"(?:^|\n|\\n|[\"'])[ \t]*(?:- )?[\"']?(?P<name>[A-Za-z][\w.-]{1,40})[\"']?[ \t]?[:=][ \t]{0,2}[\"']?$"
-)
-_END_OF_ENTRY = re.compile(r"\\?[\"']?[,}\])]{0,3}[ \t]*(?:$|[\r\n]|\\n)")
-# Words in the names of values that look drawn and are public.
-_PUBLIC = frozenset((
-    "account", "blob", "build", "cache", "checksum", "commit", "container", "customer", "digest", "etag", "event",
-    "file", "fingerprint", "guid", "hash", "head", "host", "id", "ids", "image", "index", "integrity", "issue", "job",
-    "layer", "md", "message", "name", "nonce", "object", "oid", "order", "path", "project", "pub", "public", "ref",
-    "release", "request", "rev", "revision", "run", "seed", "session", "sha", "span", "sum", "tag", "thread",
-    "thumbprint", "trace", "tree", "uri", "url", "user", "uuid", "version",
-))  # fmt: skip
-_NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
 def redact_by_service(text: str) -> str:

@@ -46,6 +46,23 @@ _HOOKS = re.compile(
     r"|https://[\w.-]{1,80}webhook\.office\.com/webhookb2/|https://hooks\.zapier\.com/hooks/catch/)[\w/@.-]{8,300}"
 )
 _CRYPT = re.compile(r"\$(?:2[abxy]|apr1|argon2(?:id?|d)|scrypt|pbkdf2-sha\d+|[156y])\$[^\s:\"'<>]{12,300}")
+_LONG = CharRuns("_.+/-", 24)
+# A run of at least 24 characters. The lookbehinds exclude runs after a sign of a public digest or of a longer word.
+_RUN = re.compile(r"[A-Za-z0-9](?<![\w+/.%-].)(?<![\W_]=.)(?<!h1:.)[A-Za-z0-9_.+/-]{23,}={0,2}(?![\w%])")
+_HEX = re.compile(r"[0-9a-fA-F-]+")
+# Base64 whose first characters hold a printable one of ASCII and half of the next.
+_BASE64 = re.compile(r"[I-Za-f][C-HS-Xi-nyz0-3][A-Za-z0-9+/_-]{22,}={0,2}")
+# Beginnings of ids from model APIs, of digests from package managers and of public keys of SSH (`AAAA`). They are
+# random, but public.
+_ID = re.compile(
+    r"(?:toolu|srvtoolu|call|msg|req|chatcmpl|run|thread|step|file|resp|item|fc|rs|asst|batch|ses|gen|wrkspc)[_-]"
+    r"|(?:sha\d{3}|md5|h1|integrity)[-:=]|AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNh|GnNrLX)",
+    re.IGNORECASE,
+)
+# At least three digits.
+_DIGITS = re.compile(r"(?:[^0-9]*[0-9]){3}")
+# Characters. Longer base64 is not decoded.
+_LONGEST_DECODED = 2_000
 
 
 def redact_shapes(text: str) -> str:
@@ -112,25 +129,6 @@ def _is_inside(text: str, at: int) -> bool:
 def _unwrapped(text: str, end: int) -> int:
     more = _WRAPPED.match(text, end)
     return more.end() if more else end
-
-
-_LONG = CharRuns("_.+/-", 24)
-# A run of at least 24 characters. The lookbehinds exclude runs after a sign of a public digest or of a longer word.
-_RUN = re.compile(r"[A-Za-z0-9](?<![\w+/.%-].)(?<![\W_]=.)(?<!h1:.)[A-Za-z0-9_.+/-]{23,}={0,2}(?![\w%])")
-_HEX = re.compile(r"[0-9a-fA-F-]+")
-# Base64 whose first characters hold a printable one of ASCII and half of the next.
-_BASE64 = re.compile(r"[I-Za-f][C-HS-Xi-nyz0-3][A-Za-z0-9+/_-]{22,}={0,2}")
-# Beginnings of ids from model APIs, of digests from package managers and of public keys of SSH (`AAAA`). They are
-# random, but public.
-_ID = re.compile(
-    r"(?:toolu|srvtoolu|call|msg|req|chatcmpl|run|thread|step|file|resp|item|fc|rs|asst|batch|ses|gen|wrkspc)[_-]"
-    r"|(?:sha\d{3}|md5|h1|integrity)[-:=]|AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNh|GnNrLX)",
-    re.IGNORECASE,
-)
-# At least three digits.
-_DIGITS = re.compile(r"(?:[^0-9]*[0-9]){3}")
-# Characters. Longer base64 is not decoded.
-_LONGEST_DECODED = 2_000
 
 
 def redact_runs(text: str, look_inside: Callable[[str], str]) -> str:

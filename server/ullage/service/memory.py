@@ -2,30 +2,21 @@
 
 from typing import Any
 
-from msgspec import Struct
-
-from ullage.memory.listing import render_listing
 from ullage.memory.memory_tool import Command, Create, Delete, Insert, Rename, StrReplace, View, read_command
+from ullage.memory.notes import insert_text, render_listing, replace_text, view_text
 from ullage.memory.paths import parse_path
-from ullage.memory.texts import insert_text, replace_text, view_text
 from ullage.model.errors import UllageError
+from ullage.service.ports.models import ToolOutcome
 from ullage.service.ports.store import MemoryFiles
 
 
-class MemoryAnswer(Struct, frozen=True, kw_only=True):
-    """The text of a result of the memory tool. If `is_error` is set, it says what the model can do instead."""
-
-    text: str
-    is_error: bool = False
-
-
-def run_memory(files: MemoryFiles, arguments: dict[str, Any]) -> MemoryAnswer:
+def run_memory(files: MemoryFiles, arguments: dict[str, Any]) -> ToolOutcome:
     """Runs one call of the memory tool with the model's `arguments` and returns its result. Wrong arguments and disk
     errors become results with `is_error`. Blocks on the disk, so an event loop must call this function in a thread."""
     try:
-        return MemoryAnswer(text=_carry_out(files, read_command(arguments)))
+        return ToolOutcome(text=_carry_out(files, read_command(arguments)))
     except UllageError as error:
-        return MemoryAnswer(text=str(error), is_error=True)
+        return ToolOutcome(text=str(error), is_error=True)
 
 
 def _carry_out(files: MemoryFiles, command: Command) -> str:

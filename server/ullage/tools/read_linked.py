@@ -8,8 +8,7 @@ from ullage.model.errors import InvalidRequest
 from ullage.service.ports.linked_files import FileContent, FoundFile
 from ullage.service.ports.models import Question
 from ullage.tools.folder_tools import OpenText
-from ullage.tools.plain_file import read_plain
-from ullage.tools.reach import Reach, open_spot, permitted_spot, resolved
+from ullage.tools.reachable_files import Reach, open_spot, permitted_spot, read_plain, resolved
 from ullage.tools.toolbox import OpenedFolders
 
 # About 25,000 tokens, as for a file that the model reads itself.

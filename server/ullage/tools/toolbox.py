@@ -13,17 +13,16 @@ from ullage.model.json_values import as_text
 from ullage.model.message import ToolDefinition
 from ullage.model.updates import ToolKind
 from ullage.service.archive import recall
-from ullage.service.archive.recall import RecallResult
 from ullage.service.memory import run_memory
 from ullage.service.ports.models import Question, ToolAbout, ToolOutcome
 from ullage.service.ports.store import MemoryFiles
 from ullage.tools.folder_tools import OpenText, folder_tools
-from ullage.tools.reach import Reach, Spot, open_spot, permitted_spot, resolved
+from ullage.tools.reachable_files import Reach, Spot, open_spot, permitted_spot, resolved
 from ullage.tools.tool import Call, Tool
 
 # Takes a session's folder; gives the folder's memory, or the user's memory for a session without a folder.
 Memories = Callable[[str], MemoryFiles]
-Recall = Callable[[str, Any], Awaitable[RecallResult]]
+Recall = Callable[[str, Any], Awaitable[ToolOutcome]]
 # Takes a session's id; gives its further folders, or None where every reading is asked for.
 OpenedFolders = Callable[[str], tuple[str, ...] | None]
 
@@ -33,8 +32,7 @@ def memory_tool(memories: Memories) -> Tool:
     folder."""
 
     async def run(call: Call) -> ToolOutcome:
-        answer = await asyncio.to_thread(run_memory, memories(call.cwd), call.input)
-        return ToolOutcome(text=answer.text, is_error=answer.is_error)
+        return await asyncio.to_thread(run_memory, memories(call.cwd), call.input)
 
     return Tool(definition=memory.DEFINITION, about=_about_memory, run=run)
 
@@ -44,8 +42,7 @@ def recall_tool(look_up: Recall) -> Tool:
     session's id and the call's input."""
 
     async def run(call: Call) -> ToolOutcome:
-        found = await look_up(call.session_id, call.input)
-        return ToolOutcome(text=found.text, is_error=found.is_error)
+        return await look_up(call.session_id, call.input)
 
     return Tool(definition=recall.DEFINITION, about=_about_recall, run=run)
 

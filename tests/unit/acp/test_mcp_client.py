@@ -14,7 +14,7 @@ import pytest
 from support.lsp_client import PATIENCE
 from support.playing_rig import ALLOW, rigs_by
 from support.tools_rig import MakeToolsRig, ToolsRig
-from ullage.tools.offered import server_link
+from ullage.tools import server_link
 
 SERVER = Path(__file__).parents[2] / "support" / "asking_mcp_server.py"
 FORMS: Any = {"elicitation": {"form": {}}}

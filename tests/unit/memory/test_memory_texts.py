@@ -2,9 +2,8 @@
 
 import pytest
 
-from ullage.memory.listing import human_size
+from ullage.memory.notes import VIEW_CHARACTERS, human_size, insert_text, lines_of, replace_text, view_text
 from ullage.memory.paths import MemoryPath
-from ullage.memory.texts import VIEW_CHARACTERS, insert_text, lines_of, replace_text, view_text
 from ullage.model.errors import InvalidRequest
 
 NOTES = MemoryPath(parts=("notes.md",))

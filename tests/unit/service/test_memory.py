@@ -8,7 +8,8 @@ import pytest
 from support.corpus import cases
 from support.memory_twin import MemoryTwin
 from ullage.memory.memory_tool import DEFINITION
-from ullage.service.memory import MemoryAnswer, run_memory
+from ullage.service.memory import run_memory
+from ullage.service.ports.models import ToolOutcome
 
 NOTES = "/memories/notes.md"
 
@@ -110,6 +111,6 @@ def test_definition_describes_each_command_a_model_may_send() -> None:
 
 
 def test_answer_is_a_plain_value() -> None:
-    assert run_memory(MemoryTwin(), {"command": "delete", "path": "/memories"}) == MemoryAnswer(
+    assert run_memory(MemoryTwin(), {"command": "delete", "path": "/memories"}) == ToolOutcome(
         text="/memories", is_error=True
     )

@@ -11,10 +11,11 @@ import pytest
 from support.canary import picture, plant
 from support.corpus import cases
 from support.systems import needs_links, needs_modes, needs_named_pipes
+from ullage.memory.notes import TextEdit
 from ullage.memory.paths import parse_path
-from ullage.memory.texts import TextEdit
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
-from ullage.service.memory import MemoryAnswer, run_memory
+from ullage.service.memory import run_memory
+from ullage.service.ports.models import ToolOutcome
 from ullage.store.memories.memory_files import FolderMemory, MemoryLimits
 from ullage.store.memories.project_memory import memory_base
 
@@ -26,7 +27,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def every_command(files: FolderMemory, path: str) -> list[MemoryAnswer]:
+def every_command(files: FolderMemory, path: str) -> list[ToolOutcome]:
     """Returns each command's answer for a path."""
     commands: list[dict[str, Any]] = [
         {"command": "view", "path": path},

@@ -10,9 +10,8 @@ import pytest
 from support.memory_twin import MemoryTwin
 from support.systems import needs_links, needs_named_pipes
 from ullage.model.blocks import ToolUseBlock
-from ullage.service.archive.recall import RecallResult
 from ullage.service.ports.models import ToolOutcome
-from ullage.tools.plain_file import read_plain
+from ullage.tools.reachable_files import read_plain
 from ullage.tools.toolbox import LocalToolbox
 
 # Seconds. A call takes a hundredth; one that waits for a pipe's writer would never end.
@@ -28,8 +27,8 @@ def project(tmp_path: Path) -> Path:
 
 
 async def use(project: Path, name: str, **given: Any) -> ToolOutcome:
-    async def look_up(_session_id: str, _arguments: Any) -> RecallResult:
-        return RecallResult(text="")
+    async def look_up(_session_id: str, _arguments: Any) -> ToolOutcome:
+        return ToolOutcome(text="")
 
     async def open_text(_session_id: str, _path: str) -> None:
         return None

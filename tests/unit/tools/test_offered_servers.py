@@ -14,9 +14,9 @@ import pytest
 
 from support.lsp_client import PATIENCE
 from ullage.model.updates import ToolKind
-from ullage.tools.offered.described import HttpServer, Server, StdioServer, name_for_model
-from ullage.tools.offered.server_link import Patience
-from ullage.tools.offered.session_servers import SessionServers
+from ullage.tools.offered_servers import HttpServer, Server, StdioServer, name_for_model
+from ullage.tools.server_link import Patience
+from ullage.tools.session_servers import SessionServers
 
 SMALL = Path(__file__).parents[2] / "support" / "small_mcp_server.py"
 # Nothing that works takes longer on a busy machine.
@@ -173,7 +173,7 @@ async def test_a_server_that_says_nothing_is_given_up(tmp_path: Path) -> None:
 
 
 async def test_without_the_extra_one_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ullage.tools.offered.session_servers.is_usable", lambda: False)
+    monkeypatch.setattr("ullage.tools.session_servers.is_usable", lambda: False)
     async with started(small(), small()) as session:
         (fault,) = await session.prepare()
         assert fault.endswith(

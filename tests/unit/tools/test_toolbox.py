@@ -9,7 +9,6 @@ from support.memory_twin import MemoryTwin
 from support.systems import needs_links
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.updates import ToolKind
-from ullage.service.archive.recall import RecallResult
 from ullage.service.ports.models import Question, ToolOutcome
 from ullage.tools.toolbox import LocalToolbox, OpenedFolders
 
@@ -28,8 +27,8 @@ def project(tmp_path: Path) -> Path:
 
 
 def toolbox(memory: MemoryTwin | None = None, opened: OpenedFolders = lambda _: None) -> LocalToolbox:
-    async def look_up(session_id: str, arguments: Any) -> RecallResult:
-        return RecallResult(text=f"{session_id}: {arguments['query']}")
+    async def look_up(session_id: str, arguments: Any) -> ToolOutcome:
+        return ToolOutcome(text=f"{session_id}: {arguments['query']}")
 
     async def open_text(session_id: str, path: str) -> str | None:
         return "as the editor has it" if path.endswith("src/unsaved.py") else None

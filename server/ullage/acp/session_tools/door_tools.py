@@ -19,9 +19,8 @@ from ullage.model.message import ToolDefinition
 from ullage.model.updates import Notice, Severity
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Question, ToolAbout, ToolOutcome
-from ullage.tools.offered.described import PREFIX, Server
-from ullage.tools.offered.elicited import Answer, AskedForm, AskedVisit
-from ullage.tools.offered.session_servers import SessionServers
+from ullage.tools.offered_servers import PREFIX, Answer, AskedForm, AskedVisit, Server
+from ullage.tools.session_servers import SessionServers
 
 _NOT_IN_PLAN = "In the mode `plan` only tools that read can be used. Offer a plan, or say what you would need."
 _OWN = frozenset({UPDATE_PLAN.name, OFFER_PLAN.name, ASK_USER.name})

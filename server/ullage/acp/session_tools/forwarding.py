@@ -9,7 +9,7 @@ from ullage.acp.session_tools.asking import ELICIT, ElicitationResult
 from ullage.api.permissions import Ask
 from ullage.jsonrpc.rpc_errors import BadReply
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
-from ullage.tools.offered.elicited import Answer, AskedForm, AskedVisit
+from ullage.tools.offered_servers import Answer, AskedForm, AskedVisit
 
 _LIMITS = ("minimum", "maximum")
 # The kinds of fields, each with the fields of its schema that ACP has, too.

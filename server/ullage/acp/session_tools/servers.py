@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject
-from ullage.tools.offered.described import HttpServer, Server, StdioServer
+from ullage.tools.offered_servers import HttpServer, Server, StdioServer
 
 
 class _Named(Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from ullage.model.message import Message, ToolDefinition, number_of
 from ullage.service.archive.search import find_entry, search
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import Entry
+from ullage.service.ports.models import ToolOutcome
 from ullage.service.ports.store import SearchHit
 
 NAME = "recall"
@@ -63,23 +64,16 @@ class RecallInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     page: Annotated[int, Meta(ge=1)] = 1
 
 
-class RecallResult(Struct, frozen=True, kw_only=True):
-    """The text of a result of the `recall` tool. `is_error` is set if the call failed."""
-
-    text: str
-    is_error: bool = False
-
-
-async def recall(conversation: Conversation, arguments: Any) -> RecallResult:
+async def recall(conversation: Conversation, arguments: Any) -> ToolOutcome:
     """Returns the result of one call of the `recall` tool. Only this session's messages are searched, inherited ones
     included.
 
     Never raises an `UllageError`: the error's text becomes the result, so that the model can correct its call.
     """
     try:
-        return RecallResult(text=await _answer(conversation, _read(arguments)))
+        return ToolOutcome(text=await _answer(conversation, _read(arguments)))
     except UllageError as error:
-        return RecallResult(text=str(error), is_error=True)
+        return ToolOutcome(text=str(error), is_error=True)
 
 
 def message_lines(message: Message) -> Iterator[str]:

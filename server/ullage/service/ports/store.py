@@ -5,9 +5,8 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from ullage.memory.listing import MemoryEntry
+from ullage.memory.notes import MemoryEntry, TextEdit
 from ullage.memory.paths import MemoryPath
-from ullage.memory.texts import TextEdit
 from ullage.model.events import Record
 
 

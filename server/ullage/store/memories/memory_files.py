@@ -10,9 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ullage.memory.listing import LEVELS, MemoryEntry, is_listed
+from ullage.memory.notes import LEVELS, MemoryEntry, TextEdit, is_listed
 from ullage.memory.paths import DEPTH, MemoryPath, folded
-from ullage.memory.texts import TextEdit
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
 from ullage.store.memories.memory_by_path import PathFolder
 from ullage.store.memories.memory_descriptors import DescriptorFolder, is_supported

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, cast
@@ -13,21 +14,28 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import (
     CONNECTION_CLOSED,
     REQUEST_TIMEOUT,
+    AudioContent,
+    CallToolResult,
+    ContentBlock,
     ElicitRequestFormParams,
     ElicitRequestParams,
     ElicitResult,
+    EmbeddedResource,
+    ImageContent,
     Implementation,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
     Tool,
     ToolListChangedNotification,
 )
 from msgspec import Struct
 
 from ullage import __version__
-from ullage.model.json_values import as_list, as_object
+from ullage.model.blocks import ImageBlock
+from ullage.model.json_values import as_list, as_object, encode_json
 from ullage.service.ports.models import ToolOutcome
-from ullage.tools.offered.described import Server, StdioServer
-from ullage.tools.offered.elicited import Answer, AskedForm, AskedVisit, Elicit
-from ullage.tools.offered.server_results import read_result
+from ullage.tools.offered_servers import Answer, AskedForm, AskedVisit, Elicit, Server, StdioServer
 
 log = logging.getLogger(__name__)
 # A server with more pages of tools than this offers more than a model can use.
@@ -36,6 +44,10 @@ _MOST_PAGES = 20
 _CONNECTING, _SILENCE = 30.0, 300.0
 _US = Implementation(name="ullage", title="Ullage", version=__version__)
 _ENDED = "has ended; it is started again with the next prompt"
+# About 25,000 tokens, as for a file that is read.
+_MOST_CHARS = 100_000
+# As many pictures as one result may bring; each takes some 1,500 tokens.
+_MOST_IMAGES = 10
 
 
 class Patience(Struct, frozen=True, kw_only=True):
@@ -228,3 +240,43 @@ def _reason(error: BaseException) -> str:
     while isinstance(inner, BaseExceptionGroup):
         inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
     return str(inner) or type(inner).__name__
+
+
+def read_result(result: CallToolResult) -> ToolOutcome:
+    """Returns the texts and pictures of a result. Structured content is added as JSON if there is no text. A long text
+    is cut, and says so."""
+    text = "\n".join(_texts(result.content))
+    if not text and result.structured_content is not None:
+        text = encode_json(result.structured_content).decode()
+    images = tuple(_images(result.content))[:_MOST_IMAGES]
+    return ToolOutcome(
+        text=_shortened(text) or ("" if images else "[no output]"), is_error=result.is_error, images=images
+    )
+
+
+def _texts(content: Iterable[ContentBlock]) -> Iterator[str]:
+    for block in content:
+        match block:
+            case TextContent(text=text):
+                yield text
+            case EmbeddedResource(resource=TextResourceContents(uri=uri, text=text)):
+                yield f"[Resource {uri}]\n{text}"
+            case EmbeddedResource(resource=resource):
+                yield f"[Resource {resource.uri}, not shown]"
+            case ResourceLink(uri=uri, name=name):
+                yield f"[Resource {uri} ({name})]"
+            case AudioContent(mime_type=kind):
+                yield f"[Audio, {kind}, not shown]"
+            case ImageContent():
+                pass
+
+
+def _images(content: Iterable[ContentBlock]) -> Iterator[ImageBlock]:
+    for block in content:
+        if isinstance(block, ImageContent):
+            yield ImageBlock(media_type=block.mime_type, data=block.data)
+
+
+def _shortened(text: str) -> str:
+    left = len(text) - _MOST_CHARS
+    return text if left <= 0 else f"{text[:_MOST_CHARS]}\n[{left:,} more characters are left out]"

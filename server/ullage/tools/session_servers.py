@@ -12,12 +12,11 @@ from ullage.model import words
 from ullage.model.message import ToolDefinition
 from ullage.model.updates import ToolKind
 from ullage.service.ports.models import Question, ToolAbout, ToolOutcome
-from ullage.tools.offered.described import OfferedTool, Server, input_schema, name_for_model, title_of_call
-from ullage.tools.offered.elicited import Elicit
+from ullage.tools.offered_servers import Elicit, OfferedTool, Server, input_schema, name_for_model, title_of_call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ullage.tools.offered.server_link import Patience, ServerLink
+    from ullage.tools.server_link import Patience, ServerLink
 
 EXTRA = "mcp"
 
@@ -143,6 +142,6 @@ def is_usable() -> bool:
 
 
 def _import_link() -> Any:
-    from ullage.tools.offered import server_link  # noqa: PLC0415
+    from ullage.tools import server_link  # noqa: PLC0415
 
     return server_link

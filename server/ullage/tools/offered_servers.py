@@ -1,9 +1,9 @@
-"""MCP servers as a client describes them, and tools as a server describes them."""
+"""The MCP servers that a client offers and their tools, as values, and what a server asks the user (elicitation)."""
 
 import hashlib
 import re
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -64,3 +64,31 @@ def title_of_call(name: str) -> str:
 def input_schema(schema: Any) -> dict[str, Any]:
     """Returns the schema of a tool's input as providers accept it, which is that of an object."""
     return {**schema, "type": "object"} if isinstance(schema, dict) else {"type": "object"}
+
+
+class AskedForm(Struct, frozen=True, kw_only=True):
+    """A form: `fields` are the schemas of its fields by name, as JSON Schema, and `required` names those that the user
+    must fill in."""
+
+    message: str
+    fields: dict[str, Any]
+    required: tuple[str, ...] = ()
+
+
+class AskedVisit(Struct, frozen=True, kw_only=True):
+    """An address that the user is asked to open. `id` is the server's for this question, "" if it gave none."""
+
+    message: str
+    url: str
+    id: str = ""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """The user's answer: `accept` with the fields of the form, `decline`, or `cancel` for none."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: dict[str, Any] | None = None
+
+
+# Takes the server's name and what it asks; returns once the user has answered, however long that takes.
+Elicit = Callable[[str, AskedForm | AskedVisit], Awaitable[Answer]]

@@ -1,1 +1,0 @@
-"""MCP servers that a client offers for its sessions, started and used by means of the official SDK."""
