@@ -38,7 +38,9 @@ def faults(fragment: Path) -> list[str]:
 
 
 def release(docs: Path, version: str, day: str) -> None:
-    """Writes the release and deletes its fragments. Raises `ValueError` if a fragment is not well-formed."""
+    """Writes the release and deletes its fragments. If the changelog has a section for the version, which is not
+    released, the section gets the day, and the fragments come first in it. Raises `ValueError` if a fragment is not
+    well-formed."""
     by_kind: defaultdict[str, list[str]] = defaultdict(list)
     found = fragments(docs)
     for fragment in found:
@@ -52,7 +54,8 @@ def release(docs: Path, version: str, day: str) -> None:
     if not place:
         raise ValueError(f"{changelog.name} has no line {PLACE.strip()}")
     written = "\n".join([f"{before}{place}", f"## {version} ({day})", "", *kept])
-    changelog.write_text(written + after, encoding="utf-8")
+    begun = f"\n## {version} (unreleased)\n"
+    changelog.write_text(written + after.removeprefix(begun), encoding="utf-8")
     for fragment in found:
         fragment.unlink()
 

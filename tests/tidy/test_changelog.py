@@ -46,3 +46,15 @@ def test_a_release_lists_the_fragments_by_kind_above_older_releases_and_deletes_
         "### Fixed\n\n- Undo keeps\n  the alarm.\n\n## 0.1.0 (2026-01-01)\n"
     )
     assert fragments(tmp_path) == []
+
+
+def test_a_release_completes_the_section_that_was_begun_for_it(tmp_path: Path) -> None:
+    (tmp_path / "changelog.d").mkdir()
+    begun = "# Changelog\n\n<!-- releases -->\n\n## 0.1.0 (unreleased)\n\nThe first version.\n"
+    write(tmp_path, "CHANGELOG.md", begun)
+    write(tmp_path / "changelog.d", "search.added.md", "Search by name.\n")
+    release(tmp_path, "0.1.0", "2026-02-01")
+    assert (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8") == (
+        "# Changelog\n\n<!-- releases -->\n\n## 0.1.0 (2026-02-01)\n\n### Added\n\n- Search by name.\n\n"
+        "The first version.\n"
+    )
