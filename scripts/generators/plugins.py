@@ -12,8 +12,8 @@ from ullage.agents.claude_code import AGENT as CLAUDE_CODE
 from ullage.agents.gemini_cli import AGENT as GEMINI_CLI
 from ullage.agents.machine import Machine
 from ullage.agents.wiring import HookPlace, Wiring
-from ullage.wire.entries import Added, HookEntry, McpServer
-from ullage.wire.json_added import add
+from ullage.wire.json_files import add
+from ullage.wire.plan import Added, HookEntry, McpServer
 
 # The name of the plugin, of its marketplace and of the MCP server.
 _NAME = "ullage"

@@ -5,9 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.wire.edit_pieces import edit_pieces
-from ullage.wire.entries import Added, McpServer
-from ullage.wire.json_added import add
+from ullage.wire.json_files import add
+from ullage.wire.plan import Added, McpServer, edit_pieces
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"), max_size=40)
 NAMES = st.sampled_from(["numStartups", "projects", "tips", "model", "env"])

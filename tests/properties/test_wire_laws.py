@@ -12,9 +12,8 @@ from support.settings_texts import ANY, PLACES, json_texts
 from ullage.model.errors import InputError
 from ullage.system.wired_files import apply, plan_adding, plan_removing
 from ullage.wire.added import add, take_out
-from ullage.wire.entries import Added, HookEntry, McpServer
-from ullage.wire.json_added import old_line
-from ullage.wire.json_text import read_text
+from ullage.wire.json_files import old_line, read_text
+from ullage.wire.plan import Added, HookEntry, McpServer
 
 OURS = "[ -x /opt/u ] && /opt/u hook it 2>/dev/null || true"
 ADDED = Added(

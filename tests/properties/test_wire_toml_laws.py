@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.settings_texts import toml_texts
 from ullage.model.errors import InputError
 from ullage.wire.added import add, take_out
-from ullage.wire.entries import Added, McpServer
+from ullage.wire.plan import Added, McpServer
 
 SERVER = McpServer(name="ullage", command="/opt/ü \\u", arguments=("mcp", 'a "b"'), variables=("A", "B"))
 ADDED = Added(syntax="toml", mcp=SERVER)

@@ -13,7 +13,7 @@ from support.workspace import LARGE_MODEL, START, TestClient
 from ullage.model.events import ConversationImported
 from ullage.service.ports.continuing import Choices, PlannedSession, WantedSession, WritableAgent
 from ullage.service.ports.given_back import GivenBack
-from ullage.service.ports.wiring import AgentChange, FileChange, OptionState
+from ullage.wire.plan import AgentChange, FileChange, OptionState
 
 _AGENT, _WORD = FOLLOWED[0].agent, "claude-code"
 _SETTINGS = "/home/ada/.claude/settings.json"

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ullage.model.errors import Conflict, PreviewExpired
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.wiring import AgentChange, FileChange, WiresAgents
+from ullage.wire.plan import AgentChange, FileChange, WiresAgents
 
 
 class UnwireParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

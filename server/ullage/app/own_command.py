@@ -14,7 +14,7 @@ from ullage.agents import wiring
 from ullage.agents.wiring import HookPlace, SettingsFile
 from ullage.model.store_address import is_address
 from ullage.store.store_place import StorePlace
-from ullage.wire.entries import Added, HookEntry, McpServer
+from ullage.wire.plan import Added, HookEntry, McpServer
 
 # The name of the MCP server in agents' settings.
 _SERVER = "ullage"

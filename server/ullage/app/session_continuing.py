@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent
 from ullage.agents.table import AGENTS, agent_called, agent_of_format, word_of
+from ullage.app.agent_wiring import missing_folder
 from ullage.app.apart import run_apart
 from ullage.app.scratch import examples_of, reading_settings, throwaway_workspace
-from ullage.app.wired_agents import missing_folder
 from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import Event, MessageAppended
 from ullage.policy.evidence import Compacted

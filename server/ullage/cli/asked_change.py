@@ -9,7 +9,7 @@ from rich.text import Text
 from ullage.cli.draw.text import clean
 from ullage.cli.output import Screen
 from ullage.model.errors import InputError
-from ullage.service.ports.wiring import AgentChange, FileChange
+from ullage.wire.plan import AgentChange, FileChange
 
 _STYLES = {"+": "green", "-": "red"}
 

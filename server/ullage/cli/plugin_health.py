@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ullage.agents.wiring import Plugin, Wiring
-from ullage.app.wired_agents import all_known, has_plugin, project_with_plugin
+from ullage.app.agent_wiring import all_known, has_plugin, project_with_plugin
 from ullage.cli.provider_health import Check
 from ullage.cli.wiring_health import last_arrival, read_arrivals
 from ullage.model.errors import InputError

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage.agents.wiring import HookInFile, Wiring
-from ullage.app.wired_agents import all_known, path_here
+from ullage.app.agent_wiring import all_known, path_here
 from ullage.cli.draw.text import ago
 from ullage.cli.hooks.arrivals import arrivals_path
 from ullage.cli.provider_health import Check
@@ -18,7 +18,7 @@ from ullage.cli.wired_programs import gone_programs, unsafe_programs, wire_comma
 from ullage.model.errors import InputError
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.wired_files import Receipt, plan_removing, read_receipt, read_settings
-from ullage.wire.json_added import find_handlers
+from ullage.wire.json_files import find_handlers
 
 
 class Arrival(Struct, frozen=True, kw_only=True):

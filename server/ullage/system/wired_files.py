@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
 from ullage.wire.added import add, names_only_schema, take_out
-from ullage.wire.entries import Added
+from ullage.wire.plan import Added
 
 
 class WiredFile(Struct, frozen=True, kw_only=True):

@@ -1,19 +1,19 @@
 """Adds Ullage to the text of a settings file, and takes it out again, in the file's own syntax."""
 
 from ullage.model.errors import InvalidRequest
-from ullage.wire import json_added, toml_added
-from ullage.wire.entries import Added
-from ullage.wire.json_text import has_comments, is_blank, read_text
+from ullage.wire import json_files, toml_files
+from ullage.wire.json_files import has_comments, is_blank, read_text
+from ullage.wire.plan import Added
 
 _SCHEMA = "$schema"
-_ROOMS = {"json": json_added, "toml": toml_added}
+_FILES = {"json": json_files, "toml": toml_files}
 
 
 def add(text: str, added: Added) -> str:
     """Returns the settings with what is added. Raises `InvalidRequest` if this can't be added to the text."""
     if added.is_empty:
         return text
-    return _whole(text, added) if added.syntax == "whole" else _ROOMS[added.syntax].add(text, added)
+    return _whole(text, added) if added.syntax == "whole" else _FILES[added.syntax].add(text, added)
 
 
 def take_out(text: str, added: Added, before: str) -> str:
@@ -23,7 +23,7 @@ def take_out(text: str, added: Added, before: str) -> str:
         return text
     if added.syntax == "whole":
         return _before_whole(text, added, before)
-    return _ROOMS[added.syntax].take_out(text, added, before)
+    return _FILES[added.syntax].take_out(text, added, before)
 
 
 def names_only_schema(text: str, added: Added) -> bool:

@@ -3,8 +3,7 @@
 from argparse import Namespace
 from functools import partial
 
-from ullage.app.agent_wiring import AgentWiring
-from ullage.app.wired_agents import known_words
+from ullage.app.agent_wiring import AgentWiring, known_words
 from ullage.cli.asked_change import agreed, difference, possible, raise_failed, same_now
 from ullage.cli.output import Screen
 from ullage.cli.typed_arguments import WireOptions, read_options

@@ -34,11 +34,11 @@ from ullage.service.ports.ports import Ports
 from ullage.service.ports.session_tools import SessionTools
 from ullage.service.ports.store import StoredSession
 from ullage.service.ports.team import ReadsTeam
-from ullage.service.ports.wiring import WiresAgents
 from ullage.service.ports.world import IndexingListener, SearchWait
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.counter_choice import get_counter
+from ullage.wire.plan import WiresAgents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
