@@ -13,7 +13,7 @@ from support.acp_end import is_ours
 from support.proxy_play import playing
 from support.proxy_rig import running
 from support.systems import needs_unix_sockets
-from ullage.proxy.pipe.lines import LONGEST
+from ullage.proxy.lines import LONGEST
 
 # An agent that returns every line, so that each frame is sent by the client first and then by the agent.
 _ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.buffer.flush()"

@@ -8,7 +8,7 @@ import pytest
 from support.lsp_client import RpcFailure
 from support.proxy_play import ID, Play, Step, playing
 from support.systems import needs_unix_sockets
-from ullage.proxy.state import TRANSITIONS, Event, State
+from ullage.proxy.session_life import TRANSITIONS, Event, State
 
 pytestmark = needs_unix_sockets
 

@@ -13,7 +13,7 @@ from support.proxy_play import ID, Play, playing
 from support.systems import needs_unix_sockets
 from ullage.model.blocks import TextBlock, ToolResultBlock
 from ullage.proxy.connection import ProxyOptions
-from ullage.proxy.state import State
+from ullage.proxy.session_life import State
 
 pytestmark = needs_unix_sockets
 RUNNING, IDLE = {"state": "running"}, {"state": "idle", "stopReason": "end_turn"}

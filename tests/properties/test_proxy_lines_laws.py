@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.proxy.pipe.lines import LineCutter, Piece
+from ullage.proxy.lines import LineCutter, Piece
 
 STREAMS = st.lists(st.sampled_from([b"a", b"{}", b"\r", b"\n", b"long enough"]), max_size=30).map(b"".join)
 SIZES = st.lists(st.integers(min_value=1, max_value=9), max_size=30)

@@ -26,8 +26,7 @@ from ullage.agents.tools import (
 )
 from ullage.model.artifacts import FileAction
 from ullage.model.message import Message, Role
-from ullage.proxy.record.terminals import Terminals
-from ullage.proxy.record.tool_calls import CallState
+from ullage.proxy.turn_messages import CallState, Terminals
 from ullage.summary.composition import list_files
 from ullage.summary.summary_request import SummaryRequest
 

@@ -14,7 +14,7 @@ from support.puppet_agent import Puppet, puppet
 from ullage.proxy import session_life
 from ullage.proxy.connection import ProxyOptions
 from ullage.proxy.session import ProxiedSession
-from ullage.proxy.state import Event, State, after
+from ullage.proxy.session_life import Event, State, after
 
 Step = tuple[State, Event]
 ID = "s"

@@ -12,8 +12,8 @@ from support.acp_schema import faults_in_params, faults_in_result, has_schema
 from ullage.app.compose import workspace_on
 from ullage.model.settings import Settings
 from ullage.proxy.connection import ProxyOptions
-from ullage.proxy.pipe.outlet import Outlet
-from ullage.proxy.record.recorder import Store
+from ullage.proxy.lines import Outlet
+from ullage.proxy.record import Store
 from ullage.proxy.serve import Proxy
 from ullage.service.conversation.workspace import Workspace
 from ullage.store.sqlite.sqlite_store import open_store

@@ -10,7 +10,7 @@ from ullage.app.process import share_the_interpreter, warm_up
 from ullage.app.telemetry import request_span
 from ullage.model.settings import Settings
 from ullage.proxy.connection import ProxyOptions
-from ullage.proxy.record.recorder import Store
+from ullage.proxy.record import Store
 from ullage.proxy.serve import serve_proxy
 from ullage.service.conversation.workspace import Workspace
 from ullage.store.store_place import StorePlace

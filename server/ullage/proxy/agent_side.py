@@ -14,20 +14,16 @@ from ullage.api.wire import UPDATE
 from ullage.jsonrpc.envelope import ErrorResponse, Response
 from ullage.jsonrpc.rpc_errors import METHOD_NOT_FOUND, ErrorObject
 from ullage.model.json_values import as_text
+from ullage.proxy.agent_process import Agent
 from ullage.proxy.answers import answers_of
-from ullage.proxy.connection import Connection
-from ullage.proxy.open_requests import Asked
+from ullage.proxy.compactions import is_of_compaction
+from ullage.proxy.connection import Asked, Connection
+from ullage.proxy.lines import Frame, Piece, fields, line, peek, with_id, with_params
 from ullage.proxy.opening import early_session
-from ullage.proxy.pipe.agent import Agent
-from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_id, with_params
-from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.prompts import complete
-from ullage.proxy.record.recording import record_update
-from ullage.proxy.session import ProxiedSession
-from ullage.proxy.sessions import Sessions
-from ullage.proxy.shown_compactions import is_of_compaction
-from ullage.proxy.slash_commands import offer_commands
-from ullage.proxy.to_client import send_update
+from ullage.proxy.recording import record_update
+from ullage.proxy.session import ProxiedSession, Sessions
+from ullage.proxy.to_client import offer_commands, send_update
 
 _CANCEL = "$/cancel_request"
 _NOT_NOW = ErrorObject(code=METHOD_NOT_FOUND, message="The context is being compacted; use no tools.")

@@ -18,16 +18,13 @@ from ullage.jsonrpc.peer import cancelled
 from ullage.jsonrpc.rpc_errors import ErrorObject
 from ullage.model.errors import UllageError
 from ullage.model.json_values import JsonObject, as_object, as_plain, as_text
-from ullage.proxy.connection import Connection
-from ullage.proxy.held_prompts import Prompt
-from ullage.proxy.open_requests import Pending
-from ullage.proxy.pipe.frames import Frame, fields, line
-from ullage.proxy.pipe.lines import Piece
-from ullage.proxy.record.recording import record_update
-from ullage.proxy.session import ProxiedSession
-from ullage.proxy.state import State
+from ullage.proxy.connection import Connection, Pending
+from ullage.proxy.lines import Frame, Piece, fields, line
+from ullage.proxy.prompts_of_version_2 import IDLE, SentPrompt
+from ullage.proxy.recording import record_update
+from ullage.proxy.session import Prompt, ProxiedSession
+from ullage.proxy.session_life import State
 from ullage.proxy.to_client import send_text, send_update
-from ullage.proxy.versions.foreground import IDLE, SentPrompt
 
 _RUNNING = "running"
 # The work that the agent has begun by itself, among a session's prompts.

@@ -1,6 +1,12 @@
-"""Handles lines from the client: forwards them unchanged, except for the requests that the proxy handles itself."""
+"""Handles lines from the client: forwards them unchanged, except for the requests that the proxy handles itself.
 
-from collections.abc import Awaitable, Callable
+A conversation that was compacted may have several sessions of the agent: the one in use, those that it has left, and
+copies. A list shows the client one of them, under the id that it knows; deleting the conversation deletes all of them,
+and the record.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -8,29 +14,26 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from ullage.api.codes import acp_error_object
-from ullage.jsonrpc.envelope import ErrorResponse
-from ullage.model.errors import UllageError
-from ullage.model.json_values import as_text
-from ullage.proxy.deleting import delete
-from ullage.proxy.offered_server import offered
-from ullage.proxy.open_requests import Pending
-from ullage.proxy.opening import load, pending_new
+from ullage.jsonrpc.envelope import ErrorResponse, Response
+from ullage.model.errors import AgentError, UllageError
+from ullage.model.json_values import JsonObject, as_objects, as_text
+from ullage.proxy.agent_sessions import offered
+from ullage.proxy.connection import Connection, Pending, revive
+from ullage.proxy.lines import Frame, Piece, fields, line, peek, with_id, with_params
+from ullage.proxy.opening import load, pending_new, reopen_lost
 from ullage.proxy.own_methods import PREFIX as OWN_PREFIX
 from ullage.proxy.own_methods import with_own_methods
-from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_id, with_params
-from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.prompts import take_prompt
-from ullage.proxy.record.recording import record_messages
-from ullage.proxy.recovery import reopen_lost
-from ullage.proxy.reviving import revive
-from ullage.proxy.session import ProxiedSession
-from ullage.proxy.session_list import pending_list
-from ullage.proxy.sessions import Sessions
+from ullage.proxy.record import SessionRecord
+from ullage.proxy.recording import record_messages
+from ullage.proxy.session import ProxiedSession, Sessions
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.store import AttachedSession
+from ullage.service.sessions import delete_session
 
 Handler = Callable[[Sessions, Piece, Frame], Awaitable[None]]
-
-
 _TERMINAL_OUTPUT = "terminal/output"
+_log = logging.getLogger(__name__)
 
 
 class _Named(Struct, frozen=True, rename="camel"):
@@ -228,6 +231,146 @@ def session_named(params: Raw) -> str:
         return _named.decode(params).session_id
     except (ValueError, RecursionError):
         return ""
+
+
+def pending_list(connection: Connection, frame: Frame) -> Pending:
+    """Returns the `Pending` for a `session/list` of the client's, which rewrites the agent's answer. A request without
+    a cursor begins a new list."""
+    if not fields(frame.params).get("cursor"):
+        connection.listed.clear()
+
+    async def answered(piece: Piece, frame: Frame) -> None:
+        await _list_answered(connection, piece, frame)
+
+    return Pending(method="session/list", answered=answered)
+
+
+async def _list_answered(connection: Connection, piece: Piece, frame: Frame) -> None:
+    workspace = None if memoryview(frame.error) else await connection.recorder.opened()
+    result = fields(frame.result)
+    entries = as_objects(result.get("sessions"))
+    attached = workspace.ports.store.attached() if workspace else ()
+    shown = rewritten(entries, attached, connection.listed)
+    if shown == entries:
+        connection.client.pass_on(piece)
+        return
+    known_id = None if frame.id is UNSET else frame.id
+    connection.client.insert(line(Response(id=known_id, result={**result, "sessions": shown})))
+
+
+def rewritten(entries: list[JsonObject], attached: Iterable[AttachedSession], listed: set[str]) -> list[JsonObject]:
+    """Returns one page of the agent's list as the client gets it. A compacted conversation is shown once, where its
+    first entry is, and with the time of its last; entries of other sessions are not changed.
+
+    `listed` has the conversations that earlier pages have shown; those of this page are added.
+    """
+    owners = {agent_id: owner for owner in attached for agent_id in owner.agent_ids}
+    pages: dict[str, list[JsonObject]] = {}
+    for entry in entries:
+        owner = owners.get(as_text(entry.get("sessionId")))
+        if owner is not None:
+            pages.setdefault(owner.session_id, []).append(entry)
+    shown: list[JsonObject] = []
+    for entry in entries:
+        owner = owners.get(as_text(entry.get("sessionId")))
+        if owner is None:
+            shown.append(entry)
+        elif owner.session_id not in listed and (one := _listed_entry(owner, pages[owner.session_id])) is not None:
+            listed.add(owner.session_id)
+            shown.append(one)
+    return shown
+
+
+def _listed_entry(owner: AttachedSession, entries: list[JsonObject]) -> JsonObject | None:
+    """Returns the entry of a conversation, from those of its sessions on one page. Returns None if these are copies and
+    sessions that it has left, and not the one that the client knows."""
+    by_id = {as_text(entry.get("sessionId")): entry for entry in entries}
+    known, used = by_id.get(owner.session_id), by_id.get(owner.agent_ids[-1])
+    if known is None and used is None:
+        return None
+    times: list[Any] = [time for entry in (known, used) if entry and (time := as_text(entry.get("updatedAt")))]
+    # The title of a session that begins with a summary is the summary's.
+    one = known or {**(used or {}), "sessionId": owner.session_id, **({"title": owner.title} if owner.title else {})}
+    return {**one, "updatedAt": max(times)} if times else one
+
+
+async def delete(sessions: Sessions, piece: Piece, frame: Frame) -> None:
+    """Handles the client's `session/delete`: has the agent delete the other sessions of the conversation, then forwards
+    the request. If the agent has deleted any, the record is deleted, too."""
+    connection, session_id = sessions.connection, as_text(fields(frame.params).get("sessionId"))
+    others = _sessions_to_delete(await connection.recorder.opened(), session_id)
+    if connection.agent.alive and not others:
+        _forward_delete(sessions, session_id, piece, frame, deleted=False)
+    else:
+        connection.spawn(_delete(sessions, session_id, others, piece, frame))
+
+
+async def _delete(sessions: Sessions, session_id: str, others: Sequence[str], piece: Piece, frame: Frame) -> None:
+    connection = sessions.connection
+    try:
+        await revive(connection)
+    except UllageError as error:
+        known_id = None if frame.id is UNSET else frame.id
+        connection.client.insert(line(ErrorResponse(id=known_id, error=acp_error_object(error))))
+        return
+    deleted = await _delete_others(sessions, session_id, others)
+    _forward_delete(sessions, session_id, piece, frame, deleted=deleted)
+
+
+def _forward_delete(sessions: Sessions, session_id: str, piece: Piece, frame: Frame, *, deleted: bool) -> None:
+    connection = sessions.connection
+    if frame.id is not UNSET:
+        answered = partial(_delete_answered, sessions, session_id, deleted)
+        connection.pending[frame.id] = Pending(method="session/delete", answered=answered)
+    # Another line may be on its way in pieces.
+    connection.agent.insert(piece.data)
+
+
+def _sessions_to_delete(workspace: Workspace | None, session_id: str) -> Sequence[str]:
+    """Returns the agent's ids of the other sessions of the conversation."""
+    attached = workspace.ports.store.attached() if workspace else ()
+    owner = next((one for one in attached if one.session_id == session_id), None)
+    return [agent_id for agent_id in owner.agent_ids if agent_id != session_id] if owner else []
+
+
+async def _delete_others(sessions: Sessions, session_id: str, others: Sequence[str]) -> bool:
+    """Has the agent delete these sessions. Returns whether it has deleted one. An error is only logged."""
+    deleted = False
+    for other in others:
+        # The record does not say of which agent each session is, and the ids of agents differ.
+        for connection in (one for one in sessions.connection.agents if one.agent.alive):
+            connection.set_aside(other)
+            try:
+                await connection.agent.request("session/delete", {"sessionId": other})
+                deleted = True
+                break
+            except AgentError as error:
+                # Few agents keep a session in which nothing was said.
+                _log.info("Session %s of %s is not deleted: %s", other, session_id, error)
+    return deleted
+
+
+async def _delete_answered(sessions: Sessions, session_id: str, deleted: bool, piece: Piece, frame: Frame) -> None:
+    """Handles the agent's answer to the client's `session/delete`. `deleted` is true if the agent has deleted another
+    session of the conversation: then it may have dropped this one before, which is no error to the client."""
+    connection = sessions.connection
+    refused = bool(memoryview(frame.error))
+    if refused and deleted:
+        known_id = None if frame.id is UNSET else frame.id
+        connection.client.insert(line(Response(id=known_id, result={})))
+    else:
+        connection.client.pass_on(piece)
+    if refused and not deleted:
+        return
+    session = sessions.get(session_id)
+    if session is not None:
+        await record_messages(session, sessions.drop(session))
+    await connection.recorder.put(partial(_delete_record, session_id))
+
+
+async def _delete_record(session_id: str, workspace: Workspace) -> None:
+    if SessionRecord(workspace, session_id).exists:
+        await delete_session(workspace, session_id)
 
 
 _HANDLERS: dict[str, Handler] = {

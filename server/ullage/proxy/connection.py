@@ -1,30 +1,35 @@
-"""What all sessions of a running proxy share.
+"""What all sessions of a client and one agent share.
 
-This is the client and the agent with their capabilities, the recorder, and the requests that wait for an answer.
+This is the client and the agent with their capabilities, the recorder, the requests that wait for an answer, the
+agent's sessions that the client does not see, and the start of the agent. The proxy reads and makes the shapes of
+version 1 of the protocol; `Shapes` converts those of the others.
 """
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Generator, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
+from uuid import uuid4
 
 from msgspec import Struct
 
 from ullage.acp.client import Client, read_client
+from ullage.acp.v2.introductions import VERSION, greeting_as_v1, introduction_as_v1
+from ullage.acp.v2.read import UpdateReader, opened_as_v1, request_as_v2
+from ullage.acp.v2.shown import opened_as_v2, update_as_v2
 from ullage.api.engine import Around, no_around
 from ullage.jsonrpc.envelope import RequestId
-from ullage.model.json_values import JsonObject, as_object, as_text
-from ullage.proxy.aside import Aside
-from ullage.proxy.open_requests import Asked, Pending
-from ullage.proxy.pipe.agent import Agent
-from ullage.proxy.pipe.outlet import Outlet
-from ullage.proxy.record.recorder import Recorder
-from ullage.proxy.shown_compactions import with_compactions
-from ullage.proxy.versions.converted import SHAPES, PlainReader, UpdateReader
-from ullage.proxy.versions.own_turn import OwnTurn
+from ullage.model.errors import AgentError, UllageError
+from ullage.model.json_values import JsonObject, as_object, as_plain, as_text
+from ullage.proxy.agent_process import Agent
+from ullage.proxy.compactions import with_compactions
+from ullage.proxy.lines import Frame, Outlet, Piece
+from ullage.proxy.prompts_of_version_2 import OwnTurn
+from ullage.proxy.record import Recorder
 
+Change = Callable[[JsonObject], JsonObject]
 _log = logging.getLogger(__name__)
 # Programs that start an agent which their arguments name.
 _LAUNCHERS = frozenset(
@@ -32,6 +37,117 @@ _LAUNCHERS = frozenset(
 )
 # The version of agents of before the first release, which leave it out.
 _FIRST = 1
+
+
+class Pending(Struct, frozen=True, kw_only=True):
+    """A request of the client that the agent has not answered yet.
+
+    `answered` is called with the answer and forwards it. If `answered` is None, the answer is forwarded unchanged.
+    `is_in` is true if the client has the answer of another agent, so that it must not get one of this agent.
+    """
+
+    method: str
+    is_in: bool = False
+    params: dict[str, Any] = {}
+    answered: Callable[[Piece, Frame], Awaitable[None]] | None = None
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """A request of the agent that the client has not answered yet. `session_id` is the agent's id of the session, and
+    `terminal_id` names a terminal of the client's; each is "" if the request names none. `request_id` is the agent's
+    id of the request."""
+
+    method: str
+    request_id: RequestId | None = None
+    session_id: str = ""
+    terminal_id: str = ""
+
+
+class Aside(Struct):
+    """A session of the agent that the client does not see.
+
+    It is a copy, a fresh session before its handover is complete, or a session that the conversation has left. `text`
+    collects the text of the agent's answers in it. `closing` is the task that has the agent close it,
+    None while it is open. `commands` is the last update with the agent's slash commands, or None.
+    """
+
+    text: str = ""
+    commands: dict[str, Any] | None = None
+    closing: "asyncio.Task[None] | None" = None
+
+    def take(self, update: dict[str, Any]) -> None:
+        """Adds the text of a session update to `text` if the update is an `agent_message_chunk`, and stores a list of
+        slash commands. Ignores other updates."""
+        match update.get("sessionUpdate"):
+            case "agent_message_chunk":
+                self.text += as_text(as_object(update.get("content")).get("text"))
+            case "available_commands_update":
+                self.commands = update
+            case _:
+                pass
+
+
+def _same(value: JsonObject) -> JsonObject:
+    return value
+
+
+class PlainReader:
+    """Reads updates of version 1, each by itself."""
+
+    def read(self, update: JsonObject) -> Iterable[JsonObject]:
+        """Returns the update alone."""
+        return (update,)
+
+    def rest(self) -> Iterable[JsonObject]:
+        """Returns nothing."""
+        return ()
+
+
+class Shapes(Struct, frozen=True, kw_only=True):
+    """How one version's messages become those of version 1, and back.
+
+    - `capabilities`: the field of an agent's result of `initialize` that has its capabilities.
+    - `greeting`, `introduction`: the params and the result of `initialize`, as version 1 has them.
+    - `opened`, `opened_again`: the result of a request that opens a session, from and to this version.
+    - `update`: a session update of the proxy's own as the client gets it, or None to send nothing.
+    - `request`: the method and the params of a request of the proxy's own as the agent gets them.
+    - `server`: an MCP server that runs on standard streams, as the agent is offered it.
+    - `reader`: makes a reader of one session's updates.
+    """
+
+    capabilities: str = "agentCapabilities"
+    greeting: Change = _same
+    introduction: Change = _same
+    opened: Change = _same
+    opened_again: Change = _same
+    update: Callable[[Any], Any] = _same
+    request: Callable[[str, JsonObject], tuple[str, JsonObject]] = lambda method, params: (method, params)
+    server: Change = _same
+    reader: Callable[[], UpdateReader | PlainReader] = PlainReader
+
+
+def _update(update: Any) -> JsonObject | None:
+    return update_as_v2(as_plain(update), lambda: uuid4().hex)
+
+
+def _server(server: JsonObject) -> JsonObject:
+    return {"type": "stdio", **server}
+
+
+SHAPES = {
+    1: Shapes(),
+    VERSION: Shapes(
+        capabilities="capabilities",
+        greeting=greeting_as_v1,
+        introduction=introduction_as_v1,
+        opened=opened_as_v1,
+        opened_again=opened_as_v2,
+        update=_update,
+        request=request_as_v2,
+        server=_server,
+        reader=UpdateReader,
+    ),
+}
 
 
 class ProxyOptions(Struct, frozen=True, kw_only=True):
@@ -265,3 +381,44 @@ class Connection:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+async def revive(connection: Connection) -> None:
+    """Starts the agent if it doesn't run, and sends it the client's `initialize` again, and `authenticate` if the
+    client has sent that to this agent.
+
+    Raises `InvalidRequest` if the program can't be started, and `AgentError` if the agent refuses a request, does not
+    answer it in time or ends, or if it is not the client's first and answers with another version of the protocol.
+    If this coroutine is cancelled, the start is still completed: an agent that was not greeted can do nothing.
+    """
+    starting = connection.spawn(_start(connection))
+    # Reads the exception of a start after a cancellation, which asyncio would log otherwise.
+    starting.add_done_callback(lambda task: task.cancelled() or task.exception())
+    await asyncio.shield(starting)
+    if connection.number and connection.version != connection.agents[0].version:
+        raise AgentError(f"{connection.agent_name} answers with another version of the protocol")
+
+
+async def _start(connection: Connection) -> None:
+    async with connection.reviving:
+        if connection.agent.alive:
+            return
+        await connection.agent.start()
+        connection.learn_agent(await connection.agent.request("initialize", connection.to_agent))
+        if connection.credentials:
+            await connection.request("authenticate", connection.credentials)
+
+
+async def of_agent(connection: Connection, name: str) -> Connection:
+    """Returns the connection whose agent calls itself `name`. Agents that have not run yet are started for that.
+    Returns the first connection if there is none."""
+    ran = [one for one in connection.agents if one.is_known]
+    for one in [*ran, *(other for other in connection.agents if not other.is_known)]:
+        try:
+            if not one.is_known:
+                await revive(one)
+        except UllageError:
+            continue
+        if one.agent_name == name:
+            return one
+    return connection.agents[0]

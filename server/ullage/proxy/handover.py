@@ -1,12 +1,14 @@
-"""Compacts by a handover: the conversation continues in a fresh session of the agent, which begins with a summary.
+"""Continues a conversation in a fresh session, of the same agent or of another, under the id that the client knows.
 
-The agent writes the summary, and Ullage's ledger is added. The client keeps using the session id that it knows. The
-agent's former session is left as it was, so the handover can be undone.
+A compaction by a handover begins the session with a summary: the agent writes it, and Ullage's ledger is added. Another
+agent is sent the whole conversation if that fits, otherwise a summary. The session that is left stays as it was, so an
+undo returns to it.
 """
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -14,32 +16,39 @@ from msgspec.structs import replace
 
 from ullage.edits.compaction import Summary
 from ullage.model import words
-from ullage.model.blocks import CompactionBlock, TextBlock, ToolUseBlock
+from ullage.model.blocks import CompactionBlock, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
-from ullage.model.errors import AgentError, AnswerBroken, NothingToCompact, UllageError
+from ullage.model.errors import AgentError, AnswerBroken, InvalidRequest, NothingToCompact, UllageError
+from ullage.model.events import AgentAttached, ModelChanged
+from ullage.model.json_values import encode_json
 from ullage.model.marker import render_marker
-from ullage.model.message import Message
+from ullage.model.message import Message, Role
 from ullage.model.updates import CompactionMeta, CompactionStatus, CompactionUpdate, Meta, TextContent
 from ullage.proxy.agent_sessions import close_aside, copy_session, discard, open_aside, open_fresh, prompt_agent
-from ullage.proxy.record.agent_summary import accept
-from ullage.proxy.record.compactions import (
+from ullage.proxy.compactions import (
+    SMALL_WINDOW,
     Archiving,
+    accept_summary,
     archive,
     has_messages,
     offline_summary,
     take_back,
     undoable,
 )
-from ullage.proxy.record.session_record import SessionRecord
-from ullage.proxy.reviving import of_agent, revive
+from ullage.proxy.connection import Connection, of_agent, revive
+from ullage.proxy.record import SessionRecord
 from ullage.proxy.session import ProxiedSession
-from ullage.proxy.slash_commands import list_commands
-from ullage.proxy.state import State
-from ullage.proxy.to_client import send_compaction, send_options, send_text, send_usage
+from ullage.proxy.session_life import State
+from ullage.proxy.to_client import list_commands, send_compaction, send_options, send_text, send_usage
+from ullage.redaction.clean import redact
+from ullage.redaction.privacy import hide_text
 
 _log = logging.getLogger(__name__)
 # Characters of the messages since a compaction that are repeated when it is undone: a few turns.
 _SINCE = 40_000
+# The largest share of the window that the whole conversation may take. The rest is for the agent's own prompt and for
+# what is said from then on.
+_WHOLE_SHARE = 0.5
 
 
 class Moved(Struct, frozen=True, kw_only=True):
@@ -138,7 +147,7 @@ async def summary_of(session: ProxiedSession, record: SessionRecord, focus: str)
     Raises `AgentError` if the agent has ended.
     """
     try:
-        return accept(record, (await _ask(session, focus)).strip(), session.connection.agent_name)
+        return accept_summary(record, (await _ask(session, focus)).strip(), session.connection.agent_name)
     except (AgentError, AnswerBroken) as error:
         if session.state is State.LOST:
             raise
@@ -222,3 +231,149 @@ def _as_text(message: Message) -> str:
     calls = [f"({block.name}: {block.input})" for block in message.content if isinstance(block, ToolUseBlock)]
     text = "\n".join((*texts, *calls)).strip()
     return f"{message.role.value}: {text}" if text else ""
+
+
+class Move(Struct, frozen=True, kw_only=True):
+    """A move of a conversation to another agent. `refused` is true if the former agent has refused the last prompt,
+    which is sent to the other one next: that prompt is not part of the conversation so far, and the former agent
+    is not asked for a summary."""
+
+    to: Connection
+    refused: bool = False
+
+
+class Continued(Struct, frozen=True, kw_only=True):
+    """How a conversation has moved: with a summary, which is in the edit, or as a whole, and the tokens of either."""
+
+    edit: CompactionEdit | None
+    tokens: int
+
+
+async def find_agent(connection: Connection, name: str) -> Connection:
+    """Returns the connection of another agent by a part of its name that the user has typed, in any case. Without a
+    name, returns that of the next agent in the order of the command line, which begins again after the last.
+
+    Agents that have not run yet are started if their command lines don't have the name. Raises `InvalidRequest` if no
+    other agent has the name.
+    """
+    place = connection.agents.index(connection)
+    others = [*connection.agents[place + 1 :], *connection.agents[:place]]
+    for one in others:
+        if _is_called(one, name):
+            return one
+    for one in others:
+        with suppress(UllageError):
+            await revive(one)
+        if _is_called(one, name):
+            return one
+    raise InvalidRequest(f"no other agent is named {name!r}; there is {', '.join(one.short_name for one in others)}")
+
+
+def _is_called(connection: Connection, name: str) -> bool:
+    return any(name.strip().casefold() in known.casefold() for known in connection.names)
+
+
+async def continue_in(session: ProxiedSession, move: Move) -> Continued:
+    """Moves a held conversation to another agent, and records that.
+
+    Raises `AgentError` or `InvalidRequest` if that agent can't be started or refuses, and `StoreUnavailable`; the
+    conversation is then where it was.
+    """
+    record, left, former = await session.record(), session.agent_id, session.connection
+    await revive(move.to)
+    fresh, opened = await open_fresh(session, move.to)
+    told = _without_prompt(record) if move.refused else record.conversation.transcript.view
+    try:
+        session.facts_at(move.to).take_opened(opened)
+        moved = _moved(session, record, session.attachment(fresh, move.to), move.to)
+        whole = _transcript_text(record, told, former.agent_name)
+        tokens = record.conversation.projection.counter.count(whole)
+        if tokens <= _room(session, record, move.to):
+            edit = None
+            record.conversation.record(*moved)
+        else:
+            edit = await _compacted(session, record, move, moved)
+            whole = seed_of(compaction_block(edit))
+            tokens = record.conversation.projection.counter.count(whole)
+    except BaseException:
+        discard(session, fresh, move.to)
+        raise
+    session.moved(fresh, whole if told or edit else "", move.to)
+    close_aside(session, left, former)
+    send_options(session)
+    list_commands(session)
+    send_usage(session, record)
+    return Continued(edit=edit, tokens=tokens)
+
+
+def describe(session: ProxiedSession, continued: Continued) -> str:
+    """Returns a sentence for the user about a conversation that has moved."""
+    return words.continued_in(session.connection.agent_name, continued.tokens, whole=continued.edit is None)
+
+
+def _moved(
+    session: ProxiedSession, record: SessionRecord, attached: AgentAttached, to: Connection
+) -> tuple[AgentAttached | ModelChanged, ...]:
+    """Returns the events by which the conversation moves: to the agent, and to its model if that is another."""
+    model = session.facts_at(to).model
+    same = model in ("", record.conversation.transcript.model)
+    return (attached,) if same else (attached, ModelChanged(model=model))
+
+
+async def _compacted(
+    session: ProxiedSession, record: SessionRecord, move: Move, moved: Sequence[AgentAttached | ModelChanged]
+) -> CompactionEdit:
+    """Records the compaction with which the conversation moves, and the move. The summary is the former agent's, unless
+    that agent has refused a prompt or ended; then it is one without a model."""
+    asks = not move.refused and session.state is State.HOLDING and session.connection.agent.alive
+    summary = await (summary_of(session, record, "") if asks else offline_summary(record, ""))
+    trigger = EditTrigger.AUTOMATIC if move.refused else EditTrigger.MANUAL
+    return archive(record, Archiving(summary=summary, trigger=trigger, after=tuple(moved)))
+
+
+def _room(session: ProxiedSession, record: SessionRecord, to: Connection) -> int:
+    facts = session.facts_at(to)
+    known = record.workspace.limits(facts.model).input if facts.model else None
+    return int((facts.window or to.options.window or known or SMALL_WINDOW) * _WHOLE_SHARE)
+
+
+def _without_prompt(record: SessionRecord) -> Sequence[Message]:
+    """Returns the messages in the context without the last prompt and its answer, which often says why the agent
+    refuses. If the agent has begun to work, returns them all."""
+    view = record.conversation.transcript.view
+    prompted = [place for place, message in enumerate(view) if message.role is Role.USER]
+    last = view[prompted[-1] :] if prompted else ()
+    works = any(isinstance(block, ToolUseBlock | ToolResultBlock) for message in last for block in message.content)
+    return view if works or not prompted else view[: prompted[-1]]
+
+
+def _transcript_text(record: SessionRecord, messages: Sequence[Message], agent: str) -> str:
+    """Returns the messages as text for another agent, without secrets."""
+    said = "\n\n".join(f"{message.role.value}: {text}" for message in messages if (text := _text(message)))
+    safe = hide_text(redact(said), record.conversation.settings.private_patterns)
+    # Text that the agent is sent.
+    return (
+        f"What follows is this conversation so far, which {agent} has had with the user. Continue it; the user's "
+        f"next message comes after it.\n\n{safe}"
+    )
+
+
+def _text(message: Message) -> str:
+    return "\n".join(part for part in _parts(message) if part).strip()
+
+
+def _parts(message: Message) -> Iterator[str]:
+    for block in message.content:
+        match block:
+            case TextBlock(text=text):
+                yield text
+            case ToolUseBlock(name=name, input=given):
+                yield f"({name}: {encode_json(given).decode()})"
+            case ToolResultBlock(content=parts):
+                yield "\n".join(part.text or "" for part in parts if isinstance(part, TextBlock | ResourceBlock))
+            case ResourceBlock(text=text):
+                yield f"[{block.title}]\n{text or ''}".strip()
+            case CompactionBlock():
+                yield render_marker(block)
+            case _:
+                pass

@@ -15,9 +15,7 @@ from ullage.jsonrpc.line_framing import LineFraming
 from ullage.model.errors import StoreUnavailable
 from ullage.model.json_values import JsonObject, as_object, encode_json
 from ullage.proxy.connection import Connection
-from ullage.proxy.pipe.frames import fields, peek, with_result
-from ullage.proxy.pipe.lines import Piece
-from ullage.proxy.pipe.outlet import Outlet
+from ullage.proxy.lines import Outlet, Piece, fields, peek, with_result
 
 PREFIX = "_ullage/"
 # The agent answers `initialize`.

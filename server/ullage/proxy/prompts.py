@@ -16,19 +16,24 @@ from ullage.model.edits import EditTrigger
 from ullage.model.errors import UllageError
 from ullage.model.json_values import JsonObject, as_list, as_objects, as_text
 from ullage.proxy.agent_sessions import close_aside, copy_session, prompt_agent
-from ullage.proxy.another_agent import Move, continue_in, describe, named
 from ullage.proxy.answers import Refusal, TurnEnds, answers_of
-from ullage.proxy.handover import hand_over, tell_begun_again, undo
-from ullage.proxy.held_prompts import Prompt
-from ullage.proxy.pipe.frames import Frame, fields, with_params
-from ullage.proxy.pipe.lines import Piece
-from ullage.proxy.record.recording import record_compaction, record_messages, record_occupancy
-from ullage.proxy.record.turn import prompt_message
-from ullage.proxy.recovery import reopen_held
-from ullage.proxy.session import ProxiedSession
-from ullage.proxy.slash_commands import CONTINUE_IN, SlashCommand, compacting_command, is_ours, read_command
-from ullage.proxy.state import State, refusal
-from ullage.proxy.to_client import send_held_notices, send_text, send_usage
+from ullage.proxy.handover import Move, continue_in, describe, find_agent, hand_over, tell_begun_again, undo
+from ullage.proxy.lines import Frame, Piece, fields, with_params
+from ullage.proxy.opening import reopen_held
+from ullage.proxy.recording import record_compaction, record_messages, record_occupancy
+from ullage.proxy.session import Prompt, ProxiedSession
+from ullage.proxy.session_life import State, refusal
+from ullage.proxy.to_client import (
+    CONTINUE_IN,
+    SlashCommand,
+    compacting_command,
+    is_ours,
+    read_command,
+    send_held_notices,
+    send_text,
+    send_usage,
+)
+from ullage.proxy.turn_messages import prompt_message
 
 _log = logging.getLogger(__name__)
 
@@ -110,7 +115,7 @@ async def _handle_in_hold(session: ProxiedSession, prompt: Prompt) -> None:
 
 
 async def _continue_as_asked(session: ProxiedSession, prompt: Prompt, name: str) -> None:
-    continued = await continue_in(session, Move(to=await named(session.connection, name)))
+    continued = await continue_in(session, Move(to=await find_agent(session.connection, name)))
     _reply(session, prompt, describe(session, continued))
 
 

@@ -6,17 +6,15 @@ from collections.abc import Awaitable, Sequence
 from functools import partial
 
 from ullage.model.errors import UllageError
+from ullage.proxy.agent_process import Agent, FailPending, Successor
 from ullage.proxy.agent_side import from_agent
 from ullage.proxy.client_side import from_client
 from ullage.proxy.connection import Connection, ProxyOptions
-from ullage.proxy.pipe.agent import Agent, FailPending
-from ullage.proxy.pipe.lines import LineCutter, Piece
-from ullage.proxy.pipe.outlet import Outlet
-from ullage.proxy.pipe.successor import Successor
-from ullage.proxy.record.recorder import Recorder, Store
-from ullage.proxy.record.recording import record_messages
-from ullage.proxy.recovery import agent_ended
-from ullage.proxy.sessions import Sessions
+from ullage.proxy.lines import LineCutter, Outlet, Piece
+from ullage.proxy.opening import agent_ended
+from ullage.proxy.record import Recorder, Store
+from ullage.proxy.recording import record_messages
+from ullage.proxy.session import Sessions
 from ullage.proxy.to_client import NoticeListener, send_unrecorded
 from ullage.service.conversation.workspace import Workspace
 from ullage.system.source import Source, open_source

@@ -1,29 +1,212 @@
-"""A proxied session: its life, its messages, its place in the store and the prompts that the proxy holds."""
+"""The proxied sessions, each with its messages, its record, its held prompts, and what its agent has reported."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from typing import Any
 
+from msgspec import Struct
+
+from ullage.agents.acp import window_of_model
+from ullage.agents.agent import Occupancy
 from ullage.jsonrpc.envelope import RequestId
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import AgentAttached
+from ullage.model.json_values import as_list, as_object, as_objects, as_text
 from ullage.model.message import Message, Role
+from ullage.proxy.compactions import NativeCompaction, ShownCompactions, watched
 from ullage.proxy.connection import Connection
-from ullage.proxy.facts import AgentFacts
-from ullage.proxy.held_prompts import HeldPrompts
-from ullage.proxy.native_compaction import NativeCompaction, watched
-from ullage.proxy.pipe.frames import with_params
-from ullage.proxy.pipe.lines import Piece
-from ullage.proxy.record.session_record import SessionRecord
-from ullage.proxy.record.turn import Turn
-from ullage.proxy.session_life import SessionLife
-from ullage.proxy.shown_compactions import ShownCompactions
-from ullage.proxy.state import PASSING, Event, State
-from ullage.proxy.versions.foreground import Foreground
+from ullage.proxy.lines import Piece, with_params
+from ullage.proxy.own_methods import OwnMethods
+from ullage.proxy.prompts_of_version_2 import Foreground
+from ullage.proxy.record import SessionRecord
+from ullage.proxy.session_life import PASSING, Event, SessionLife, State
+from ullage.proxy.turn_messages import Turn
 
+# Seconds that the end of the proxy waits for the prompts that it holds.
+_PATIENCE = 10.0
 # If a context is still full after a compaction, the next compaction waits until the context has grown by five per cent,
 # a turn or two. Otherwise a compaction that doesn't help would be tried before every prompt.
 _TRY_AGAIN = 1.05
+
+
+class AgentFacts:
+    """The newest facts that the agent has reported about a session.
+
+    - `window`, `occupancy`: in tokens; None until the agent reports them.
+    - `config`: the values of the config options, by option id, and `options`: the options as the agent sent them.
+    - `reports_usage`: the agent sends `usage_update` itself, and has done so since the last turn but one ended.
+    - `reports_model`: the agent has named the model together with a token figure.
+    - `has_commands`: the agent has sent a list of slash commands, which may be empty.
+    """
+
+    def __init__(self) -> None:
+        self.model = ""
+        self.window: int | None = None
+        self.mode = ""
+        self.config: dict[str, Any] = {}
+        self.options: list[Any] = []
+        self.commands: list[Any] = []
+        self.has_commands = False
+        self.occupancy: Occupancy | None = None
+        self.reports_usage = False
+        self.reports_model = False
+        # Whether the agent sent `usage_update` since the last turn ended, and whether `occupancy` is not recorded.
+        self._has_reported, self._is_new = False, False
+
+    @property
+    def command_names(self) -> set[str]:
+        """The names of the agent's slash commands, without the slash."""
+        return {as_text(command.get("name")) for command in as_objects(self.commands)}
+
+    def take_opened(self, result: dict[str, Any]) -> None:
+        """Stores the mode, the config options, the slash commands, the model and the window from the agent's result of
+        `session/new`, `load`, `resume` or `fork`. A model or window that is known already is kept."""
+        if "availableCommands" in result:
+            self._take_commands(result)
+        self.take_mode(as_object(result.get("modes")).get("currentModeId"))
+        self.take_config(result)
+        models = as_object(result.get("models"))
+        current = as_text(models.get("currentModelId"))
+        if current and not self.model:
+            self.model = current
+        for model in as_objects(models.get("availableModels")):
+            if model.get("modelId") == current and self.window is None:
+                self.window = window_of_model(model)
+
+    def take_update(self, update: dict[str, Any]) -> None:
+        """Stores the slash commands, the config options or the mode from a session update. Ignores other updates."""
+        match update.get("sessionUpdate"):
+            case "available_commands_update":
+                self._take_commands(update)
+            case "config_option_update":
+                self.take_config(update)
+            case "current_mode_update":
+                self.take_mode(update.get("currentModeId"))
+            case _:
+                pass
+
+    def _take_commands(self, said: dict[str, Any]) -> None:
+        self.commands, self.has_commands = as_list(said.get("availableCommands")), True
+
+    def take_mode(self, mode: Any) -> None:
+        """Stores the mode's id. Ignores a value that is not a string, or ""."""
+        self.mode = as_text(mode) or self.mode
+
+    def take_config(self, result: dict[str, Any]) -> None:
+        """Stores the values of the config options in an agent's result or update. If one of them is the model, stores
+        it as the model, unless the agent reports the model with its figures."""
+        self.options = as_list(result.get("configOptions")) or self.options
+        for option in as_objects(result.get("configOptions")):
+            self.config[as_text(option.get("id"))] = option.get("currentValue")
+            if option.get("category") == "model" and not self.reports_model:
+                self.model = as_text(option.get("currentValue"))
+
+    def take_occupancy(self, occupancy: Occupancy, update: dict[str, Any] | None = None) -> None:
+        """Stores the agent's newest figure of the tokens in its context, and the window and model that came with it.
+
+        `update` is the session update that contained the figure, or None if an answer contained it. A model reported
+        with a figure is preferred to the model option, which may be an alias.
+        """
+        self.occupancy, self._is_new = occupancy, True
+        if update is not None and update.get("sessionUpdate") == "usage_update":
+            self.reports_usage = self._has_reported = True
+        self.window = occupancy.size or self.window
+        if occupancy.model:
+            self.model, self.reports_model = occupancy.model, True
+
+    @property
+    def reported(self) -> int | None:
+        """The tokens in the context as an agent that reports them has last done; None if it doesn't, or no longer."""
+        return self.occupancy.used if self.reports_usage and self.occupancy else None
+
+    def take_new(self) -> Occupancy | None:
+        """Returns, once, the newest figure of the tokens in the context."""
+        is_new, self._is_new = self._is_new, False
+        return self.occupancy if is_new else None
+
+    def end_turn(self) -> None:
+        """Notes that a turn has ended. Without a report in it, or after the one before, the agent's last figure is that
+        of an earlier context: some agents report at intervals, or stop."""
+        self.reports_usage &= self._has_reported
+        self._has_reported = False
+
+    def forget_occupancy(self) -> None:
+        """Sets `occupancy` to None, because the figure belongs to the agent's session that the conversation has
+        left."""
+        self.occupancy = None
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """A prompt of the client: the id of the request, its line, and its content blocks in ACP's form. `changed` is true
+    if the agent gets other content, and `is_in` if the client has its answer, so that it must not get another: version
+    2 answers a prompt before the agent works on it, and may refuse it afterwards."""
+
+    id: RequestId | None
+    line: bytes
+    content: list[Any]
+    changed: bool = False
+    is_in: bool = False
+
+
+class HeldPrompts:
+    """The tasks that handle held prompts. `order` is the lock of the one that runs, so that one runs at a time; a task
+    that opens the session again holds it, too. True while there are any, or while the lock is held."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.order = asyncio.Lock()
+        self._connection = connection
+        self._tasks: dict[asyncio.Task[None], RequestId | None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._tasks) or self.order.locked()
+
+    @property
+    def has_others(self) -> bool:
+        """Whether prompts are held besides the one that the current task handles."""
+        current = asyncio.current_task()
+        return any(task is not current for task in self._tasks)
+
+    def add(
+        self, prompt_id: RequestId | None, handling: Coroutine[Any, Any, None], cancelled: Callable[[], object]
+    ) -> None:
+        """Runs the coroutine `handling` of the prompt in a task. `cancelled` is called if the task is cancelled before
+        the prompt is forwarded."""
+        task = self._connection.spawn(handling)
+
+        def ended(_: "asyncio.Task[None]") -> None:
+            if task in self._tasks:
+                del self._tasks[task]
+                if task.cancelled():
+                    cancelled()
+
+        self._tasks[task] = prompt_id
+        task.add_done_callback(ended)
+
+    def leave(self) -> None:
+        """Removes the running task, because its prompt is about to be forwarded. From then on, a cancellation of the
+        prompt is forwarded to the agent."""
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.pop(task, None)
+
+    async def ended(self) -> None:
+        """Returns once no prompt is held, or after 10 seconds."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_PATIENCE)
+
+    def cancel_all(self) -> bool:
+        """Cancels all held prompts. Returns whether there were any."""
+        for task in self._tasks:
+            task.cancel()
+        return bool(self._tasks)
+
+    def cancel(self, prompt_id: RequestId | None) -> bool:
+        """Cancels the held prompt of this id. Returns whether there was one."""
+        found = [task for task, known_id in self._tasks.items() if known_id == prompt_id]
+        for task in found:
+            task.cancel()
+        return bool(found)
 
 
 class ProxiedSession(SessionLife):
@@ -61,7 +244,7 @@ class ProxiedSession(SessionLife):
         self._tried_at = 0
         self._notices: list[str] = []
 
-    # The life of the session: each method is an event of the table in `state.py`.
+    # The life of the session: each method is an event of the table in `session_life.py`.
 
     @property
     def passes(self) -> bool:
@@ -263,3 +446,47 @@ class ProxiedSession(SessionLife):
     def compaction_tried(self, used: int) -> None:
         """Stores that a compaction is tried at `used` tokens, for `is_full`."""
         self._tried_at = used
+
+
+class Sessions:
+    """The proxied sessions of a client, by the client's session id. Iterates over the sessions.
+
+    `connection` is that of the agent with which the client has made the handshake.
+    `own_methods` answers the client's requests that are for Ullage and not for the agent.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.own_methods = OwnMethods(connection)
+        self._by_id: dict[str, ProxiedSession] = {}
+
+    def __iter__(self) -> Iterator[ProxiedSession]:
+        return iter(tuple(self._by_id.values()))
+
+    def get(self, session_id: str) -> ProxiedSession | None:
+        """Returns the session with this id on the client's side, or None."""
+        return self._by_id.get(session_id)
+
+    def by_agent_id(self, agent_id: str, connection: Connection) -> ProxiedSession | None:
+        """Returns the session with this id at the agent of a connection, or None."""
+
+        def is_it(session: ProxiedSession) -> bool:
+            return session.agent_id == agent_id and session.connection is connection
+
+        session = self._by_id.get(agent_id)
+        if session is not None and is_it(session):
+            return session
+        return next(filter(is_it, self._by_id.values()), None)
+
+    def put(self, session: ProxiedSession) -> tuple[Message, ...]:
+        """Adds a session. If there is one with the same client's id, closes that one and returns the remaining messages
+        of its last turn, to be recorded."""
+        before = self._by_id.get(session.id)
+        self._by_id[session.id] = session
+        return before.close() if before else ()
+
+    def drop(self, session: ProxiedSession) -> tuple[Message, ...]:
+        """Closes and removes a session. Returns the remaining messages of its last turn, to be recorded."""
+        if self._by_id.get(session.id) is session:
+            del self._by_id[session.id]
+        return session.close()

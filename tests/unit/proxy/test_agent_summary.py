@@ -5,7 +5,7 @@ import pytest
 from support.build import assistant, user, words
 from ullage import get_counter
 from ullage.model.errors import AnswerBroken
-from ullage.proxy.record.agent_summary import check, own_words
+from ullage.proxy.compactions import check_summary, own_words
 
 COUNTER = get_counter("gpt-4o").engine
 FILES = ["src/app.py", "src/http/client.py", "tests/test_app.py", "docs/setup.md", "pyproject.toml", "MAX_RETRIES"]
@@ -18,7 +18,7 @@ GOOD = "The user has the project reviewed, file by file. src/app.py and docs/set
 
 
 def test_a_summary_of_the_conversation_is_taken() -> None:
-    check(GOOD, TALK, COUNTER)
+    check_summary(GOOD, TALK, COUNTER)
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,11 @@ def test_a_summary_of_the_conversation_is_taken() -> None:
 )
 def test_what_cannot_be_a_summary_is_refused(text: str, reason: str) -> None:
     with pytest.raises(AnswerBroken, match=reason):
-        check(text, TALK, COUNTER)
+        check_summary(text, TALK, COUNTER)
 
 
 def test_a_short_conversation_may_have_a_short_summary() -> None:
-    check("They said hello.", [user("u", "Hello"), assistant("a", "Hello!")], COUNTER)
+    check_summary("They said hello.", [user("u", "Hello"), assistant("a", "Hello!")], COUNTER)
 
 
 def test_the_users_messages_stay_verbatim_the_first_and_the_newest_ones() -> None:

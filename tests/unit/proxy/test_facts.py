@@ -3,7 +3,7 @@
 from typing import Any
 
 from ullage.agents.agent import Occupancy
-from ullage.proxy.facts import AgentFacts
+from ullage.proxy.session import AgentFacts
 
 
 def model_option(value: str) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Lines of a byte stream: whole lines, torn lines, and lines that are too long to be read."""
 
-from ullage.proxy.pipe.lines import LineCutter, Piece
-from ullage.proxy.pipe.outlet import Outlet
+from ullage.proxy.lines import LineCutter, Outlet, Piece
 
 
 class Kept:

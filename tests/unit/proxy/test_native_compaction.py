@@ -3,7 +3,7 @@
 from typing import Any
 
 from ullage.model.edits import EditTrigger
-from ullage.proxy.native_compaction import NativeCompaction, watched
+from ullage.proxy.compactions import NativeCompaction, watched
 
 BEGUN: dict[str, Any] = {"sessionUpdate": "compaction_update", "status": "in_progress"}
 

@@ -2,7 +2,7 @@
 
 from support.workspace import build_test_client
 from ullage.model.errors import StoreUnavailable
-from ullage.proxy.record.recorder import Recorder, Store
+from ullage.proxy.record import Recorder, Store
 from ullage.service.conversation.workspace import Workspace
 
 

@@ -6,7 +6,7 @@ from collections.abc import Set
 import pytest
 
 from ullage.model.errors import AgentError, SessionBusy
-from ullage.proxy.state import BUSY, MUTED, OPEN, PASSING, TRANSITIONS, Event, State, after
+from ullage.proxy.session_life import BUSY, MUTED, OPEN, PASSING, TRANSITIONS, Event, State, after
 
 ENDS = {State.LOST, State.CLOSED}
 

@@ -6,7 +6,7 @@ import pytest
 
 from ullage.model.blocks import ImageBlock, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
-from ullage.proxy.record.turn import Turn
+from ullage.proxy.turn_messages import Turn
 
 
 def chunk(kind: str, text: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def _server(store: str | None) -> JsonObject:
     """Returns Ullage's MCP server as a client of the Agent Client Protocol offers it."""
     from ullage.agents.table import AGENTS  # noqa: PLC0415
     from ullage.app.own_command import OwnCommand, own_words  # noqa: PLC0415
-    from ullage.proxy.offered_server import NAME  # noqa: PLC0415
+    from ullage.proxy.agent_sessions import NAME  # noqa: PLC0415
 
     command, *arguments = OwnCommand(words=own_words(), store=store).line("mcp")
     needed = sorted({name for agent in AGENTS for name in agent.withheld_variables} & os.environ.keys())

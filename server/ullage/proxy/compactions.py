@@ -1,31 +1,53 @@
-"""Records compactions of an agent's context, and finds the agent's session to which an undo returns."""
+"""Compactions of an agent's context: seen in its updates, shown to the client, recorded, and undone.
 
-from collections.abc import Sequence
+An agent reports a compaction, with its summary, only to a client that has the capability `session.compaction`. The
+proxy declares it for every client; one that lacks it gets a tool call for each compaction instead. A summary that an
+agent has written for a handover is checked, and gets the user's own messages, which must not be lost.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.acp import compaction_call, compaction_done
 from ullage.edits.compaction import SUMMARY_CAP, Summary, joined
+from ullage.edits.excerpt import cut_middle, names
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
-from ullage.model.errors import NothingToUndo
+from ullage.model.errors import AnswerBroken, NothingToUndo
 from ullage.model.events import AgentAttached, ContextEdited, EditReverted, Event, MessageAppended, Record
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Message, Role
-from ullage.proxy.record.session_record import SessionRecord
+from ullage.proxy.record import SessionRecord
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.summary.composition import list_files
 from ullage.summary.summary_request import SummaryRequest
+from ullage.tokens.counter import TokenCounter
 from ullage.transcript.fold import compaction_edits
 
 # The most tokens of a ledger, and its largest share of a small window. The ledger comes in addition to the summary.
 _LEDGER_CAP, _LEDGER_SHARE = 4_000, 0.05
-# Tokens. If the window is not known, an offline summary is written for this one, the smallest in which agents run.
-_SMALL_WINDOW = 32_000
+# Tokens. If a window is not known, it is taken for this one, the smallest in which agents run.
+SMALL_WINDOW = 32_000
 # The largest share of the window that an offline summary may take. The rest is for the conversation.
 _SUMMARY_SHARE = 0.15
+# A summary has at least this share of the tokens that it replaces, up to the tokens of a few sentences. A handover
+# begins with some ten thousand tokens, and even a terse summary of those has more.
+_LEAST_SHARE, _LEAST_TOKENS = 0.02, 80
+# Paths, identifiers and figures that the conversation must have before its summary is expected to have one of them.
+_FEW_NAMES = 5
+# The tokens and the share of the window that the user's messages may take, and the characters of one of them.
+_WORDS_CAP, _WORDS_SHARE, _LONGEST = 3_000, 0.05, 2_000
+_HEADING = "## The user's messages, verbatim"
+_KINDS = ("compaction_update", "compaction_summary_chunk")
+_TITLE = "Compact the context"
+# A tool call has no status for a cancelled compaction.
+_STATUSES = {"in_progress": "in_progress", "completed": "completed"}
 
 
 class Undoable(Struct, frozen=True, kw_only=True):
@@ -209,7 +231,7 @@ def _to_archive(record: SessionRecord) -> tuple[tuple[Message, ...], tuple[int, 
 def window_of(record: SessionRecord) -> int:
     """Returns the window in tokens. If it is not known, returns 32,000, the smallest in which agents run."""
     budget = record.conversation.budget
-    return budget.window if budget else _SMALL_WINDOW
+    return budget.window if budget else SMALL_WINDOW
 
 
 def _edit(record: SessionRecord, archiving: Archiving) -> CompactionEdit:
@@ -240,3 +262,138 @@ def _edit(record: SessionRecord, archiving: Archiving) -> CompactionEdit:
         end=transcript.messages,
         marker=replace(marker, content=(block,)),
     )
+
+
+def accept_summary(record: SessionRecord, text: str, writer: str) -> Summary:
+    """Returns the agent's summary `text` with the user's messages and Ullage's ledger added. `writer` is the agent's
+    name.
+
+    Raises `AnswerBroken` if the text cannot be a summary of the conversation (see `check_summary`).
+    """
+    counter, messages = record.conversation.projection.counter, archived_messages(record)
+    check_summary(text, messages, counter)
+    room = min(_WORDS_CAP, int(window_of(record) * _WORDS_SHARE))
+    said = "\n".join(f"- {each}" for each in own_words(messages, text, room, counter))
+    whole = f"{text}\n\n{_HEADING}\n\n{said}" if said else text
+    return Summary(text=whole, ledger=ledger_of(record), summarizer=writer)
+
+
+def check_summary(text: str, messages: Sequence[Message], counter: TokenCounter) -> None:
+    """Raises `AnswerBroken` if the text is too short or too long for a summary of the messages, or if it contains none
+    of the paths, identifiers and figures that occur in them."""
+    tokens, replaced = counter.count(text), counter.count_messages(messages)
+    least = min(_LEAST_TOKENS, int(replaced * _LEAST_SHARE))
+    if not text.strip() or tokens < least:
+        raise AnswerBroken(f"the summary has {tokens} tokens; one of {replaced:,} tokens has at least {least}")
+    if tokens > SUMMARY_CAP:
+        raise AnswerBroken(f"the summary has {tokens:,} tokens; {SUMMARY_CAP:,} are allowed")
+    said = {name for message in messages for name in names(message.text)}
+    if len(said) >= _FEW_NAMES and not any(name in text for name in said):
+        raise AnswerBroken("the summary names no path, identifier or figure of the conversation")
+
+
+def own_words(messages: Sequence[Message], text: str, room: int, counter: TokenCounter) -> list[str]:
+    """Returns the texts of the user's messages that are not in `text`, in order and in at most `room` tokens.
+
+    The first message is chosen first, then the newest ones until the next doesn't fit. A text of more than 2,000
+    characters is cut in the middle.
+    """
+    said = [cut_middle(message.text.strip(), _LONGEST) for message in messages if message.role is Role.USER]
+    wanted = [at for at in (0, *range(len(said) - 1, 0, -1)) if at < len(said) and said[at] and said[at] not in text]
+    kept: list[int] = []
+    for at in wanted:
+        room -= counter.count(said[at])
+        if room < 0:
+            break
+        kept.append(at)
+    return [said[at] for at in sorted(kept)]
+
+
+class NativeCompaction(Struct, frozen=True, kw_only=True):
+    """A compaction that the agent makes itself, as far as its updates have reported it.
+
+    - `used_before`: tokens in the context before it.
+    - `asked`: the proxy or the client has sent the agent's compacting command.
+    - `copy`: the agent's id of a copy of the session from before the compaction, or "" if the agent makes no copies.
+    - `summary`: the text of the summary so far.
+    - `completed`: the agent has reported that the compaction is done.
+    """
+
+    used_before: int
+    trigger: EditTrigger = EditTrigger.AUTOMATIC
+    asked: bool = False
+    copy: str = ""
+    summary: str = ""
+    completed: bool = False
+
+
+def watched(compaction: NativeCompaction | None, update: dict[str, Any], used: int) -> NativeCompaction | None:
+    """Returns `compaction` with what a session update reports about it, or None if there is no compaction.
+
+    If `compaction` is None and the update reports one, returns a new one with `used` tokens before it. An update about
+    something else changes nothing.
+    """
+    kind = update.get("sessionUpdate")
+    called = compaction_call(update)
+    done = compaction_done(update) or (called and update.get("status") == "completed")
+    if kind not in _KINDS and not done and not called:
+        return compaction
+    begun = compaction or NativeCompaction(used_before=used)
+    if kind == "compaction_summary_chunk":
+        return replace(begun, summary=begun.summary + as_text(as_object(update.get("content")).get("text")))
+    summary = begun.summary
+    if kind == "compaction_update" and "summary" in update:
+        summary = "".join(as_text(part.get("text")) for part in as_objects(update.get("summary")))
+    completed = begun.completed or done or (kind == "compaction_update" and update.get("status") == "completed")
+    return replace(begun, completed=completed, summary=summary)
+
+
+def with_compactions(greeting: JsonObject) -> JsonObject:
+    """Returns the params of the client's `initialize` with the capability to take updates of compactions."""
+    capabilities = as_object(greeting.get("clientCapabilities"))
+    session: JsonObject = {**as_object(capabilities.get("session")), "compaction": {}}
+    return {**greeting, "clientCapabilities": {**capabilities, "session": session}}
+
+
+class ShownCompactions:
+    """The compactions of one session that its client is shown as tool calls, with their summaries so far by id."""
+
+    def __init__(self) -> None:
+        self._summaries: dict[str, str] = {}
+
+    def tool_call(self, update: Mapping[str, Any]) -> JsonObject | None:
+        """Returns the update of a tool call that shows what `update` says of a compaction. Returns None if there is
+        nothing to show yet, because `update` is a piece of the summary. The summary is shown once it is complete."""
+        known_id = as_text(update.get("compactionId"))
+        is_new = known_id not in self._summaries
+        summary = self._summaries.get(known_id, "")
+        if update.get("sessionUpdate") == "compaction_summary_chunk":
+            self._summaries[known_id] = summary + as_text(as_object(update.get("content")).get("text"))
+            return _begun(known_id, "in_progress") if is_new else None
+        if "summary" in update:
+            summary = "".join(as_text(part.get("text")) for part in as_objects(update.get("summary")))
+        self._summaries[known_id] = summary
+        status = _STATUSES.get(as_text(update.get("status")), "failed")
+        call = _begun(known_id, status) if is_new else _changed(known_id, status)
+        text = as_text(update.get("error")) or summary
+        if text and status != "in_progress":
+            call["content"] = [{"type": "content", "content": {"type": "text", "text": text}}]
+        return call
+
+
+def is_of_compaction(update: Mapping[str, Any]) -> bool:
+    """Returns whether a session update is one that only a client gets that takes updates of compactions."""
+    return update.get("sessionUpdate") in ("compaction_update", "compaction_summary_chunk")
+
+
+def _begun(compaction_id: str, status: str) -> JsonObject:
+    return {**_changed(compaction_id, status), "sessionUpdate": "tool_call", "title": _TITLE, "kind": "think"}
+
+
+def _changed(compaction_id: str, status: str) -> JsonObject:
+    return {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": compaction_id,
+        "status": status,
+        "_meta": {"ullage": {}},
+    }

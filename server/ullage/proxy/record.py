@@ -1,14 +1,21 @@
-"""One proxied session in Ullage's store. The proxy calls the service only here and in `compactions.py`."""
+"""One proxied session in Ullage's store, and the recorder that writes it in the background.
 
-from collections.abc import Iterator, Sequence
+Jobs run in order, so that forwarding is not delayed. If the store fails, recording ends with a notice; the client and
+its agent continue. The proxy calls the service only here and in `compactions.py`.
+"""
 
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.acp.replay import message_updates
 from ullage.acp.updates import OwnUpdate
 from ullage.api.context_text import context_text
 from ullage.api.values import usage_result
-from ullage.model.errors import SessionNotFound
+from ullage.model.errors import SessionNotFound, UllageError
 from ullage.model.events import AgentAttached, EditReverted, ModelChanged, SessionCreated, SessionForked, UsageReported
 from ullage.model.message import Message, Role
 from ullage.model.updates import SessionInfoUpdate, Update, UsageUpdate
@@ -22,6 +29,11 @@ from ullage.transcript.view import Item
 
 # Messages of a history that are read at a time.
 _PAGE = 100
+log = logging.getLogger(__name__)
+# Jobs that may wait before `put` waits too. The fastest replay of an agent is some hundred messages, and memory stays
+# bounded.
+_MOST_WAITING = 256
+Job = Callable[[Workspace], Awaitable[None]]
 
 
 class SessionRecord:
@@ -178,3 +190,78 @@ def _answers(conversation: Conversation, most: int) -> list[Item]:
     """Returns the last `most` assistant messages in the context, or all if there are fewer, oldest first."""
     found = [item for item in conversation.transcript.items if item.message.role is Role.ASSISTANT]
     return found[-most:]
+
+
+class Store(Struct, frozen=True):
+    """How the workspace is opened: `prepare` is called in a thread, because it takes long, then `open` returns the
+    workspace."""
+
+    prepare: Callable[[], object]
+    open: Callable[[], Workspace]
+
+
+class Recorder:
+    """Runs recording jobs one after another. A job gets the workspace.
+
+    `failed` is called once with the reason if the store fails; no job runs after that. `workspace` is None before the
+    first job and after a failure.
+    """
+
+    def __init__(self, store: Store, failed: Callable[[str], object]) -> None:
+        self._store = store
+        self._failed = failed
+        self._jobs: asyncio.Queue[Job] = asyncio.Queue(_MOST_WAITING)
+        self._task = asyncio.ensure_future(self._run())
+        self._broken = False
+        self.workspace: Workspace | None = None
+
+    async def put(self, job: Job) -> None:
+        """Adds a job, which runs after the jobs before it. Returns at once, unless 256 jobs wait already."""
+        await self._jobs.put(job)
+
+    async def opened(self) -> Workspace | None:
+        """Waits for all jobs so far and returns the workspace, which is opened if no job has opened it yet.
+
+        Returns None if the store failed.
+        """
+        await self._jobs.put(_nothing)
+        return await self.settled()
+
+    async def settled(self) -> Workspace | None:
+        """Waits for all jobs so far and returns the workspace.
+
+        Returns None if the store failed or no job has run yet.
+        """
+        await self._jobs.join()
+        return None if self._broken else self.workspace
+
+    async def close(self) -> None:
+        """Waits for all jobs so far, then ends the recorder's task. The workspace is not closed."""
+        await self._jobs.join()
+        self._task.cancel()
+
+    async def _run(self) -> None:
+        while True:
+            job = await self._jobs.get()
+            try:
+                if not self._broken:
+                    await job(await self._open())
+            except UllageError as error:
+                log.warning("The conversation is no longer recorded: %s", error)
+                self._broken, self.workspace = True, None
+                self._failed(str(error))
+            except Exception:
+                # A message that can't be recorded must stop neither the conversation nor later messages.
+                log.exception("A message was not recorded")
+            finally:
+                self._jobs.task_done()
+
+    async def _open(self) -> Workspace:
+        if self.workspace is None:
+            await asyncio.to_thread(self._store.prepare)
+            self.workspace = self._store.open()
+        return self.workspace
+
+
+async def _nothing(_: Workspace) -> None:
+    pass

@@ -10,11 +10,10 @@ from ullage.edits.compaction import Summary
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.message import Message
 from ullage.proxy.agent_sessions import discard
-from ullage.proxy.native_compaction import NativeCompaction
-from ullage.proxy.record.compactions import Archiving, archive, has_messages
-from ullage.proxy.record.session_record import SessionRecord
+from ullage.proxy.compactions import Archiving, NativeCompaction, archive, has_messages
+from ullage.proxy.record import SessionRecord
 from ullage.proxy.session import ProxiedSession
-from ullage.proxy.state import State
+from ullage.proxy.session_life import State
 
 _NO_SUMMARY = "The agent compacted its context and kept the summary to itself."
 

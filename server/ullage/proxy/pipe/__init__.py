@@ -1,1 +1,0 @@
-"""Forwards lines between the client and the agent, byte for byte."""
