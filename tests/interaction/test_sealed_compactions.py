@@ -14,8 +14,7 @@ from support.wire.server import WireServer, replies
 from support.workspace import Live, OneProvider, TestClient, build_test_client
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.model.settings import Settings, SummarySettings
-from ullage.providers.openai_client import make_client
-from ullage.providers.openai_responses import OpenAIResponsesProvider
+from ullage.providers.openai_apis import OpenAIResponsesProvider, make_client
 
 MODEL = "gpt-4o-8k"
 

@@ -27,8 +27,7 @@ from ullage.model.errors import CannotFit
 from ullage.model.json_values import as_list, as_object
 from ullage.model.message import ToolDefinition
 from ullage.model.settings import ContextSettings, Settings
-from ullage.providers.script import parse_script
-from ullage.providers.scripted import ScriptedProvider
+from ullage.providers.played import ScriptedProvider, parse_script
 from ullage.service.archive.export import export_session
 from ullage.service.ports.models import ToolOutcome
 

@@ -5,8 +5,7 @@ from collections.abc import AsyncGenerator
 
 from support.workspace import PATIENCE, Live, OneProvider, no_prompts
 from ullage.model.answer import Fragment, ModelRequest
-from ullage.providers.script import parse_script
-from ullage.providers.scripted import ScriptedProvider
+from ullage.providers.played import ScriptedProvider, parse_script
 from ullage.service.ports.models import SummaryPrompts
 
 GOOD = "## Task\n- Mend the parser.\n\n## State of work\n- The lexer is done.\n\n## Next step\n- Read line 7."

@@ -21,8 +21,7 @@ from ullage.model.message import ToolDefinition
 from ullage.model.price import Price, PriceTier
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import ToolKind, ToolLocation, Update
-from ullage.providers.script import parse_script
-from ullage.providers.scripted import ScriptedProvider
+from ullage.providers.played import ScriptedProvider, parse_script
 from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import (

@@ -84,7 +84,7 @@ def _keep_private(client: str, settings: Settings) -> None:
 
 
 def _check_model(workspace: Workspace) -> None:
-    from ullage.providers.kept_keys import forget_keys  # noqa: PLC0415
+    from ullage.providers.prerequisites import forget_keys  # noqa: PLC0415
 
     forget_keys()
     # May read the system's keyring.

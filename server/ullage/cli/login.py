@@ -11,8 +11,7 @@ from getpass import getpass
 
 from ullage.model.errors import AuthenticationFailed, InputError, UllageError
 from ullage.model.settings import ProviderSettings, Settings
-from ullage.providers.kept_keys import KEYRING_SERVICE, keep_key, keyring_fault
-from ullage.providers.prerequisites import key_variable
+from ullage.providers.prerequisites import KEYRING_SERVICE, keep_key, key_variable, keyring_fault
 from ullage.providers.registry import KNOWN, make_provider, serves
 
 # Seconds to wait for the provider: the user waits, too.

@@ -1,13 +1,16 @@
-"""Anthropic's Messages API through the official SDK. Imported when the provider is first used."""
+"""Anthropic's Messages API through the official SDK, with its context editing and `compact_20260112`.
 
-from collections.abc import AsyncGenerator, Generator
+Imported when the provider is first used.
+"""
+
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import anthropic
 import httpx2
 from anthropic.types import RawMessageDeltaEvent, RawMessageStreamEvent
-from anthropic.types.beta import BetaContentBlock, BetaRawMessageStreamEvent
+from anthropic.types.beta import BetaContentBlock, BetaRawMessageDeltaEvent, BetaRawMessageStreamEvent
 
 from ullage.formats.parsing import as_count
 from ullage.formats.provider_usage import convert_usage
@@ -20,13 +23,14 @@ from ullage.model.answer import (
     StopReason,
     TextDelta,
     ThinkingDelta,
+    ToolUseClearing,
+    ToolUsesCleared,
     UsageDelta,
 )
 from ullage.model.errors import AnswerBroken
-from ullage.model.json_values import as_object
+from ullage.model.json_values import JsonObject, as_object, as_objects
 from ullage.model.message import Message, Role
 from ullage.model.settings import ProviderSettings
-from ullage.providers.anthropic_context import LEAST_COMPACTED, applied, clearing, compaction, compactions
 from ullage.providers.bounded_response import ACCEPTED, bound_response
 from ullage.providers.failures import (
     SHAPES,
@@ -48,9 +52,13 @@ _STOP_REASONS = {
     "tool_use": StopReason.TOOL_USE,
     "refusal": StopReason.REFUSAL,
 }
+_EDITING = "context-management-2025-06-27"
+_COMPACTION = "compact-2026-01-12"
+# The API takes no lower trigger. It would answer a shorter prompt instead of compacting it.
+LEAST_COMPACTED = 50_000
 
 
-def make_provider(name: str, settings: ProviderSettings, key: str) -> "AnthropicProvider":
+def make_anthropic_provider(name: str, settings: ProviderSettings, key: str) -> "AnthropicProvider":
     """Returns the provider named `name` in the settings, which asks Anthropic's Messages API with this key."""
     return AnthropicProvider(name, make_client(settings, key), manages_context=settings.context_editing)
 
@@ -233,3 +241,47 @@ class _EventReader:
         ended = self._calls.end_all()
         stop = _STOP_REASONS.get(reason or "", StopReason.END_TURN)
         return [*ended, *self._account(usage), Finished(stop_reason=stop)]
+
+
+def clearing(asked: ToolUseClearing) -> dict[str, Any]:
+    """Returns the fields of a request that ask Anthropic's API to clear old tool uses."""
+    edit: dict[str, Any] = {
+        "type": "clear_tool_uses_20250919",
+        "trigger": _tokens(asked.trigger),
+        "keep": {"type": "tool_uses", "value": asked.keep},
+        "exclude_tools": list(asked.exclude_tools),
+        "clear_tool_inputs": asked.clear_tool_inputs,
+    }
+    if asked.clear_at_least:
+        edit["clear_at_least"] = _tokens(asked.clear_at_least)
+    return {"betas": [_EDITING], "context_management": {"edits": [edit]}}
+
+
+def compaction(request: ModelRequest) -> dict[str, Any]:
+    """Returns the fields of a request that ask Anthropic's API to answer with a compaction and nothing else."""
+    edit: dict[str, Any] = {
+        "type": "compact_20260112",
+        "trigger": _tokens(LEAST_COMPACTED),
+        "pause_after_compaction": True,
+    }
+    if request.instructions:
+        edit["instructions"] = request.instructions
+    return {"betas": [_COMPACTION], "context_management": {"edits": [edit]}}
+
+
+def applied(event: BetaRawMessageDeltaEvent) -> Iterator[Fragment]:
+    """Yields a fragment for each edit that Anthropic's API reports to have made before the model read the request."""
+    edits = event.context_management.applied_edits if event.context_management else []
+    for edit in edits:
+        if edit.type == "clear_tool_uses_20250919":
+            yield ToolUsesCleared(cleared_tool_uses=edit.cleared_tool_uses)
+
+
+def compactions(usage: Mapping[str, Any]) -> Iterator[JsonObject]:
+    """Yields the usage object of each compaction in an answer's usage. The answer's own figures leave these tokens
+    out."""
+    return (part for part in as_objects(usage.get("iterations")) if part.get("type") == "compaction")
+
+
+def _tokens(value: int) -> dict[str, Any]:
+    return {"type": "input_tokens", "value": value}

@@ -26,7 +26,7 @@ async def embed(settings: SearchSettings, texts: Sequence[str], /) -> list[Seque
     if key is None:
         raise NoModelConfigured(f"{_NAME} has no key: {key_remedy(server)}")
     # Imported on use: it needs the SDK, which takes half a second to import.
-    from ullage.providers.openai_client import make_client, translated  # noqa: PLC0415
+    from ullage.providers.openai_apis import make_client, translated  # noqa: PLC0415
 
     client = make_client(server, key)
     async with client:

@@ -16,7 +16,7 @@ from ullage.model.errors import (
     RateLimited,
     RequestRefused,
 )
-from ullage.providers.kept_keys import forget_keys
+from ullage.providers.prerequisites import forget_keys
 
 # The phrases by which Anthropic, OpenAI and servers that speak their protocols refuse a prompt that is too long (their
 # documents on errors; the sources of vLLM and llama.cpp). They are only looked for in a 400.

@@ -12,14 +12,14 @@ from ullage.providers.prerequisites import find_key, key_remedy, require_sdk
 from ullage.providers.tools_in_text import ToolsInText
 from ullage.service.ports.models import EditorModels, Provider
 
-# Each module has `make_provider(name, settings, key)`. A module with an SDK takes half a second to import, so it is
-# imported when a provider of its kind is first used.
-_MODULES = {
-    "anthropic": "ullage.providers.anthropic_messages",
-    "openai": "ullage.providers.openai_responses",
-    "openai_chat": "ullage.providers.openai_chat",
-    "scripted": "ullage.providers.scripted",
-    "replay": "ullage.providers.replayed",
+# By kind: a module, and its function of a name, settings and a key. A module with an SDK takes half a second to import,
+# so it is imported when a provider of its kind is first used.
+_MAKERS = {
+    "anthropic": ("anthropic_messages", "make_anthropic_provider"),
+    "openai": ("openai_apis", "make_responses_provider"),
+    "openai_chat": ("openai_apis", "make_chat_provider"),
+    "scripted": ("played", "make_scripted_provider"),
+    "replay": ("played", "make_replay_provider"),
 }
 # Providers that need no settings, only a key.
 KNOWN = {
@@ -77,7 +77,8 @@ class ProviderRegistry:
 def make_provider(name: str, settings: ProviderSettings, key: str) -> Provider:
     """Returns a new provider that sends this key. Raises `SdkMissing` if the package that it needs is not installed."""
     require_sdk(name, settings.kind)
-    return import_module(_MODULES[settings.kind]).make_provider(name, settings, key)
+    module, function = _MAKERS[settings.kind]
+    return getattr(import_module(f"ullage.providers.{module}"), function)(name, settings, key)
 
 
 def _choose(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:

@@ -15,9 +15,8 @@ from ullage.model.message import Message, Role
 from ullage.model.settings import ProviderSettings
 from ullage.providers.anthropic_messages import AnthropicProvider
 from ullage.providers.anthropic_messages import make_client as make_anthropic_client
-from ullage.providers.openai_chat import OpenAIChatProvider
-from ullage.providers.openai_client import make_client as make_openai_client
-from ullage.providers.openai_responses import OpenAIResponsesProvider
+from ullage.providers.openai_apis import OpenAIChatProvider, OpenAIResponsesProvider
+from ullage.providers.openai_apis import make_client as make_openai_client
 from ullage.service.ports.models import Provider
 
 DIALECTS: dict[str, Callable[[], Dialect]] = {

@@ -11,7 +11,7 @@ from support.acp_rig import AcpRig, MakeRig
 from support.file_keyring import FileKeyring, put_key
 from support.lsp_client import RpcFailure
 from ullage.model.settings import Settings
-from ullage.providers.kept_keys import forget_keys
+from ullage.providers.prerequisites import forget_keys
 
 # A model whose provider is known.
 MODEL = "claude-sonnet-4-5"

@@ -13,7 +13,7 @@ from ullage.formats.provider import Provider, read_messages, write_messages
 from ullage.model.answer import ModelRequest
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
-from ullage.providers.openai_chat import make_provider
+from ullage.providers.openai_apis import make_chat_provider
 
 DATA = base64.b64encode(small_pdf(pages=2)).decode()
 PDF = ResourceBlock(uri="file:///project/the%20spec.pdf", mime_type="application/pdf", data=DATA)
@@ -75,7 +75,7 @@ async def test_in_place_of_another_blob_the_model_is_sent_a_sentence(kind: str) 
 
 async def test_a_server_of_chat_completions_that_is_not_openais_is_sent_a_sentence() -> None:
     async with served("openai_chat", say("Read.")) as (server, _):
-        provider = make_provider("local", replace(settings_of(server), documents=None), KEY)
+        provider = make_chat_provider("local", replace(settings_of(server), documents=None), KEY)
         assert not provider.capabilities("test-model").documents
         await collect(provider, with_content(PDF, ToolResultBlock(tool_use_id="c1", content=(PDF,))))
         await provider.close()

@@ -9,10 +9,9 @@ import pytest
 
 from support.file_keyring import FileKeyring, put_key
 from ullage.model.settings import ProviderSettings
-from ullage.providers import kept_keys
+from ullage.providers import prerequisites
 from ullage.providers.failures import Refusal, translate_refusal
-from ullage.providers.kept_keys import forget_keys, keep_key, kept_key, keyring_fault
-from ullage.providers.prerequisites import find_key, key_source
+from ullage.providers.prerequisites import find_key, forget_keys, keep_key, kept_key, key_source, keyring_fault
 
 pytestmark = pytest.mark.usefixtures("a_keyring")
 VARIABLE = "NOBODYS_KEY"
@@ -34,7 +33,7 @@ def a_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 def test_a_key_that_another_program_stores_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(kept_keys.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(prerequisites.time, "monotonic", lambda: now[0])
     assert find_key(SERVER) is None
     put_key(VARIABLE, " a-key\n")
     # A burst of questions asks the keyring once.
@@ -68,7 +67,7 @@ def test_without_a_keyring_it_is_said_what_to_do_instead(monkeypatch: pytest.Mon
     said = f"Set {VARIABLE} in the agent's environment instead."
     assert keyring_fault(VARIABLE).endswith(said)
     assert keep_key(VARIABLE, "a-key").endswith(said)
-    monkeypatch.setattr(kept_keys, "find_spec", absent)
+    monkeypatch.setattr(prerequisites, "find_spec", absent)
     forget_keys()
     assert kept_key(VARIABLE) == ""
     assert keyring_fault(VARIABLE).endswith(f"run `pip install 'ullage[keyring]'`, or set {VARIABLE}.")

@@ -12,10 +12,8 @@ from support.wire.clients import KEY
 from ullage.model.errors import NoModelConfigured, SdkMissing
 from ullage.model.settings import ModelSettings, ProviderSettings, Settings
 from ullage.providers.anthropic_messages import AnthropicProvider
-from ullage.providers.kept_keys import forget_keys
-from ullage.providers.openai_chat import OpenAIChatProvider
-from ullage.providers.openai_responses import OpenAIResponsesProvider
-from ullage.providers.prerequisites import EXTRAS
+from ullage.providers.openai_apis import OpenAIChatProvider, OpenAIResponsesProvider
+from ullage.providers.prerequisites import EXTRAS, forget_keys
 from ullage.providers.registry import ProviderRegistry
 from ullage.providers.tools_in_text import ToolsInText
 
