@@ -18,7 +18,22 @@ IMPORTS = imports_by_module(SOURCE)
 TABLE = "ullage.agents.table"
 # Packages whose folders and files build on each other in one direction.
 LAYERED = (
-    *("api", "app", "edits", "ledger", "lsp", "memory", "model", "policy", "providers", "service", "store"),
+    *(
+        "acp",
+        "api",
+        "app",
+        "edits",
+        "ledger",
+        "lsp",
+        "memory",
+        "model",
+        "policy",
+        "providers",
+        "proxy",
+        "redaction",
+        "service",
+        "store",
+    ),
     *("summary", "system", "tokens", "tools", "transcript", "watch", "wire"),
 )
 

@@ -1,8 +1,12 @@
-"""The ACP agent of one client: ACP's methods and Ullage's own on one connection."""
+"""The ACP agent of one client: ACP's methods and Ullage's own on one connection.
+
+The methods of version 2 are served by the handlers of version 1.
+"""
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -10,31 +14,34 @@ from msgspec import Struct
 
 from ullage.acp import handshake
 from ullage.acp import sessions as acp_sessions
-from ullage.acp.announce import Announcer
-from ullage.acp.client import ClientFiles
-from ullage.acp.connection import INITIALIZE, AcpConnection
-from ullage.acp.prompt import PromptHandlers
-from ullage.acp.session_tools.door_tools import DoorTools
-from ullage.acp.sessions import SessionHandlers
+from ullage.acp.announce import UPDATE_METHOD, Announcer
+from ullage.acp.connection import INITIALIZE, AcpConnection, ClientFiles, Spoken
+from ullage.acp.prompt import PromptHandlers, PromptLife
+from ullage.acp.session_tools import DoorTools
+from ullage.acp.sessions import OpenSessionParams, SessionHandlers
 from ullage.acp.system_prompt import LookAround, introduce_agent
-from ullage.acp.tool_updates import with_whole_paths
-from ullage.acp.v2.introductions import introduction_as_v2
-from ullage.acp.v2.prompt_life import PromptLife
-from ullage.acp.v2.routes import routes_of, spoken
+from ullage.acp.updates import with_whole_paths
+from ullage.acp.version_2 import introduction_as_v2, opened_as_v2, question_as_v2, update_as_v2
 from ullage.api import session_methods as api
 from ullage.api.client_input import read_settings
-from ullage.api.engine import Handler
+from ullage.api.engine import Handler, Reply
 from ullage.api.permissions import ClientPermissions
-from ullage.api.wire import AnyMethod
+from ullage.api.wire import REQUEST_PERMISSION, AnyMethod
 from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.model.errors import InvalidRequest
-from ullage.model.json_values import as_plain
+from ullage.model.json_values import JsonObject, as_object, as_plain
 from ullage.model.settings import Settings
 from ullage.model.updates import ToolCall
 from ullage.service.conversation.workspace import Workspace
 from ullage.tools.session_servers import is_usable
 
 PREFIX = "_ullage/"
+# A method's name, the type of its params, and its handler.
+Route = tuple[str, Any, Handler]
+_RENAMED = {"authenticate": "auth/login", "logout": "auth/logout"}
+_GONE = frozenset({"session/load", "session/set_mode"})
+_OPENED = frozenset({"session/new", "session/fork", "session/set_config_option"})
+_Known = dict[str, tuple[Any, Handler]]
 
 
 class AgentHooks(Struct, frozen=True, kw_only=True):
@@ -154,3 +161,96 @@ def _session_routes(handlers: SessionHandlers) -> tuple[tuple[str, Any, Handler]
         ("session/set_mode", acp_sessions.SetModeParams, handlers.set_mode),
         ("session/set_config_option", acp_sessions.SetConfigOptionParams, handlers.set_config_option),
     )
+
+
+def routes_of(routes: Sequence[Route], life: PromptLife) -> Iterator[Route]:
+    """Yields the methods of version 2 with their handlers, from those of version 1."""
+    known = {name: (params, handler) for name, params, handler in routes}
+    for name, params, handler in routes:
+        if name in _OPENED:
+            yield name, params, _shaped(handler)
+        elif name not in _GONE and name not in _REPLACED:
+            yield _RENAMED.get(name, name), params, handler
+    if "logout" not in known:
+        yield "auth/logout", api.Nothing, _log_out
+    for name, replaced in _REPLACED.items():
+        yield replaced(name, known, life)
+
+
+def spoken(life: PromptLife, new_id: Callable[[], str]) -> Spoken:
+    """Returns how the messages to a client of version 2 differ. `new_id` makes the ids of texts that are no messages of
+    the transcript."""
+
+    def shaped(method: str, params: Any) -> Any:
+        if method == UPDATE_METHOD:
+            said = as_plain(params)
+            update = update_as_v2(as_object(said.get("update")), new_id)
+            return None if update is None else {**said, "update": update}
+        return question_as_v2(as_plain(params)) if method == REQUEST_PERMISSION.name else params
+
+    def asking(_: str, params: Any) -> AbstractContextManager[None]:
+        session_id = getattr(params, "session_id", "")
+        return life.blocked(session_id) if session_id else nullcontext()
+
+    return Spoken(shaped=shaped, asking=asking)
+
+
+def _shaped(handler: Handler) -> Handler:
+    async def handle(params: Any) -> Any:
+        return _as_v2(await handler(params))
+
+    return handle
+
+
+def _as_v2(result: Any) -> Any:
+    if isinstance(result, Reply):
+        return Reply(opened_as_v2(as_plain(result.result)), result.then)
+    return opened_as_v2(as_plain(result))
+
+
+class ResumeParams(OpenSessionParams, frozen=True, kw_only=True, rename="camel"):
+    """Version 2's `ResumeSessionRequest`. The transcript is replayed if `replay_from` is not None."""
+
+    replay_from: JsonObject | None = None
+
+
+def _prompt(name: str, known: _Known, life: PromptLife) -> Route:
+    return name, known[name][0], life.prompt
+
+
+def _resume(name: str, known: _Known, life: PromptLife) -> Route:
+    """Version 2 has one method to open a session: whether the transcript is replayed is one of its params."""
+    resume, load = known[name][1], known["session/load"][1]
+
+    async def handle(given: ResumeParams) -> Any:
+        cursor = given.replay_from
+        if cursor is not None and cursor.get("type") != "start":
+            raise InvalidRequest(f"a replay begins at the start, not at {cursor}")
+        result = await (resume if cursor is None else load)(given)
+        life.show_state(given.session_id)
+        return _as_v2(result)
+
+    return name, ResumeParams, handle
+
+
+def _close(name: str, known: _Known, life: PromptLife) -> Route:
+    params, close = known[name]
+
+    async def handle(given: Any) -> Any:
+        result = await close(given)
+        await life.ended(given.session_id)
+        return result
+
+    return name, params, handle
+
+
+_REPLACED: dict[str, Callable[[str, _Known, PromptLife], Route]] = {
+    "session/prompt": _prompt,
+    "session/resume": _resume,
+    "session/close": _close,
+}
+
+
+async def _log_out(_: Any) -> api.Nothing:
+    # There is nothing to forget: the keys are the user's.
+    return api.Nothing()

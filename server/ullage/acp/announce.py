@@ -12,10 +12,8 @@ from contextlib import contextmanager
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from ullage.acp.client import Client
-from ullage.acp.connection import AcpConnection
-from ullage.acp.tool_updates import with_fences, with_whole_paths
-from ullage.acp.updates import AgentContentChunk, OwnUpdate
+from ullage.acp.connection import AcpConnection, Client
+from ullage.acp.updates import AgentContentChunk, OwnUpdate, with_fences, with_whole_paths
 from ullage.model import words
 from ullage.model.updates import (
     CompactionStatus,

@@ -1,7 +1,10 @@
-"""An ACP client's connection: the request engine over lines of JSON, in the version of ACP that client and agent
-speak."""
+"""An ACP client: what it can do, the files that it reads for the agent, and the connection with it.
+
+The connection is the request engine over lines of JSON, in the version of ACP that client and agent speak.
+"""
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
@@ -11,16 +14,95 @@ from msgspec.structs import replace
 
 from ullage.api.codes import acp_error_object
 from ullage.api.engine import RequestEngine
+from ullage.api.permissions import Ask
 from ullage.jsonrpc.line_framing import MAX_LINE, LineFraming
 from ullage.jsonrpc.peer import Dialect
-from ullage.jsonrpc.rpc_errors import ErrorObject
+from ullage.jsonrpc.rpc_errors import BadReply, ErrorObject
 from ullage.model.errors import AuthenticationFailed, NoModelConfigured, UllageError
+from ullage.model.json_values import JsonObject, as_object
 
+log = logging.getLogger(__name__)
+READ_TEXT_FILE = "fs/read_text_file"
 # ACP's code for a key that is missing. The client then shows the agent's ways to authenticate.
 AUTHENTICATION_REQUIRED = -32000
 R = TypeVar("R")
 INITIALIZE = "initialize"
 DIALECT = Dialect(cancel="$/cancel_request", cancel_key="requestId", opening=INITIALIZE)
+
+
+class Client(Struct, frozen=True, kw_only=True):
+    """What the client can do, read from its `initialize`.
+
+    - `shows_compactions`, `shows_notices`: it accepts updates of that kind.
+    - `takes_booleans`: it accepts config options that are on or off, not only lists of values.
+    - `reads_files`: it returns the text of a file as its editor holds it.
+    - `shows_forms`: it shows the user a form and returns what the user has written.
+    - `shows_addresses`: it asks the user to open an address, and returns whether the user does.
+    - `starts_logins`: it can start this program again in a terminal, for the user to log in.
+    - `settings`: the Ullage settings that it sent, not checked yet, or None.
+    """
+
+    shows_compactions: bool = False
+    shows_notices: bool = False
+    takes_booleans: bool = False
+    reads_files: bool = False
+    shows_forms: bool = False
+    shows_addresses: bool = False
+    starts_logins: bool = False
+    settings: Any = None
+
+
+def read_client(capabilities: Any, meta: Any) -> Client:
+    """Returns what the client can do, from `clientCapabilities` and `_meta` of its `initialize`. A capability that is
+    missing or has the wrong shape counts as absent."""
+    said = as_object(capabilities)
+    session = as_object(said.get("session"))
+    return Client(
+        shows_compactions=_is_object(session, "compaction"),
+        shows_notices=_is_object(session, "notices"),
+        takes_booleans=_is_object(as_object(session.get("configOptions")), "boolean"),
+        reads_files=as_object(said.get("fs")).get("readTextFile") is True,
+        shows_forms=_is_object(as_object(said.get("elicitation")), "form"),
+        shows_addresses=_is_object(as_object(said.get("elicitation")), "url"),
+        starts_logins=as_object(said.get("auth")).get("terminal") is True,
+        settings=as_object(as_object(meta).get("ullage")).get("settings"),
+    )
+
+
+def _is_object(said: JsonObject, name: str) -> bool:
+    """Returns whether the capability `name` is an object, even an empty one. Null and any other value mean that the
+    client lacks it."""
+    return isinstance(said.get(name), dict)
+
+
+class ReadTextFileParams(Struct, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `ReadTextFileRequest`: the client returns the text of the file at `path`, which is absolute."""
+
+    session_id: str
+    path: str
+
+
+class ReadTextFileResult(Struct, frozen=True, kw_only=True):
+    """ACP's `ReadTextFileResponse`: the file's text."""
+
+    content: str
+
+
+class ClientFiles:
+    """Reads files through the client, as its editor holds them, unsaved changes included."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def read_text(self, session_id: str, path: str) -> str | None:
+        """Returns the text of the file at the absolute `path`, or None if the client answers with an error. The caller
+        then reads the file from disk."""
+        params = ReadTextFileParams(session_id=session_id, path=path)
+        try:
+            return (await self._ask(READ_TEXT_FILE, params, ReadTextFileResult)).content
+        except BadReply as error:
+            log.warning("The client did not give %s: %s", path, error)
+            return None
 
 
 class Spoken(Struct, frozen=True, kw_only=True):

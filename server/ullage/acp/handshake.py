@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from ullage.acp.client import Client, read_client
-from ullage.acp.v2.introductions import VERSION, greeting_as_v1
+from ullage.acp.connection import Client, read_client
+from ullage.acp.version_2 import VERSION, greeting_as_v1
 from ullage.model.json_values import as_object, as_text
 
 PROTOCOL_VERSION = 1

@@ -1,19 +1,41 @@
-"""A session's config options: its model, its thresholds and automatic compaction. Changed values are stored in the
-session's log."""
+"""A session's modes and config options: its model, its thresholds and automatic compaction.
+
+Changed options are stored in the session's log. A mode lasts as long as the session is open in this process, as
+permissions do. In the mode `plan` the model ends with a plan, which it offers by a tool.
+"""
 
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from typing import Any
 
-from ullage.acp.client import Client
-from ullage.acp.session_tools.modes import MODES, Mode
+from msgspec import Struct
+
+from ullage.acp.connection import Client
 from ullage.acp.updates import BooleanOption, ConfigChoice, ConfigOption, SelectOption
 from ullage.model.errors import InvalidRequest
+from ullage.model.message import ToolDefinition
+from ullage.model.updates import ToolKind
 from ullage.model.words import percent, short
 from ullage.policy.budget import ContextBudget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
+from ullage.service.ports.models import ToolAbout
 from ullage.service.sessions import change_model, configure_session
 
+OFFER_PLAN = ToolDefinition(
+    name="offer_plan",
+    description=(
+        "Asks the user to accept the plan that you have just written in your answer. If they do, you may use all tools "
+        "and are to carry the plan out."
+    ),
+    input_schema={"type": "object", "properties": {}},
+)
+ABOUT_OFFER = ToolAbout(title="Carry out this plan", kind=ToolKind.SWITCH_MODE)
+PLANNING = (
+    "You are in the mode `plan`: only look, change nothing. When you know what is to be done, write the plan in your "
+    f"answer and call {OFFER_PLAN.name}."
+)
+ACCEPTED = "The user accepts the plan and has left the mode `plan`. Carry the plan out now."
 MODE, MODEL, WARN_AT, COMPACT_AT, AUTO_COMPACT = "mode", "model", "warn_at", "compact_at", "auto_compact"
 # ACP's categories: the mode, the model itself, and options that depend on it.
 _MODE, _MODEL, _MODEL_CONFIG = "mode", "model", "model_config"
@@ -22,6 +44,40 @@ _MODE, _MODEL, _MODEL_CONFIG = "mode", "model", "model_config"
 _SHARES = range(50, 100, 5)
 _ON, _OFF = "on", "off"
 _FIELDS = {WARN_AT: "warnAt", COMPACT_AT: "compactAt", AUTO_COMPACT: "enabled"}
+
+
+class Mode(StrEnum):
+    """`ask`: the model may use every tool, and the user is asked before it changes anything. `plan`: only tools that
+    read."""
+
+    ASK = "ask"
+    PLAN = "plan"
+
+
+class SessionMode(Struct, frozen=True, kw_only=True):
+    """ACP's `SessionMode`: a mode, with the name and description that the client shows."""
+
+    id: Mode
+    name: str
+    description: str
+
+
+class SessionModeState(Struct, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `SessionModeState`: the mode that a session is in, and all modes."""
+
+    current_mode_id: Mode
+    available_modes: tuple[SessionMode, ...]
+
+
+MODES = (
+    SessionMode(id=Mode.ASK, name="Ask", description="Use every tool; ask before one that is not Ullage's own."),
+    SessionMode(id=Mode.PLAN, name="Plan", description="Only read, and end with a plan that you can accept."),
+)
+
+
+def mode_state(mode: Mode) -> SessionModeState:
+    """Returns the modes as a client is sent them, with the one that a session is in."""
+    return SessionModeState(current_mode_id=mode, available_modes=MODES)
 
 
 def config_options(conversation: Conversation, client: Client, mode: Mode) -> tuple[ConfigOption, ...]:

@@ -7,11 +7,9 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from ullage.acp.announce import Announcer
-from ullage.acp.options import MODE, config_options, set_option
+from ullage.acp.options import MODE, Mode, SessionModeState, config_options, mode_state, set_option
 from ullage.acp.replay import replay
-from ullage.acp.session_tools.door_tools import DoorTools
-from ullage.acp.session_tools.modes import Mode, SessionModeState, mode_state
-from ullage.acp.session_tools.servers import read_servers
+from ullage.acp.session_tools import DoorTools, read_servers
 from ullage.acp.updates import AvailableCommand, AvailableCommandsUpdate, CommandInput, ConfigOption
 from ullage.api import session_methods as api
 from ullage.api.engine import Reply

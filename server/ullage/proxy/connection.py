@@ -15,10 +15,17 @@ from uuid import uuid4
 
 from msgspec import Struct
 
-from ullage.acp.client import Client, read_client
-from ullage.acp.v2.introductions import VERSION, greeting_as_v1, introduction_as_v1
-from ullage.acp.v2.read import UpdateReader, opened_as_v1, request_as_v2
-from ullage.acp.v2.shown import opened_as_v2, update_as_v2
+from ullage.acp.connection import Client, read_client
+from ullage.acp.version_2 import (
+    VERSION,
+    UpdateReader,
+    greeting_as_v1,
+    introduction_as_v1,
+    opened_as_v1,
+    opened_as_v2,
+    request_as_v2,
+    update_as_v2,
+)
 from ullage.api.engine import Around, no_around
 from ullage.jsonrpc.envelope import RequestId
 from ullage.model.errors import AgentError, UllageError

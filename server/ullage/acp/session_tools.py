@@ -1,25 +1,28 @@
-"""All tools of the ACP door, for the service's port `SessionTools`, and the state of each session that they need."""
+"""All tools of the ACP door, for the service's port `SessionTools`, and the state of each session that they need: the
+MCP servers that its client describes, its mode and its plan.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from ullage.acp.announce import Announcer
-from ullage.acp.options import config_options
-from ullage.acp.session_tools.asking import ASK_USER, about_question, ask_user
-from ullage.acp.session_tools.forwarding import as_question, forward
-from ullage.acp.session_tools.modes import ABOUT_OFFER, ACCEPTED, OFFER_PLAN, PLANNING, Mode
-from ullage.acp.session_tools.task_list import ABOUT_PLAN, UPDATE_PLAN, read_plan
+from ullage.acp.options import ABOUT_OFFER, ACCEPTED, OFFER_PLAN, PLANNING, Mode, config_options
+from ullage.acp.questions import ASK_USER, about_question, as_question, ask_user, forward
+from ullage.acp.task_list import ABOUT_PLAN, UPDATE_PLAN, read_plan
 from ullage.acp.updates import ConfigOptionUpdate, CurrentModeUpdate
 from ullage.api.permissions import Ask
 from ullage.model.blocks import ToolUseBlock
-from ullage.model.errors import UllageError
+from ullage.model.errors import InvalidRequest, UllageError
+from ullage.model.json_values import JsonObject
 from ullage.model.message import ToolDefinition
 from ullage.model.updates import Notice, Severity
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Question, ToolAbout, ToolOutcome
-from ullage.tools.offered_servers import PREFIX, Answer, AskedForm, AskedVisit, Server
+from ullage.tools.offered_servers import PREFIX, Answer, AskedForm, AskedVisit, HttpServer, Server, StdioServer
 from ullage.tools.session_servers import SessionServers
 
 _NOT_IN_PLAN = "In the mode `plan` only tools that read can be used. Offer a plan, or say what you would need."
@@ -160,3 +163,57 @@ def _no_servers() -> _Session:
 
 def _is_ours(name: str) -> bool:
     return name in _OWN or name.startswith(PREFIX)
+
+
+class _Named(Struct, frozen=True, kw_only=True):
+    """ACP's `EnvVariable` and `HttpHeader`."""
+
+    name: str
+    value: str
+
+
+class _Stdio(Struct, frozen=True, kw_only=True):
+    """ACP's `McpServerStdio`."""
+
+    name: str
+    command: str
+    args: tuple[str, ...] = ()
+    env: tuple[_Named, ...] = ()
+
+
+class _Http(Struct, frozen=True, kw_only=True):
+    """ACP's `McpServerHttp`."""
+
+    name: str
+    url: str
+    headers: tuple[_Named, ...] = ()
+
+
+def read_servers(given: Sequence[JsonObject]) -> tuple[Server, ...]:
+    """Returns the servers that a client offers. Raises `InvalidRequest`, which names the faulty one, for a transport
+    that is not supported or a wrong shape."""
+    return tuple(_read(at, server) for at, server in enumerate(given))
+
+
+def _read(at: int, server: JsonObject) -> Server:
+    kind = server.get("type", "stdio")
+    try:
+        match kind:
+            case "stdio":
+                stdio = msgspec.convert(_without_nulls(server), _Stdio)
+                return StdioServer(name=stdio.name, command=stdio.command, args=stdio.args, env=_dict(stdio.env))
+            case "http":
+                http = msgspec.convert(_without_nulls(server), _Http)
+                return HttpServer(name=http.name, url=http.url, headers=_dict(http.headers))
+            case _:
+                raise InvalidRequest(f"mcpServers[{at}]: the transport {kind!r} is not supported; stdio and http are")
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"mcpServers[{at}]: {error}") from None
+
+
+def _without_nulls(server: JsonObject) -> JsonObject:
+    return {name: value for name, value in server.items() if value is not None}
+
+
+def _dict(pairs: Sequence[_Named]) -> dict[str, Any]:
+    return {pair.name: pair.value for pair in pairs}

@@ -1,13 +1,23 @@
-"""Converts what an agent of version 2 sends to the shapes of version 1, and a request to it back. Pure."""
+"""Converts messages of the Agent Client Protocol between version 2 and version 1, in which Ullage thinks. Pure.
+
+First `initialize`, then what an agent of version 2 sends, then what a client of version 2 is sent. Version 2 is the
+draft's stable part, as npm's `@agentclientprotocol/sdk` 2.4.0 has it in `schema/v2/schema.json`.
+"""
 
 import base64
 import codecs
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 
+VERSION = 2
+# What every client of version 2 takes; in version 1 these are capabilities.
+_SHOWN_BY_ALL: JsonObject = {"compaction": {}, "notices": {}, "configOptions": {"boolean": {}}}
+# The session methods that every agent of version 2 has; in version 1 these are capabilities.
+_BASELINE = ("list", "resume", "close")
+_CONTENT = ("image", "audio", "embeddedContext")
 _MESSAGES = {
     "user_message": "user_message_chunk",
     "agent_message": "agent_message_chunk",
@@ -17,6 +27,61 @@ _DECODER = codecs.getincrementaldecoder("utf-8")
 # Messages and terminals of a turn that may still change; an agent works on a few at once.
 _MOST_HEARD = 64
 _RENAMED = {"authenticate": "auth/login", "session/load": "session/resume"}
+NewId = Callable[[], str]
+# Version 1 has one plan in a session and gives it no id.
+_PLAN = "plan"
+_CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
+
+
+def greeting_as_v1(params: JsonObject) -> JsonObject:
+    """Returns the params of a client's `initialize` of version 2 in the shape of version 1. Whatever has the wrong
+    shape counts as absent."""
+    said = {name: value for name, value in params.items() if name not in ("capabilities", "info")}
+    given = as_object(params.get("capabilities"))
+    # Version 1 has a boolean here.
+    login = {"terminal": isinstance(as_object(given.get("auth")).get("terminal"), dict)}
+    capabilities = {**given, "auth": login, "session": _SHOWN_BY_ALL}
+    return {**said, "clientCapabilities": capabilities, "clientInfo": params.get("info")}
+
+
+def introduction_as_v2(result: JsonObject) -> JsonObject:
+    """Returns an agent's result of `initialize` of version 1 in the shape of version 2."""
+    said = as_object(result.get("agentCapabilities"))
+    offered = as_object(said.get("promptCapabilities"))
+    session: JsonObject = {"prompt": {name: {} for name in _CONTENT if offered.get(name)}}
+    if "mcpCapabilities" in said:
+        remote = as_object(said.get("mcpCapabilities"))
+        session["mcp"] = {"stdio": {}, **({"http": {}} if remote.get("http") else {})}
+    known = as_object(said.get("sessionCapabilities"))
+    session |= {name: value for name, value in known.items() if name not in _BASELINE}
+    methods = [_method_as_v2(method) for method in as_objects(result.get("authMethods"))]
+    kept = {"_meta": said["_meta"]} if "_meta" in said else {}
+    return {
+        "protocolVersion": VERSION,
+        "info": result.get("agentInfo"),
+        "capabilities": {"session": session, **kept},
+        "authMethods": methods,
+    }
+
+
+def introduction_as_v1(result: JsonObject) -> JsonObject:
+    """Returns an agent's result of `initialize` of version 2 in the shape of version 1, as far as Ullage reads it. An
+    agent without sessions has no session methods."""
+    session = as_object(as_object(result.get("capabilities")).get("session"))
+    has_sessions = isinstance(as_object(result.get("capabilities")).get("session"), dict)
+    own = {name: value for name, value in session.items() if name not in ("prompt", "mcp")}
+    baseline: JsonObject = {name: {} for name in _BASELINE} if has_sessions else {}
+    abilities = {
+        "loadSession": has_sessions,
+        "sessionCapabilities": {**baseline, **own},
+        "mcpCapabilities": as_object(session.get("mcp")),
+    }
+    return {**result, "agentInfo": result.get("info"), "agentCapabilities": abilities}
+
+
+def _method_as_v2(method: JsonObject) -> JsonObject:
+    said = {name: value for name, value in method.items() if name != "id"}
+    return {"type": "agent", **said, "methodId": method.get("id")}
 
 
 def opened_as_v1(result: JsonObject) -> JsonObject:
@@ -189,3 +254,69 @@ def _parts(content: JsonObject) -> Iterator[JsonObject]:
 def _output(call_id: str, terminal_id: str, text: str) -> JsonObject:
     piece = {"terminal_id": terminal_id, "data": text}
     return {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "_meta": {"terminal_output": piece}}
+
+
+def update_as_v2(update: JsonObject, new_id: NewId) -> JsonObject | None:
+    """Returns a session update in the shape of version 2, or None if version 2 says the same by other means. `new_id`
+    makes the id of a message whose chunk has none."""
+    said: JsonObject | None = update
+    match update.get("sessionUpdate"):
+        case kind if kind in _CHUNKS and not update.get("messageId"):
+            said = {**update, "messageId": new_id()}
+        case "tool_call":
+            said = {**update, "sessionUpdate": "tool_call_update"}
+        case "plan":
+            rest = {name: value for name, value in update.items() if name != "entries"}
+            plan = {"type": "items", "planId": _PLAN, "entries": update.get("entries")}
+            said = {**rest, "sessionUpdate": "plan_update", "plan": plan}
+        case "available_commands_update":
+            commands = [_command_as_v2(command) for command in as_objects(update.get("availableCommands"))]
+            said = {**update, "availableCommands": commands}
+        case "config_option_update":
+            said = opened_as_v2(update)
+        case "current_mode_update":
+            said = None
+        case _:
+            pass
+    return said
+
+
+def opened_as_v2(result: JsonObject) -> JsonObject:
+    """Returns the result of a request that opens a session or sets an option, or an update of the options, in the shape
+    of version 2. There are no modes in version 2."""
+    said = {name: value for name, value in result.items() if name != "modes"}
+    if "configOptions" in result:
+        said["configOptions"] = [_option_as_v2(option) for option in as_objects(result.get("configOptions"))]
+    return said
+
+
+def question_as_v2(params: JsonObject) -> JsonObject:
+    """Returns the params of `session/request_permission` in the shape of version 2: the question has a title of its
+    own, and the tool call is its subject."""
+    call = as_object(params.get("toolCall"))
+    said = {name: value for name, value in params.items() if name != "toolCall"}
+    title = call.get("title") or "Allow this tool call?"
+    return {**said, "title": title, "subject": {"type": "tool_call", "toolCall": call}}
+
+
+def _command_as_v2(command: JsonObject) -> JsonObject:
+    given = {"type": "command", **command}
+    taken = command.get("input")
+    return {**given, "input": {"type": "text", **as_object(taken)}} if taken else given
+
+
+def _option_as_v2(option: JsonObject) -> JsonObject:
+    said = {name: value for name, value in option.items() if name != "id"}
+    if "id" in option:
+        said["configId"] = option["id"]
+    if isinstance(options := option.get("options"), list):
+        said["options"] = [_choice_as_v2(choice) for choice in as_objects(options)]
+    return said
+
+
+def _choice_as_v2(choice: JsonObject) -> JsonObject:
+    """Returns a choice, or a group of choices, whose id has another name in version 2."""
+    if "group" not in choice:
+        return choice
+    said: dict[str, Any] = {name: value for name, value in choice.items() if name != "group"}
+    return {**said, "groupId": choice["group"]}
