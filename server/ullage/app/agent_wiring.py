@@ -169,7 +169,6 @@ class AgentWiring:
         return [self._each(agent, wiring, self._taking_out) for agent, wiring in all_known()]
 
     def make(self, change: AgentChange) -> None:
-        """Makes a change that `add` or `take_out` has returned; see `WiresAgents.make`."""
         if change.failed:
             raise InvalidRequest(" ".join(change.notes))
         receipt = change.receipt if isinstance(change, PlannedChange) else None

@@ -38,7 +38,6 @@ class TeamReading:
         self._lock = Lock()
 
     async def search(self, query: str, limit: int) -> Sequence[TeamHit]:
-        """Returns what matches; see `ReadsTeam`."""
 
         def read(team: "PostgresStore") -> Sequence[TeamHit]:
             from ullage.store.team.team_archive import find_in_team  # noqa: PLC0415  (needs a package that few have)
@@ -48,7 +47,6 @@ class TeamReading:
         return await asyncio.to_thread(self._read, read)
 
     async def open(self, session_id: str, start: int, stop: int) -> Sequence[TeamMessage]:
-        """Returns messages of a copy; see `ReadsTeam`."""
 
         def read(team: "PostgresStore") -> Sequence[TeamMessage]:
             from ullage.store.team.team_archive import open_in_team  # noqa: PLC0415  (needs a package that few have)

@@ -19,7 +19,6 @@ class ServerTelemetry:
         self._running: dict[str, Any] = {}
 
     def session_updated(self, session_id: str, update: Update) -> None:
-        """Takes an update; see `Listener`."""
         found = telemetry()
         if found is None or (conversation := self._find(session_id)) is None:
             return

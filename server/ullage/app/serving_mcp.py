@@ -87,7 +87,6 @@ class ConversationTools:
         self._workspace = workspace
 
     async def __call__(self, session_id: str, tool: str, arguments: Mapping[str, Any], /) -> LookedUp:
-        """Returns what a tool finds; see `LooksUp`."""
         # Imported on use, because few sessions are ever asked about.
         from ullage.mcp.own_session import Current  # noqa: PLC0415
         from ullage.mcp.tool_table import CallToolParams, call_tool  # noqa: PLC0415

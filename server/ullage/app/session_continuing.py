@@ -38,7 +38,6 @@ class SessionContinuing:
         self._planned: OrderedDict[str, Prepared] = OrderedDict()
 
     async def choices(self, session_id: str) -> Choices:
-        """Returns how a conversation can be continued; see `ContinuesSessions.choices`."""
         conversation = self._workspace.open(session_id)
         own = _agent_of(conversation)
         agents = [agent for agent in AGENTS if agent.writer and missing_folder(agent) is None]
@@ -49,7 +48,6 @@ class SessionContinuing:
         )
 
     async def plan(self, wanted: WantedSession) -> PlannedSession:
-        """Returns a new session; see `ContinuesSessions.plan`."""
         conversation = self._workspace.open(wanted.session_id)
         _require_agent(agent_called(wanted.agent) if wanted.agent else _agent_of(conversation))
         origin = conversation.transcript.origin
@@ -63,7 +61,6 @@ class SessionContinuing:
         return planned
 
     async def write(self, planned_id: str) -> PlannedSession:
-        """Writes a planned session; see `ContinuesSessions.write`."""
         prepared = self._planned.get(planned_id)
         if prepared is None:
             raise PreviewExpired("this new session is written already, or was planned too long ago; preview it again")

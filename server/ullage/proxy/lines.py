@@ -203,7 +203,6 @@ class Outlet:
 
     @property
     def has_room(self) -> bool:
-        """Whether the caller should write more; see `Writer.has_room`."""
         return self._sink.has_room
 
     async def drain(self) -> None:
