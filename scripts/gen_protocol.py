@@ -22,10 +22,10 @@ from generators.manifest import with_commands, with_settings, with_texts, with_t
 from generators.plugins import plugin_files
 from generators.typescript import typescript
 from ullage import __version__
-from ullage.acp.client import Client
+from ullage.acp.connection import Client
 from ullage.acp.handshake import KEY_METHOD, LOGIN_METHOD, PROTOCOL_VERSION, introduce
-from ullage.acp.session_tools.modes import MODES
-from ullage.acp.v2.introductions import VERSION
+from ullage.acp.options import MODES
+from ullage.acp.version_2 import VERSION
 from ullage.api.schema import methods_document, schema_document, settings_schema
 from ullage.model.edits import EditTrigger
 from ullage.model.figure import Keeper, Nearness, ThresholdSource, WindowSource

@@ -19,14 +19,13 @@ from rich.table import Table
 
 from attacks.agents import hostile_agents
 from attacks.appending import crowd, full_disk, kills
-from attacks.attack import Ground
-from attacks.damage import damaged_store
+from attacks.attack import Ground, show_faults
 from attacks.disks import read_only_disk, small_disk
 from attacks.doors import evil_provider, hostile_folder, wrong_frames
 from attacks.names import hostile_names
 from attacks.serving import server_kills, soak
+from attacks.stores import clock_jumps, damaged_store, gone_store, no_locks
 from attacks.unshared import no_shared_memory
-from attacks.vanishing import clock_jumps, gone_store, no_locks
 
 ATTACKS = {
     "kills": kills,
@@ -75,9 +74,7 @@ def main() -> int:
         faults += [f"{name}: {fault}" for fault in outcome.faults]
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(table)
-    for fault in faults:
-        console.print(f"FAULT  {fault}", highlight=False, markup=False)
-    console.print("there are faults" if faults else "nothing was lost, hung, or shown that should not be")
+    show_faults(console, faults, "nothing was lost, hung, or shown that should not be")
     return 1 if faults else 0
 
 

@@ -1,9 +1,11 @@
-"""What an attack is given, and what it reports."""
+"""What an attack is given, what it reports, and how faults are shown."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from rich.console import Console
 
 
 class Ground(Struct, frozen=True, kw_only=True):
@@ -24,3 +26,10 @@ class Outcome(Struct, frozen=True, kw_only=True):
     tried: int
     survived: str
     faults: tuple[str, ...] = ()
+
+
+def show_faults(console: Console, faults: Sequence[str], without: str) -> None:
+    """Prints each fault, and that there are some; `without` if there are none."""
+    for fault in faults:
+        console.print(f"FAULT  {fault}", highlight=False, markup=False)
+    console.print("there are faults" if faults else without)

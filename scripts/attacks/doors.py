@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 from attacks.attack import Ground, Outcome
-from doorfuzz.doors import DOORS
-from doorfuzz.run import fuzz
+from attacks.fuzzing import fuzz
+from attacks.open_doors import DOORS
 from support.memory_twin import MemoryTwin
 from support.wire.clients import DIALECTS, KEY, collect
 from support.wire.hostile import ATTACKS, NONSENSE, Pieces, attacked, error_with_key, one_event

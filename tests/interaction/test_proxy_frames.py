@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from doorfuzz.frames import ACP_METHODS, FrameMaker
+from attacks.frames import ACP_METHODS, FrameMaker
 from support.acp_end import is_ours
 from support.proxy_play import playing
 from support.proxy_rig import running

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from doorfuzz.doors import DOORS, LONGEST
-from doorfuzz.frames import ACP_METHODS, FrameMaker
-from doorfuzz.oracle import NOT_JSON, NOTHING, TOO_LONG, owed
-from doorfuzz.run import fuzz
+from attacks.frames import ACP_METHODS, FrameMaker
+from attacks.fuzzing import NOT_JSON, NOTHING, TOO_LONG, fuzz, owed
+from attacks.open_doors import DOORS, LONGEST
 
 
 @pytest.mark.parametrize("door", list(DOORS))

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from doorfuzz.frames import ACP_METHODS, FrameMaker
+from attacks.frames import ACP_METHODS, FrameMaker
 from support.proxy_rig import running
 
 # An agent that keeps every byte it gets, and answers each request that it can read.

@@ -1,6 +1,9 @@
-"""Stores whose file vanishes while it is open, is on a file system without locks, or gets times of a wrong clock."""
+"""Stores with random damage, stores whose file vanishes while it is open or has no locks, and clocks that jump."""
 
+import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from unittest.mock import patch
 
@@ -11,9 +14,65 @@ from ullage.model.errors import StoreUnavailable
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.store import open_store
 
+_PATIENCE = 300
+_SESSIONS = 12
+# Reads and searches everything. Prints `read` with the number of messages, or `told` with the error's class.
+_READER = """
+import sys
+from pathlib import Path
+from ullage.model.errors import UllageError
+from ullage.store import open_store
+try:
+    with open_store(Path(sys.argv[1])) as store:
+        read = sum(len(store.read(info.session_id)) for info in store.list())
+    print("read", read)
+except UllageError as error:
+    print("told", type(error).__name__)
+"""
 _SESSION = "s"
 # Milliseconds by which a clock jumps: 300 years.
 _JUMP = 300 * 365 * 24 * 3_600_000
+
+
+def damaged_store(ground: Ground) -> Outcome:
+    """Guards against an internal error, a crash or a hang when the store's file is damaged. Bytes at random places are
+    changed, zeroed or cut off; a process then reads every session."""
+    whole = ground.folder / "whole.db"
+    with open_store(whole) as store:
+        for number in range(_SESSIONS):
+            store.create(f"s{number}", records(SessionCreated()))
+            append_batch(store, f"s{number}", f"m{number}")
+    told = read = 0
+    faults: list[str] = []
+    times = ground.times(15, 400)
+    for number in range(times):
+        path = ground.folder / f"damaged{number}.db"
+        shutil.copy(whole, path)
+        _damage(path, ground)
+        child = subprocess.run(
+            [sys.executable, "-c", _READER, str(path)], capture_output=True, text=True, timeout=_PATIENCE, check=False
+        )
+        told += child.stdout.startswith("told")
+        read += child.stdout.startswith("read")
+        if not child.stdout.startswith(("told", "read")):
+            faults.append(f"damage {number}: {(child.stderr.splitlines() or [f'status {child.returncode}'])[-1]}")
+    return Outcome(tried=times, survived=f"{told} told as a StoreError, {read} read", faults=tuple(faults))
+
+
+def _damage(path: Path, ground: Ground) -> None:
+    data, chance = bytearray(path.read_bytes()), ground.chance
+    at = chance.randrange(len(data))
+    match chance.choice(("bytes", "zeros", "cut", "header")):
+        case "bytes":
+            for _ in range(200):
+                data[chance.randrange(len(data))] = chance.randrange(256)
+        case "zeros":
+            data[at : at + 8_192] = bytes(len(data[at : at + 8_192]))
+        case "cut":
+            del data[at:]
+        case _:
+            data[chance.randrange(100)] ^= 0xFF
+    path.write_bytes(data)
 
 
 def gone_store(ground: Ground) -> Outcome:

@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from doorfuzz.doors import DOORS
-from doorfuzz.run import Outcome, fuzz
+from attacks.attack import show_faults
+from attacks.fuzzing import Fuzzed, fuzz
+from attacks.open_doors import DOORS
 
 
 def main() -> int:
@@ -41,7 +42,7 @@ def main() -> int:
     return 1 if faults else 0
 
 
-def run(door: str, seed: int, numbers: range) -> Outcome:
+def run(door: str, seed: int, numbers: range) -> Fuzzed:
     console = Console(stderr=True)
     bar = Progress(console=console, disable=not console.is_terminal)
     with tempfile.TemporaryDirectory() as folder, bar:
@@ -50,16 +51,14 @@ def run(door: str, seed: int, numbers: range) -> Outcome:
         return asyncio.run(fuzz(opened, seed, numbers, lambda: bar.advance(task)))
 
 
-def show(door: str, outcome: Outcome, title: str) -> None:
+def show(door: str, outcome: Fuzzed, title: str) -> None:
     console = Console(width=None if sys.stdout.isatty() else 170)
     shown = sorted({answer for _, answer in outcome.answers})
     table = Table("frames", *shown, title=title)
     for kind in sorted({kind for kind, _ in outcome.answers}):
         table.add_row(kind, *(f"{outcome.answers[kind, answer]:,}" for answer in shown))
     console.print(table)
-    for fault in outcome.faults:
-        console.print(f"FAULT  {fault}", highlight=False, markup=False)
-    console.print(f"{door}: every frame got what it was owed" if not outcome.faults else f"{door}: there are faults")
+    show_faults(console, outcome.faults, f"{door}: every frame got what it was owed")
 
 
 if __name__ == "__main__":

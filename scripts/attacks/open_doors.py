@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from doorfuzz.frames import ACP_METHODS, LSP_METHODS
+from attacks.frames import ACP_METHODS, LSP_METHODS
 from ullage.app.acp_agent import make_agent
 from ullage.app.language_server import make_language_server
 from ullage.model.settings import Settings

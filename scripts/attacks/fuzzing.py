@@ -1,0 +1,190 @@
+"""Sends thousands of wrong frames to one door. Each must get a right answer, and an earlier session stays as it was.
+
+Which answers are right is decided by Python's own JSON reader, not by the door's. In some cases both readers are right
+although they differ: for numbers beyond a double, and for text that is not UTF-8 in a part that the door skips. Then
+several answers are right.
+"""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, cast
+
+from msgspec import Struct
+
+from attacks.frames import Frame, FrameMaker
+from attacks.open_doors import LONGEST, Door
+from ullage.api.codes import CODES
+
+PARSE, REQUEST, METHOD, PARAMS = -32700, -32600, -32601, -32602
+# LSP's "not initialized" has the same number as ACP's "not found". An internal error is never right.
+REFUSALS = frozenset({PARSE, REQUEST, METHOD, PARAMS, -32800, -32000, -32001, -32002, *CODES.values()})
+# After this many frames, broken framing and then valid requests are sent. The next frames name a new session, since the
+# last one may be closed, deleted or configured out of use.
+_PROBE_EVERY = 100
+# The most faults that are listed. The run ends after them.
+_MOST_FAULTS = 20
+_TALK = [("user", "Fix src/login.py"), ("assistant", "I read src/login.py and fixed it."), ("user", "Thanks")]
+
+
+class Owed(Struct, frozen=True):
+    """The right answers to a body. One of `ids` is answered once; None is the id of an error if no id could be read.
+    An error must have one of `codes`. `result` and `silence` say whether a result, or no answer, is right, too.
+    Without ids there must be no answer."""
+
+    ids: tuple[Any, ...] = ()
+    codes: frozenset[int] = frozenset()
+    result: bool = False
+    silence: bool = False
+
+
+NOTHING = Owed()
+NOT_JSON = Owed((None,), frozenset({PARSE}))
+TOO_LONG = Owed((None,), frozenset({REQUEST}))
+
+
+def owed(body: bytes) -> Owed:
+    """Returns the right answers to a body."""
+    if not body.strip():
+        # An empty line is no message at the ACP door; an empty frame is invalid JSON at the LSP door.
+        return Owed((None,), frozenset({PARSE}), silence=True)
+    try:
+        message = json.loads(body.decode(), parse_constant=_refuse)
+    except RecursionError:
+        return Owed((None, *_guess_id(body)), frozenset({PARSE, REQUEST, METHOD, PARAMS}))
+    except ValueError:
+        return _for_no_json(body)
+    if not isinstance(message, dict):
+        return Owed((None,), frozenset({REQUEST}))
+    return _for_object(cast("dict[str, Any]", message))
+
+
+def _for_object(message: dict[str, Any]) -> Owed:
+    request_id = _mended(message.get("id"))
+    method = message.get("method")
+    whole = isinstance(request_id, int) and not isinstance(request_id, bool)
+    known = request_id if whole or isinstance(request_id, str) else None
+    if isinstance(request_id, float) or (whole and not -(2**63) <= int(request_id) < 2**64):
+        # A reader may take 1.0 for a whole number, and may read or refuse numbers beyond 64 bits.
+        return Owed((request_id, None), REFUSALS, result=True)
+    is_envelope = message.get("jsonrpc") == "2.0" and ("id" not in message or known is not None or request_id is None)
+    if not is_envelope or not isinstance(method, str | None) or (method is None and not _is_reply(message)):
+        return Owed((known,), frozenset({REQUEST}))
+    if method is None or "id" not in message:
+        return NOTHING
+    return Owed((known, None), REFUSALS, result=True)
+
+
+def _is_reply(message: dict[str, Any]) -> bool:
+    return "id" in message and bool(message.keys() & {"result", "error"})
+
+
+def _for_no_json(body: bytes) -> Owed:
+    """Returns the right answers to a body that is not JSON. A door may skip invalid UTF-8 in a part that it does not
+    decode."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return Owed((None, *_guess_id(body)), REFUSALS, result=True, silence=True)
+    return NOT_JSON
+
+
+def _mended(request_id: Any) -> Any:
+    """Returns the id as an answer has it. UTF-8 cannot hold half a surrogate pair, so a replacement character comes
+    back."""
+    if not isinstance(request_id, str):
+        return request_id
+    return request_id.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _guess_id(body: bytes) -> tuple[Any, ...]:
+    try:
+        message = json.loads(body.decode(errors="replace"))
+    except (ValueError, RecursionError):
+        return (1, 2, 3)
+    found = cast("dict[str, Any]", message).get("id") if isinstance(message, dict) else None
+    return (found,)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+class Fuzzed(Struct, kw_only=True):
+    """The count of answers by kind of frame (`nothing`, `result`, or an error's code), and the faults."""
+
+    answers: Counter[tuple[str, str]]
+    faults: list[str]
+
+
+async def fuzz(door: Door, seed: int, numbers: range, told: Callable[[], object] = int) -> Fuzzed:
+    """Sends the frames of these numbers, then closes the door. `told` is called after each frame."""
+    try:
+        return await _fuzz(door, seed, numbers, told)
+    finally:
+        await door.close()
+
+
+async def _fuzz(door: Door, seed: int, numbers: range, told: Callable[[], object]) -> Fuzzed:
+    await door.ask("initialize", **door.opening)
+    session_id = await _talk(door)
+    before = await _state(door, session_id)
+    maker = FrameMaker(seed, door.methods, door.prefix, await _talk(door), LONGEST)
+    outcome = Fuzzed(answers=Counter(), faults=[])
+    for number in numbers:
+        frame = maker.make(number)
+        answers = await door.exchange(frame.body)
+        outcome.answers[frame.kind, _shown(answers)] += 1
+        if fault := _fault(door, frame, answers):
+            outcome.faults.append(f"frame {number}, {frame.kind}: {fault}; it was {frame.body[:300]!r}")
+        if number % _PROBE_EVERY == 0:
+            await door.disturb(random.Random(f"{seed}/{number}"))
+            await _state(door, session_id)
+            maker.session_id = await _talk(door)
+        if not door.is_alive or len(outcome.faults) >= _MOST_FAULTS:
+            break
+        told()
+    if await _state(door, session_id) != before:
+        outcome.faults.append(f"the session is not what it was: {before!r}")
+    return outcome
+
+
+async def _talk(door: Door) -> str:
+    session_id: str = (await door.ask(f"{door.prefix}session/new", cwd="/project"))["sessionId"]
+    messages = [{"role": role, "content": text} for role, text in _TALK]
+    await door.ask(f"{door.prefix}session/append", sessionId=session_id, messages=messages)
+    return session_id
+
+
+async def _state(door: Door, session_id: str) -> Any:
+    """Returns the whole state of a session that no frame names."""
+    messages = await door.ask(f"{door.prefix}context/messages", sessionId=session_id, scope="transcript")
+    usage = await door.ask(f"{door.prefix}context/get", sessionId=session_id)
+    return messages["entries"], messages["total"], usage["used"]
+
+
+def _shown(answers: list[dict[str, Any]]) -> str:
+    if len(answers) != 1:
+        return "nothing" if not answers else f"{len(answers)} answers"
+    return str(answers[0]["error"]["code"]) if "error" in answers[0] else "result"
+
+
+def _fault(door: Door, frame: Frame, answers: list[dict[str, Any]]) -> str:
+    if not door.is_alive:
+        return "the door is closed"
+    wanted = TOO_LONG if len(frame.body) > LONGEST else owed(door.carried(frame.body))
+    if len(answers) == 1 and wanted.ids:
+        return _fault_in(answers[0], wanted)
+    if not answers and (wanted.silence or not wanted.ids):
+        return ""
+    return f"there are {len(answers)} answers: {answers}"
+
+
+def _fault_in(answer: dict[str, Any], wanted: Owed) -> str:
+    if answer["id"] not in wanted.ids:
+        return f"the answer's id is {answer['id']!r}, not one of {wanted.ids}"
+    if "error" not in answer:
+        return "" if wanted.result else f"there is a result: {answer}"
+    code = answer["error"]["code"]
+    return "" if code in wanted.codes else f"the error is {answer['error']}, not one of {sorted(wanted.codes)}"

@@ -1,1 +1,0 @@
-"""Sends malformed, truncated, oversized, deeply nested, wrong-typed and out-of-order frames to both doors."""
