@@ -7,7 +7,6 @@ line decides.
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 
 from ullage.redaction import REDACTED
 from ullage.redaction.issuers import SERVICES
@@ -254,10 +253,12 @@ def redact_by_service(text: str) -> str:
 
 
 def _drawn_tokens(text: str) -> Iterator[tuple[int, int]]:
-    drawn = cache(is_drawn)
+    drawn: dict[str, bool] = {}
     for found in _long_words(text):
         token = found[0]
-        if drawn(token):
+        if token not in drawn:
+            drawn[token] = is_drawn(token)
+        if drawn[token]:
             start = max(0, found.start() - _LENGTH_BEFORE)
             before = text[start : found.start()]
             if _is_named(token, before, text, found.end()) or _is_of_service(before):

@@ -4,7 +4,6 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 
 from ullage.redaction import REDACTED
 from ullage.redaction.judgement import is_random
@@ -138,14 +137,13 @@ def redact_runs(text: str, look_inside: Callable[[str], str]) -> str:
 
 
 def _secret_runs(text: str, look_inside: Callable[[str], str]) -> Iterator[tuple[int, int]]:
-    @cache
-    def is_secret(run: str) -> bool:
-        return _is_random_run(run) or _hides_secret(run, look_inside)
-
+    known: dict[str, bool] = {}
     for start, _ in _LONG.of(text):
-        run = _RUN.match(text, start)
-        if run and is_secret(run[0]):
-            yield run.span()
+        if run := _RUN.match(text, start):
+            if run[0] not in known:
+                known[run[0]] = _is_random_run(run[0]) or _hides_secret(run[0], look_inside)
+            if known[run[0]]:
+                yield run.span()
 
 
 def _is_random_run(run: str) -> bool:
