@@ -50,6 +50,96 @@ _TITLE = "Compact the context"
 _STATUSES = {"in_progress": "in_progress", "completed": "completed"}
 
 
+class NativeCompaction(Struct, frozen=True, kw_only=True):
+    """A compaction that the agent makes itself, as far as its updates have reported it.
+
+    - `used_before`: tokens in the context before it.
+    - `asked`: the proxy or the client has sent the agent's compacting command.
+    - `copy`: the agent's id of a copy of the session from before the compaction, or "" if the agent makes no copies.
+    - `summary`: the text of the summary so far.
+    - `completed`: the agent has reported that the compaction is done.
+    """
+
+    used_before: int
+    trigger: EditTrigger = EditTrigger.AUTOMATIC
+    asked: bool = False
+    copy: str = ""
+    summary: str = ""
+    completed: bool = False
+
+
+def watched(compaction: NativeCompaction | None, update: dict[str, Any], used: int) -> NativeCompaction | None:
+    """Returns `compaction` with what a session update reports about it, or None if there is no compaction.
+
+    If `compaction` is None and the update reports one, returns a new one with `used` tokens before it. An update about
+    something else changes nothing.
+    """
+    kind = update.get("sessionUpdate")
+    called = compaction_call(update)
+    done = compaction_done(update) or (called and update.get("status") == "completed")
+    if kind not in _KINDS and not done and not called:
+        return compaction
+    begun = compaction or NativeCompaction(used_before=used)
+    if kind == "compaction_summary_chunk":
+        return replace(begun, summary=begun.summary + as_text(as_object(update.get("content")).get("text")))
+    summary = begun.summary
+    if kind == "compaction_update" and "summary" in update:
+        summary = "".join(as_text(part.get("text")) for part in as_objects(update.get("summary")))
+    completed = begun.completed or done or (kind == "compaction_update" and update.get("status") == "completed")
+    return replace(begun, completed=completed, summary=summary)
+
+
+def with_compactions(greeting: JsonObject) -> JsonObject:
+    """Returns the params of the client's `initialize` with the capability to take updates of compactions."""
+    capabilities = as_object(greeting.get("clientCapabilities"))
+    session: JsonObject = {**as_object(capabilities.get("session")), "compaction": {}}
+    return {**greeting, "clientCapabilities": {**capabilities, "session": session}}
+
+
+class ShownCompactions:
+    """The compactions of one session that its client is shown as tool calls, with their summaries so far by id."""
+
+    def __init__(self) -> None:
+        self._summaries: dict[str, str] = {}
+
+    def tool_call(self, update: Mapping[str, Any]) -> JsonObject | None:
+        """Returns the update of a tool call that shows what `update` says of a compaction. Returns None if there is
+        nothing to show yet, because `update` is a piece of the summary. The summary is shown once it is complete."""
+        known_id = as_text(update.get("compactionId"))
+        is_new = known_id not in self._summaries
+        summary = self._summaries.get(known_id, "")
+        if update.get("sessionUpdate") == "compaction_summary_chunk":
+            self._summaries[known_id] = summary + as_text(as_object(update.get("content")).get("text"))
+            return _begun(known_id, "in_progress") if is_new else None
+        if "summary" in update:
+            summary = "".join(as_text(part.get("text")) for part in as_objects(update.get("summary")))
+        self._summaries[known_id] = summary
+        status = _STATUSES.get(as_text(update.get("status")), "failed")
+        call = _begun(known_id, status) if is_new else _changed(known_id, status)
+        text = as_text(update.get("error")) or summary
+        if text and status != "in_progress":
+            call["content"] = [{"type": "content", "content": {"type": "text", "text": text}}]
+        return call
+
+
+def is_of_compaction(update: Mapping[str, Any]) -> bool:
+    """Returns whether a session update is one that only a client gets that takes updates of compactions."""
+    return update.get("sessionUpdate") in ("compaction_update", "compaction_summary_chunk")
+
+
+def _begun(compaction_id: str, status: str) -> JsonObject:
+    return {**_changed(compaction_id, status), "sessionUpdate": "tool_call", "title": _TITLE, "kind": "think"}
+
+
+def _changed(compaction_id: str, status: str) -> JsonObject:
+    return {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": compaction_id,
+        "status": status,
+        "_meta": {"ullage": {}},
+    }
+
+
 class Undoable(Struct, frozen=True, kw_only=True):
     """What can be undone: the last compaction in force, or the conversation's move to another agent without one (`edit`
     is then None), the agent's session from before it, and the messages recorded after it."""
@@ -307,93 +397,3 @@ def own_words(messages: Sequence[Message], text: str, room: int, counter: TokenC
             break
         kept.append(at)
     return [said[at] for at in sorted(kept)]
-
-
-class NativeCompaction(Struct, frozen=True, kw_only=True):
-    """A compaction that the agent makes itself, as far as its updates have reported it.
-
-    - `used_before`: tokens in the context before it.
-    - `asked`: the proxy or the client has sent the agent's compacting command.
-    - `copy`: the agent's id of a copy of the session from before the compaction, or "" if the agent makes no copies.
-    - `summary`: the text of the summary so far.
-    - `completed`: the agent has reported that the compaction is done.
-    """
-
-    used_before: int
-    trigger: EditTrigger = EditTrigger.AUTOMATIC
-    asked: bool = False
-    copy: str = ""
-    summary: str = ""
-    completed: bool = False
-
-
-def watched(compaction: NativeCompaction | None, update: dict[str, Any], used: int) -> NativeCompaction | None:
-    """Returns `compaction` with what a session update reports about it, or None if there is no compaction.
-
-    If `compaction` is None and the update reports one, returns a new one with `used` tokens before it. An update about
-    something else changes nothing.
-    """
-    kind = update.get("sessionUpdate")
-    called = compaction_call(update)
-    done = compaction_done(update) or (called and update.get("status") == "completed")
-    if kind not in _KINDS and not done and not called:
-        return compaction
-    begun = compaction or NativeCompaction(used_before=used)
-    if kind == "compaction_summary_chunk":
-        return replace(begun, summary=begun.summary + as_text(as_object(update.get("content")).get("text")))
-    summary = begun.summary
-    if kind == "compaction_update" and "summary" in update:
-        summary = "".join(as_text(part.get("text")) for part in as_objects(update.get("summary")))
-    completed = begun.completed or done or (kind == "compaction_update" and update.get("status") == "completed")
-    return replace(begun, completed=completed, summary=summary)
-
-
-def with_compactions(greeting: JsonObject) -> JsonObject:
-    """Returns the params of the client's `initialize` with the capability to take updates of compactions."""
-    capabilities = as_object(greeting.get("clientCapabilities"))
-    session: JsonObject = {**as_object(capabilities.get("session")), "compaction": {}}
-    return {**greeting, "clientCapabilities": {**capabilities, "session": session}}
-
-
-class ShownCompactions:
-    """The compactions of one session that its client is shown as tool calls, with their summaries so far by id."""
-
-    def __init__(self) -> None:
-        self._summaries: dict[str, str] = {}
-
-    def tool_call(self, update: Mapping[str, Any]) -> JsonObject | None:
-        """Returns the update of a tool call that shows what `update` says of a compaction. Returns None if there is
-        nothing to show yet, because `update` is a piece of the summary. The summary is shown once it is complete."""
-        known_id = as_text(update.get("compactionId"))
-        is_new = known_id not in self._summaries
-        summary = self._summaries.get(known_id, "")
-        if update.get("sessionUpdate") == "compaction_summary_chunk":
-            self._summaries[known_id] = summary + as_text(as_object(update.get("content")).get("text"))
-            return _begun(known_id, "in_progress") if is_new else None
-        if "summary" in update:
-            summary = "".join(as_text(part.get("text")) for part in as_objects(update.get("summary")))
-        self._summaries[known_id] = summary
-        status = _STATUSES.get(as_text(update.get("status")), "failed")
-        call = _begun(known_id, status) if is_new else _changed(known_id, status)
-        text = as_text(update.get("error")) or summary
-        if text and status != "in_progress":
-            call["content"] = [{"type": "content", "content": {"type": "text", "text": text}}]
-        return call
-
-
-def is_of_compaction(update: Mapping[str, Any]) -> bool:
-    """Returns whether a session update is one that only a client gets that takes updates of compactions."""
-    return update.get("sessionUpdate") in ("compaction_update", "compaction_summary_chunk")
-
-
-def _begun(compaction_id: str, status: str) -> JsonObject:
-    return {**_changed(compaction_id, status), "sessionUpdate": "tool_call", "title": _TITLE, "kind": "think"}
-
-
-def _changed(compaction_id: str, status: str) -> JsonObject:
-    return {
-        "sessionUpdate": "tool_call_update",
-        "toolCallId": compaction_id,
-        "status": status,
-        "_meta": {"ullage": {}},
-    }
