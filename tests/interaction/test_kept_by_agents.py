@@ -8,7 +8,6 @@ import pytest
 
 from support.claude_log import ClaudeLog
 from support.memory_store import MemoryStore
-from support.own_files import KnownOwnFiles
 from support.workspace import TestClient, build_test_client
 from ullage.agents.transcripts import read
 from ullage.model.errors import SessionFollowed
@@ -18,6 +17,32 @@ from ullage.service.sessions import change_system_prompt
 
 BEFORE, AFTER = 166_500, 40_000
 PROMPT = "Please look at the parser once more. " * 400
+EDITS: list[tuple[str, dict[str, Any]]] = [
+    ("context/undo", {}),
+    ("context/undo", {"dryRun": True}),
+    ("context/restore", {"position": 1}),
+    ("context/compact", {}),
+    ("context/compact", {"dryRun": True}),
+    ("context/commit", {"previewId": "e_1"}),
+    ("context/pin", {"messageId": "m"}),
+    ("session/append", {"messages": [{"role": "user", "content": "Hello?"}]}),
+    ("session/append", {"model": "gpt-4"}),
+    ("session/append", {"tools": []}),
+    ("session/prompt", {"prompt": [{"type": "text", "text": "Hello?"}]}),
+]
+
+
+class KnownOwnFiles:
+    """A machine on which agents keep the files in these folders. A file that a test deletes is there no more."""
+
+    def __init__(self, *folders: Path) -> None:
+        self._folders = folders
+
+    def path_of(self, path: str) -> str:
+        return path if any(Path(path).is_relative_to(folder) for folder in self._folders) else ""
+
+    def has(self, path: str) -> bool:
+        return bool(path) and Path(path).exists()
 
 
 def compacted_log() -> ClaudeLog:
@@ -40,21 +65,6 @@ def client_beside(folder: Path, **parts: Any) -> TestClient:
 
 async def brought_in(client: TestClient, **params: Any) -> str:
     return (await client.call("session/import", **params))["session"]["sessionId"]
-
-
-EDITS: list[tuple[str, dict[str, Any]]] = [
-    ("context/undo", {}),
-    ("context/undo", {"dryRun": True}),
-    ("context/restore", {"position": 1}),
-    ("context/compact", {}),
-    ("context/compact", {"dryRun": True}),
-    ("context/commit", {"previewId": "e_1"}),
-    ("context/pin", {"messageId": "m"}),
-    ("session/append", {"messages": [{"role": "user", "content": "Hello?"}]}),
-    ("session/append", {"model": "gpt-4"}),
-    ("session/append", {"tools": []}),
-    ("session/prompt", {"prompt": [{"type": "text", "text": "Hello?"}]}),
-]
 
 
 @pytest.mark.parametrize(("method", "params"), EDITS)

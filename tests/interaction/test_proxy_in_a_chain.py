@@ -1,19 +1,136 @@
 """Ullage as a link of a chain: it reaches the agent through the conductor, and does what it does with an agent of its
 own."""
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator
+import sys
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 
-from support.acp_end import SHOWS_ALL, Json
-from support.chain_rig import ChainRig, chain_rig
+from support.acp_end import PATIENCE, SHOWS_ALL, Json
+from support.acp_schema import PACKAGE
 from support.lsp_client import RpcFailure
+from support.proxy_rig import TOY, ProxyRig
+from ullage.model.settings import Settings
 from ullage.proxy.connection import ProxyOptions
 
+_UNSTABLE = PACKAGE / "schema" / "v1" / "schema.unstable.json"
 OFFERED: Json = {"name": "ullage", "command": "ullage", "args": ["mcp"], "env": []}
 OPTIONS = ProxyOptions(own_methods=True, asks_for_compactions=True, server=OFFERED)
+
+
+class ChainRig(ProxyRig):
+    """The client's end and the conductor. `faults` are those of the messages that the proxy sends the conductor."""
+
+    def __init__(self, folder: Path, options: ProxyOptions) -> None:
+        super().__init__((), folder / "sessions.db", options, Settings())
+        self.faults: list[str] = []
+        self._agent: asyncio.subprocess.Process | None = None
+        self._begun = b""
+        # Requests to the agent by the conductor's ids, and to the proxy, with the ids of their other side.
+        self._to_agent: dict[int, Any] = {}
+        self._to_proxy: dict[str, Any] = {}
+        self._opening: Any = None
+
+    async def start_agent(self, abilities: Json) -> None:
+        """Starts the agent."""
+        command, pipe = (sys.executable, str(TOY), json.dumps(abilities)), asyncio.subprocess.PIPE
+        self._agent = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+
+    async def serve(self) -> None:
+        """Passes on what the agent says until it ends."""
+        assert self._agent is not None
+        assert self._agent.stdout is not None
+        while line := await self._agent.stdout.readline():
+            self._from_agent(json.loads(line))
+
+    async def stop(self) -> None:
+        assert self._agent is not None
+        assert self._agent.stdin is not None
+        self._agent.stdin.close()
+        await asyncio.wait_for(self._agent.wait(), PATIENCE)
+
+    def send_line(self, line: bytes) -> None:
+        message: Json = json.loads(line)
+        if message.get("method") == "initialize":
+            self._opening = message["id"]
+            message["method"] = "proxy/initialize"
+        super().send_line(json.dumps(message).encode() + b"\n")
+
+    def take(self, data: bytes) -> None:
+        *lines, self._begun = (self._begun + data).split(b"\n")
+        for line in lines:
+            message: Json = json.loads(line)
+            if message.get("method") == "proxy/successor":
+                kind = "ProxySuccessorRequest" if "id" in message else "ProxySuccessorNotification"
+                self.faults += _faults(kind, message["params"])
+                self._to_successor(message)
+            elif "method" not in message and message.get("id") in self._to_proxy:
+                self._write({**message, "id": self._to_proxy.pop(message["id"])})
+            else:
+                if "method" not in message and message.get("id") == self._opening:
+                    self.faults += _faults("InitializeProxyResponse", message["result"])
+                super().take(line + b"\n")
+
+    def _to_successor(self, message: Json) -> None:
+        inner = message["params"]
+        if "id" in message:
+            number = len(self._to_agent) + 1
+            self._to_agent[number] = message["id"]
+            inner = {"id": number, **inner}
+        self._write({"jsonrpc": "2.0", **inner})
+
+    def _from_agent(self, message: Json) -> None:
+        if "method" not in message:
+            super().send_line(json.dumps({**message, "id": self._to_agent[message["id"]]}).encode() + b"\n")
+            return
+        wrapped: Json = {"jsonrpc": "2.0", "method": "proxy/successor"}
+        if "id" in message:
+            wrapped["id"] = f"conductor-{len(self.messages)}"
+            self._to_proxy[wrapped["id"]] = message["id"]
+        wrapped["params"] = {name: message[name] for name in ("method", "params") if name in message}
+        super().send_line(json.dumps(wrapped).encode() + b"\n")
+
+    def _write(self, message: Json) -> None:
+        assert self._agent is not None
+        assert self._agent.stdin is not None
+        self._agent.stdin.write(json.dumps(message).encode() + b"\n")
+
+
+@asynccontextmanager
+async def chain_rig(folder: Path, abilities: Json, options: ProxyOptions) -> AsyncGenerator[ChainRig]:
+    """Runs a chain while the block runs."""
+    rig = ChainRig(folder, options)
+    await rig.proxy.connection.agent.start()
+    await rig.start_agent(abilities)
+    serving = asyncio.ensure_future(rig.serve())
+    task = asyncio.ensure_future(rig.proxy.run(rig))
+    try:
+        yield rig
+    finally:
+        rig.end()
+        await asyncio.wait_for(task, PATIENCE)
+        await rig.stop()
+        await serving
+
+
+def _faults(kind: str, value: Any) -> Iterator[str]:
+    if _UNSTABLE.exists():
+        validator: Any = _validator(kind)
+        for error in validator.iter_errors(value):
+            yield f"{kind}: {error.json_path}: {error.message[:300]}"
+
+
+@cache
+def _validator(kind: str) -> jsonschema.Draft202012Validator:
+    known = json.loads(_UNSTABLE.read_text())["$defs"]
+    return jsonschema.Draft202012Validator({"$ref": f"#/$defs/{kind}", "$defs": known})
 
 
 @pytest.fixture

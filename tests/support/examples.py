@@ -5,23 +5,20 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import aclosing, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from support.asked import Asked
 from support.coding_session import SYSTEM, TOOLS, first_turn, reading_turn, thinking_turn, user
 from support.example_agents import change_agents
 from support.example_following import follow
 from support.example_messages import Examples
-from support.example_models import ask_editor
 from support.example_settings import PROJECT, other_settings
 from support.example_team import search_team
-from support.example_transcripts import FOUND
-from support.failing_stores import ContestedStore, FullDisk
 from support.memory_store import MemoryStore
 from support.workspace import (
     LARGE_MODEL,
@@ -39,28 +36,181 @@ from support.workspace import (
     build_test_client,
     play,
 )
-from ullage.api.wire import ClientAbilities
+from ullage.agents.discovery import Discovery, Found, UnreadFile
+from ullage.api.client_models import ClientModels
+from ullage.api.wire import COMPLETE, COUNT, REQUEST_PERMISSION, ClientAbilities
+from ullage.app.serving_mcp import ConversationTools
 from ullage.model import words
 from ullage.model.errors import (
     AgentError,
     Cancelled,
     CannotFit,
+    ConcurrentAppend,
     NotFound,
     ProviderError,
     SdkMissing,
+    StoreUnavailable,
     UllageError,
 )
+from ullage.model.events import ContextEdited, Record
+from ullage.model.offered_models import (
+    CompleteParams,
+    CompleteResult,
+    CompletionFault,
+    CountResult,
+    Purpose,
+    SpokenMessage,
+    SpokenRole,
+)
+from ullage.model.permission import (
+    PermissionAnswer,
+    PermissionOutcome,
+    PermissionOutcomeKind,
+    RequestPermissionResult,
+    ask_for,
+    read_answer,
+)
 from ullage.model.settings import HookSettings, Settings, SummarySettings
+from ullage.model.updates import ToolCall
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.ports.world import CommandOutcome
 from ullage.store.sqlite.migrations import VERSION
 from ullage.store.sqlite.sqlite_store import open_store
 
+FOUND = Discovery(
+    conversations=(
+        Found(
+            path="/home/ada/.claude/projects/-home-ada-weather/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9.jsonl",
+            agent="Claude Code",
+            format="claude-code",
+            updated_at=START,
+            size=48_213,
+            origin_id="0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9",
+            title="Expiry of tokens",
+            cwd=PROJECT,
+            model="claude-opus-4-6",
+        ),
+        Found(
+            path="/home/ada/.local/share/opencode/opencode.db",
+            agent="opencode",
+            format="opencode",
+            updated_at=START,
+            size=335_872,
+            run=2,
+            origin_id="ses_dff0f2e94ffeK7mTnPv05Wj9xl",
+            title="Log in twice",
+            cwd="/home/ada/login",
+        ),
+    ),
+    unread=(UnreadFile(path="/home/ada/.local/share/goose/sessions/sessions.db", reason="Permission denied"),),
+)
+R = TypeVar("R")
+_MODEL = "copilot/gpt-4.1"
+_OFFERED = {"id": _MODEL, "name": "GPT-4.1", "maxInputTokens": 111_000}
+_PROMPT = (
+    SpokenMessage(role=SpokenRole.USER, text="Where is frost converted?"),
+    SpokenMessage(role=SpokenRole.ASSISTANT, text="In units.py."),
+    SpokenMessage(role=SpokenRole.USER, text="And where is it rounded?"),
+)
 _USAGE = {"prompt_tokens": 251, "completion_tokens": 24, "prompt_tokens_details": {"cached_tokens": 128}}
 _TRANSCRIPT = (
     '[{"role":"user","content":"Rename the flag --verbose to --loud."},'
     '{"role":"assistant","content":"Done: the flag and its two tests are renamed."}]'
 )
+_SCRIPT = """
+think: units.py has it, most likely.
+say: I'll look into units.py.
+tool: read_file {"path": "units.py"}
+usage: 420 40
+---
+fail: rate_limited 0
+---
+say: In to_kelvin, in units.py.
+usage: 480 12 cached=400
+"""
+# Each of these ends a turn at once. An overloaded provider is waited for at most a minute.
+_FAILURES = (
+    "say: In\nfail: unavailable",
+    "fail: authentication",
+    "fail: too_long\n---\nfail: too_long",
+    "fail: refused",
+    "fail: broken",
+    "fail: rate_limited 600",
+)
+
+
+class FullDisk(MemoryStore):
+    """A store with room for messages, but not for edits."""
+
+    def append(self, session_id: str, records: Sequence[Record]) -> None:
+        if any(isinstance(record.event, ContextEdited) for record in records):
+            raise StoreUnavailable("the session store cannot be written: the disk is full")
+        super().append(session_id, records)
+
+
+class ContestedStore(MemoryStore):
+    """A store to which another process always appends first."""
+
+    def append(self, session_id: str, records: Sequence[Record]) -> None:
+        raise ConcurrentAppend(f"session {session_id} has a newer record")
+
+
+class Asked:
+    """A client that permits each tool call, and keeps the questions and its answers."""
+
+    def __init__(self, keep: Callable[[str, Any], None]) -> None:
+        self._keep = keep
+
+    async def ask(self, session_id: str, call: ToolCall) -> PermissionAnswer:
+        name = REQUEST_PERMISSION.name.replace("/", ".")
+        allow = PermissionOutcome(outcome=PermissionOutcomeKind.SELECTED, option_id="allow_once")
+        cancel = PermissionOutcome(outcome=PermissionOutcomeKind.CANCELLED)
+        self._keep(f"{name}.params", as_json(ask_for(session_id, call)))
+        self._keep(f"{name}.result", as_json(RequestPermissionResult(outcome=allow)))
+        self._keep(f"{name}.cancelled.result", as_json(RequestPermissionResult(outcome=cancel)))
+        return read_answer(RequestPermissionResult(outcome=allow))
+
+
+async def ask_editor(examples: Examples, client: TestClient, session_id: str) -> None:
+    """Keeps what is said when the server asks a model of the client's editor, and when such a model calls a tool."""
+    client.workspace.looks_up = ConversationTools(client.workspace)
+    await examples.call(
+        client, "context/lookUp", sessionId=session_id, tool="search", arguments={"query": "units.py", "limit": 1}
+    )
+
+    async def answer(_: str, params: Struct, kind: type[R], /) -> R:
+        asked = cast("CompleteParams", params)
+        examples.keep("models.complete.params", as_json(asked))
+        await _tell(examples, client, "models/piece", requestId=asked.request_id, text="In report.py, ")
+        result = CompleteResult(pieces=1)
+        examples.keep("models.complete.result", as_json(result))
+        return cast("R", result)
+
+    client.workspace.editor_models = models = ClientModels(answer, "ullage/")
+    await _tell(examples, client, "models/offer", editor="Visual Studio Code", models=[_OFFERED])
+    async with aclosing(models.stream(_MODEL, Purpose.ANSWER, _PROMPT)) as pieces:
+        assert [piece async for piece in pieces] == ["In report.py, "]
+    await _count(examples)
+    broken = CompleteResult(pieces=1, fault=CompletionFault.FAILED, reason="Canceled")
+    examples.keep(f"{COMPLETE.name.replace('/', '.')}.cancelled.result", as_json(broken))
+
+
+async def _count(examples: Examples) -> None:
+    """Keeps what is said when the server asks for a model's own count of a prompt."""
+
+    async def answer(_: str, params: Struct, kind: type[R], /) -> R:
+        result = CountResult(tokens=1_204)
+        none = CountResult(tokens=None)
+        for part, value in (("params", params), ("result", result), ("cancelled.result", none)):
+            examples.keep(f"{COUNT.name.replace('/', '.')}.{part}", as_json(value))
+        return cast("R", result)
+
+    assert await ClientModels(answer, "ullage/").count(f"editor/{_MODEL}", _PROMPT) == 1_204
+
+
+async def _tell(examples: Examples, client: TestClient, method: str, **params: Any) -> None:
+    await examples.call(client, method, **params)
+    del examples.messages[f"{method.replace('/', '.')}.result"]
 
 
 async def record_examples(folder: Path) -> dict[str, Any]:
@@ -361,28 +511,6 @@ def _refuse_store(examples: Examples, path: Path, prepare: Callable[[Path], obje
         examples.error(type(error)(str(error).replace(str(path.parent), "/home/ada/.local/share/ullage")))
         return
     raise AssertionError(f"{path} was expected to be refused")
-
-
-_SCRIPT = """
-think: units.py has it, most likely.
-say: I'll look into units.py.
-tool: read_file {"path": "units.py"}
-usage: 420 40
----
-fail: rate_limited 0
----
-say: In to_kelvin, in units.py.
-usage: 480 12 cached=400
-"""
-# Each of these ends a turn at once. An overloaded provider is waited for at most a minute.
-_FAILURES = (
-    "say: In\nfail: unavailable",
-    "fail: authentication",
-    "fail: too_long\n---\nfail: too_long",
-    "fail: refused",
-    "fail: broken",
-    "fail: rate_limited 600",
-)
 
 
 async def _start(client: TestClient, model: str) -> str:
