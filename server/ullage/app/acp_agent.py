@@ -8,8 +8,7 @@ from ullage import __version__
 from ullage.acp.agent import Agent, AgentHooks
 from ullage.acp.announce import Announcer
 from ullage.api.methods import METHODS
-from ullage.app.opening_failure import OpeningFailure
-from ullage.app.process import share_the_interpreter, warm_up
+from ullage.app.serving import OpeningFailure, share_the_interpreter, warm_up
 from ullage.app.telemetry import request_span
 from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.model.errors import StoreError

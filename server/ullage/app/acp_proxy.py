@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 from msgspec.structs import replace
 
-from ullage.app.process import share_the_interpreter, warm_up
+from ullage.app.serving import share_the_interpreter, warm_up
 from ullage.app.telemetry import request_span
 from ullage.model.settings import Settings
 from ullage.proxy.connection import ProxyOptions

@@ -1,17 +1,20 @@
-"""Makes new sessions of agents from the conversations of a workspace, for its doors."""
+"""Makes new sessions of agents from the conversations of a workspace, for its doors, in a thread of its own."""
 
 import asyncio
+from asyncio import AbstractEventLoop, Task
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
 from ullage.agents.agent import Agent
 from ullage.agents.table import AGENTS, agent_called, agent_of_format, word_of
 from ullage.app.agent_wiring import missing_folder
-from ullage.app.apart import run_apart
 from ullage.app.scratch import examples_of, reading_settings, throwaway_workspace
 from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import Event, MessageAppended
@@ -28,6 +31,7 @@ from ullage.watch.finder import machine_of_paths
 
 # Planned sessions that are kept until they are written: more than a picker offers at once. Each has its file's content.
 _MOST = 12
+T = TypeVar("T")
 
 
 class SessionContinuing:
@@ -53,7 +57,7 @@ class SessionContinuing:
         origin = conversation.transcript.origin
         learned = (origin.format, self._workspace.compactions(origin.format)) if origin else None
         # Reading and counting a long conversation takes seconds, and other requests don't wait for it.
-        prepared = await run_apart(partial(self._prepare, conversation, wanted, learned))
+        prepared = await run_in_thread(partial(self._prepare, conversation, wanted, learned))
         planned = _planned(prepared)
         self._planned[planned.id] = prepared
         while len(self._planned) > _MOST:
@@ -143,3 +147,48 @@ def _planned(prepared: Prepared) -> PlannedSession:
         fits=prepared.fits,
         notes=prepared.notes,
     )
+
+
+async def run_in_thread(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Runs the coroutine that `make` returns in a thread, on an event loop of its own, and returns its result.
+
+    If the awaiting task is cancelled, so is the coroutine: it ends where it next waits, in that thread.
+    """
+    work = _Work(make)
+    try:
+        return await asyncio.to_thread(work.run)
+    except asyncio.CancelledError:
+        work.give_up()
+        raise
+
+
+class _Work(Generic[T]):
+    """A coroutine that one thread runs and another one may cancel."""
+
+    def __init__(self, make: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        self._make = make
+        self._lock = Lock()
+        self._running: tuple[AbstractEventLoop, Task[Any]] | None = None
+        self._is_given_up = False
+
+    def run(self) -> T:
+        """Runs the coroutine to its end. Raises `CancelledError` if it was given up."""
+        return asyncio.run(self._main())
+
+    def give_up(self) -> None:
+        """Cancels the coroutine, now or when it begins. May be called from any thread."""
+        with self._lock:
+            self._is_given_up = True
+            if self._running is not None:
+                loop, task = self._running
+                # A loop that has ended is closed.
+                with suppress(RuntimeError):
+                    loop.call_soon_threadsafe(task.cancel)
+
+    async def _main(self) -> T:
+        task = asyncio.current_task()
+        with self._lock:
+            if self._is_given_up or task is None:
+                raise asyncio.CancelledError
+            self._running = asyncio.get_running_loop(), task
+        return await self._make()

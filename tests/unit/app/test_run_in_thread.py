@@ -5,7 +5,7 @@ from threading import Event, get_ident
 
 import pytest
 
-from ullage.app.apart import run_apart
+from ullage.app.session_continuing import run_in_thread
 from ullage.model.errors import InvalidRequest
 
 # Seconds; far more than a busy machine needs.
@@ -17,7 +17,7 @@ async def test_the_result_comes_from_another_thread() -> None:
         await asyncio.sleep(0)
         return get_ident()
 
-    assert await run_apart(work) != get_ident()
+    assert await run_in_thread(work) != get_ident()
 
 
 async def test_an_error_reaches_who_waits() -> None:
@@ -25,7 +25,7 @@ async def test_an_error_reaches_who_waits() -> None:
         raise InvalidRequest("there is nothing to continue")
 
     with pytest.raises(InvalidRequest, match="nothing to continue"):
-        await run_apart(work)
+        await run_in_thread(work)
 
 
 async def test_a_cancelled_wait_cancels_the_work_where_it_waits() -> None:
@@ -38,7 +38,7 @@ async def test_a_cancelled_wait_cancels_the_work_where_it_waits() -> None:
         finally:
             ended.set()
 
-    waiting = asyncio.create_task(run_apart(work))
+    waiting = asyncio.create_task(run_in_thread(work))
     assert await asyncio.to_thread(began.wait, PATIENCE)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
