@@ -139,6 +139,13 @@ def test_a_window_that_showed_long_ago_is_the_window_that_is_shown(home: Home, w
     assert known(home, workspace).found == (shown,)
 
 
+def test_the_end_is_enough_of_a_file_that_begins_with_a_comment(home: Home, workspace: Workspace) -> None:
+    comment = b"// Copied from the weather machine\n"
+    home.put(f".claude/projects/-home-ada-weather/{ID}.jsonl", comment + long_log().data)
+    (one,) = known(home, workspace).found
+    assert (one.used, one.is_whole) == (60_050, False)
+
+
 def put_log(home: Home, log: ClaudeLog) -> Path:
     return home.put(f".claude/projects/-home-ada-weather/{ID}.jsonl", log.data)
 

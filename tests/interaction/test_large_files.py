@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.codex_files import call, counted, output, said, session
 from support.followed_rig import IN_PIECES, DiskThatFillsUp, Rig, talk
 from support.log_trees import to_bytes
 from support.session_log import line, say
@@ -115,3 +116,25 @@ async def test_a_file_that_does_not_say_its_figures_at_its_end_has_none_ahead(tm
     prompts = [line("user", f"u{number}", f"u{number - 1}", "word " * 200) for number in range(1, 300)]
     rig.add(to_bytes(prompts))
     assert await rig.followed.look_ahead() is None
+
+
+async def test_the_figure_ahead_of_codexs_end_is_read_from_the_beginning_of_a_turn_on(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, files=GrowingFiles(2_000))
+    # The usage is before its answer, which shows at the beginning of the turn alone.
+    rig.write([
+        session(id="0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", cwd="/home/ada"),
+        said("user", "Here is all of it. " * 10_000),
+        counted(58_000),
+        said("assistant", "Thanks."),
+        said("user", "Look."),
+        counted(59_000),
+        said("assistant", "I look at it. " * 4_000),
+        call("c1"),
+        output("c1"),
+        counted(81_000),
+        said("assistant", "All of it is fine. " * 400),
+    ])  # fmt: skip
+    assert (await rig.followed.look()).more
+    ahead = await rig.followed.look_ahead()
+    assert ahead is not None
+    assert ahead.used == 81_007

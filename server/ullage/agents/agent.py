@@ -136,8 +136,6 @@ class Sessions(Struct, frozen=True, kw_only=True):
     - `table`: the table whose rows are conversations, if they are kept in a SQLite database.
     - `marks`: bytes of which some are in each record of a compaction, and in each that says the window otherwise than
       with every answer.
-    - `begins`: returns whether a part of a file may be read from this record on: what follows means the same without
-      what came before. None if that is so of any record.
     - `registry`: returns the conversations' files that a file lists, as glob patterns, judged by the records of a file
       that a pattern finds. The file itself holds no conversation then.
     """
@@ -150,7 +148,6 @@ class Sessions(Struct, frozen=True, kw_only=True):
     format: str = ""
     table: str = ""
     marks: tuple[bytes, ...] = (b"ompact",)
-    begins: Callable[[JsonObject], bool] | None = None
     registry: Callable[[Sequence[JsonObject]], tuple[str, ...]] | None = None
 
 

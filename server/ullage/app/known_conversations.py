@@ -17,7 +17,7 @@ from ullage.agents.session_facts import Facts
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import detect_format, format_of
 from ullage.formats.parsing import Document, Line
-from ullage.formats.transcripts.format import Format
+from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.model.errors import InvalidRequest, StoreError, UllageError, UnknownFormat, UnreadableTranscript
 from ullage.model.followed import FollowedRow
 from ullage.model.usage import UsageSource
@@ -153,19 +153,21 @@ def _with_figure(
 ) -> KnownConversation:
     """Returns a conversation with what its file says of it. Raises `UllageError` and `OSError`."""
     document, row = Document(name=candidate.path), None
-    for document, is_whole in _documents(candidate, is_wanted_whole=is_wanted_whole):
-        bare = replace(bare, is_whole=is_whole, is_sure=is_whole)
+    for document, gap in _documents(candidate, is_wanted_whole=is_wanted_whole):
+        is_whole = gap is None
+        bare = replace(bare, is_whole=is_whole)
         try:
             known = _format_of(candidate, document)
             if known.begins_another and not is_whole:
                 continue
             bare = replace(bare, format=known.name)
-            row = rows.row(known.read(document), is_whole=is_whole)
+            read = document if gap is None else from_last_answer(known, document, gap)
+            row = rows.row(known.read(read), is_whole=is_whole, is_exact=is_wanted_whole)
             unnamed = row is not None and not row.model and not is_whole
             if unnamed and (named := last_with(Path(candidate.path), _MODEL)):
                 # The model of a long turn is named at its beginning.
-                more = replace(document, lines=(document.lines[0], named, *document.lines[1:]))
-                row = rows.row(known.read(more), is_whole=False) or row
+                more = replace(read, lines=(read.lines[0], named, *read.lines[1:]))
+                row = rows.row(known.read(more), is_whole=False, is_exact=False) or row
         except (UnknownFormat, UnreadableTranscript):
             # More of the file may show what it is. If there is no more, it has no message yet.
             continue
@@ -173,36 +175,28 @@ def _with_figure(
             break
     if row is None and not bare.is_whole:
         bare = replace(bare, reason="its end does not say the figure, and it is too large to be read here")
-    return _described(candidate, document, bare, row or FollowedRow(session_id="", agent=""))
+    row = row or FollowedRow(session_id="", agent="")
+    return _described(candidate, document, bare, row, is_exact=is_wanted_whole)
 
 
-def _documents(candidate: Candidate, *, is_wanted_whole: bool) -> Iterator[tuple[Document, bool]]:
-    """Yields larger and larger parts of a conversation's file, and whether the part is the whole."""
+def _documents(candidate: Candidate, *, is_wanted_whole: bool) -> Iterator[tuple[Document, int | None]]:
+    """Yields larger and larger parts of a conversation's file, and after how many lines a gap may be in them; None for
+    the whole."""
     path = Path(candidate.path)
     if candidate.row is not None:
-        yield read_database(path, candidate.origin_id), True
+        yield read_database(path, candidate.origin_id), None
         return
     parts = () if is_wanted_whole else read_ends(path, candidate.size, partial(_has_begun, candidate))
     for ends in parts:
-        last = ends.last if ends.is_whole else _from_beginning(candidate, ends.last)
-        document = Document(name=candidate.path, lines=(*ends.first, *last))
-        if candidate.agent.references(document):
-            # It begins in another file.
-            break
-        yield document, ends.is_whole
-        if ends.is_whole:
+        document = Document(name=candidate.path, lines=(*ends.first, *ends.last))
+        # A fork may begin in another file.
+        is_whole = ends.is_whole and not candidate.agent.references(document)
+        gap = len(document.lines) if ends.is_whole else len(ends.first)
+        yield document, None if is_whole else gap
+        if is_whole:
             return
     if candidate.size <= _LARGEST:
-        yield read_transcript_file(path, candidate.run), True
-
-
-def _from_beginning(candidate: Candidate, lines: Sequence[Line]) -> Sequence[Line]:
-    """Returns the last lines of a file from the first on with which a reading may begin."""
-    begins = candidate.sessions.begins
-    if begins is None:
-        return lines
-    place = next((place for place, line in enumerate(lines) if begins(line.value or {})), len(lines))
-    return lines[place:]
+        yield read_transcript_file(path, candidate.run), None
 
 
 def _has_begun(candidate: Candidate, lines: Sequence[Line]) -> bool:
@@ -217,7 +211,7 @@ def _format_of(candidate: Candidate, document: Document) -> Format:
 
 
 def _described(
-    candidate: Candidate, document: Document, bare: KnownConversation, row: FollowedRow
+    candidate: Candidate, document: Document, bare: KnownConversation, row: FollowedRow, *, is_exact: bool
 ) -> KnownConversation:
     """Returns the conversation with the figure of `row`, and with what the files next to its own say."""
     sessions, facts = candidate.sessions, Facts()
@@ -226,8 +220,10 @@ def _described(
     if beside or candidate.row or not (row.cwd and row.agent_session_id):
         facts = sessions.facts_of(candidate.name, records)
     title = (beside and sessions.title_of(records)) or row.title or sessions.title_of(records)
+    is_sure = bare.is_whole and (is_exact or row.used_source is not UsageSource.ESTIMATED)
     return replace(
         bare,
+        is_sure=is_sure,
         format=bare.format if row.agent_session_id else format_of(candidate.agent, candidate.name, records),
         agent_session_id=row.agent_session_id or facts.session_id or candidate.origin_id,
         title=title,

@@ -26,6 +26,8 @@ _WHOLE = 4 << 20
 # within the fewest; long results of tools may follow it, and long instructions may come before the first prompt.
 _BEGINS = (4 << 10, 16 << 10, 128 << 10)
 _ENDS = (4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20)
+# With these begin comments before the first record.
+_COMMENT = (b"//", b"#")
 # Of these words one is in each record that an agent writes of the tokens of a request.
 _USAGES = (b"usage", b"oken", b"Usage")
 
@@ -74,13 +76,13 @@ def read_openings(path: Path, size: int) -> Iterator[Opening]:
 
 def read_ends(path: Path, size: int, has_begun: Callable[[Sequence[Line]], bool]) -> Iterator[Ends]:
     """Yields the first records of a file of `size` bytes, until `has_begun` says that they are enough, with more and
-    more of its last ones. Yields nothing for a file that is compressed or has no record on its first line. Raises
-    `OSError`."""
+    more of its last ones. Comments before them are left out. Yields nothing for a file that is compressed or does not
+    begin with a record. Raises `OSError`."""
     if path.suffix in PACKED:
         return
     with path.open("rb") as file:
         first, end = _read_begin(file, size, has_begun)
-        if not first or first[0].value is None:
+        if not first:
             return
         for most in _ENDS:
             start = max(end, size - most)
@@ -108,7 +110,11 @@ def _read_begin(file: BinaryIO, size: int, has_begun: Callable[[Sequence[Line]],
         for raw in data.split(b"\n")[: None if end + len(data) >= size else -1]:
             end = min(size, end + len(raw) + 1)
             first += _lines(raw, len(first) + 1)
-            if (first and first[0].value is None) or has_begun(first):
+            if first and first[0].value is None:
+                if not raw.startswith(_COMMENT):
+                    return (), 0
+                first.clear()
+            elif has_begun(first):
                 return tuple(first), end
         if end >= size:
             break

@@ -6,7 +6,9 @@ payloads repeat the items for the screen, and contain the usage (`token_count`);
 Early versions write the items without an envelope.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
 
 from ullage.agents.codex import known
 from ullage.agents.codex.bare_items import Calls, bare_item
@@ -295,9 +297,23 @@ class CodexReader:
         self._prompted = True
 
 
+def last_answer(lines: Sequence[Line]) -> int:
+    """Returns the place of the last prompt that a usage follows (see `Format`): whether a file writes the usage of an
+    answer before or after it shows in the first answer of a turn."""
+    is_counted = False
+    for place in reversed(range(len(lines))):
+        value = lines[place].value or {}
+        payload = as_object(value.get("payload", value))
+        kind = payload.get("type")
+        is_counted |= (kind == "token_count" and bool(payload.get("info"))) or value.get("type") == "token_usage_record"
+        if is_counted and kind == "message" and payload.get("role") == "user":
+            return place
+    return len(lines)
+
+
 def _time(record: Line) -> int:
     value = record.value or {}
     return as_timestamp(value.get("timestamp", value.get("created_at")))
 
 
-FORMAT = incremental(NAME, matches, CodexReader, records)
+FORMAT = replace(incremental(NAME, matches, CodexReader, records), last_answer=last_answer)

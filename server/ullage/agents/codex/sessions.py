@@ -44,13 +44,6 @@ def title_of(records: Sequence[JsonObject]) -> str:
     return last_text(payloads, "thread_name") or first_prompt(text for text in messages if not is_context(text))
 
 
-def begins_turn(record: JsonObject) -> bool:
-    """Returns whether a record is a prompt. Where a file writes the usage of an answer, before or after it, shows in
-    the first answer of a turn."""
-    payload = as_object(record.get("payload", record))
-    return payload.get("type") == "message" and payload.get("role") == "user"
-
-
 def session_in_request(meta: Mapping[str, Any]) -> str:
     """Returns the id of the session whose model calls a tool of an MCP server, or "" if the request does not name it.
     Seen with Codex 0.166, which gives its servers no variable with this id."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -39,17 +40,19 @@ class Reader(Protocol):
 class Format(Struct, frozen=True, kw_only=True):
     """A transcript format: how its files are recognised and read.
 
-    `name` is the name that users give with `--format`. `matches` returns whether a file has this format, judged by its
-    content alone. `read` raises `UnreadableTranscript` if the file contains no message, and `InvalidRequest` if it
-    doesn't contain the wanted run. `records` and `reader` are set if the format can be read while a program is still
-    writing it. `is_complete` is set if the file can say that what the reader holds back is complete. It is called with
-    the reader when nothing has been written for a while. `begins_another` is set if a file may hold
-    several conversations, one after the other, and returns whether a line may begin another one. `may_take_back` says
-    that after a user has gone back to an earlier message, the messages after it may return, and the file then no longer
-    says that they were left out. `starts_over` is set if the lines of several conversations may come mixed, of which
-    the reader leaves out the others'. It is called with the reader and with further lines, and returns whether with
-    them the file's conversation may be another one than the reader's. `reads_folders` says whether it also reads a
-    folder, of which it chooses one conversation.
+    `name` is the name that users give with `--format`. `matches` returns whether a file has this format, judged by
+    its content alone. `read` raises `UnreadableTranscript` if the file contains no message, and `InvalidRequest` if
+    it doesn't contain the wanted run. `records` and `reader` are set if the format can be read while a program is
+    still writing it. `is_complete` is set if the file can say that what the reader holds back is complete. It is
+    called with the reader when nothing has been written for a while. `begins_another` is set if a file may hold
+    several conversations, one after the other, and returns whether a line may begin another one. `may_take_back`
+    says that after a user has gone back to an earlier message, the messages after it may return, and the file then
+    no longer says that they were left out. `starts_over` is set if the lines of several conversations may come
+    mixed, of which the reader leaves out the others'. It is called with the reader and with further lines, and
+    returns whether with them the file's conversation may be another one than the reader's. `last_answer` returns,
+    of the last lines of a file, the place of the one from which on a reading shows the last usage as a reading of
+    all lines does; the number of the lines if they don't show it. Without it that is so of the first of any last
+    lines. `reads_folders` says whether it also reads a folder, of which it chooses one conversation.
     """
 
     name: str
@@ -60,8 +63,18 @@ class Format(Struct, frozen=True, kw_only=True):
     is_complete: Callable[[Any], bool] | None = None
     begins_another: Callable[[Line], bool] | None = None
     starts_over: Callable[[Any, Sequence[Line]], bool] | None = None
+    last_answer: Callable[[Sequence[Line]], int] | None = None
     may_take_back: bool = False
     reads_folders: bool = False
+
+
+def from_last_answer(known: Format, document: Document, heads: int) -> Document:
+    """Returns a part of a file with no more of its last lines than its last usage needs. Its first `heads` lines are
+    those that the file begins with. There may be no last lines left."""
+    if known.last_answer is None:
+        return document
+    last = document.lines[heads:]
+    return replace(document, lines=(*document.lines[:heads], *last[known.last_answer(last) :]))
 
 
 def lines_of(document: Document) -> Records:

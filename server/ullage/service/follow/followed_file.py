@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ullage.agents.discovery import DATABASES
 from ullage.agents.transcripts import detect_format, format_named
 from ullage.formats.parsing import Document
-from ullage.formats.transcripts.format import OpenReading, open_reading
+from ullage.formats.transcripts.format import OpenReading, from_last_answer, open_reading
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.errors import InputError, SessionNotFound, StoreError, UnknownFormat, UnreadableTranscript
 from ullage.model.events import (
@@ -457,7 +457,8 @@ async def _project_end(
         # The end of a file with several conversations need not be of the one that is followed.
         if known.begins_another:
             return None
-        transcript = known.read(_named(document, found))
+        # The first line says which conversation it is.
+        transcript = known.read(_named(from_last_answer(known, document, 1), found))
     except InputError:
         return None
     if not ends_with_newest(transcript.events):

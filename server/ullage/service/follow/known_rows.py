@@ -1,8 +1,9 @@
 """Rows of agents' conversations, made from what their files end with.
 
 The figure is that of the last report, if nothing that counts follows it. Otherwise the conversation is projected, which
-takes ten times as long. What the rules for the window and the threshold are computed from is mostly alike in all
-conversations of an agent, so they are computed once for each model, version and folder.
+takes ten times as long, or what follows is estimated by its length. What the rules for the window and the threshold are
+computed from is mostly alike in all conversations of an agent, so they are computed once for each model, version and
+folder.
 """
 
 import asyncio
@@ -42,6 +43,8 @@ from ullage.service.imports import ends_with_newest, last_model, project_transcr
 from ullage.service.ports.agent_files import ToldWindow
 from ullage.transcript.fold import Transcript
 
+# Who writes a conversation, its model, the window and the threshold that the agent names, and the basis.
+_Setup = tuple[ConversationImported | None, str, int | None, int | None, bytes]
 # Characters of JSON for a token, about.
 _CHARACTERS = 4
 
@@ -53,7 +56,7 @@ class KnownRows:
         self._workspace = workspace
         self._told = told
         self._bases: dict[tuple[str, str, str], bytes] = {}
-        self._rules: dict[tuple[ConversationImported | None, str, bytes], tuple[Transcript, Rules]] = {}
+        self._rules: dict[_Setup, tuple[Transcript, Rules]] = {}
 
     def basis(self, format_name: str, cwd: str, model: str, origin_id: str) -> bytes:
         """Returns what `KnownConversation.basis` is now."""
@@ -68,17 +71,17 @@ class KnownRows:
             self._bases[key] = sha256(msgspec.msgpack.encode((__version__, given, others))).digest()[:8]
         return self._bases[key]
 
-    def row(self, transcript: ImportedTranscript, *, is_whole: bool) -> FollowedRow | None:
+    def row(self, transcript: ImportedTranscript, *, is_whole: bool, is_exact: bool) -> FollowedRow | None:
         """Returns the row of a conversation, or None if the figure does not show in this part of its file. A part is
         enough if it has a report, and after that no edit of the context. What follows the report is then estimated by
-        its length, and only counted in a whole file. Not to be called from a coroutine. Raises `UllageError`."""
+        its length, unless `is_exact` and the file is whole. Not to be called from a coroutine. Raises `UllageError`."""
         transcript = self._with_told(transcript)
         last, later, is_edited = _last_report(transcript.events)
         if not is_whole and (last is None or is_edited or not ends_with_newest(transcript.events)):
             return None
-        if last is None or (later and is_whole) or is_edited:
+        if is_edited or (is_exact and is_whole and (later or last is None)):
             return self._named(row_of(asyncio.run(project_transcript(self._workspace, transcript))), transcript)
-        used = last.usage.total + later // _CHARACTERS
+        used = (last.usage.total if last else 0) + later // _CHARACTERS
         rules = self._rules_of(transcript)
         window = rules.budget.window if rules.budget else None
         row = FollowedRow(
@@ -87,7 +90,7 @@ class KnownRows:
             model=rules.model,
             used=used,
             # By length alone, not by a count.
-            used_source=UsageSource.ESTIMATED if later else UsageSource.REPORTED,
+            used_source=UsageSource.ESTIMATED if later or last is None else UsageSource.REPORTED,
             percent=percent(used, window) if window else None,
             window=window,
             window_source=rules.window.source if rules.window else None,
@@ -108,15 +111,16 @@ class KnownRows:
         model = last_model(transcript)
         # The same for all conversations with this agent's version, where its settings are alike.
         origin = origin and replace(origin, origin_id="", parent_id="", path="")
-        key = origin, model, self._basis(transcript.format, transcript.cwd, model)
+        evidence = _evidence_of(transcript)
+        said = Evidence(said=evidence.said, compacts_at=evidence.compacts_at)
+        key = origin, model, said.said, said.compacts_at, self._basis(transcript.format, transcript.cwd, model)
         if key not in self._rules:
             created = SessionCreated(cwd=transcript.cwd, model=model)
             facts = Transcript()
             for record in self._workspace.records(0, (created, origin) if origin else (created,)):
                 facts.apply(record)
-            self._rules[key] = facts, rules_of(self._workspace, facts, Evidence())
+            self._rules[key] = facts, rules_of(self._workspace, facts, said)
         facts, rules = self._rules[key]
-        evidence = _evidence_of(transcript)
         return rules if rules.hold(evidence) else rules_of(self._workspace, facts, evidence)
 
     def _named(self, row: FollowedRow, transcript: ImportedTranscript) -> FollowedRow:
