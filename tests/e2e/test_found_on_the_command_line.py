@@ -1,14 +1,19 @@
 """`ullage` and `ullage context` find conversations in agents' own files, in a made-up home folder."""
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from support.command_line import Ended, ullage, ullage_bytes
+from support.claude_log import ClaudeLog
+from support.command_line import Ended, ullage_bytes
 from support.homes import Home, put_claude, put_codex
+from support.panes import wait_until
 
 IDS = ("7f3a0000-0000-4000-8000-000000000000", "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9")
 
@@ -23,10 +28,17 @@ class Place:
         self._store = folder / "store.db"
 
     def run(self, *arguments: str | Path, cwd: Path | None = None, columns: int = 80) -> Ended:
+        return ullage_bytes(*arguments, "--store", self._store, env=self._env(columns), cwd=cwd or self.project)
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-m", "ullage", *arguments, "--store", str(self._store)]
+        env = {**os.environ, **self._env(80)}
+        return subprocess.Popen(command, env=env, cwd=self.project, stdout=subprocess.PIPE, text=True)
+
+    def _env(self, columns: int) -> dict[str, str]:
         env = {name: "" for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
         home = str(self.home.path)
-        env |= {"HOME": home, "USERPROFILE": home, "COLUMNS": str(columns), "PYTHONUTF8": "1"}
-        return ullage_bytes(*arguments, "--store", self._store, env=env, cwd=cwd or self.project)
+        return env | {"HOME": home, "USERPROFILE": home, "COLUMNS": str(columns), "PYTHONUTF8": "1"}
 
     def json(self, *arguments: str | Path, cwd: Path | None = None) -> Any:
         ended = self.run(*arguments, "--json", cwd=cwd)
@@ -192,14 +204,41 @@ def test_sessions_are_listed_with_their_figures(place: Place) -> None:
     assert (row["window_source"], row["compacts_at"]) == (imported["window_source"], imported["compacts_at"])
 
 
-def test_a_search_says_how_many_conversations_were_not_read(tmp_path: Path) -> None:
-    put_claude(Home(tmp_path), title="Why is it wet?", tokens=9_000)
-    place = ("--store", tmp_path / "s.db")
-    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
-    none = ullage(*place, "search", "wet", env=env)
-    assert none.status == 1
-    assert "1 conversation of agents on this machine was not read yet" in none.out
-    (path,) = tmp_path.rglob("*.jsonl")
-    ullage(*place, "import", path, env=env)
-    assert ullage(*place, "search", "wet", "--json", env=env).json["note"] == ""
-    assert ullage(*place, "search", "walnut", "--json", env=env).json["note"] == ""
+def test_a_search_finds_what_agents_conversations_have_on_this_machine(place: Place) -> None:
+    put_claude(place.home, IDS[0], "Why is it wet?", str(place.project), tokens=9_000)
+    put_codex(place.home, IDS[1], "Is the moon wet?", "/home/ada/moon", tokens=9_000)
+    found = place.json("search", "wet")
+    assert sorted(hit["snippet"] for hit in found["hits"]) == ["Is the moon **wet**?", "Why is it **wet**?"]
+    assert (found["unread"], found["note"]) == (0, "")
+    # What is there is not read again, and what is added is.
+    sessions = {hit["session_id"] for hit in found["hits"]}
+    (file,) = place.home.path.glob(".claude/projects/*/*.jsonl")
+    more = ClaudeLog(session=IDS[0]).ask("It was walnuts.").answer(10_000)
+    more.rename("later")
+    file.write_bytes(file.read_bytes() + more.data)
+    later = place.json("search", "walnuts")
+    assert {hit["session_id"] for hit in later["hits"]} < sessions
+    assert {row["session_id"] for row in place.json("sessions")["sessions"]} == sessions
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal of its own there")
+def test_a_search_that_is_ended_says_how_much_was_read_and_the_next_one_goes_on(place: Place) -> None:
+    for number in range(300):
+        put_claude(place.home, f"{number:08}{IDS[0][8:]}", f"Why is it wet on day {number}?", tokens=9_000)
+    running = place.start("search", "wet")
+    try:
+        wait_until(lambda: len(place.json("sessions")["sessions"]) > 0)
+        running.send_signal(signal.SIGINT)
+        out, _ = running.communicate(timeout=30)
+    finally:
+        running.kill()
+    assert " of 300 conversations were read so far." in out
+    assert "#1 user" in out
+
+
+def test_a_conversation_that_cannot_be_read_keeps_a_search_from_no_other(place: Place) -> None:
+    put_claude(place.home, IDS[0], "Why is it wet?", tokens=9_000)
+    broken = put_codex(place.home, IDS[1], "Is the moon wet?")
+    broken.rename(broken.with_name(broken.name + ".zst")).write_bytes(b"\x28\xb5\x2f\xfd no frame")
+    assert [hit["snippet"] for hit in place.json("search", "wet")["hits"]] == ["Why is it **wet**?"]
+    assert place.run("search", "?").status == 2

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ullage.agents.discovery import DATABASES, Wanted, kept_path, origin_in
+from ullage.agents.discovery import Wanted, kept_path, origin_in
 from ullage.agents.table import AGENTS
 from ullage.model.errors import InputError, NotFound
 from ullage.model.followed import FollowedRow
 from ullage.service.archive.discovered import Listed, list_found
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import FollowedFile
@@ -108,15 +109,6 @@ def _candidates(store_path: Path) -> list[Candidate]:
     ]
 
 
-def count_unread(workspace: Workspace, place: StorePlace | None) -> int:
-    """Returns how many conversations of agents on this machine, without those of sub-agents, the store has not."""
-    imported = workspace.ports.store.imported()
-    known = {one.origin_id for one in imported if one.origin_id}
-    files = {one.path for one in imported if one.path and not one.path.endswith(DATABASES)}
-    found = (one for one in _candidates(local_path(place)) if not one.sessions.is_sub_agent(one.name))
-    return sum(one.path not in files and one.origin_id not in known for one in found)
-
-
 def running_agents() -> Mapping[tuple[str, str], int | None]:
     """Returns the agents' processes on this machine that say which conversations they have (`FindProcesses`)."""
     return find_processes(this_machine(), AGENTS)
@@ -154,17 +146,22 @@ async def _read(workspace: Workspace, listed: Listed) -> FollowedRow | None:
     if known and known.updated_at >= found.updated_at:
         conversation = workspace.open(known.session_id)
     else:
-        file = FollowedFile(
-            workspace, GrowingFiles(), FoundFile(path=Path(found.path), run=found.run, origin_id=found.origin_id)
-        )
-        await file.read_all()
-        conversation = file.conversation
+        file = FoundFile(path=Path(found.path), run=found.run, origin_id=found.origin_id)
+        conversation = await read_file(workspace, file)
     if conversation is None:
         return None
     row = row_of(conversation)
     return replace(
         row, agent=row.agent or found.agent, agent_session_id=row.agent_session_id or found.origin_id, path=found.path
     )
+
+
+async def read_file(workspace: Workspace, found: FoundFile) -> Conversation | None:
+    """Reads a file into its session. Returns its conversation; None if it has no message. Raises `InputError` if it
+    can't be read, and `StoreError`."""
+    file = FollowedFile(workspace, GrowingFiles(), found)
+    await file.read_all()
+    return file.conversation
 
 
 def find_sources(store_path: Path) -> Sequence[Source]:

@@ -100,6 +100,28 @@ class KnownConversations:
                 self._catalogue.write(changed, gone)
 
 
+class StoredCopies:
+    """The stored sessions that were read from agents' conversations, as the store is now."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._store = workspace.ports.store
+        # The last created first.
+        self.all = [((one.format, one.origin_id), one.session_id) for one in self._store.imported()]
+        self._newest = dict(reversed(self.all))
+
+    def of(self, one: KnownConversation) -> str | None:
+        """Returns the session that has all of a conversation, or None."""
+        session_id = self._newest.get((one.format, one.agent_session_id))
+        if session_id is None or self._store.info(session_id).updated_at < changed_at(one):
+            return None
+        return session_id
+
+
+def changed_at(one: KnownConversation) -> int:
+    """Returns the time of the last change of the conversation's file, in Unix milliseconds."""
+    return one.stat[1] // 1_000_000 if one.stat[0] else one.stat[1]
+
+
 def all_candidates(store_path: Path, machine: Machine, unread: list[UnreadFile]) -> Iterator[Candidate]:
     """Yields all conversations of agents on a machine, without those that the user had the store forget, and those
     whose path says that they are sub-agents'."""

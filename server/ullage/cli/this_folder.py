@@ -9,7 +9,7 @@ from msgspec.structs import asdict, replace
 
 from ullage.agents.discovery import Found, UnreadFile, is_in, is_kept_for
 from ullage.app.agent_following import followed_now, running_agents
-from ullage.app.known_conversations import KnownConversations
+from ullage.app.known_conversations import KnownConversations, StoredCopies, changed_at
 from ullage.cli.reports import ConversationRow
 from ullage.model.errors import InputError
 from ullage.model.followed import FollowedRow
@@ -50,9 +50,7 @@ class ThisFolder:
         places = (place for place in (folder, *folder.parents) if self._has(place, inside=place == folder))
         self.folder = next(places, folder)
         self._processes = running_agents()
-        # The last created first.
-        self._all_stored = [((one.format, one.origin_id), one.session_id) for one in workspace.ports.store.imported()]
-        self._stored = dict(reversed(self._all_stored))
+        self._copies = StoredCopies(workspace)
 
     def newest(self) -> SessionInfo | Found:
         """Returns the conversation that changed last. Raises `InputError` if there is none."""
@@ -63,14 +61,14 @@ class ThisFolder:
                 f"no conversation of {self.folder} was found; name a transcript, or a session (`ullage sessions` lists "
                 "the stored ones)"
             )
-        one = max(found, key=_changed_at, default=None)
-        if one is None or (stored and stored[0].updated_at >= _changed_at(one)):
+        one = max(found, key=changed_at, default=None)
+        if one is None or (stored and stored[0].updated_at >= changed_at(one)):
             return stored[0]
         return Found(
             path=one.path,
             agent=one.agent,
             format=one.format,
-            updated_at=_changed_at(one),
+            updated_at=changed_at(one),
             size=one.stat[0],
             run=one.run,
             origin_id=one.agent_session_id,
@@ -129,7 +127,7 @@ class ThisFolder:
 
     def _row(self, one: KnownConversation) -> ConversationRow:
         process_id, live = self._runs(one)
-        session_id = self._session_of(one)
+        session_id = self._copies.of(one)
         row = ConversationRow(
             **{name: getattr(one, name) for name in FollowedRow.__struct_fields__},
             stored=session_id is not None,
@@ -139,17 +137,10 @@ class ThisFolder:
         row = replace(row, session_id=session_id or one.agent_session_id, process_id=process_id, live=live)
         return of_agent(row, row.agent)
 
-    def _session_of(self, one: KnownConversation) -> str | None:
-        """Returns the stored session that has all of a conversation, or None."""
-        session_id = self._stored.get((one.format, one.agent_session_id))
-        if session_id is None or self._workspace.ports.store.info(session_id).updated_at < _changed_at(one):
-            return None
-        return session_id
-
     def _stored_rows(self, folder: str | None) -> list[ConversationRow]:
         """Returns the stored sessions of a folder that no agent's file has."""
         known = {(one.format, one.agent_session_id) for one in self._known.found}
-        theirs = {session_id for key, session_id in self._all_stored if key in known}
+        theirs = {session_id for key, session_id in self._copies.all if key in known}
         infos = list_main(self._workspace.ports.store, folder, _STORED)
         return [
             _stored_row(info, self._workspace.open(info.session_id)) for info in infos if info.session_id not in theirs
@@ -170,11 +161,6 @@ def fullest_first(rows: Iterable[R]) -> list[R]:
 def running_first(rows: Iterable[R], runs: Callable[[R], bool]) -> list[R]:
     """Returns the rows as `fullest_first` does, those that run before the others."""
     return sorted(fullest_first(rows), key=lambda row: not runs(row))
-
-
-def _changed_at(one: KnownConversation) -> int:
-    """Returns the time of the last change of the conversation's file, in Unix milliseconds."""
-    return one.stat[1] // 1_000_000 if one.stat[0] else one.stat[1]
 
 
 def _stored_row(info: SessionInfo, conversation: Conversation) -> ConversationRow:

@@ -1,5 +1,6 @@
 """Where a session store is: in a file, or in a PostgreSQL database."""
 
+import os
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -99,6 +100,13 @@ def local_path(place: StorePlace | None) -> Path:
     if isinstance(place, str) and is_address(place):
         return default_path().with_name(local_name(place))
     return Path(place) if place is not None else default_path()
+
+
+def may_write(place: StorePlace | None) -> bool:
+    """Returns whether the user may write the store at a place. A server isn't asked."""
+    path = local_path(place)
+    is_server = isinstance(place, str) and is_address(place)
+    return is_server or all(os.access(one, os.W_OK) for one in (path, path.parent) if one.exists())
 
 
 def is_there(place: StorePlace | None) -> bool:

@@ -191,7 +191,7 @@ SESSION_COMMANDS = (
     Command("history", "list the edits of a context and what each saved", _history),
     Command("import", "read another program's transcript into a stored session", _import, "import_file"),
     Command("sessions", "list stored sessions", _sessions),
-    Command("search", "search all messages of stored sessions", _search),
+    Command("search", "search all messages of all conversations", _search),
     Command("export", "write a stored session out", _export),
     Command("archive", "show what is kept of agents' own files, and turn it on or off", _archive),
     Command("store", "copy sessions from one store to another", _store, "store_copy"),

@@ -1,14 +1,19 @@
-"""`ullage search`: searches all messages of stored sessions, archived ones included."""
+"""`ullage search`: searches all messages of all conversations on this machine, archived ones included. What the store
+lacks of agents' conversations is read first, and what is found meanwhile is shown."""
 
 import asyncio
+import sys
+import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 from rich.text import Text
 
-from ullage.app.agent_following import count_unread
 from ullage.app.compose import open_workspace
+from ullage.app.reading_all import ReadingAll
+from ullage.cli.draw.parts import bar
 from ullage.cli.draw.text import clean, fit_most, plural
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import HitRow, MessageReport, SearchReport
@@ -25,10 +30,14 @@ from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
 from ullage.service.ports.world import Indexing, SearchWait
+from ullage.store.search.search_query import read_query
+from ullage.store.store_place import may_write
 
 _INDENT = "    "
 # Cells that a snippet has at least.
 _LEAST = 20
+# Seconds between two searches while conversations are read, and cells of the bar that shows how many were.
+_FOUND_EVERY, _CELLS = 3.0, 20
 # Seconds that the embeddings server is waited for: what it makes after the command ends would be lost.
 _EMBEDDINGS = 60.0
 
@@ -57,31 +66,82 @@ def run(args: Namespace) -> int:
     settings = Settings(
         summary=SummarySettings(writer="offline"), search=SearchSettings(embeddings_url=url, embeddings_model=model)
     )
-    with open_workspace(options.store, settings, to_read=True) as workspace:
+    to_read = bool(options.session) or not may_write(options.store)
+    with open_workspace(options.store, settings, to_read=to_read) as workspace:
         return _show(workspace, options, screen) if options.show else _search(workspace, options, screen)
 
 
 def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int:
-    session = find_session(workspace.ports.store, options.session) if options.session else None
+    session, query = find_session(workspace.ports.store, options.session) if options.session else None, options.query
+    # A query without a word is refused before anything is read.
+    read_query(query or "")
+    heading: Sequence[str] = ()
     with working("Searching") as show:
         workspace.indexing_listeners.append(IndexingShown(show))
-        found = asyncio.run(search_to_end(workspace, session, options.query or "", options.limit))
-    hits = found.hits
-    note = found.note or ("" if hits or session else _unread(count_unread(workspace, options.store)))
+        if session is None and may_write(options.store):
+            everything = _Everything(workspace, options, screen, show)
+            found = asyncio.run(everything.search())
+            heading = ("", "The best of all:") if everything.shown else ()
+        else:
+            found = asyncio.run(search_to_end(workspace, session, query or "", options.limit))
+    hits, note = found.hits, found.note
     if options.json:
         print_json(SearchReport(hits=tuple(map(_row, hits)), unread=found.unread, note=note))
         return 0 if hits else 1
     none = () if hits else (f"Nothing found for {options.query!r}.",)
     doubt = _doubt(hits, options, screen) if hits else ()
-    screen.print([*none, *screen.prose(note), *doubt, *hit_lines(hits, workspace, screen)])
+    screen.print([*none, *screen.prose(note), *heading, *doubt, *hit_lines(hits, workspace, screen)])
     return 0 if hits else 1
 
 
-def _unread(count: int) -> str:
-    if not count:
-        return ""
-    whose = f"{plural(count, 'conversation')} of agents on this machine {'was' if count == 1 else 'were'} not read yet"
-    return f"{whose}, so nothing of them is found. To read them: ullage watch --since 99999999"
+class _Everything:
+    """A search of all conversations, which reads first what the store lacks of them. `show` shows how far it is."""
+
+    def __init__(
+        self, workspace: Workspace, options: SearchOptions, screen: Screen, show: Callable[[str], None]
+    ) -> None:
+        self._workspace = workspace
+        self._options = options
+        self._screen = screen
+        self._show = show
+        # The messages that were printed while it was read.
+        self.shown: set[str] = set()
+        # Only who waits at a terminal is shown what is found meanwhile.
+        self._is_watched = sys.stdout.isatty() and not options.json
+
+    async def search(self) -> Found:
+        """Returns what is found in all conversations. Ctrl-C ends the reading; then it is what was found so far."""
+        reading = ReadingAll(self._workspace, self._options.store)
+        try:
+            await self._read(reading)
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+        found = await search_to_end(self._workspace, None, self._options.query or "", self._options.limit)
+        if not reading.left:
+            return found
+        read = f"{reading.total - reading.left:,} of {plural(reading.total, 'conversation')} were read so far."
+        return replace(found, note=" ".join(filter(None, (read, found.note))))
+
+    async def _read(self, reading: ReadingAll) -> None:
+        due = time.monotonic()
+        async for _ in reading.read():
+            done = reading.total - reading.left
+            drawn = bar(done, reading.total, None, _CELLS, self._screen.glyphs)
+            self._show(f"{drawn}  {done:,} of {reading.total:,} conversations read (Ctrl-C ends it)")
+            is_awaited = self._is_watched and len(self.shown) < self._options.limit
+            if is_awaited and reading.left and time.monotonic() >= due:
+                await self._print_new()
+                due = time.monotonic() + _FOUND_EVERY
+
+    async def _print_new(self) -> None:
+        """Prints what the conversations that were read have and what was not printed yet."""
+        self._workspace.search_wait = SearchWait(most=_FOUND_EVERY, embeddings=0.0)
+        found = await search(self._workspace, None, self._options.query or "", self._options.limit)
+        new = [hit for hit in found.hits if hit.fits and hit.message_id not in self.shown]
+        self.shown.update(hit.message_id for hit in new)
+        for line in hit_lines(new, self._workspace, self._screen):
+            self._screen.print([line])
 
 
 async def search_to_end(workspace: Workspace, session: str | None, query: str, limit: int) -> Found:

@@ -252,7 +252,7 @@ complete -c ullage -n '_shtab_ullage_using sessions' -l ascii -d 'draw with plai
 complete -c ullage -n '_shtab_ullage_using sessions' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using sessions' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using sessions' -l no-pager -d 'print long output at once'
-complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a search -d 'Search all messages of stored sessions.'
+complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a search -d 'Search all messages of all conversations.'
 complete -c ullage -n '_shtab_ullage_using search' -s h -l help -d 'show this help message and exit'
 complete -c ullage -n '_shtab_ullage_using search' -l session -xka "(ullage sessions --ids --limit 100 2>/dev/null)" -d 'only in this session'
 complete -c ullage -n '_shtab_ullage_using search' -l limit -x -d 'how many, the best first'

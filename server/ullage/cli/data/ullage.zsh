@@ -34,7 +34,7 @@ _shtab_ullage_commands() {
     mcp:'Serve the Model Context Protocol: an agent looks up its own conversation.'
     messages:'List the messages of a conversation, with their numbers.'
     schema:'Print the JSON Schema of the protocol, the settings or the output.'
-    search:'Search all messages of stored sessions.'
+    search:'Search all messages of all conversations.'
     sessions:'List stored sessions.'
     statusline:'Print one line for an agent'"'"'s status line, tmux or a prompt.'
     store:'Copy sessions from one store to another.'

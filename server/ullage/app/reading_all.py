@@ -1,0 +1,59 @@
+"""Reads what the store lacks of the agents' conversations on this machine, so that a search finds everything.
+
+The last changed are read first. What is left when the reading is ended is read by the next one.
+"""
+
+import logging
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from ullage.agents.machine import Machine
+from ullage.app.agent_following import followed_now, read_file
+from ullage.app.known_conversations import KnownConversations, StoredCopies, changed_at
+from ullage.model.errors import InputError, NotFound
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.agent_files import FoundFile
+from ullage.service.ports.catalogue import KnownConversation
+from ullage.store.store_place import StorePlace
+
+log = logging.getLogger(__name__)
+
+
+class ReadingAll:
+    """The conversations of agents on this machine, of which the store at `place` (None: the user's) lacks some. Making
+    one looks for them, and blocks. Those of sub-agents are left out, and so are those that another process follows: it
+    reads them. `machine` is by default this one.
+
+    `total` is the number of conversations, and `left` of those that are still to be read.
+    """
+
+    def __init__(self, workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
+        known = sorted(KnownConversations(workspace, place, machine).found, key=changed_at, reverse=True)
+        copies = StoredCopies(workspace)
+        followed = {row.path for row in followed_now(place)}
+        self._workspace = workspace
+        self._missing = [
+            one for one in known if _has_messages(one) and one.path not in followed and copies.of(one) is None
+        ]
+        self.total, self.left = len(known), len(self._missing)
+
+    async def read(self) -> AsyncGenerator[None]:
+        """Reads what is missing, one conversation after the other, and yields after each. Raises `StoreError`."""
+        for one in self._missing:
+            was_open = {conversation.id for conversation in self._workspace.conversations}
+            file = FoundFile(path=Path(one.path), agent=one.agent, run=one.run, origin_id=one.agent_session_id)
+            try:
+                conversation = await read_file(self._workspace, file)
+            except (InputError, NotFound, OSError) as error:
+                log.info("%s is not read: %s", one.path, error)
+            else:
+                if conversation is not None and conversation.id not in was_open:
+                    # Thousands are not kept in memory.
+                    await self._workspace.end(conversation.id)
+            self.left -= 1
+            yield
+
+
+def _has_messages(one: KnownConversation) -> bool:
+    """Returns whether there may be something to be read in a conversation."""
+    return one.used is not None or not one.is_whole

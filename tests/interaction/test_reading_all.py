@@ -1,0 +1,72 @@
+"""What the store lacks of the conversations on a machine is read into it, the last changed at first."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from support.homes import Home, put_claude, put_codex
+from support.workspace import build_test_client
+from ullage.app.reading_all import ReadingAll
+from ullage.model.followed import FollowedRow, LiveSessions
+from ullage.service.conversation.workspace import Workspace
+from ullage.system.live_file import JsonLiveFile, live_path
+
+IDS = [f"{number}a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9" for number in range(4)]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "ada")
+    for number, title in enumerate(["Snow", "Hail", "Fog"]):
+        file = put_claude(home, IDS[number], title, tokens=9_000)
+        os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
+    return home
+
+
+@pytest.fixture
+def workspace() -> Workspace:
+    return build_test_client().workspace
+
+
+def reading(home: Home, workspace: Workspace) -> ReadingAll:
+    return ReadingAll(workspace, home.path.parent / "store.db", home.machine)
+
+
+def titles(workspace: Workspace) -> set[str]:
+    store = workspace.ports.store
+    return {store.info(one.session_id).title for one in store.imported()}
+
+
+async def test_what_changed_last_is_read_first_and_what_is_there_is_not_read_again(
+    home: Home, workspace: Workspace
+) -> None:
+    first = reading(home, workspace)
+    assert (first.total, first.left) == (3, 3)
+    steps = first.read()
+    await anext(steps)
+    assert (titles(workspace), first.left) == ({"Fog"}, 2)
+    await steps.aclose()
+    # Another process continues.
+    second = reading(home, workspace)
+    assert (second.total, second.left) == (3, 2)
+    async for _ in second.read():
+        # Thousands of conversations do not stay in memory.
+        assert not workspace.conversations
+    assert titles(workspace) == {"Snow", "Hail", "Fog"}
+    assert reading(home, workspace).left == 0
+
+
+async def test_what_another_process_follows_is_left_to_it(home: Home, workspace: Workspace) -> None:
+    file = put_codex(home, IDS[3], "Rain", tokens=9_000)
+    row = FollowedRow(session_id="s", agent="Codex", path=str(file))
+    live = LiveSessions(at=1, follower=os.getpid(), sessions=(row,))
+    JsonLiveFile(live_path(home.path.parent / "store.db")).write(live)
+    async for _ in reading(home, workspace).read():
+        pass
+    assert titles(workspace) == {"Snow", "Hail", "Fog"}
+
+
+async def test_a_file_without_a_message_is_not_waited_for(home: Home, workspace: Workspace) -> None:
+    home.put(f".claude/projects/-home-ada-weather/{IDS[3]}.jsonl", '{"type": "summary", "summary": "None"}\n')
+    assert reading(home, workspace).left == 3
