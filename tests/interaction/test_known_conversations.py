@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from support.claude_log import VERSION, ClaudeLog
 from support.codex_files import counted, said
@@ -14,6 +15,7 @@ from support.homes import Home, put_all, put_claude, put_codex
 from support.transcripts import ROOT, recorded
 from support.workspace import build_test_client
 from ullage.agents.discovery import is_kept_for
+from ullage.agents.table import AGENTS
 from ullage.app.known_conversations import KnownConversations
 from ullage.app.session_traces import SessionTraces
 from ullage.model.edits import CompactionCause
@@ -24,6 +26,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of
 from ullage.service.imports import project_transcript
 from ullage.store.sqlite.known_catalogue import SqliteCatalogue
+from ullage.watch.candidates import find_candidates, is_of_sub_agent
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
 # Where recorded conversations are put, by where they were recorded, and the number of files of each.
@@ -144,6 +147,24 @@ def test_the_end_is_enough_of_a_file_that_begins_with_a_comment(home: Home, work
     home.put(f".claude/projects/-home-ada-weather/{ID}.jsonl", comment + long_log().data)
     (one,) = known(home, workspace).found
     assert (one.used, one.is_whole) == (60_050, False)
+
+
+def test_a_session_of_claude_desktops_cowork_is_known_once(home: Home, workspace: Workspace) -> None:
+    machine = replace(home.machine, system="linux")
+    box = ".config/Claude/local-agent-mode-sessions/org/account/local_9"
+    log = ClaudeLog(session=ID).ask("What about quinces?").answer(33_000)
+    home.put(f"{box}/.claude/projects/-sessions-quiet-fig/{ID}.jsonl", log.data)
+    home.put(f"{box}/audit.jsonl", log.data)
+    found = KnownConversations(workspace, home.path.parent / "store.db", machine).found
+    assert [(one.agent, one.title, one.used) for one in found] == [("Claude Code", "What about quinces?", 33_050)]
+
+
+def test_a_workflows_sub_agent_is_found_by_the_session_that_started_it(home: Home) -> None:
+    place = f".claude/projects/-home-ada-weather/{ID}/subagents/workflows/wf_0a/agent-a1.jsonl"
+    home.put(place, ClaudeLog(session=ID).ask("Look at zirconium.").answer(3_000).data)
+    (found,) = find_candidates(home.machine, AGENTS, [])
+    facts = found.sessions.facts_of(found.name, ())
+    assert (facts.is_side, facts.session_id, facts.parent, is_of_sub_agent(found)) == (True, "a1", ID, True)
 
 
 def put_log(home: Home, log: ClaudeLog) -> Path:

@@ -85,7 +85,7 @@ def own_path(machine: Machine, agents: Sequence[Agent], path: str) -> str:
 
 
 def _paths(sessions: Sessions, pattern: str) -> Iterator[str]:
-    for path in glob.iglob(pattern):  # noqa: PTH207
+    for path in glob.iglob(pattern, recursive=True):  # noqa: PTH207
         if not sessions.registry or path.endswith(DATABASES):
             yield path
             continue
@@ -105,7 +105,7 @@ def _without_copies(found: Collection[Candidate]) -> Collection[Candidate]:
 
 def _expand(agent: Agent, sessions: Sessions, pattern: str, unread: list[UnreadFile]) -> Iterator[Candidate]:
     # The functions of `os` take half the time of `Path`: there may be tens of thousands of files.
-    for path in glob.iglob(pattern):  # noqa: PTH207
+    for path in glob.iglob(pattern, recursive=True):  # noqa: PTH207
         try:
             status = os.stat(path)  # noqa: PTH116
             if not S_ISREG(status.st_mode) or not status.st_size:

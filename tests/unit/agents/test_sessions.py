@@ -113,7 +113,7 @@ def test_a_title_of_a_session_is_the_users_or_a_made_one_or_else_the_first_promp
 
 def test_sub_agents_files_are_companions_of_their_session() -> None:
     session = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
-    assert agent("Claude Code").companions(f"/p/{session}.jsonl") == (f"{session}/subagents/agent-*.jsonl",)
+    assert agent("Claude Code").companions(f"/p/{session}.jsonl") == (f"{session}/subagents/**/agent-*.jsonl",)
     assert agent("Claude Code").companions("/p/agent-a1b2.jsonl") == ()
     assert agent("Qwen Code").companions("/p/chats/0a-1.jsonl") == ("../subagents/0a-1/agent-*.jsonl",)
     assert agent("Qwen Code").companions("/p/0a-1.jsonl") == ()

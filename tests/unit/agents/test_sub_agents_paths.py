@@ -21,6 +21,7 @@ def sessions_of(name: str) -> Sessions:
     ("agent", "path", "own"),
     [
         ("Claude Code", f"/h/.claude/projects/p/{MAIN}/subagents/agent-a1.jsonl", "a1"),
+        ("Claude Code", f"/h/.claude/projects/p/{MAIN}/subagents/workflows/wf_0a/agent-a1.jsonl", "a1"),
         ("Qwen Code", f"/h/.qwen/projects/p/subagents/{MAIN}/agent-general-call_1.jsonl", "general-call_1"),
         ("Gemini CLI", f"/h/.gemini/tmp/p/chats/{MAIN}/sub.jsonl", "sub"),
         ("Kimi Code", f"/h/.kimi-code/sessions/w/{MAIN}/agents/agent-0/wire.jsonl", f"{MAIN}/agent-0"),

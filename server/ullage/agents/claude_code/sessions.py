@@ -12,6 +12,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]")
 # A compaction, in early versions without a boundary, and the answer to `/context`, which says the window.
 MARKS = (b'"compact_boundary"', b'"isCompactSummary"', b"**Tokens:**")
 _SESSION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SUB_AGENTS = "*/subagents/**/agent-*.jsonl"
 # Characters. The folder of a longer path has a hash after so many.
 _LONGEST_NAME = 200
 
@@ -19,10 +20,12 @@ _LONGEST_NAME = 200
 def patterns(machine: Machine) -> tuple[str, ...]:
     """Returns glob patterns for Claude Code's session files, in a folder per project, and for the files of sub-agents.
 
-    Versions up to 2.1 write sub-agents' files (`agent-*.jsonl`) into the project's folder.
+    Versions up to 2.1 write sub-agents' files (`agent-*.jsonl`) into the project's folder. Sub-agents of a workflow
+    have a folder of their own in `subagents`. Claude Desktop's Cowork gives each of its sessions a home of its own.
     """
-    projects = f"{_home(machine)}/projects/*"
-    return (f"{projects}/*.jsonl", f"{projects}/*/subagents/agent-*.jsonl")
+    cowork = f"{machine.settings}/Claude/local-agent-mode-sessions/*/*/local_*/.claude"
+    places = [f"{home}/projects/*" for home in (_home(machine), cowork)]
+    return tuple(f"{place}/{files}" for place in places for files in ("*.jsonl", _SUB_AGENTS))
 
 
 def project_pattern(machine: Machine, cwd: str) -> str:
@@ -56,7 +59,7 @@ def companions(path: str) -> tuple[str, ...]:
     """Returns a glob pattern, relative to a session file's folder, for the files of the session's sub-agents. Empty if
     the path is not that of a session file."""
     session = _session_in(path)
-    return (f"{session}/subagents/agent-*.jsonl",) if session else ()
+    return (f"{session}/subagents/**/agent-*.jsonl",) if session else ()
 
 
 def kept_beside(path: str) -> tuple[str, ...]:
@@ -78,12 +81,12 @@ def is_sub_agent(path: str) -> bool:
 
 def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     """Returns the facts of a session or of a sub-agent's conversation. The name of a sub-agent's file has its id, and
-    the folder around `subagents` is named after the session that started it."""
+    the folder around `subagents` is named after the session that started it, also if that was by a workflow."""
     facts = common_facts(path, records)
     if not is_sub_agent(path):
         return facts
     file = PurePosixPath(path)
-    parent = file.parent.parent.name if file.parent.name == "subagents" else ""
+    parent = next((folder.parent.name for folder in file.parents if folder.name == "subagents"), "")
     return side_of(facts, file.name.partition(".")[0].removeprefix("agent-"), parent)
 
 
