@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.claude_log import ClaudeLog
 from support.homes import Home, put_claude, put_codex
 from support.workspace import build_test_client
 from ullage.app.reading_all import ReadingAll
@@ -65,6 +66,20 @@ async def test_what_another_process_follows_is_left_to_it(home: Home, workspace:
     async for _ in reading(home, workspace).read():
         pass
     assert titles(workspace) == {"Snow", "Hail", "Fog"}
+
+
+async def test_what_sub_agents_said_is_read_after_all_others(home: Home, workspace: Workspace) -> None:
+    folder = f".claude/projects/-home-ada-weather/{IDS[0]}/subagents"
+    for number, name in enumerate(["agent-a1", "workflows/wf_0a/agent-a2"]):
+        log = ClaudeLog(session=IDS[0]).ask(f"Look at tin {number}.").answer(3_000)
+        log.rename(name)
+        os.utime(home.put(f"{folder}/{name}.jsonl", log.data), (1_700_000_000, 1_700_000_000))
+    steps = reading(home, workspace)
+    read = [titles(workspace) async for _ in steps.read()]
+    assert (steps.total, steps.left) == (5, 0)
+    assert read[2] == {"Snow", "Hail", "Fog"}
+    assert read[4] == {"Snow", "Hail", "Fog", "Look at tin 0.", "Look at tin 1."}
+    assert reading(home, workspace).left == 0
 
 
 async def test_a_file_without_a_message_is_not_waited_for(home: Home, workspace: Workspace) -> None:

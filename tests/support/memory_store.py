@@ -173,6 +173,7 @@ class MemoryStore:
                 agent=event.agent,
                 parent_id=event.parent_id,
                 is_sub_agent=event.is_sub_agent,
+                path=event.path,
             )
             for session_id, event in origins.items()
             if event is not None

@@ -106,15 +106,21 @@ class StoredCopies:
     def __init__(self, workspace: Workspace) -> None:
         self._store = workspace.ports.store
         # The last created first.
-        self.all = [((one.format, one.origin_id), one.session_id) for one in self._store.imported()]
+        imported = self._store.imported()
+        self.all = [((one.format, one.origin_id), one.session_id) for one in imported]
         self._newest = dict(reversed(self.all))
+        self._by_path = {one.path: one.session_id for one in reversed(imported)}
 
     def of(self, one: KnownConversation) -> str | None:
         """Returns the session that has all of a conversation, or None."""
-        session_id = self._newest.get((one.format, one.agent_session_id))
-        if session_id is None or self._store.info(session_id).updated_at < changed_at(one):
-            return None
-        return session_id
+        return self._whole(self._newest.get((one.format, one.agent_session_id)), changed_at(one))
+
+    def of_file(self, path: str, updated_at: int) -> str | None:
+        """Returns the session that has all of a file that changed last at this time, or None."""
+        return self._whole(self._by_path.get(path), updated_at)
+
+    def _whole(self, session_id: str | None, updated_at: int) -> str | None:
+        return session_id if session_id and self._store.info(session_id).updated_at >= updated_at else None
 
 
 def changed_at(one: KnownConversation) -> int:
@@ -122,12 +128,14 @@ def changed_at(one: KnownConversation) -> int:
     return one.stat[1] // 1_000_000 if one.stat[0] else one.stat[1]
 
 
-def all_candidates(store_path: Path, machine: Machine, unread: list[UnreadFile]) -> Iterator[Candidate]:
-    """Yields all conversations of agents on a machine, without those that the user had the store forget, and those
-    whose path says that they are sub-agents'."""
+def all_candidates(
+    store_path: Path, machine: Machine, unread: list[UnreadFile], *, are_side: bool = False
+) -> Iterator[Candidate]:
+    """Yields all conversations of agents on a machine whose path does not say that they are sub-agents', or, with
+    `are_side`, those whose path does. Those that the user had the store forget are left out."""
     forgotten = ForgottenList(store_path).read()
     for one in find_candidates(machine, AGENTS, unread):
-        if one.sessions.is_sub_agent(one.name):
+        if one.sessions.is_sub_agent(one.name) is not are_side:
             continue
         if forgotten and one.updated_at <= forgotten.get(forgotten_key(one.path, one.origin_id if one.row else ""), -1):
             continue

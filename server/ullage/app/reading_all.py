@@ -9,43 +9,52 @@ from pathlib import Path
 
 from ullage.agents.machine import Machine
 from ullage.app.agent_following import followed_now, read_file
-from ullage.app.known_conversations import KnownConversations, StoredCopies, changed_at
+from ullage.app.known_conversations import KnownConversations, StoredCopies, all_candidates, changed_at
 from ullage.model.errors import InputError, NotFound
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import FoundFile
 from ullage.service.ports.catalogue import KnownConversation
-from ullage.store.store_place import StorePlace
+from ullage.store.store_place import StorePlace, local_path
+from ullage.watch.finder import this_machine
 
 log = logging.getLogger(__name__)
 
 
 class ReadingAll:
     """The conversations of agents on this machine, of which the store at `place` (None: the user's) lacks some. Making
-    one looks for them, and blocks. Those of sub-agents are left out, and so are those that another process follows: it
-    reads them. `machine` is by default this one.
+    one looks for them, and blocks. Those that another process follows are left to it. Those of sub-agents are read
+    after all others. `machine` is by default this one.
 
     `total` is the number of conversations, and `left` of those that are still to be read.
     """
 
     def __init__(self, workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
+        machine = machine or this_machine(str(Path.cwd()))
         known = sorted(KnownConversations(workspace, place, machine).found, key=changed_at, reverse=True)
-        copies = StoredCopies(workspace)
-        followed = {row.path for row in followed_now(place)}
+        sides = sorted(all_candidates(local_path(place), machine, [], are_side=True), key=lambda one: -one.updated_at)
+        copies, followed = StoredCopies(workspace), {row.path for row in followed_now(place)}
         self._workspace = workspace
-        self._missing = [
-            one for one in known if _has_messages(one) and one.path not in followed and copies.of(one) is None
+        missing = [
+            FoundFile(path=Path(one.path), agent=one.agent, run=one.run, origin_id=one.agent_session_id)
+            for one in known
+            if _has_messages(one) and copies.of(one) is None
         ]
-        self.total, self.left = len(known), len(self._missing)
+        missing += [
+            FoundFile(path=Path(one.path), agent=one.agent.name, origin_id=one.origin_id, is_side=True)
+            for one in sides
+            if copies.of_file(one.path, one.updated_at) is None
+        ]
+        self._missing = [one for one in missing if str(one.path) not in followed]
+        self.total, self.left = len(known) + len(sides), len(self._missing)
 
     async def read(self) -> AsyncGenerator[None]:
         """Reads what is missing, one conversation after the other, and yields after each. Raises `StoreError`."""
-        for one in self._missing:
+        for file in self._missing:
             was_open = {conversation.id for conversation in self._workspace.conversations}
-            file = FoundFile(path=Path(one.path), agent=one.agent, run=one.run, origin_id=one.agent_session_id)
             try:
                 conversation = await read_file(self._workspace, file)
             except (InputError, NotFound, OSError) as error:
-                log.info("%s is not read: %s", one.path, error)
+                log.info("%s is not read: %s", file.path, error)
             else:
                 if conversation is not None and conversation.id not in was_open:
                     # Thousands are not kept in memory.
