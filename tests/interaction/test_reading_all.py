@@ -8,7 +8,7 @@ import pytest
 from support.claude_log import ClaudeLog
 from support.homes import Home, put_claude, put_codex
 from support.workspace import build_test_client
-from ullage.app.reading_all import ReadingAll
+from ullage.app.reading_all import ReadingAll, read_in_background
 from ullage.model.followed import FollowedRow, LiveSessions
 from ullage.service.conversation.workspace import Workspace
 from ullage.system.live_file import JsonLiveFile, live_path
@@ -85,3 +85,22 @@ async def test_what_sub_agents_said_is_read_after_all_others(home: Home, workspa
 async def test_a_file_without_a_message_is_not_waited_for(home: Home, workspace: Workspace) -> None:
     home.put(f".claude/projects/-home-ada-weather/{IDS[3]}.jsonl", '{"type": "summary", "summary": "None"}\n')
     assert reading(home, workspace).left == 3
+
+
+async def test_a_process_that_follows_reads_and_indexes_the_rest_in_the_background(
+    home: Home, workspace: Workspace
+) -> None:
+    await read_in_background(workspace, home.path.parent / "store.db", home.machine)
+    assert titles(workspace) == {"Snow", "Hail", "Fog"}
+    assert workspace.ports.store.index_some() == 0
+
+
+async def test_what_changes_while_another_process_follows_is_left_to_it(home: Home, workspace: Workspace) -> None:
+    live = LiveSessions(at=1, follower=os.getpid(), sessions=())
+    JsonLiveFile(live_path(home.path.parent / "store.db")).write(live)
+    steps = reading(home, workspace)
+    (snow,) = home.path.glob(f".claude/projects/*/{IDS[0]}.jsonl")
+    os.utime(snow, (4_000_000_000, 4_000_000_000))
+    async for _ in steps.read():
+        pass
+    assert (titles(workspace), steps.left) == ({"Hail", "Fog"}, 1)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ullage.agents.discovery import Wanted, kept_path, origin_in
 from ullage.agents.table import AGENTS
 from ullage.model.errors import InputError, NotFound
-from ullage.model.followed import FollowedRow
+from ullage.model.followed import FollowedRow, LiveSessions
 from ullage.service.archive.discovered import Listed, list_found
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
@@ -50,7 +50,7 @@ def make_follower(
 ) -> AgentFollower:
     """Returns a follower of the conversations that changed in the last `since` seconds, not yet running. `place`
     is that of the workspace's store, by default the user's; the lease and the live file of this machine are next to
-    it."""
+    it. If the user wants conversations kept, it also reads those that changed before, so that a search finds them."""
     path = local_path(place)
     lease = FileLease(path.with_name(f"{path.name}.follower"))
     ports = AgentPorts(
@@ -63,8 +63,16 @@ def make_follower(
         read=JsonReadList(path),
         readings=ReadingsFolder(path),
         process_id=os.getpid(),
+        read_older=partial(_read_older, workspace, place) if Keeping(path).wanted else None,
     )
     return AgentFollower(workspace, ports, listener, since, _make_keeper(workspace, path))
+
+
+async def _read_older(workspace: Workspace, place: StorePlace | None) -> None:
+    # It reads by what is here, and nothing else of a server's start needs it.
+    from ullage.app.reading_all import read_in_background  # noqa: PLC0415
+
+    await read_in_background(workspace, place)
 
 
 def _make_keeper(workspace: Workspace, store_path: Path) -> Keeper | None:
@@ -117,8 +125,14 @@ def running_agents() -> Mapping[tuple[str, str], int | None]:
 def followed_now(place: StorePlace | None) -> Sequence[FollowedRow]:
     """Returns the conversations that a process follows now into a store (None: the user's), the last changed first.
     Returns an empty list if no process follows."""
+    live = live_now(place)
+    return live.sessions if live else ()
+
+
+def live_now(place: StorePlace | None) -> LiveSessions | None:
+    """Returns what a process that follows now shows; None if no process follows into the store at `place`."""
     live = JsonLiveFile(live_path(local_path(place))).read()
-    return live.sessions if live and is_running(live.follower) else ()
+    return live if live and is_running(live.follower) else None
 
 
 def make_following(workspace: Workspace, place: StorePlace | None, listener: FollowingListener) -> Following:

@@ -3,14 +3,17 @@
 The last changed are read first. What is left when the reading is ended is read by the next one.
 """
 
+import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from ullage.agents.machine import Machine
-from ullage.app.agent_following import followed_now, read_file
+from ullage.app.agent_following import live_now, read_file
 from ullage.app.known_conversations import KnownConversations, StoredCopies, all_candidates, changed_at
-from ullage.model.errors import InputError, NotFound
+from ullage.model.errors import InputError, NotFound, StoreError
+from ullage.service.archive.indexing import index_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import FoundFile
 from ullage.service.ports.catalogue import KnownConversation
@@ -18,6 +21,10 @@ from ullage.store.store_place import StorePlace, local_path
 from ullage.watch.finder import this_machine
 
 log = logging.getLogger(__name__)
+
+
+# The pause after a conversation, as a multiple of the time that its reading took: a fifth of one processor.
+_REST = 4.0
 
 
 class ReadingAll:
@@ -32,7 +39,8 @@ class ReadingAll:
         machine = machine or this_machine(str(Path.cwd()))
         known = sorted(KnownConversations(workspace, place, machine).found, key=changed_at, reverse=True)
         sides = sorted(all_candidates(local_path(place), machine, [], are_side=True), key=lambda one: -one.updated_at)
-        copies, followed = StoredCopies(workspace), {row.path for row in followed_now(place)}
+        live = live_now(place)
+        copies, followed = StoredCopies(workspace), {row.path for row in live.sessions} if live else set[str]()
         self._workspace = workspace
         missing = [
             FoundFile(path=Path(one.path), agent=one.agent, run=one.run, origin_id=one.agent_session_id)
@@ -45,22 +53,51 @@ class ReadingAll:
             if copies.of_file(one.path, one.updated_at) is None
         ]
         self._missing = [one for one in missing if str(one.path) not in followed]
+        # What changes from now on is read by the process that follows.
+        self._is_followed, self._looked = live is not None, time.time()
         self.total, self.left = len(known) + len(sides), len(self._missing)
 
-    async def read(self) -> AsyncGenerator[None]:
-        """Reads what is missing, one conversation after the other, and yields after each. Raises `StoreError`."""
+    async def read(self) -> AsyncGenerator[str]:
+        """Reads what is missing, one conversation after the other, and yields the id of each session, "" if there is
+        none. Raises `StoreError`."""
         for file in self._missing:
-            was_open = {conversation.id for conversation in self._workspace.conversations}
-            try:
-                conversation = await read_file(self._workspace, file)
-            except (InputError, NotFound, OSError) as error:
-                log.info("%s is not read: %s", file.path, error)
-            else:
-                if conversation is not None and conversation.id not in was_open:
-                    # Thousands are not kept in memory.
-                    await self._workspace.end(conversation.id)
-            self.left -= 1
-            yield
+            yield await self._read(file)
+
+    async def _read(self, file: FoundFile) -> str:
+        was_open = {conversation.id for conversation in self._workspace.conversations}
+        try:
+            if self._is_followed and _has_changed_since(file.path, self._looked):
+                return ""
+            conversation = await read_file(self._workspace, file)
+        except (InputError, NotFound, OSError) as error:
+            log.info("%s is not read: %s", file.path, error)
+            conversation = None
+        self.left -= 1
+        if conversation is None:
+            return ""
+        if conversation.id not in was_open:
+            # Thousands are not kept in memory.
+            await self._workspace.end(conversation.id)
+        return conversation.id
+
+
+async def read_in_background(workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
+    """Reads and indexes all that the store lacks, with pauses. If the store can't be written, that is logged."""
+    loop = asyncio.get_running_loop()
+    try:
+        reading = await asyncio.to_thread(ReadingAll, workspace, place, machine)
+        began = loop.time()
+        async for session_id in reading.read():
+            if session_id:
+                await index_session(workspace, session_id, lambda _: None)
+            await asyncio.sleep(_REST * (loop.time() - began))
+            began = loop.time()
+    except StoreError as error:
+        log.warning("Could not read older conversations: %s", error)
+
+
+def _has_changed_since(path: Path, when: float) -> bool:
+    return path.stat().st_mtime > when
 
 
 def _has_messages(one: KnownConversation) -> bool:

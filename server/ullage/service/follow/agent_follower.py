@@ -6,8 +6,9 @@ to the search for new ones. A look at an unchanged file asks the operating syste
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -53,7 +54,7 @@ _TRY_AGAIN = 1.0
 _LISTED = 50
 # Seconds without a change after which a file is no longer looked at by itself.
 _QUIET = 900.0
-# Seconds after which the archive begins to keep files although some are still being read into their sessions.
+# Seconds after which files are kept, and others read, although some are still being read into their sessions.
 _KEEP_AT_LATEST = 60.0
 # Seconds that a look may take before others begin: one at a large file that can only be read whole takes longer.
 _PATIENCE = 0.1
@@ -116,7 +117,7 @@ class AgentFollower:
 
     Only the process that holds the lease follows, because two would append the same messages twice. It writes the live
     file, from which the others take what it follows. `listener` is called with the row of each conversation that
-    continues, at first and after each change.
+    continues, at first and after each change. Once all of them are read, `keeper` keeps agents' files.
     """
 
     def __init__(
@@ -158,8 +159,9 @@ class AgentFollower:
         self._read.begin()
         try:
             async with asyncio.TaskGroup() as group:
-                if self._keeper:
-                    group.create_task(self._keep(self._keeper))
+                for run in (self._keeper and self._keeper.run, self._ports.read_older):
+                    if run:
+                        group.create_task(self._after_reading(run))
                 group.create_task(self._follow())
         finally:
             for look in self._looks.values():
@@ -170,13 +172,13 @@ class AgentFollower:
             self._read.write()
             self._ports.lease.give_up()
 
-    async def _keep(self, keeper: Keeper) -> None:
+    async def _after_reading(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         # Copying and compressing take a third of a processor's time from reading, and a user waits for the sessions.
         await self._shown.wait()
         with suppress(TimeoutError):
             async with asyncio.timeout(_KEEP_AT_LATEST):
                 await self._whole.wait()
-        await keeper.run()
+        await run()
 
     async def _follow(self) -> None:
         loop = asyncio.get_running_loop()

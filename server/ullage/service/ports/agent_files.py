@@ -1,9 +1,9 @@
 """Port to the files in which other programs keep their conversations. They are only ever read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from enum import Enum, auto
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -223,7 +223,8 @@ class KeptReadings(Protocol):
 
 
 class AgentPorts(Struct, frozen=True, kw_only=True):
-    """The ports that a follower needs in addition to a workspace's. `process_id` is that of this process."""
+    """The ports that a follower needs in addition to a workspace's. `process_id` is that of this process. `read_older`
+    reads the conversations that have not changed for long, so that a search finds them; None if they are not read."""
 
     files: TranscriptFiles
     find: FindChanged
@@ -234,3 +235,4 @@ class AgentPorts(Struct, frozen=True, kw_only=True):
     read: ReadFiles
     readings: KeptReadings
     process_id: int
+    read_older: Callable[[], Coroutine[Any, Any, None]] | None = None
