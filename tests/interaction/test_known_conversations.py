@@ -19,13 +19,14 @@ from ullage.agents.table import AGENTS
 from ullage.app.known_conversations import KnownConversations
 from ullage.app.session_traces import SessionTraces
 from ullage.model.edits import CompactionCause
-from ullage.model.followed import FollowedRow
+from ullage.model.followed import FollowedRow, LiveSessions
 from ullage.model.usage import UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of
 from ullage.service.imports import project_transcript
 from ullage.store.sqlite.known_catalogue import SqliteCatalogue
+from ullage.system.live_file import JsonLiveFile, live_path
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -177,6 +178,25 @@ def long_log(log: ClaudeLog | None = None) -> ClaudeLog:
     for _ in range(40):
         log = log.ask("Rain. " * 5_000).answer(60_000)
     return log
+
+
+def test_a_conversation_that_is_followed_has_the_followers_figure_everywhere(home: Home, workspace: Workspace) -> None:
+    file, store = put_claude(home, ID, "Snow", tokens=9_000), home.path.parent / "store.db"
+    (before,) = known(home, workspace).found
+    row = replace(row_of_known(before), used=9_900, messages=2, calls_left=(3, 8), updated_at=before.updated_at + 1)
+    live = LiveSessions(at=1, follower=os.getpid(), sessions=(row,))
+    JsonLiveFile(live_path(store)).write(live)
+    conversations = known(home, workspace)
+    (one,) = conversations.sure(conversations.found)
+    assert (one.path, one.used, one.messages, one.calls_left) == (str(file), 9_900, 2, (3, 8))
+    # What the file says is newer than what the follower has seen; or the follower has ended.
+    for shown in (replace(live, sessions=(replace(row, updated_at=1),)), replace(live, follower=2**22 + 1)):
+        JsonLiveFile(live_path(store)).write(shown)
+        assert known(home, workspace).found == (before,)
+
+
+def row_of_known(one: FollowedRow) -> FollowedRow:
+    return FollowedRow(**{name: getattr(one, name) for name in FollowedRow.__struct_fields__})
 
 
 def test_one_conversation_in_two_files_is_one(home: Home, workspace: Workspace) -> None:

@@ -16,6 +16,7 @@ from ullage.agents.machine import Machine
 from ullage.agents.session_facts import Facts
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import detect_format, format_of
+from ullage.app.agent_following import followed_now
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.model.errors import InvalidRequest, StoreError, UllageError, UnknownFormat, UnreadableTranscript
@@ -73,6 +74,9 @@ class KnownConversations:
         self._write(changed, known.keys() - self._candidates.keys())
         unread += [UnreadFile(path=one.path, reason=one.reason) for one in found if one.reason and not one.cwd]
         self.unread = tuple(unread)
+        # Who follows a conversation has read all of it; nothing shows another figure.
+        followed = {(row.path, row.agent_session_id): row for row in followed_now(place)}
+        found = [_as_followed(one, followed.get((one.path, one.agent_session_id))) for one in found]
         found.sort(key=lambda one: -one.updated_at)
         self.found = tuple(_without_copies(one for one in found if not one.is_side))
 
@@ -140,6 +144,14 @@ def all_candidates(
         if forgotten and one.updated_at <= forgotten.get(forgotten_key(one.path, one.origin_id if one.row else ""), -1):
             continue
         yield one
+
+
+def _as_followed(one: KnownConversation, row: FollowedRow | None) -> KnownConversation:
+    """Returns a conversation with the figure of the process that follows it, unless that is older."""
+    if row is None or row.updated_at < one.updated_at:
+        return one
+    figure = {name: getattr(row, name) for name in (*_FIGURE, "calls_left", "model", "updated_at")}
+    return replace(one, **figure, is_sure=True, reason="")
 
 
 def _without_copies(found: Iterable[KnownConversation]) -> Iterator[KnownConversation]:
