@@ -52,7 +52,7 @@ class Machine:
         self.path = folder / f"{ID}.jsonl"
         self.live = live_path(folder / "store.db")
         # Next to a store.
-        self.read_list = folder / "store.db.read.json"
+        self.read_list = folder / "store.db.catalogue.db"
         self.processes: dict[tuple[str, str], int | None] = {}
         self.told: dict[str, int] = {}
 

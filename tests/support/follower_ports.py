@@ -6,11 +6,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from ullage.service.ports.agent_files import AgentPorts, FindChanged
+from ullage.store.sqlite.known_catalogue import SqliteReadFiles
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.kept_readings import ReadingsFolder
 from ullage.system.lease import FileLease
 from ullage.system.live_file import JsonLiveFile, live_path
-from ullage.system.read_list import JsonReadList
 
 
 def _no_window(origin_id: str) -> int | None:
@@ -28,7 +28,7 @@ def follower_ports(folder: Path, find: FindChanged, **others: Any) -> AgentPorts
         processes=dict,
         live=JsonLiveFile(live_path(store)),
         told=_no_window,
-        read=JsonReadList(store),
+        read=SqliteReadFiles(store),
         readings=ReadingsFolder(store),
         process_id=1,
     )

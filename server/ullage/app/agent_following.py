@@ -26,6 +26,7 @@ from ullage.service.ports.following import FollowingListener
 from ullage.service.ports.originals import KeptPorts, Source
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
+from ullage.store.sqlite.known_catalogue import SqliteReadFiles
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.forgotten import ForgottenList, forgotten_key
 from ullage.system.growing_files import GrowingFiles
@@ -34,7 +35,6 @@ from ullage.system.kept_files import AgentOriginals
 from ullage.system.kept_readings import ReadingsFolder
 from ullage.system.lease import FileLease
 from ullage.system.live_file import JsonLiveFile, live_path
-from ullage.system.read_list import JsonReadList
 from ullage.system.told import ToldWindows
 from ullage.watch.candidates import Candidate, find_candidates, is_of_sub_agent
 from ullage.watch.finder import this_machine
@@ -60,7 +60,7 @@ def make_follower(
         processes=running_agents,
         live=JsonLiveFile(live_path(path)),
         told=ToldWindows(path),
-        read=JsonReadList(path),
+        read=SqliteReadFiles(path),
         readings=ReadingsFolder(path),
         process_id=os.getpid(),
         read_older=partial(_read_older, workspace, place) if Keeping(path).wanted else None,
