@@ -68,6 +68,16 @@ async def test_what_another_process_follows_is_left_to_it(home: Home, workspace:
     assert titles(workspace) == {"Snow", "Hail", "Fog"}
 
 
+async def test_of_two_processes_that_would_read_the_same_one_does(home: Home, workspace: Workspace) -> None:
+    first, second = reading(home, workspace), reading(home, workspace)
+    steps = first.read()
+    await anext(steps)
+    assert [one async for one in second.read()] == []
+    assert (len(titles(workspace)), second.left) == (1, 3)
+    await steps.aclose()
+    assert len([one async for one in second.read()]) == 3
+
+
 async def test_what_sub_agents_said_is_read_after_all_others(home: Home, workspace: Workspace) -> None:
     folder = f".claude/projects/-home-ada-weather/{IDS[0]}/subagents"
     for number, name in enumerate(["agent-a1", "workflows/wf_0a/agent-a2"]):

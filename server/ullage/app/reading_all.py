@@ -18,6 +18,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import FoundFile
 from ullage.service.ports.catalogue import KnownConversation
 from ullage.store.store_place import StorePlace, local_path
+from ullage.system.lease import FileLease
 from ullage.watch.finder import this_machine
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ class ReadingAll:
         live = live_now(place)
         copies, followed = StoredCopies(workspace), {row.path for row in live.sessions} if live else set[str]()
         self._workspace = workspace
+        path = local_path(place)
+        self._lease = FileLease(path.with_name(f"{path.name}.reader"))
         missing = [
             FoundFile(path=Path(one.path), agent=one.agent, run=one.run, origin_id=one.agent_session_id)
             for one in known
@@ -59,9 +62,15 @@ class ReadingAll:
 
     async def read(self) -> AsyncGenerator[str]:
         """Reads what is missing, one conversation after the other, and yields the id of each session, "" if there is
-        none. Raises `StoreError`."""
-        for file in self._missing:
-            yield await self._read(file)
+        none. Reads nothing while another process does: two would make two sessions of one conversation. Raises
+        `StoreError`."""
+        if self._missing and not self._lease.take():
+            return
+        try:
+            for file in self._missing:
+                yield await self._read(file)
+        finally:
+            self._lease.give_up()
 
     async def _read(self, file: FoundFile) -> str:
         was_open = {conversation.id for conversation in self._workspace.conversations}
