@@ -137,6 +137,16 @@ def test_a_conversation_that_another_process_follows_grows_as_well(conversation:
     expect_to_grow(pane, conversation)
 
 
+@pytest.mark.usefixtures("follower")
+def test_the_conversation_of_the_statusline_is_searched_without_being_opened_first(pane: Pane) -> None:
+    pane.wait(lambda text: "CC 20 %" in bar(text))
+    pane.type(":Ullage search port", "Enter")
+    pane.wait(lambda text: "#1 Which port does the server have?" in text)
+    pane.type(":only", "Enter", ":checkhealth ullage", "Enter")
+    shown = pane.wait(lambda text: "Claude Code has the conversation, so it is only read" in text)
+    assert ":Ullage undo takes" not in shown
+
+
 @pytest.mark.usefixtures("conversation")
 def test_what_only_the_agent_can_do_is_said(pane: Pane) -> None:
     pane.type(":lua require('ullage').setup({ follow = true, store = vim.env.ULLAGE_STORE })", "Enter")

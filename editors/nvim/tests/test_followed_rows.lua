@@ -108,6 +108,9 @@ T["the terminal's conversation is shown, else the folder's live ones, else its n
   eq(found({ folder = '/project' }), { 'folder', 'full', 'low', 'unknown' })
   eq(found({ folder = '/nowhere', terminal_folder = '/project/part' }), { 'folder', 'full' })
   eq(found({ folder = '/past' }), { 'newest', 'gone' })
+  list[7].updated_at = 1000 * (os.time() - 86400)
+  eq(found({ folder = '/past' }), {})
+  eq(select(3, rows.choose(rows.read(list), { folder = '/past' })).session_id, 'gone')
   eq(found({ folder = '/nowhere' }), {})
   eq(found({ folder = '/' }), {})
 end

@@ -104,6 +104,30 @@ T['a change is shown, and so is that the agent has ended'] = function()
   shows('')
 end
 
+T['a conversation that ended is in the statusline for a day, and health says why nothing is'] = function()
+  local folder = start({ row({ live = false, updated_at = 1000 * (os.time() - 23 * 3600) }) })
+  shows('CC 46 %, 23 hours ago')
+  write({ row({ cwd = folder, live = false, updated_at = 1000 * (os.time() - 25 * 3600) }) })
+  shows('')
+  child.o.statusline = "%{%v:lua.require'ullage'.statusline()%}"
+  child.cmd('checkhealth ullage')
+  editor.line_with(child, 'it shows nothing, because no conversation is live here')
+end
+
+T['titles have no marks of an agent’s program'] = function()
+  start({
+    row({ title = '<command-message>workflows:review</…', session_id = 's2' }),
+    row({ title = '<command-name>/compact</command-name> <command-args></command-args>', session_id = 's3' }),
+    row({ title = '<local-command-caveat>Caveat: not typed</local-command-caveat>', session_id = 's4' }),
+  })
+  editor.answer(child, 99)
+  child.cmd('Ullage agents')
+  local items = table.concat(child.lua_get('_G.asked[1].items'), '\n')
+  for _, title in ipairs({ ' · /workflows:review · ', ' · /compact · ', ' · Caveat: not typed · ' }) do
+    has(vim.pesc(title), items)
+  end
+end
+
 T['a file that is half written, of a newer version, or gone shows nothing and stops nobody'] = function()
   local folder = start({ row() })
   shows('CC 46 %')

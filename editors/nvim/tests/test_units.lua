@@ -44,6 +44,15 @@ T['times are relative'] = function()
   )
 end
 
+T['a command that an agent keeps in tags is shown as it was typed'] = function()
+  local command = '<command-message>review</command-message>\n<command-name>/review</command-name>'
+  eq(words.plain(command .. '\n<command-args>the tests</command-args>'), '/review the tests')
+  eq(words.plain('<command-message>workflows:review</…'), '/workflows:review')
+  eq(words.plain('<local-command-stdout>Compacted (ctrl+o)</local-command-stdout>'), 'Compacted (ctrl+o)')
+  eq(words.plain('<local-command-stdout></local-command-stdout>'), '')
+  eq(words.plain('  a < b, and <div> stays\nmore'), 'a < b, and <div> stays')
+end
+
 T['a text too long for the command line is cut'] = function()
   eq(words.fit('a longer text', 8), 'a longe…')
   eq(words.fit('short', 8), 'short')

@@ -272,7 +272,7 @@ T["what the agent's program wrote as the user has the agent's name"] = function(
     text('1', 'user', 'Fix it.'),
     text('2', 'user', '<local-command-stdout>Compacted', { byAgent = true }),
   })
-  eq(shown_lines, { 'you        Fix it.', 'agent      <local-command-stdout>Compacted' })
+  eq(shown_lines, { 'you        Fix it.', 'agent      Compacted' })
 end
 
 T['a summary streams into its marker line by line'] = function()

@@ -59,8 +59,7 @@ function M.run(call)
   local name, words = call.args:match('^(%S*)%s*(.-)%s*$')
   name = name == '' and 'context' or name
   if not vim.tbl_contains(M.NAMES, name) then
-    local known = table.concat(M.NAMES, ', ')
-    require('ullage.notices').error((':Ullage %s does not exist; there are %s.'):format(name, known))
+    require('ullage.notices').error((':Ullage %s does not exist; :Ullage <Tab> lists the commands.'):format(name))
     return
   end
   local command = load(name)

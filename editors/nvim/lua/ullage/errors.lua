@@ -29,7 +29,7 @@ end
 
 ---@return ullage.Error
 function M.no_session()
-  return M.new('NoSession', 'There is no conversation yet. :Ullage import brings one in, :Ullage new starts one.')
+  return M.new('NoSession', 'No conversation is open. :Ullage agents lists those of this machine, :Ullage import takes a file.')
 end
 
 return M

@@ -53,7 +53,8 @@ local function check_session()
   health.start('ullage: 2. Import a conversation')
   local session = require('ullage.session')
   if session.active then
-    health.ok(('active: %s'):format(session.active.title ~= '' and session.active.title or session.active.id))
+    local title = require('ullage.words').plain(session.active.title)
+    health.ok(('active: %s'):format(title ~= '' and title or session.active.id))
   else
     health.info(
       ':Ullage import lists those that coding agents keep on this machine; :Ullage import {file} takes any transcript'
@@ -65,7 +66,8 @@ local function check_statusline()
   health.start('ullage: 3. See the statusline')
   local used = vim.o.statusline:find('ullage', 1, true) or vim.o.winbar:find('ullage', 1, true)
   if used or package.loaded['lualine.components.ullage'] then
-    health.ok('it shows: ' .. require('ullage').status())
+    local text = require('ullage').status()
+    health.ok(text ~= '' and 'it shows: ' .. text or 'it is set up; it shows nothing, because no conversation is live here')
   else
     health.info("lualine: sections = { lualine_x = { 'ullage' } }")
     health.info([[without it: vim.o.statusline = "%f %=%{%v:lua.require'ullage'.statusline()%}"]])
@@ -74,12 +76,10 @@ end
 
 local function check_compaction()
   health.start('ullage: 4. Compact it, undo it')
-  local figures = require('ullage.session').figures
-  if figures and figures.followed then
+  local figures, owner = require('ullage.session').figures, require('ullage.following').owner()
+  if figures and owner then
     health.info(
-      ('%s keeps the conversation, so it is only read; :Ullage continue writes another one from it'):format(
-        figures.followed.agent ~= '' and figures.followed.agent or 'an agent'
-      )
+      ('%s has the conversation, so it is only read; :Ullage continue goes on in a new session'):format(owner)
     )
   elseif figures and figures.compactions > 0 then
     health.ok(('%d compaction(s) in force; :Ullage undo takes the last one back'):format(figures.compactions))

@@ -6,7 +6,9 @@ local words = require('ullage.words')
 local M = {}
 
 ---Converts ISO 8601 as the server writes it (UTC) to Unix milliseconds.
-local function milliseconds(iso)
+---@param iso string
+---@return integer
+function M.milliseconds(iso)
   local year, month, day, hour, minute, second = iso:match('^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)')
   local utc = os.time({ year = year, month = month, day = day, hour = hour, min = minute, sec = second, isdst = false })
   local offset = os.difftime(os.time(os.date('*t', utc)), os.time(os.date('!*t', utc)))
@@ -16,7 +18,8 @@ end
 ---@param entry ullage.ListedSession
 ---@return string
 function M.title(entry)
-  return entry.title ~= '' and entry.title or 'Untitled'
+  local title = words.plain(entry.title)
+  return title ~= '' and title or 'Untitled'
 end
 
 -- Cells of a title in a list.
@@ -30,7 +33,7 @@ function M.line(entry)
   local parts = {
     (active and active.id == entry.sessionId and '● ' or '  ') .. words.fit(M.title(entry), TITLE),
     words.count(meta.messages, 'message'),
-    words.ago(milliseconds(entry.updatedAt)),
+    words.ago(M.milliseconds(entry.updatedAt)),
   }
   if entry.cwd ~= vim.uv.cwd() and entry.cwd ~= '' then
     parts[#parts + 1] = vim.fn.fnamemodify(entry.cwd, ':~')

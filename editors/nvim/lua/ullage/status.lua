@@ -69,7 +69,8 @@ local function compose()
     return following.parts(rows)
   elseif client.state == 'stopped' then
     return { { 'Ullage: stopped', 'UllageError' } }, 'UllageError'
-  elseif not session.figures then
+  elseif not session.figures or session.idle then
+    -- Nothing is live here.
     return {}, 'UllageNormal'
   end
   group = GROUPS[session.figures.level] or 'UllageNormal'

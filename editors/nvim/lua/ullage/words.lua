@@ -115,6 +115,22 @@ function M.first_line(text)
   return (line:gsub('\27%[[%d;?]*%a', ''):gsub('%s+$', ''):gsub('%c', ' '))
 end
 
+---Returns a text's first line as a user would write it: a command that an agent keeps in tags is `/name arguments`, and
+---what the agent's program wrote around it is left out. Empty if only the program's marks are left.
+---@param text string
+---@return string
+function M.plain(text)
+  local name = text:match('<command%-name>%s*/?([^<]*)')
+    or text:match('^%s*<command%-message>%s*/?([^<…]*)')
+  if name and name ~= '' then
+    local arguments = vim.trim(text:match('<command%-args>(.-)</command%-args>') or '')
+    return M.first_line('/' .. vim.trim(name) .. (arguments ~= '' and ' ' .. arguments or ''))
+  end
+  local output = text:match('^%s*<local%-command%-%l+>(.*)')
+  local rest = (output or text):gsub('</?local%-command%-%l+>', ''):gsub('</?command%-%l+>', '')
+  return M.first_line(rest)
+end
+
 ---Returns the number by which users name a message, `#41`. Users count from 1, as in every list, summary and command; the
 ---wire has the index, from 0.
 ---@param index integer

@@ -1,5 +1,6 @@
 local notices = require('ullage.notices')
 local paths = require('ullage.paths')
+local rows = require('ullage.following.rows')
 local words = require('ullage.words')
 
 -- Cells of a title in the list.
@@ -20,11 +21,13 @@ end
 
 ---Returns a conversation's line in the list of those that agents keep on this machine.
 ---@param found ullage.FoundTranscript
+---@param by_path table<string, ullage.Followed> what is known of those that are followed, which have one title and one age
 ---@return string
-local function line(found)
-  local title = words.first_line(found.title)
-  title = title ~= '' and title or vim.fn.fnamemodify(found.path, ':t:r')
-  local parts = { words.fit(title, TITLE), found.agent, words.ago(found.updatedAt) }
+local function line(found, by_path)
+  local row = by_path[found.path]
+  local title = row and rows.title(row) or words.plain(found.title)
+  title = title ~= '' and title or vim.fs.basename(found.path)
+  local parts = { words.fit(title, TITLE), found.agent, words.ago(row and row.updated_at or found.updatedAt) }
   if not found.here and found.cwd ~= '' then
     parts[#parts + 1] = vim.fn.fnamemodify(found.cwd, ':~')
   end
@@ -40,7 +43,16 @@ local function choose()
       notices.say('No conversation of a coding agent was found. Name a file: :Ullage import {file}')
       return
     end
-    local options = { prompt = 'Import a conversation', format_item = line }
+    local by_path = {}
+    for _, row in ipairs(require('ullage.following').all()) do
+      by_path[row.path] = row
+    end
+    local options = {
+      prompt = 'Import a conversation',
+      format_item = function(found)
+        return line(found, by_path)
+      end,
+    }
     require('ullage.commandline').select(result.transcripts, options, function(found)
       if found then
         import({ path = found.path, run = found.run })

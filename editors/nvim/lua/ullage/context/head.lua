@@ -241,7 +241,8 @@ local function title(active, figures, width)
   local model = figures.model ~= '' and ' · ' .. figures.model or ''
   local room = width - vim.fn.strdisplaywidth(model)
   -- A title of which hardly anything would be left is worth more than the model's name.
-  local name = active.title ~= '' and marks.render(active.title) or 'Untitled'
+  local name = words.plain(active.title)
+  name = name ~= '' and name or 'Untitled'
   local has_room = room >= math.min(vim.fn.strdisplaywidth(name), TITLE)
   local fit = words.fit(name, has_room and room or width)
   return row({ { fit, 'UllageTitle' }, { has_room and model or '', 'UllageMuted' } })

@@ -37,7 +37,7 @@ local LINE = 240
 ---@param text string
 ---@return string
 local function line(text)
-  local first = words.first_line(text)
+  local first = words.plain(text)
   return #first > LINE and vim.fn.strcharpart(first, 0, LINE) .. '…' or first
 end
 

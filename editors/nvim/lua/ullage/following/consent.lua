@@ -87,7 +87,7 @@ function M.answer(answer, callback)
 end
 
 local FOLLOW, NEVER = 'Follow them', 'Never'
-local WIRE = 'Follow them, and give back what their compactions leave out (you see the change first)'
+local WIRE = 'Follow them, and give back what their compactions leave out'
 
 ---Asks whether to follow, and takes the answer. A list that is closed without a choice is no answer.
 ---@param callback fun(error: ullage.Error?, answer: boolean, wires: boolean) `wires`: the agents are to run Ullage, too

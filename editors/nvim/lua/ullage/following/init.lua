@@ -12,6 +12,8 @@ local M = {}
 M.shown = {}
 ---@type 'terminal'|'folder'|'newest'|nil of what they are
 M.of = nil
+---@type ullage.Followed? the folder's newest conversation if no agent is live here, however old
+M.newest = nil
 
 ---Returns all rows that are known.
 ---@return ullage.Followed[]
@@ -86,7 +88,7 @@ end
 
 ---Finds the rows of this place again, and publishes `followed`.
 local function refresh()
-  M.shown, M.of = rows.choose(M.all(), terminals.place())
+  M.shown, M.of, M.newest = rows.choose(M.all(), terminals.place())
   for _, row in ipairs(M.shown) do
     warn(row)
   end
@@ -147,6 +149,15 @@ end
 function M.in_terminal()
   local shown, of = rows.choose(M.all(), terminals.place())
   return of == 'terminal' and shown[1] or nil
+end
+
+---Returns the conversation that a command is about if no session is active: the one that the statusline shows first, or the
+---folder's newest.
+---@return ullage.Followed?
+function M.default()
+  live_file.look()
+  local shown, _, newest = rows.choose(M.all(), terminals.place())
+  return shown[1] or newest
 end
 
 ---Returns all rows in the order of a list: those of the folder first, then the live ones, then the newest.

@@ -16,6 +16,8 @@ local VERSION = 1
 local timer, watcher, watched
 ---@type string? the file's identity when it was last read
 local seen
+---@type integer? the minute of the last look
+local seen_minute
 
 ---Returns a file in the user's data folder, as Python's platformdirs names it.
 ---@param name string
@@ -119,8 +121,10 @@ function M.look()
     take(status and read(path) or '')
   end
   local is_written = M.is_written()
-  if bury() or changed or is_written ~= was_written then
-    was_written = is_written
+  -- Ages are shown in minutes, and what is a day old is shown no more.
+  local minute = math.floor(os.time() / 60)
+  if bury() or changed or is_written ~= was_written or minute ~= seen_minute then
+    was_written, seen_minute = is_written, minute
     events.emit('following')
   end
 end

@@ -6,27 +6,36 @@ local session = require('ullage.session')
 
 local M = {}
 
----Makes a conversation the active session, and shows it.
+---Makes a conversation the active session. It grows on the screen if this Neovim's server follows as well: of several
+---processes that do, one reads the agents' files, and the others what that one has stored.
 ---@param row ullage.Followed
-local function show(row)
-  session.load(row.session_id, function(error)
-    if not notices.failed(error) then
-      require('ullage.context').open()
-    end
-  end)
-end
-
----Makes a conversation the active session, and shows it. It grows on the screen if this Neovim's server follows as well:
----of several processes that do, one reads the agents' files, and the others what that one has stored.
----@param row ullage.Followed
-function M.open(row)
+---@param done fun()
+function M.load(row, done)
+  local function load()
+    session.load(row.session_id, function(error)
+      notices.failed(error)
+      done()
+    end)
+  end
   if consent.given() == false then
-    show(row)
+    load()
     return
   end
   consent.begin(function(error)
     if not notices.failed(error) then
-      show(row)
+      load()
+    else
+      done()
+    end
+  end)
+end
+
+---Makes a conversation the active session, and shows it.
+---@param row ullage.Followed
+function M.open(row)
+  M.load(row, function()
+    if session.active and session.active.id == row.session_id then
+      require('ullage.context').open()
     end
   end)
 end
@@ -35,7 +44,7 @@ end
 ---that the statusline shows.
 function M.current()
   session.settled(function()
-    local row = following.in_terminal() or not session.active and following.shown[1] or nil
+    local row = following.in_terminal() or not session.active and following.default() or nil
     if row and not (session.active and session.active.id == row.session_id) then
       M.open(row)
     else

@@ -195,7 +195,7 @@ end
 ---@param row ullage.Followed
 ---@return string
 function M.title(row)
-  local title = words.first_line(row.title)
+  local title = words.plain(row.title)
   return title ~= '' and title or vim.fs.basename(row.path ~= '' and row.path or row.session_id)
 end
 
@@ -238,12 +238,24 @@ local function only(list, wanted)
   return vim.tbl_filter(wanted, list)
 end
 
+-- Milliseconds after which a conversation that has ended is history, and no longer news for a statusline.
+local NEWS = 24 * 60 * 60 * 1000
+
+---Whether something happened in a conversation within a day.
+---@param updated_at integer Unix milliseconds
+---@param now? integer Unix milliseconds
+---@return boolean
+function M.is_news(updated_at, now)
+  return (now or os.time() * 1000) - updated_at < NEWS
+end
+
 ---Returns the rows that are shown in this place: those of the current terminal, else the live ones of the folder, else
----the folder's newest.
+---the folder's newest if it is not older than a day.
 ---@param list ullage.Followed[]
 ---@param place ullage.Place
 ---@return ullage.Followed[] rows the fullest first
 ---@return 'terminal'|'folder'|'newest'|nil of what they are
+---@return ullage.Followed? newest the folder's newest, however old
 function M.choose(list, place)
   local live = only(list, function(row)
     return row.live
@@ -268,7 +280,8 @@ function M.choose(list, place)
       newest = row
     end
   end
-  return newest and { newest } or {}, newest and 'newest' or nil
+  local is_shown = newest ~= nil and M.is_news(newest.updated_at)
+  return is_shown and { newest } or {}, is_shown and 'newest' or nil, newest
 end
 
 return M

@@ -29,6 +29,11 @@ M.running = nil
 ---@type { before: integer, after: integer, at: integer }? the compaction that has just ended
 M.done = nil
 
+---@type boolean the active session was opened by itself, and nothing has happened in it for a day
+M.idle = false
+---@type string? the session that was opened by itself although it is old
+local old_id
+
 ---Makes figures those of the active session.
 ---@param new ullage.Figures
 function M.show(new)
@@ -36,7 +41,7 @@ function M.show(new)
     -- The compaction was undone.
     M.done = nil
   end
-  M.figures = new
+  M.figures, M.idle = new, false
   events.emit('usage', new)
 end
 
@@ -62,7 +67,7 @@ end
 function M.activate(result)
   M.active = { id = result.sessionId, title = result.title }
   M.running, M.done = nil, nil
-  M.figures = figures.read(result.usage)
+  M.figures, M.idle = figures.read(result.usage), result.sessionId == old_id
   events.emit('session', M.active)
   events.emit('usage', M.figures)
   if updates.catch_up(M) then
@@ -72,6 +77,20 @@ end
 
 -- Calls its argument once it is known which session is the active one.
 M.settled = choices.settled
+
+---Calls `work` once the conversation is open that a command is about: the active session, or without one the conversation
+---of an agent that the statusline shows, or the folder's newest.
+---@param work fun()
+function M.current(work)
+  M.settled(function()
+    local row = not M.active and require('ullage.following').default()
+    if row then
+      require('ullage.following.opening').load(row, work)
+    else
+      work()
+    end
+  end)
+end
 
 ---Handles one `ullage/session/update`.
 ---@param params { sessionId: string, update: table }
@@ -85,8 +104,8 @@ function M.lacking()
   return client.state == 'stopped' and errors.new('ServerStopped', client.reason) or errors.no_session()
 end
 
----Sends a request about the active session, as soon as it is known which one that is. Without one the callback gets an
----error that says how to begin.
+---Sends a request about the conversation that `current` opens. Without one the callback gets an error that says how to
+---begin.
 ---@param method string
 ---@param params table
 ---@param callback fun(error: ullage.Error?, result: any)
@@ -96,7 +115,7 @@ function M.request(method, params, callback)
     return client.request(method, params, callback)
   end
   local cancel, cancelled = nil, false
-  M.settled(function()
+  M.current(function()
     if cancelled then
       callback(errors.new('Cancelled', 'Cancelled before it was sent.'), nil)
     elseif M.active then
@@ -206,7 +225,13 @@ local function resume()
     client.request('session/list', { cwd = vim.uv.cwd() }, function(error, result)
       local last = not error and not M.active and own(result.sessions)
       if last then
-        choose_by('session/load', { sessionId = last.sessionId }, choices.resumed, 0)
+        local sessions = require('ullage.sessions')
+        local is_news = require('ullage.following.rows').is_news(sessions.milliseconds(last.updatedAt))
+        old_id = not is_news and last.sessionId or nil
+        choose_by('session/load', { sessionId = last.sessionId }, function()
+          old_id = nil
+          choices.resumed()
+        end, 0)
       else
         choices.resumed()
       end
