@@ -15,7 +15,7 @@ from benches.report import Aim, Report, at_most, median, percentile
 
 ROOT = Path(__file__).resolve().parents[2]
 # The oldest version that the plugin supports, and the newest.
-NEOVIMS = ("0.10", "0.12")
+NEOVIMS = ("0.12",)
 # Seconds. A first run downloads the editors.
 _PATIENCE = 1200.0
 # Milliseconds. Users perceive a response within a tenth of a second as immediate.

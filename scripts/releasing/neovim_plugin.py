@@ -1,29 +1,37 @@
-"""Neovim's plugin as an archive of its own, for LuaRocks: there the plugin's folders are at the top."""
+"""Neovim's plugin as a tree of its own, with its folders at the top, where plugin managers and LuaRocks look."""
 
 import gzip
 import io
+import shutil
 import tarfile
 from pathlib import Path
 
 from releasing.project import Project
 
-# What Neovim loads. The tests stay in the repository.
-_FOLDERS = ("doc", "lsp", "lua", "plugin")
+# What Neovim loads, and what a visitor of the repository reads. The tests stay in this repository.
+_PARTS = ("doc", "lsp", "lua", "plugin", "README.md")
 
 
 def build_plugin(project: Project, root: Path, out: Path) -> list[Path]:
-    """Packs the plugin. The same files make the same bytes, so that the archive's hash can be checked. Returns the
+    """Makes the tree `NAME.nvim`, which `scripts/mirror_nvim` commits to the plugin's own repository, and packs it for
+    LuaRocks. The same files make the same bytes, so that the archive's hash can be checked. Returns the tree and the
     archive."""
-    folder = root / "editors" / "nvim"
-    files = [file for name in _FOLDERS for file in sorted((folder / name).rglob("*")) if file.is_file()]
-    top = f"{project.name}.nvim-{project.version}"
+    tree = out / f"{project.name}.nvim"
+    tree.mkdir()
+    for part in _PARTS:
+        source = root / "editors" / "nvim" / part
+        if source.is_dir():
+            shutil.copytree(source, tree / part)
+        else:
+            shutil.copy(source, tree)
+    shutil.copy(root / "LICENSE", tree)
+    top = f"{tree.name}-{project.version}"
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for file in [*files, root / "LICENSE"]:
-            path = file.name if file.parent == root else file.relative_to(folder).as_posix()
-            entry = tarfile.TarInfo(f"{top}/{path}")
+        for file in sorted(file for file in tree.rglob("*") if file.is_file()):
+            entry = tarfile.TarInfo(f"{top}/{file.relative_to(tree).as_posix()}")
             entry.size = file.stat().st_size
             archive.addfile(entry, io.BytesIO(file.read_bytes()))
     made = out / f"{top}.tar.gz"
     made.write_bytes(gzip.compress(packed.getvalue(), mtime=0))
-    return [made]
+    return [tree, made]

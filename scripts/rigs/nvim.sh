@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs real Neovims outside the system: ./scripts/rigs/nvim.sh VERSION… (0.10, 0.12) unpacks Debian's packages into
+# Installs real Neovims outside the system: ./scripts/rigs/nvim.sh VERSION… (0.12) unpacks Debian's packages into
 # .rigs/nvim-VERSION/ and prints each binary's path. Plugins that the tests need go to .rigs/nvim-plugins/. The system's
 # own package database is not changed.
 set -euo pipefail
@@ -9,9 +9,8 @@ plugins=$rigs/nvim-plugins
 
 suite_of() {
   case $1 in
-    0.10) echo trixie ;;
     0.12) echo forky ;;
-    *) say "There is no rig for Neovim $1; there are 0.10 and 0.12." && return 2 ;;
+    *) say "There is no rig for Neovim $1; there is 0.12." && return 2 ;;
   esac
 }
 

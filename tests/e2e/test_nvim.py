@@ -1,4 +1,4 @@
-"""Real Neovim, 0.10 and 0.12, with the real server: the plugin's story, a new user's first minutes, and a terminal."""
+"""Real Neovim with the real server: the plugin's story, a new user's first minutes, and a terminal."""
 
 import re
 import shutil
@@ -21,30 +21,18 @@ TESTS = EDITORS / "nvim" / "tests"
 PATIENCE = 300.0
 
 
-# The newest version runs every file; the older ones run the most used parts, and every file with --long.
-NEWEST = NEOVIMS[-1]
-OLDER = [pytest.param(version, marks=pytest.mark.long) for version in NEOVIMS[:-1]]
-
-
-@pytest.fixture(params=[*OLDER, NEWEST])
+@pytest.fixture(params=NEOVIMS)
 def nvim(request: pytest.FixtureRequest, lacking: Callable[[str], Never]) -> Path:
     return neovim(request.param) or lacking(f"Neovim {request.param}")
 
 
 # Each drives a Neovim with the real server.
 FILES = ("buffer", "chat", "edits", "help", "notices", "server", "session", "statusline", "transcripts", "wiring")
-MOST_USED = ("buffer", "server", "session")
-STORIES = [
-    pytest.param(version, name, marks=() if version == NEWEST or name in MOST_USED else pytest.mark.long)
-    for version in NEOVIMS
-    for name in FILES
-]
 
 
 @pytest.mark.minutes
-@pytest.mark.parametrize(("version", "name"), STORIES)
-def test_the_story_in_lua_passes(version: str, name: str, tmp_path: Path, lacking: Callable[[str], Never]) -> None:
-    nvim = neovim(version) or lacking(f"Neovim {version}")
+@pytest.mark.parametrize("name", FILES)
+def test_the_story_in_lua_passes(nvim: Path, name: str, tmp_path: Path) -> None:
     options = ("--clean", "--headless", "-u", TESTS / "init.lua", "-l", TESTS / "run.lua", f"test_{name}.lua")
     done = subprocess.run(
         [nvim, *options],

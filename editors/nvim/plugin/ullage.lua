@@ -4,8 +4,8 @@ if vim.g.loaded_ullage then
 end
 vim.g.loaded_ullage = 1
 
-if vim.fn.has('nvim-0.10') == 0 then
-  vim.notify_once('ullage needs Neovim 0.10 or newer', vim.log.levels.ERROR)
+if vim.fn.has('nvim-0.11') == 0 then
+  vim.notify_once('ullage needs Neovim 0.11 or newer', vim.log.levels.ERROR)
   return
 end
 

@@ -46,28 +46,6 @@ T["Neovim's packages find the plugin and its help"] = function()
   packed(site, "vim.cmd.packadd('ullage')")
 end
 
-T['vim.pack installs the plugin from a repository'] = function()
-  if not vim.pack or vim.fn.executable('git') == 0 then
-    MiniTest.skip('vim.pack came with Neovim 0.12, and needs git')
-  end
-  local folder = vim.fn.tempname()
-  local repository, data = folder .. '/repository', folder .. '/data'
-  vim.fn.mkdir(folder, 'p')
-  local function run(...)
-    local done = vim.system({ ... }, { text = true }):wait()
-    eq({ done.code, done.stderr }, { 0, done.stderr })
-  end
-  run('cp', '-r', PLUGIN, repository)
-  run('git', '-C', repository, 'init', '-q')
-  run('git', '-C', repository, 'add', '.')
-  run('git', '-C', repository, '-c', 'user.name=u', '-c', 'user.email=u@example.org', 'commit', '-q', '-m', 'all')
-  vim.env.XDG_DATA_HOME, vim.env.XDG_CONFIG_HOME = data, folder .. '/config'
-  packed(
-    vim.fs.normalize(data .. '/nvim/site'),
-    ("vim.pack.add({ { src = 'file://%s', name = 'ullage' } }, { confirm = false })"):format(repository)
-  )
-end
-
 T['the tags are those of the help; `:helptags editors/nvim/doc` writes them'] = function()
   local folder = vim.fn.tempname()
   vim.fn.mkdir(folder)

@@ -138,7 +138,7 @@ def test_the_registry_s_icon_has_one_colour_and_sixteen_pixels(release: Path) ->
 
 
 def test_neovim_s_plugin_is_packed_to_the_same_bytes_each_time(tmp_path: Path) -> None:
-    (first,), (again,) = (build_plugin(PROJECT, ROOT, _folder(tmp_path / name)) for name in ("a", "b"))
+    (_, first), (_, again) = (build_plugin(PROJECT, ROOT, _folder(tmp_path / name)) for name in ("a", "b"))
     assert first.name == f"ullage.nvim-{__version__}.tar.gz"
     assert first.read_bytes() == again.read_bytes()
 

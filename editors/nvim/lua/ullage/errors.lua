@@ -29,7 +29,10 @@ end
 
 ---@return ullage.Error
 function M.no_session()
-  return M.new('NoSession', 'No conversation is open. :Ullage agents lists those of this machine, :Ullage import takes a file.')
+  return M.new(
+    'NoSession',
+    'No conversation is open. :Ullage agents lists those of this machine, :Ullage import takes a file.'
+  )
 end
 
 return M

@@ -5,10 +5,10 @@ local health = vim.health
 
 local function check_editor()
   health.start('ullage: Neovim')
-  if vim.fn.has('nvim-0.10') == 1 then
+  if vim.fn.has('nvim-0.11') == 1 then
     health.ok('Neovim ' .. tostring(vim.version()))
   else
-    health.error('Neovim 0.10 or newer is needed', { 'Update Neovim.' })
+    health.error('Neovim 0.11 or newer is needed', { 'Update Neovim.' })
   end
   local faults = require('ullage.config').faults()
   if #faults == 0 then
@@ -67,7 +67,9 @@ local function check_statusline()
   local used = vim.o.statusline:find('ullage', 1, true) or vim.o.winbar:find('ullage', 1, true)
   if used or package.loaded['lualine.components.ullage'] then
     local text = require('ullage').status()
-    health.ok(text ~= '' and 'it shows: ' .. text or 'it is set up; it shows nothing, because no conversation is live here')
+    health.ok(
+      text ~= '' and 'it shows: ' .. text or 'it is set up; it shows nothing, because no conversation is live here'
+    )
   else
     health.info("lualine: sections = { lualine_x = { 'ullage' } }")
     health.info([[without it: vim.o.statusline = "%f %=%{%v:lua.require'ullage'.statusline()%}"]])

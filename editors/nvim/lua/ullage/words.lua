@@ -120,8 +120,7 @@ end
 ---@param text string
 ---@return string
 function M.plain(text)
-  local name = text:match('<command%-name>%s*/?([^<]*)')
-    or text:match('^%s*<command%-message>%s*/?([^<…]*)')
+  local name = text:match('<command%-name>%s*/?([^<]*)') or text:match('^%s*<command%-message>%s*/?([^<…]*)')
   if name and name ~= '' then
     local arguments = vim.trim(text:match('<command%-args>(.-)</command%-args>') or '')
     return M.first_line('/' .. vim.trim(name) .. (arguments ~= '' and ' ' .. arguments or ''))
