@@ -41,7 +41,7 @@ NLS = VSCODE / "package.nls.json"
 LOCK = VSCODE / "package-lock.json"
 # The entry of `ullage mcp` in the MCP registry.
 REGISTRY = ROOT / "server.json"
-NVIM = ROOT / "editors" / "nvim" / "lua" / "ullage"
+NVIM = ROOT / "editors" / "nvim" / "tests"
 
 
 # The fields that a status line or a client of a compaction reads and whose values are words.
@@ -161,7 +161,6 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
     LOCK: lambda: with_version(LOCK.read_text(), __version__, places=2),
     REGISTRY: lambda: with_version(REGISTRY.read_text(), __version__, places=2),
     NVIM / "types.gen.lua": lua.types,
-    NVIM / "generated.lua": lua.values,
     **{ROOT / path: text for path, text in plugin_files().items()},
 }
 

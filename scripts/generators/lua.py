@@ -1,20 +1,12 @@
-"""Generates for Neovim: `types.gen.lua`, LuaCATS classes that are never run, and `generated.lua`, a module of
-values."""
+"""Generates `types.gen.lua` for the tests of Neovim's plugin: a LuaCATS class for every type on the wire."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec import inspect as kinds
-from msgspec import to_builtins
 
 from generators import wire
-from generators.names import constant
-from ullage.api.codes import CODES
-from ullage.api.methods import METHODS, NOTIFICATIONS
-from ullage.api.schema import PREFIXES, settings_schema
-from ullage.api.wire import CLIENT_METHODS
-from ullage.model.settings import Settings
 
 _HEAD = "-- Generated from the server's structs by scripts/gen_protocol.py. Do not edit.\n"
 _SPACE = "ullage."
@@ -31,28 +23,6 @@ _PLAIN: Mapping[type[kinds.Type], str] = {
 def types() -> str:
     """Returns every type on the wire. A JSON null is nil up to Neovim 0.10, and `vim.NIL` in later versions."""
     return "\n".join((f"---@meta _\n{_HEAD}", *map(_declaration, wire.declarations())))
-
-
-def values() -> str:
-    """Returns method names, error codes, the settings' defaults (nested, as they are sent) and their schema (flat)."""
-    names = (*(method.name for method in (*METHODS, *CLIENT_METHODS)), *NOTIFICATIONS)
-    methods = {constant(name): PREFIXES["lsp"] + name for name in names}
-    return "\n".join(
-        (
-            f"{_HEAD}\nlocal M = {{}}\n",
-            f"--- Names of the methods.\nM.methods = {_table(methods)}\n",
-            f"--- The code of every error by its `data.kind`.\nM.errors = {_table(_codes())}\n",
-            "--- The settings' defaults. A setting that is not in the table is unset.\n"
-            f"---@type ullage.Settings\nM.defaults = {_table(to_builtins(Settings()))}\n",
-            "--- The JSON Schema of each setting.\n"
-            f"---@type table<string, table>\nM.settings = {_table(settings_schema()['properties'])}\n",
-            "return M\n",
-        )
-    )
-
-
-def _codes() -> Mapping[str, int]:
-    return {kind.__name__: code for kind, code in CODES.items()}
 
 
 def _declaration(declaration: wire.Declaration) -> str:
@@ -104,43 +74,14 @@ def _inline(kind: kinds.StructType) -> str:
     return "{ " + ", ".join(f"{member.name}: {_type(member.type)}" for member in wire.members(kind)) + " }"
 
 
-def _table(entries: Mapping[str, Any], indent: str = "") -> str:
-    """Returns a table constructor as stylua formats it. Nulls are left out, because a nil in a Lua table is a
-    missing key."""
-    if not entries:
-        return "vim.empty_dict()"
-    inner = indent + "  "
-    lines = "".join(
-        f"{inner}{_key(name)} = {_value(value, inner)},\n" for name, value in entries.items() if value is not None
-    )
-    return f"{{\n{lines}{indent}}}"
-
-
-def _list(values: Sequence[str], indent: str) -> str:
-    if any("\n" in value for value in values):
-        return "{\n" + "".join(f"{indent}  {value},\n" for value in values) + indent + "}"
-    return f"{{ {', '.join(values)} }}" if values else "{}"
-
-
-def _key(name: str) -> str:
-    return name if name.isidentifier() else f"[{_string(name)}]"
-
-
-def _string(text: str) -> str:
-    """Returns the text in single quotes, unless that needs more escapes; `stylua.toml` asks for the same."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    return quoted if "'" in text else "'" + quoted[1:-1].replace('\\"', '"') + "'"
-
-
-def _value(value: Any, indent: str = "") -> str:
+def _value(value: Any) -> str:
+    """Returns a default as Lua writes it, for a comment."""
     match value:
         case dict():
-            return _table(cast("Mapping[str, Any]", value), indent)
+            return "vim.empty_dict()"
         case list() | tuple():
-            inner = [each for each in cast("Sequence[Any]", value) if each is not None]
-            deeper = indent + "  " if any(isinstance(each, dict) for each in inner) else indent
-            return _list([_value(each, deeper) for each in inner], indent)
+            return "{}"
         case str():
-            return _string(value)
+            return f"'{value}'"
         case _:
             return json.dumps(value)

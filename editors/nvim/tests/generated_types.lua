@@ -3,7 +3,7 @@
 local PLUGIN = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h:h')
 local ROOT = vim.fn.fnamemodify(PLUGIN, ':h:h')
 package.path = PLUGIN .. '/tests/?.lua;' .. package.path
-local classes = require('support.classes').read(PLUGIN .. '/lua/ullage/types.gen.lua')
+local classes = require('support.classes').read(PLUGIN .. '/tests/types.gen.lua')
 
 local DECODERS = {
   ['null as vim.NIL'] = {},

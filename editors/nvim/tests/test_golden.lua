@@ -3,7 +3,8 @@ local classes = require('support.classes')
 local editor = require('editor')
 local eq = MiniTest.expect.equality
 
-local TYPES = classes.read(editor.ROOT .. '/editors/nvim/lua/ullage/types.gen.lua')
+local TYPES = classes.read(editor.ROOT .. '/editors/nvim/tests/types.gen.lua')
+local DOCUMENT = vim.json.decode(table.concat(vim.fn.readfile(editor.ROOT .. '/protocol/methods.json'), '\n'))
 local FOLDER = editor.ROOT .. '/protocol/examples'
 
 local function read(name)
@@ -20,6 +21,13 @@ local function examples(pattern)
     end
   end
   return cases
+end
+
+---Whether the protocol has a method, or a notification of the server.
+local function is_known(name)
+  return vim.iter({ DOCUMENT.methods, DOCUMENT.clientMethods, DOCUMENT.notifications }):flatten():any(function(each)
+    return each.name == name
+  end)
 end
 
 local T = MiniTest.new_set()
@@ -89,13 +97,15 @@ end)
 set('errors', '^error%.', function(name)
   local error = require('ullage.errors').from_wire(read(name))
   eq(error.kind, name:match('^error%.(%w+)%.json$'))
-  eq(error.code, require('ullage.generated').errors[error.kind])
+  for _, each in ipairs(DOCUMENT.errors) do
+    eq({ each.kind, each.kind == error.kind and error.code or each.code }, { each.kind, each.code })
+  end
   eq(tostring(error), error.message)
 end)
 
 set('params', '%.params%.', function(name)
-  local method = 'ullage/' .. name:match('^(%w+%.[%w_]+)'):gsub('%.', '/')
-  eq(vim.tbl_contains(vim.tbl_values(require('ullage.generated').methods), method), true)
+  local method = name:match('^(%w+%.[%w_]+)'):gsub('%.', '/')
+  eq({ method, is_known(method) }, { method, true })
   eq(type(read(name)), 'table')
 end)
 
@@ -240,8 +250,8 @@ local CHECKS = {
 set('results', '%.result%.', function(name)
   local method = name:match('^(%w+%.[%w_]+)')
   local result, check = read(name), CHECKS[RESULTS[method]]
-  local is_known = check ~= nil or READ_ELSEWHERE[method] ~= nil or vim.tbl_contains(UNREAD, method)
-  eq({ method, is_known }, { method, true })
+  local is_read = check ~= nil or READ_ELSEWHERE[method] ~= nil or vim.tbl_contains(UNREAD, method)
+  eq({ method, is_read }, { method, true })
   if check then
     check(result)
   end
@@ -285,22 +295,20 @@ T['a change of what is followed is taken'] = function()
 end
 
 T['every list of untested results names tests and methods that exist'] = function()
-  local methods = require('ullage.generated').methods
   for method, file in pairs(READ_ELSEWHERE) do
     local path = editor.ROOT .. '/editors/nvim/tests/test_' .. file .. '.lua'
     eq({ method, vim.uv.fs_stat(path) ~= nil }, { method, true })
   end
   local called = vim.list_extend(vim.tbl_keys(READ_ELSEWHERE), vim.tbl_keys(RESULTS))
   for _, method in ipairs(vim.list_extend(called, UNREAD)) do
-    eq({ method, vim.tbl_contains(vim.tbl_values(methods), 'ullage/' .. method:gsub('%.', '/')) }, { method, true })
+    eq({ method, is_known((method:gsub('%.', '/'))) }, { method, true })
   end
 end
 
 ---Returns the class of a method's result by the name of its example.
 local function result_class(name)
   local method = name:match('^(%w+%.[%w_]+)'):gsub('%.', '/')
-  local document = vim.json.decode(table.concat(vim.fn.readfile(editor.ROOT .. '/protocol/methods.json'), '\n'))
-  for _, each in ipairs(vim.list_extend(document.methods, document.clientMethods)) do
+  for _, each in vim.iter({ DOCUMENT.methods, DOCUMENT.clientMethods }):flatten():enumerate() do
     if each.name == method then
       return 'ullage.' .. each.result
     end
@@ -356,10 +364,6 @@ T['bare blocks of every kind'] = function()
     entry({ marker }),
   })
   eq(rows[#rows].text, '◈ Compacted #1')
-end
-
-T['settings pass the validation'] = function()
-  eq(require('ullage.config.validation').faults({ settings = read('settings.json') }), {})
 end
 
 return T

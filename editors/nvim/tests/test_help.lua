@@ -95,7 +95,9 @@ end
 
 T['every setting is described, with the fields of models and providers'] = function()
   local names = {}
-  for path, schema in pairs(require('ullage.generated').settings) do
+  local file = editor.ROOT .. '/protocol/settings.schema.json'
+  local settings = vim.json.decode(table.concat(vim.fn.readfile(file), '\n')).properties
+  for path, schema in pairs(settings) do
     names[#names + 1] = ('    %s '):format(path)
     local fields = type(schema.additionalProperties) == 'table' and schema.additionalProperties.properties or {}
     for field in pairs(fields) do

@@ -5,6 +5,16 @@ local eq, has, session = MiniTest.expect.equality, editor.has, editor.session
 local child
 local T = editor.set()
 
+T['the server says which setting it refuses, and keeps the others'] = function()
+  child = editor.start()
+  child.lua([[
+    vim.lsp.handlers['window/showMessage'] = function(_, params) table.insert(_G.said, params.message) end
+    require('ullage').setup({ store = vim.env.ULLAGE_STORE, settings = { context = { warnAt = 2 } } })
+    require('ullage').start()
+  ]])
+  editor.wait_said(child, 'context.warnAt')
+end
+
 T['nothing is loaded before it is used'] = function()
   child = editor.start({ bare = true })
   eq(child.lua_get("vim.tbl_filter(function(name) return name:find('^ullage') end, vim.tbl_keys(package.loaded))"), {})

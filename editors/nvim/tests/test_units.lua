@@ -110,12 +110,6 @@ T['faults'] = MiniTest.new_set({
     { { cmd = {} }, 'cmd must be a list of texts' },
     { { context = 3 }, 'context must be a table, not 3' },
     { { recovery = { attempts = -1 } }, 'recovery.attempts must be a number of at least 0' },
-    { { settings = { context = { warnAt = 2 } } }, 'settings.context.warnAt must be less than 1, not 2' },
-    { { settings = { context = { warnAt = 'high' } } }, 'settings.context.warnAt must be of type number, not "high"' },
-    { { settings = { context = { keepToolUses = 1.5 } } }, 'settings.context.keepToolUses must be of type integer' },
-    { { settings = { contexts = {} } }, 'settings.contexts is not a setting; there are archive, context, hook' },
-    { { settings = { models = { m = { windows = 3 } } } }, 'settings.models["m"].windows is not a setting' },
-    { { settings = { models = { m = { window = 0 } } } }, 'settings.models["m"].window must be more than 0' },
     { 'on', 'the options must be a table, not "on"' },
   },
 })

@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from generators import lua
 from generators.typescript import typescript
 from ullage.api.codes import CODES
@@ -72,12 +70,11 @@ def test_the_meaning_of_a_missing_member_is_documented() -> None:
     assert fields("SearchParams")["limit?"] == "integer Default 10."
 
 
-@pytest.mark.parametrize("text", [TYPESCRIPT, lua.values()], ids=["TypeScript", "Lua"])
-def test_every_method_and_error_code_is_there(text: str) -> None:
+def test_every_method_and_error_code_is_there() -> None:
     for method in METHODS:
-        assert len(re.findall(f"""["']ullage/{method.name}["']""", text)) == 1
+        assert len(re.findall(f"""["']ullage/{method.name}["']""", TYPESCRIPT)) == 1
     for kind, code in CODES.items():
-        assert re.search(rf"^  {kind.__name__}(:| =) {code},$", text, re.MULTILINE), kind
+        assert re.search(rf"^  {kind.__name__}(:| =) {code},$", TYPESCRIPT, re.MULTILINE), kind
 
 
 def test_both_languages_have_the_same_types() -> None:

@@ -4,7 +4,7 @@ return {
   store = nil,
   resume = true,
   follow = nil,
-  -- Only settings that differ from the server's own defaults (`ullage.generated`) are sent.
+  -- Only settings that differ from the server's own defaults are sent.
   settings = {},
   context = { open = 'vsplit', keys = true },
   statusline = { done_seconds = 6, start = true, quiet = false },

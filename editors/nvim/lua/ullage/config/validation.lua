@@ -57,8 +57,8 @@ M.RULES = {
   statusline = { done_seconds = at_least(0), start = is('boolean'), quiet = is('boolean') },
   notices = { level = one_of('info', 'warning', 'error', 'off'), choices = one_of('command', 'prompt') },
   recovery = { attempts = at_least(0), seconds = at_least(1) },
-  -- Checked with the server's schema.
-  settings = function() end,
+  -- The server checks what is in it, and says what it refuses.
+  settings = is('table'),
 }
 
 ---@param path string
@@ -104,9 +104,6 @@ end
 function M.faults(options)
   local faults = {}
   judge(options, M.RULES, '', faults)
-  if type(options) == 'table' and options.settings ~= nil then
-    vim.list_extend(faults, require('ullage.config.settings').faults(options.settings))
-  end
   table.sort(faults)
   return faults
 end
