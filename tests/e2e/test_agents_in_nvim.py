@@ -163,9 +163,3 @@ def test_what_only_the_agent_can_do_is_said(pane: Pane) -> None:
     pane.type(":lua require('ullage').append({ { role = 'user', content = 'Said by a plugin' } })", "Enter")
     shown = pane.wait(lambda text: "you        Said by a plugin" in text)
     assert "Which port" not in shown
-    pane.type(":Ullage agents", "Enter")
-    open_first(pane)
-    pane.type(":Ullage fork mine", "Enter")
-    pane.wait(lambda text: "Forked: mine" in text)
-    pane.type("G", "p")
-    pane.wait(lambda text: "Pinned" in text)

@@ -27,7 +27,7 @@ def nvim(request: pytest.FixtureRequest, lacking: Callable[[str], Never]) -> Pat
 
 
 # Each drives a Neovim with the real server.
-FILES = ("buffer", "chat", "edits", "help", "notices", "server", "session", "statusline", "transcripts", "wiring")
+FILES = ("buffer", "edits", "help", "notices", "server", "session", "statusline", "transcripts", "wiring")
 
 
 @pytest.mark.minutes

@@ -12,18 +12,15 @@ end
 vim.api.nvim_create_user_command('Ullage', function(call)
   require('ullage.command').run(call)
 end, {
+  bang = true,
   nargs = '*',
-  range = true,
-  desc = 'Context of the active conversation: see, compact, undo',
-  complete = function(lead, line, position)
-    return require('ullage.command').complete(lead, line, position)
+  desc = 'Conversations with models: see, compact, undo, continue',
+  complete = function(...)
+    return require('ullage.command').complete(...)
   end,
 })
 
--- A mapping for each subcommand, for example `<Plug>(ullage-context)`.
-local NAMES = 'agents ask cancel choose compact context continue delete export fork from import log lost model new pin '
-  .. 'preview rename restart restore search stop switch team undo unwire upto window wire'
-for name in NAMES:gmatch('%S+') do
+-- A mapping for each subcommand that is often used, for example `<Plug>(ullage-context)`.
+for _, name in ipairs({ 'agents', 'compact', 'context', 'continue', 'import', 'lost', 'preview', 'search', 'undo' }) do
   vim.keymap.set('n', ('<Plug>(ullage-%s)'):format(name), ('<Cmd>Ullage %s<CR>'):format(name))
 end
-vim.keymap.set('x', '<Plug>(ullage-ask)', ':Ullage ask<CR>')

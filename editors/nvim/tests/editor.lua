@@ -6,21 +6,18 @@ M.PATIENCE = 60000
 
 local here = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h')
 M.ROOT = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(here)))
--- A conversation that a model plays, and the files that it reads.
-M.CHAT = M.ROOT .. '/tests/data/chat'
 M.SAMPLE = M.ROOT .. '/server/ullage/cli/data/sample.jsonl'
 
 ---@type table? the child of the case that runs
 local current
 
----@param options? { window?: integer, bare?: boolean, script?: string, notify?: boolean, keep_store?: boolean } the model's
----window in tokens; without a statusline; the script that a model plays; false leaves Neovim's own notifications; the
+---@param options? { window?: integer, bare?: boolean, notify?: boolean, keep_store?: boolean } the model's
+---window in tokens; without a statusline; false leaves Neovim's own notifications; the
 ---store is the one that ULLAGE_STORE names
 function M.start(options)
   options = options or {}
   local child = MiniTest.new_child_neovim()
   vim.env.ULLAGE_BARE = options.bare and '1' or nil
-  vim.env.ULLAGE_SCRIPT = options.script
   vim.env.ULLAGE_STORE = options.keep_store and vim.env.ULLAGE_STORE or vim.fn.tempname() .. '.db'
   vim.env.ULLAGE_WINDOW = options.window and tostring(options.window) or nil
   child.start({ '--clean', '-u', here .. '/init.lua' })

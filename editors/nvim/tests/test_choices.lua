@@ -66,7 +66,7 @@ local function ready()
   require('ullage.events').emit('ready')
 end
 
-local LISTED = { sessions = { { sessionId = 'old' } } }
+local LISTED = { sessions = { { sessionId = 'old', updatedAt = '2026-01-02T03:04:05Z' } } }
 
 ---Answers that open the folder's last session and a new one, in every order in which a server can send them.
 local ORDERS = {
@@ -130,15 +130,6 @@ T['first messages without an earlier session start one, all of them the same'] =
   local first, second = take('session/append').params, take('session/append').params
   eq({ first.messages[1].content, second.messages[1].content }, { 'first', 'second' })
   eq({ first.sessionId, second.sessionId }, { 'new', 'new' })
-end
-
-T['a prompt waits for the last session of the folder'] = function()
-  require('ullage.chat').ask('Hello?')
-  eq(asked, {})
-  ready()
-  take('session/list').answer(LISTED)
-  take('session/load').answer(opened('old'))
-  eq(take('session/prompt').params.sessionId, 'old')
 end
 
 T['a session that cannot be opened again is no reason to wait'] = function()

@@ -141,7 +141,7 @@ T['the preparing of a new session can be cancelled'] = function()
     end
   ]])
   child.cmd('Ullage continue')
-  child.cmd('Ullage cancel')
+  child.cmd('Ullage undo')
   editor.wait_said(child, 'Cancelled. No session was written.')
 end
 

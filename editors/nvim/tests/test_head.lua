@@ -128,7 +128,7 @@ T['an unknown window has a remedy'] = function()
   unknown.size, unknown.percent, unknown.compact_at = nil, nil, nil
   eq(
     head.rows({ id = 's', title = '' }, unknown, 80)[2].text,
-    '128,000 tokens · limit unknown: set it with :Ullage window'
+    '128,000 tokens · limit unknown: :checkhealth ullage says how to set it'
   )
 end
 

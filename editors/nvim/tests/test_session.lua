@@ -7,44 +7,36 @@ local T = editor.set()
 
 T['subcommands are completed'] = function()
   child = editor.start()
-  eq(child.fn.getcompletion('Ullage re', 'cmdline'), { 'rename', 'restart', 'restore' })
-  eq(#child.fn.getcompletion('Ullage ', 'cmdline'), 30)
-  eq(child.fn.getcompletion('Ullage export an', 'cmdline'), { 'anthropic' })
+  eq(child.fn.getcompletion('Ullage co', 'cmdline'), { 'compact', 'context', 'continue' })
+  eq(#child.fn.getcompletion('Ullage ', 'cmdline'), 13)
   eq(
     child.fn.getcompletion('Ullage import ' .. editor.ROOT .. '/protocol/met', 'cmdline'),
     { editor.ROOT .. '/protocol/methods.json' }
   )
 end
 
-T['an unknown subcommand is named'] = function()
+T['an unknown subcommand is named, and one that is no more says what does its work'] = function()
   child = editor.start()
   child.cmd('Ullage compcat')
-  has('Ullage compcat does not exist; there are', child.lua_get('_G.said[1]'))
+  has('Ullage compcat does not exist; :Ullage <Tab> lists the commands', child.lua_get('_G.said[1]'))
+  for name, what in pairs({ upto = 'ct in :Ullage context', restore = ':Ullage undo', ask = '`ullage acp`' }) do
+    child.lua('_G.said = {}')
+    child.cmd('Ullage ' .. name)
+    eq(child.lua_get('_G.said[1]'):find((':Ullage %s is no more: '):format(name), 1, true), 1)
+    eq(child.lua_get('_G.said[1]'):find(what, 1, true) ~= nil, true)
+  end
 end
 
-T['sessions are started, forked and switched'] = function()
+T['sessions are switched'] = function()
   child = editor.start()
   editor.import(child)
   local imported = session('active.id')
-  child.cmd('Ullage fork Another way')
-  editor.wait_said(child, 'Forked: Another way')
-  child.cmd('Ullage new gpt-4o')
-  editor.wait_said(child, 'A new session')
-  eq(editor.status(child), 'ctx ~0% 0/128K')
+  child.lua("require('ullage').new_session({ model = 'gpt-4o' })")
+  editor.wait(child, "require('ullage').status() == 'ctx ~0% 0/128K'")
   eq(vim.tbl_contains(child.fn.getcompletion('Ullage switch ', 'cmdline'), imported), true)
   child.cmd('Ullage switch ' .. imported)
   editor.wait(child, ("require('ullage.session').active.id == %q"):format(imported))
   has('^ctx ~61%%', editor.status(child))
-end
-
-T['a session is exported to a file that imports again'] = function()
-  child = editor.start()
-  editor.import(child)
-  local path = vim.fn.tempname() .. '.jsonl'
-  child.cmd('Ullage export ' .. path)
-  editor.wait_said(child, 'Exported to ')
-  child.cmd('Ullage import ' .. path)
-  editor.wait(child, '#vim.tbl_filter(function(text) return text:find("Imported 203") end, _G.said) == 2')
 end
 
 ---Writes records as a file of JSON lines, so many minutes old.
@@ -86,7 +78,7 @@ T['conversations of agents are offered by title, those of this folder first'] = 
   eq(child.lua_get('_G.offered'), {
     'Add a flag · Codex · 1 hour ago',
     'Token refresh · Claude Code · 2 hours ago',
-    'fff · Claude Code · 3 minutes ago',
+    'fff.jsonl · Claude Code · 3 minutes ago',
     'Make the · Claude Code · 5 minutes ago · /elsewhere',
   })
 end
@@ -95,8 +87,8 @@ T['sessions are offered by title and age, those of this folder first'] = functio
   child = editor.start()
   editor.import(child)
   child.cmd('cd /')
-  child.cmd('Ullage new gpt-4o')
-  editor.wait_said(child, 'A new session. :Ullage ask asks the model.')
+  child.lua("require('ullage').new_session({ model = 'gpt-4o' })")
+  editor.wait(child, "require('ullage').status() == 'ctx ~0% 0/128K'")
   child.lua('vim.ui.select = function(items, options) _G.offered = vim.tbl_map(options.format_item, items) end')
   child.cmd('Ullage switch')
   editor.wait(child, '_G.offered ~= nil')
@@ -106,46 +98,17 @@ T['sessions are offered by title and age, those of this folder first'] = functio
   has('^  .+ · 203 messages · .+ · %S+$', offered[2])
 end
 
-T['a session is deleted after a question'] = function()
+T['a window that is not known is set by a setting, as health says'] = function()
   child = editor.start()
-  editor.import(child)
-  child.cmd('Ullage context')
-  editor.answer(child, 2)
-  child.cmd('Ullage delete ' .. session('active.id'))
-  editor.wait(child, '#_G.asked == 1')
-  has('Delete “.+” with its 203 messages%? This cannot be undone%.', child.lua_get('_G.asked[1].prompt'))
-  eq(type(session('active.id')), 'string')
-  editor.answer(child, 1)
-  child.cmd('Ullage delete ' .. session('active.id'))
-  editor.wait_said(child, 'Deleted “')
-  eq(child.lua_get("require('ullage.session').active == nil"), true)
-  eq(editor.status(child), '')
-  editor.wait(child, 'vim.api.nvim_buf_get_lines(0, 0, 1, false)[1] == "No conversation yet"')
-  eq(child.fn.getcompletion('Ullage switch ', 'cmdline'), {})
-end
-
-T['a session gets another title'] = function()
-  child = editor.start()
-  editor.import(child)
-  child.cmd('Ullage rename Refresh of tokens')
-  editor.wait_said(child, 'The session is called “Refresh of tokens”.')
-  editor.wait(child, "require('ullage.session').active.title == 'Refresh of tokens'")
-end
-
-T['the model and its window are shown and changed'] = function()
-  child = editor.start()
-  child.cmd('Ullage new homemade')
-  editor.wait(child, "require('ullage.session').figures ~= nil")
-  child.cmd('Ullage window')
-  editor.wait_said(child, 'The window is not known. :Ullage window 200k sets it.')
-  child.cmd('Ullage window 32k')
-  editor.wait_said(child, 'The window of homemade is 32,000 tokens.')
+  child.lua("require('ullage').new_session({ model = 'homemade' })")
+  editor.wait(child, "require('ullage').status() == '0 · limit unknown'")
+  child.cmd('checkhealth ullage')
+  editor.line_with(child, 'Set it in setup(): settings = { models = { ["homemade"] = { window = 200000 } } }')
+  child.lua([[
+    local models = { homemade = { window = 32000 } }
+    require('ullage').setup({ store = vim.env.ULLAGE_STORE, settings = { models = models } })
+  ]])
   editor.wait(child, "require('ullage').status() == 'ctx ~0% 0/32K'")
-  child.cmd('Ullage window many')
-  editor.wait_said(child, 'many is not a number of tokens.')
-  child.cmd('Ullage model gpt-4o')
-  editor.wait_said(child, 'The model is gpt-4o.')
-  editor.wait(child, "require('ullage').status() == 'ctx ~0% 0/128K'")
 end
 
 return T

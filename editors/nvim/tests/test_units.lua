@@ -58,34 +58,6 @@ T['a text too long for the command line is cut'] = function()
   eq(words.fit('short', 8), 'short')
 end
 
-T['a notice offers'] = MiniTest.new_set({
-  parametrize = {
-    { 'compaction_due', { 'Compact now', 'Preview', 'Not now' } },
-    { 'offline_summary_used', { 'Show', 'Undo' } },
-    { 'compaction_complete', { 'Show', 'Undo' } },
-  },
-})
-T['a notice offers']['what can be done'] = function(kind, labels)
-  local notices, notify, ran = require('ullage.notices'), vim.notify, nil
-  vim.notify = function() end
-  notices.setup()
-  notices.offer = nil
-  require('ullage.events').emit('notice', { text = 'News.', severity = 'warning', kind = kind, edit_id = 'e_9' })
-  vim.wait(60000, function()
-    return notices.offer ~= nil
-  end)
-  local offered = vim.tbl_map(function(choice)
-    return choice.label
-  end, notices.offer.choices)
-  eq(offered, labels)
-  vim.api.nvim_create_user_command('Ullage', function(command)
-    ran = command.args
-  end, { nargs = '*', force = true })
-  notices.offer.choices[#labels].run()
-  eq(ran, labels[#labels] == 'Undo' and 'undo e_9' or nil)
-  vim.notify = notify
-end
-
 T['options in order have no faults'] = function()
   eq(faults({}), {})
   eq(

@@ -87,7 +87,10 @@ end
 local function after_crash(how)
   local count, limit = recent_crashes(), require('ullage.config').get().recovery.attempts
   if count > limit then
-    become('stopped', ('it ended %d times (%s); see :Ullage log, then :Ullage restart'):format(count, how))
+    become(
+      'stopped',
+      ('it ended %d times (%s); see :Ullage log; any :Ullage command starts it again'):format(count, how)
+    )
     flush(errors.new('ServerStopped', "Ullage's server does not stay up: " .. M.reason))
     return
   end
@@ -140,7 +143,7 @@ function M.config()
   local found = require('ullage.server').find()
   local settings = require('ullage.config').get().settings
   local capabilities = vim.lsp.protocol.make_client_capabilities()
-  capabilities.experimental = { ullage = { permissions = true } }
+  capabilities.experimental = { ullage = { permissions = false } }
   return {
     name = NAME,
     cmd = starter(found and found.cmd or { 'ullage', 'lsp' }),
@@ -154,9 +157,6 @@ function M.config()
       end,
       ['ullage/following/changed'] = function(_, params)
         require('ullage.following.served').take(words.without_nil(params))
-      end,
-      ['ullage/session/request_permission'] = function(_, params)
-        return require('ullage.permissions').ask(words.without_nil(params))
       end,
     },
     on_init = on_init,
@@ -179,6 +179,11 @@ function M.on_wire(settings)
     end
   end
   return out
+end
+
+---Earlier crashes no longer count: a user has started the server.
+function M.forgive()
+  crashes = {}
 end
 
 ---Starts the server unless it runs. Raises nothing: a failure is shown in the statusline and in one notification.

@@ -1,85 +1,162 @@
--- `:Ullage`: one command. Each subcommand is a file of `ullage/commands/`.
+-- `:Ullage`: one command, whose subcommands are this file's table.
 local M = {}
 
 ---@class ullage.Command
----@field summary string one line, for completion plugins and the help
----@field range? boolean it takes lines, for example a selection
+---@field run fun(words: string, bang: boolean) `words` is all text after the subcommand
 ---@field without_server? boolean it needs no server, or starts it itself
 ---@field edits? boolean it changes the active session, which cannot be done if an agent has it
----@field run fun(words: string, call: table) `words` is all text after the subcommand
----@field complete? fun(lead: string, words: string): string[] candidates for the next word
+---@field complete? fun(words: string): string[] candidates for the next word
 
-M.NAMES = {
-  'agents',
-  'ask',
-  'cancel',
-  'choose',
-  'compact',
-  'context',
-  'continue',
-  'delete',
-  'export',
-  'fork',
-  'from',
-  'import',
-  'log',
-  'lost',
-  'model',
-  'new',
-  'pin',
-  'preview',
-  'rename',
-  'restart',
-  'restore',
-  'search',
-  'stop',
-  'switch',
-  'team',
-  'undo',
-  'unwire',
-  'upto',
-  'window',
-  'wire',
+---Returns a function that calls a module's function when the command is used: nothing is loaded before.
+---@param module string
+---@param name string
+---@return function
+local function lazily(module, name)
+  return function(...)
+    return require('ullage.' .. module)[name](...)
+  end
+end
+
+---Calls `use` with what the user typed, or asks for it.
+---@param prompt string
+---@param use fun(words: string)
+local function asking(prompt, use)
+  return function(words, bang)
+    if words ~= '' then
+      use(words, bang)
+      return
+    end
+    vim.ui.input({ prompt = prompt }, function(typed)
+      if typed and vim.trim(typed) ~= '' then
+        use(vim.trim(typed), bang)
+      end
+    end)
+  end
+end
+
+-- The words for what else an agent gets: the param, and its value.
+local WIRED = {
+  statusline = { 'statusLine', true },
+  nostatusline = { 'statusLine', false },
+  fillnotes = { 'fillNotes', true },
+  nofillnotes = { 'fillNotes', false },
 }
 
----@param name string
----@return ullage.Command
-local function load(name)
-  return require('ullage.commands.' .. name)
+local function wire(words)
+  local params = {}
+  for word in words:gmatch('%S+') do
+    local option = WIRED[word]
+    if option then
+      params[option[1]] = option[2]
+    elseif params.agent then
+      require('ullage.notices').error(
+        ':Ullage wire takes one agent, and the words statusline and fillnotes, or no before them.'
+      )
+      return
+    else
+      params.agent = word
+    end
+  end
+  require('ullage.wiring').propose('agents/wire', params, 'runs Ullage already.')
 end
 
-local function starting_with(lead, names)
-  return vim.tbl_filter(function(name)
-    return vim.startswith(name, lead)
-  end, names)
-end
+---@type table<string, ullage.Command>
+local COMMANDS = {
+  agents = {
+    without_server = true,
+    run = lazily('lists', 'agents'),
+    complete = function()
+      return { 'off', 'on' }
+    end,
+  },
+  compact = { run = lazily('compacting', 'compact') },
+  context = { run = lazily('following.opening', 'current') },
+  continue = {
+    run = function(focus)
+      local entry = require('ullage.context').entry_under_cursor()
+      require('ullage.continuing').offer(focus, entry and not entry.inserted and entry or nil)
+    end,
+  },
+  import = { run = lazily('lists', 'import'), complete = lazily('paths', 'complete') },
+  log = { run = lazily('journal', 'show') },
+  lost = { run = lazily('lost', 'list') },
+  preview = { edits = true, run = lazily('preview', 'open') },
+  search = {
+    run = asking('Search the conversation: ', function(words, bang)
+      require(bang and 'ullage.team' or 'ullage.context').search(words)
+    end),
+  },
+  switch = { run = lazily('lists', 'switch'), complete = lazily('lists', 'ids') },
+  undo = { run = lazily('undo', 'ask'), complete = lazily('undo', 'ids') },
+  unwire = {
+    without_server = true,
+    run = function(word)
+      local params = { agent = word ~= '' and word or nil }
+      require('ullage.wiring').propose('agents/unwire', params, 'does not run Ullage.')
+    end,
+    complete = function()
+      return require('ullage.wiring').words('agents/unwire')
+    end,
+  },
+  wire = {
+    without_server = true,
+    run = wire,
+    complete = function()
+      return vim.list_extend(require('ullage.wiring').words('agents/wire'), vim.fn.sort(vim.tbl_keys(WIRED)))
+    end,
+  },
+}
+
+M.NAMES = vim.fn.sort(vim.tbl_keys(COMMANDS))
+
+local CHAT = 'a chat plugin asks models through `ullage acp`, see :help ullage-chat'
+local SHELL = '`ullage %s` does it in a shell'
+
+-- Subcommands that are no more, and what does their work.
+M.GONE = {
+  ask = CHAT,
+  cancel = ':Ullage undo stops a compaction that runs',
+  choose = 'a notice names the commands that it offers',
+  delete = SHELL:format('delete'),
+  export = SHELL:format('export'),
+  fork = ':Ullage continue goes on in a new session',
+  from = 'cf in :Ullage context compacts from a message on',
+  model = CHAT,
+  new = CHAT,
+  pin = 'p in :Ullage context pins a message',
+  rename = "require('ullage').request('session/rename', { title = … }) does it",
+  restart = 'every :Ullage command starts a server that has stopped',
+  restore = ':Ullage undo takes the edits back, the last one first',
+  stop = CHAT,
+  team = ':Ullage! search finds words in what your team shares',
+  upto = 'ct in :Ullage context compacts everything up to a message',
+  window = 'the setting `models` has the windows, see :checkhealth ullage',
+}
 
 ---@param call table the argument of |nvim_create_user_command()|'s callback
 function M.run(call)
+  local notices = require('ullage.notices')
   local name, words = call.args:match('^(%S*)%s*(.-)%s*$')
   name = name == '' and 'context' or name
-  if not vim.tbl_contains(M.NAMES, name) then
-    require('ullage.notices').error((':Ullage %s does not exist; :Ullage <Tab> lists the commands.'):format(name))
-    return
-  end
-  local command = load(name)
-  if (call.range or 0) > 0 and not command.range then
-    require('ullage.notices').error(
-      (':Ullage %s takes no lines. Without a selection it is about the session.'):format(name)
-    )
-    return
-  end
+  local command = COMMANDS[name]
   local fine, fault = pcall(function()
-    if not command.without_server then
-      require('ullage').start()
-    end
-    if not (command.edits and require('ullage.following').refuse()) then
-      command.run(words, call)
+    if M.GONE[name] then
+      notices.error((':Ullage %s is no more: %s.'):format(name, M.GONE[name]))
+    elseif not command then
+      notices.error((':Ullage %s does not exist; :Ullage <Tab> lists the commands.'):format(name))
+    else
+      if not command.without_server then
+        require('ullage').start()
+        require('ullage.client').forgive()
+      end
+      if not (command.edits and require('ullage.following').refuse()) then
+        command.run(words, call.bang == true)
+      end
     end
   end)
   if not fine then
     -- Shown whatever the options say: the fault may be in them.
-    require('ullage.notices').show(tostring(fault), '', vim.log.levels.ERROR)
+    notices.show(tostring(fault), '', vim.log.levels.ERROR)
   end
 end
 
@@ -88,14 +165,12 @@ end
 ---@param position integer
 ---@return string[]
 function M.complete(lead, line, position)
-  local name, words = line:sub(1, position):match('Ullage%s+(%S+)%s+(.*)$')
-  if not name then
-    return starting_with(lead, M.NAMES)
-  elseif not vim.tbl_contains(M.NAMES, name) then
-    return {}
-  end
-  local complete = load(name).complete
-  return complete and starting_with(lead, complete(lead, words)) or {}
+  local name, words = line:sub(1, position):match('Ullage!?%s+(%S+)%s+(.*)$')
+  local candidates = not name and M.NAMES
+    or COMMANDS[name] and COMMANDS[name].complete and COMMANDS[name].complete(words)
+  return vim.tbl_filter(function(candidate)
+    return vim.startswith(candidate, lead)
+  end, candidates or {})
 end
 
 return M

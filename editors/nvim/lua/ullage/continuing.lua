@@ -117,7 +117,7 @@ local function preview(params)
       propose(planned)
     end
   end)
-  ends = require('ullage.waiting').begin('Preparing the new session… (:Ullage cancel stops it)', cancel)
+  ends = require('ullage.waiting').begin('Preparing the new session… (:Ullage undo stops it)', cancel)
 end
 
 ---Lets the user choose how to continue the active session, shows what that would be, and does it if the user accepts.
@@ -141,7 +141,7 @@ function M.offer(focus, entry)
     }
     -- The active session may be another one by the time that the user has chosen.
     local id = session.active.id
-    require('ullage.commandline').select(ways, options, function(way)
+    vim.ui.select(ways, options, function(way)
       if not way then
         return
       end

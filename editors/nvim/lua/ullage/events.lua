@@ -1,5 +1,5 @@
--- The plugin's events and their listeners: `usage`, `session`, `edited`, `compaction`, `notice`, `server`, and for a
--- prompt turn `answer` (an update as it came), `said`, `called` and `turn`.
+-- The plugin's events and their listeners: `usage`, `session`, `edited`, `compaction`, `notice`, `server`, `following` and
+-- `followed`.
 local M = {}
 
 ---@type table<string, function[]>

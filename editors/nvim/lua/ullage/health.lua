@@ -32,7 +32,7 @@ local function check_server()
   health.start('ullage: 1. Server found')
   local found, missing = require('ullage.server').find()
   if missing then
-    health.error(missing.message, { require('ullage.server').REMEDY, 'Then :Ullage restart' })
+    health.error(missing.message, { require('ullage.server').REMEDY, 'Then any :Ullage command starts it.' })
     return
   end
   local client = require('ullage.client')
@@ -43,7 +43,7 @@ local function check_server()
     local ours = (client.get().server_capabilities.experimental or {}).ullage
     health.ok('running' .. (ours and (', version ' .. ours.version) or ''))
   elseif client.state == 'stopped' then
-    health.error('stopped: ' .. client.reason, { ':Ullage log shows why', ':Ullage restart starts it again' })
+    health.error('stopped: ' .. client.reason, { ':Ullage log shows why', 'Any :Ullage command starts it again.' })
   else
     health.info('not running yet; it starts at the first :Ullage or status()')
   end
@@ -91,8 +91,7 @@ local function check_compaction()
         figures.model ~= '' and figures.model or 'the model'
       ),
       {
-        ':Ullage window 200k sets it until Neovim ends',
-        ('settings.models["%s"] = { window = 200000 } keeps it'):format(figures.model),
+        ('Set it in setup(): settings = { models = { ["%s"] = { window = 200000 } } }'):format(figures.model),
       }
     )
   else

@@ -25,8 +25,7 @@ end
 ---@param program string
 ---@return string[]
 function M.server_lines(program)
-  local path = vim.lsp.log and vim.lsp.log.get_filename() or vim.lsp.get_log_path()
-  local file = io.open(path, 'r')
+  local file = io.open(vim.lsp.log.get_filename(), 'r')
   if not file then
     return {}
   end
@@ -42,6 +41,20 @@ function M.server_lines(program)
   end
   file:close()
   return found
+end
+
+---`:Ullage log`
+function M.show()
+  local found = require('ullage.server').find()
+  local shown = vim.list_extend({ 'Events', '' }, M.lines())
+  vim.list_extend(shown, { '', 'Server', '' })
+  vim.list_extend(shown, M.server_lines(found and found.cmd[1] or 'ullage'))
+  vim.cmd('botright new')
+  local buffer = vim.api.nvim_get_current_buf()
+  vim.bo[buffer].buftype, vim.bo[buffer].bufhidden, vim.bo[buffer].swapfile = 'nofile', 'wipe', false
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, shown)
+  vim.bo[buffer].modifiable = false
+  vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buffer, nowait = true, desc = 'Close' })
 end
 
 return M

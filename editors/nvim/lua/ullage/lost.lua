@@ -109,4 +109,16 @@ function M.send(brief)
   end
 end
 
+---`:Ullage lost`: lists what the compaction of the marker under the cursor left out, elsewhere the last one.
+function M.list()
+  local item = require('ullage.context').item_under_cursor()
+  M.find(item and item.kind == 'marker' and item.edit_id or nil, function(result)
+    if result.editId then
+      require('ullage.context.lost').show(result)
+    else
+      notices.say('This conversation was not compacted.')
+    end
+  end)
+end
+
 return M

@@ -1,33 +1,41 @@
--- Notices for the user, and the choices that belong to them.
-local commandline = require('ullage.commandline')
+-- Notices for the user, with the commands that they offer.
 local events = require('ullage.events')
 local journal = require('ullage.journal')
+local words = require('ullage.words')
 
 local M = {}
 
 local LEVELS = { info = vim.log.levels.INFO, warning = vim.log.levels.WARN, error = vim.log.levels.ERROR }
 LEVELS.off = vim.log.levels.OFF
 
----@class ullage.Choice
----@field label string
----@field run fun()
+-- Cells. A notice on a narrower command line says nothing.
+local SHORTEST = 20
 
----The last notice that offered choices.
----@type { text: string, choices: ullage.Choice[] }?
-M.offer = nil
+---Whether a function is Neovim's own, which no plugin has replaced. Those that are built in have no file.
+---@param func function
+local function is_builtin(func)
+  local source = debug.getinfo(func, 'S').source
+  return source:find('^=?%?$') ~= nil
+    or source:find('^@vim/') ~= nil
+    or vim.startswith(source, '@' .. vim.env.VIMRUNTIME)
+end
 
 ---Shows a text whatever the options say.
 ---@param text string
 ---@param hint string
 ---@param level integer of `vim.log.levels`
 function M.show(text, hint, level)
-  if not commandline.owns(vim.notify) then
+  if not is_builtin(vim.notify) then
     vim.notify(text .. hint, level, { title = 'Ullage' })
     return
   end
-  -- The notices before are in |:messages|, and in `:Ullage log`.
+  -- One line, because Neovim's own notification would stop the user with a prompt. The whole is in `:Ullage log`.
+  local line, room = text:gsub('%s*\n%s*', ' '), math.max(vim.v.echospace, SHORTEST)
+  if hint == '' and level >= LEVELS.warning and vim.fn.strdisplaywidth(line) > room and room >= 2 * SHORTEST then
+    hint = ' (:Ullage log)'
+  end
   vim.cmd.redraw()
-  vim.notify(commandline.fit(text, hint, level >= LEVELS.warning and ' (:Ullage log)' or nil), level)
+  vim.notify(words.fit(line, room - vim.fn.strdisplaywidth(hint)) .. hint, level)
 end
 
 ---@param text string
@@ -70,109 +78,24 @@ function M.failed(error)
   return error ~= nil
 end
 
----Shows what a compaction did differently from what was asked. The rest is in the compaction's own notice.
----@param error ullage.Error?
----@param result ullage.CompactResult
-function M.compacted(error, result)
-  if not M.failed(error) and result.note ~= '' then
-    M.say(result.note)
-  end
-end
-
-local function command(line)
-  return function()
-    -- As values: a line break in foreign text must not begin a command.
-    vim.cmd.Ullage({ args = { line } })
-  end
-end
-
----The choices of each kind of notice.
-local CHOICES = {
-  context_warning = function()
-    return {
-      { label = 'Compact now', run = command('compact') },
-      { label = 'Preview', run = command('preview') },
-      { label = 'Not for this session', run = M.mute },
-    }
-  end,
-  compaction_due = function()
-    return {
-      { label = 'Compact now', run = command('compact') },
-      { label = 'Preview', run = command('preview') },
-      { label = 'Not now', run = function() end },
-    }
-  end,
-  compaction_complete = function(notice)
-    return {
-      { label = 'Show', run = command('context') },
-      { label = 'Undo', run = command('undo ' .. (notice.edit_id or '')) },
-    }
-  end,
-  breaker_opened = function()
-    return { { label = 'Show', run = command('context') }, { label = 'Compact now', run = command('compact') } }
-  end,
-  compaction_failed = function()
-    return { { label = 'Try again', run = command('compact') }, { label = 'Show log', run = command('log') } }
-  end,
+-- What can be done about a notice, by its kind.
+local HINTS = {
+  context_warning = ' (:Ullage compact)',
+  compaction_due = ' (:Ullage compact or preview)',
+  compaction_complete = ' (:Ullage undo)',
+  context_cleared = ' (:Ullage undo)',
+  offline_summary_used = ' (:Ullage undo)',
+  breaker_opened = ' (:Ullage compact)',
+  compaction_failed = ' (:Ullage log)',
 }
-CHOICES.context_cleared = CHOICES.compaction_complete
-CHOICES.offline_summary_used = CHOICES.compaction_complete
-
----@type table<string, true> sessions for which no more warnings are shown
-local muted = {}
-
-function M.mute()
-  local active = require('ullage.session').active
-  if active then
-    muted[active.id] = true
-    M.say('No more warnings for this session. It still compacts by itself.')
-  end
-end
-
----Opens the choices of the last notice.
-function M.choose()
-  if not M.offer then
-    M.say('There is nothing to choose.')
-    return
-  end
-  local options = {
-    prompt = M.offer.text,
-    format_item = function(choice)
-      return choice.label
-    end,
-  }
-  commandline.select(M.offer.choices, options, function(choice)
-    if choice then
-      choice.run()
-    end
-  end)
-end
-
-local function is_muted(notice)
-  local active = require('ullage.session').active
-  return notice.kind == 'context_warning' and active and muted[active.id]
-end
-
-local function take(notice)
-  if is_muted(notice) then
-    return
-  end
-  local choices = CHOICES[notice.kind]
-  if not choices then
-    M.say(notice.text, notice.severity)
-    return
-  end
-  M.offer = { text = notice.text, choices = choices(notice) }
-  if require('ullage.config').get().notices.choices == 'prompt' and vim.fn.mode() == 'n' then
-    journal.write('%s: %s', notice.severity, notice.text)
-    M.choose()
-  else
-    M.say(notice.text, notice.severity, ' (:Ullage choose)')
-  end
-end
 
 function M.setup()
-  events.on('notice', vim.schedule_wrap(take))
+  events.on(
+    'notice',
+    vim.schedule_wrap(function(notice)
+      M.say(notice.text, notice.severity, HINTS[notice.kind])
+    end)
+  )
 end
 
 return M

@@ -89,4 +89,18 @@ function M.show(query, result)
   })
 end
 
+---`:Ullage! search`
+---@param words_typed string
+function M.search(words_typed)
+  require('ullage.client').request('team/search', { query = words_typed, limit = 20 }, function(error, result)
+    if notices.failed(error) then
+      return
+    elseif #result.hits == 0 then
+      notices.say(('The team’s archive has nothing about “%s”.'):format(words_typed))
+    else
+      M.show(words_typed, result)
+    end
+  end)
+end
+
 return M

@@ -15,17 +15,6 @@ local KINDS = {
   rewind = 'going back',
 }
 
----@param edit table `EditInfo` of the protocol
-local function line(edit)
-  local kind = KINDS[edit.kind] or edit.kind
-  return ('%s · %s · %s · saved %s'):format(
-    kind,
-    words.ago(edit.timestamp),
-    edit.trigger,
-    words.short(edit.tokensSaved)
-  )
-end
-
 local function in_force(edits)
   return vim.tbl_filter(function(edit)
     return not edit.reverted
@@ -48,7 +37,7 @@ end
 ---@param yes string
 ---@param go fun()
 local function confirm(prompt, yes, go)
-  require('ullage.commandline').select({ yes, 'Leave it' }, { prompt = prompt }, function(choice)
+  vim.ui.select({ yes, 'Leave it' }, { prompt = prompt }, function(choice)
     if choice == yes then
       go()
     end
@@ -69,9 +58,17 @@ local function revert(method, params)
   end)
 end
 
----Asks, then undoes an edit: the named one, or the last.
+---`:Ullage undo`: stops what runs, a compaction or the preparing of a new session; or else asks, then undoes an edit: the named one, or the last.
 ---@param id? string
 function M.ask(id)
+  id = id ~= '' and id or nil
+  if require('ullage.waiting').cancel() then
+    return
+  elseif session.running then
+    return require('ullage.compacting').cancel()
+  elseif require('ullage.following').refuse() then
+    return
+  end
   local params = id and { editId = id } or {}
   session.request('context/undo', vim.tbl_extend('error', params, { dryRun = true }), function(error, result)
     if error and error.kind == 'NothingToUndo' and not id then
@@ -88,62 +85,6 @@ function M.ask(id)
       -- Named, because another edit may have been made while the question was open.
       revert('context/undo', { editId = last.id })
     end)
-  end)
-end
-
-local function go_back(edits, number)
-  local params = number == 0 and { timestamp = 0 } or { editId = edits[number].id }
-  if number == #edits then
-    notices.say('Nothing came after that checkpoint.')
-    return
-  end
-  session.request('context/restore', vim.tbl_extend('error', params, { dryRun = true }), function(error, result)
-    if not notices.failed(error) then
-      confirm(('Restore: %s.'):format(consequence(result.usage)), 'Restore', function()
-        revert('context/restore', params)
-      end)
-    end
-  end)
-end
-
-local function choose_checkpoint(edits)
-  local choices = { 0 }
-  for number = 1, #edits do
-    choices[number + 1] = number
-  end
-  local options = {
-    prompt = 'Restore the context as it was',
-    format_item = function(number)
-      return number == 0 and 'before every edit' or ('after ' .. line(edits[number]))
-    end,
-  }
-  require('ullage.commandline').select(choices, options, function(number)
-    if number then
-      go_back(edits, number)
-    end
-  end)
-end
-
----Asks for a checkpoint unless one is named, then restores it.
----@param id? string
-function M.restore(id)
-  session.request('context/history', {}, function(error, result)
-    if notices.failed(error) then
-      return
-    end
-    local edits = in_force(result.edits)
-    for number, edit in ipairs(edits) do
-      if edit.id == id then
-        return go_back(edits, number)
-      end
-    end
-    if id then
-      notices.error(('No edit %s is in force; :Ullage restore lists them.'):format(id))
-    elseif #edits == 0 then
-      notices.say('There is no checkpoint: no edit is in force.')
-    else
-      choose_checkpoint(edits)
-    end
   end)
 end
 

@@ -8,7 +8,7 @@ return {
   settings = {},
   context = { open = 'vsplit', keys = true },
   statusline = { done_seconds = 6, start = true, quiet = false },
-  notices = { level = 'info', choices = 'command' },
+  notices = { level = 'info' },
   -- As in other editors' language clients, a server that keeps failing is not restarted for ever.
   recovery = { attempts = 4, seconds = 180 },
 }

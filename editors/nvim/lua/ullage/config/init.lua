@@ -36,13 +36,6 @@ function M.set(options)
   given = options
 end
 
----Sets the window of a model until Neovim ends.
----@param model string
----@param size integer tokens
-function M.set_window(model, size)
-  current = vim.tbl_deep_extend('force', M.get(), { settings = { models = { [model] = { window = size } } } })
-end
-
 ---Returns the faults of the user's options, for |:checkhealth|.
 ---@return string[]
 function M.faults()

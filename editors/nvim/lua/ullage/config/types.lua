@@ -23,7 +23,6 @@
 
 ---@class ullage.Options.Notices
 ---@field level? 'info'|'warning'|'error'|'off' the lowest level that is shown
----@field choices? 'command'|'prompt' wait for `:Ullage choose`, or ask at once
 
 ---@class ullage.Options.Recovery
 ---@field attempts? integer crashes within `seconds` after which the server is not restarted
@@ -38,5 +37,5 @@
 ---@field settings ullage.Settings
 ---@field context { open: 'vsplit'|'split'|'tab'|'current', keys: boolean }
 ---@field statusline { done_seconds: number, start: boolean, quiet: boolean }
----@field notices { level: 'info'|'warning'|'error'|'off', choices: 'command'|'prompt' }
+---@field notices { level: 'info'|'warning'|'error'|'off' }
 ---@field recovery { attempts: integer, seconds: number }

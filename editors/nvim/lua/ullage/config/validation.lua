@@ -55,7 +55,7 @@ M.RULES = {
   follow = is('boolean'),
   context = { open = one_of('vsplit', 'split', 'tab', 'current'), keys = is('boolean') },
   statusline = { done_seconds = at_least(0), start = is('boolean'), quiet = is('boolean') },
-  notices = { level = one_of('info', 'warning', 'error', 'off'), choices = one_of('command', 'prompt') },
+  notices = { level = one_of('info', 'warning', 'error', 'off') },
   recovery = { attempts = at_least(0), seconds = at_least(1) },
   -- The server checks what is in it, and says what it refuses.
   settings = is('table'),

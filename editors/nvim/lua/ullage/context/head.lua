@@ -120,7 +120,7 @@ local WINDOW_SOURCES = {
   catalog = 'assumed',
 }
 
----Returns how the window is known. A contradiction is shown; `:Ullage window` says what it is.
+---Returns how the window is known. A remark says what contradicts it.
 ---@param figures ullage.Figures
 local function window_source(figures)
   local window = figures.window
@@ -136,7 +136,7 @@ local function gauge(figures, width)
     return fitted({
       { words.grouped(figures.used) .. ' tokens', 'UllageTokens', rank = 0 },
       { 'limit unknown', 'UllageMuted', dotted = true, rank = 1 },
-      { ': set it with :Ullage window', 'UllageMuted', rank = 2 },
+      { ': :checkhealth ullage says how to set it', 'UllageMuted', rank = 2 },
     }, width)
   end
   local about = figures.source == 'reported' and '' or '~'
@@ -271,7 +271,9 @@ end
 ---@return ullage.Row[]
 local function remarks(figures, width)
   local list = {}
-  for _, remark in ipairs(figures.remarks or {}) do
+  local doubt = figures.window and figures.window.contradiction
+  local all = vim.list_extend(doubt and { { text = doubt } } or {}, figures.remarks or {})
+  for _, remark in ipairs(all) do
     -- That an agent has no place of compaction is no reason to worry.
     local group = remark.kind == 'no_threshold' and 'UllageMuted' or 'UllageWarn'
     for _, line in ipairs(wrapped('Note: ' .. words.first_line(remark.text), width)) do
@@ -290,8 +292,8 @@ function M.rows(active, figures, width)
     return {
       row({ { 'No conversation yet', 'UllageTitle' } }),
       row({ { words.fit(':Ullage import   bring in a conversation', width) } }),
+      row({ { words.fit(':Ullage agents   open one of an agent', width) } }),
       row({ { words.fit(':Ullage switch   open an earlier one', width) } }),
-      row({ { words.fit(':Ullage ask      ask a model', width) } }),
       row({ { '' } }),
     }
   end

@@ -1,5 +1,4 @@
 -- `:Ullage context`: the active conversation in a buffer, live.
-local chat = require('ullage.chat')
 local draw = require('ullage.context.draw')
 local events = require('ullage.events')
 local keys = require('ullage.context.keys')
@@ -11,8 +10,6 @@ local words = require('ullage.words')
 local M = {}
 
 local NAME = 'ullage://context'
--- Cells of a waiting prompt that are shown, enough to recognise it.
-local WAITING = 40
 
 ---@type ullage.View?
 local view
@@ -54,23 +51,9 @@ local function on_compaction(what, running, ...)
   elseif what == 'chunk' then
     view:write_live((...))
   else
-    -- A user who reads an answer while it is written is not moved to a summary.
-    local wanted = what == 'completed' and #chat.prompts == 0
-    loader.ended = wanted and running and { number = running.number, readers = view:live_readers() } or nil
+    loader.ended = what == 'completed' and running and { number = running.number, readers = view:live_readers() } or nil
     loader:reload()
   end
-end
-
----Shows in the window's bar that an answer is being written, and which prompts wait for its end.
-local function show_turn(window)
-  local parts = { 'answering…' }
-  for number = 2, #chat.prompts do
-    parts[number] = 'waits: ' .. words.fit(words.first_line(chat.prompts[number].text), WAITING)
-  end
-  parts[#parts + 1] = 'x stops'
-  local text = #chat.prompts > 0 and ('%%#UllageBusy# %s'):format((table.concat(parts, ' · '):gsub('%%', '%%%%')))
-    or ''
-  vim.api.nvim_set_option_value('winbar', text, { win = window, scope = 'local' })
 end
 
 local function listen()
@@ -101,21 +84,6 @@ local function listen()
     M.reload()
   end)
   events.on('compaction', on_compaction)
-  events.on('said', function(speech, piece)
-    if is_shown() then
-      loader:say(speech, piece)
-    end
-  end)
-  events.on('called', function(id)
-    if is_shown() then
-      loader:show_call(id)
-    end
-  end)
-  events.on('turn', function()
-    for _, window in ipairs(windows()) do
-      show_turn(window)
-    end
-  end)
 end
 
 local function set_options(buffer)
@@ -147,7 +115,6 @@ local function dress(window)
   for name, value in pairs(WINDOW) do
     vim.api.nvim_set_option_value(name, value, { win = window, scope = 'local' })
   end
-  show_turn(window)
 end
 
 local function make()
@@ -208,21 +175,6 @@ function M.close()
     vim.cmd.close()
   else
     vim.cmd.bprevious()
-  end
-end
-
----Opens the buffer and goes to its end, where a new answer is written and followed.
-function M.follow()
-  local function go()
-    local window = windows()[1]
-    if window then
-      vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(view.buffer), 0 })
-    end
-  end
-  if is_shown() then
-    go()
-  else
-    M.open(go)
   end
 end
 
@@ -306,6 +258,21 @@ function M.show_hits(query, found)
     vim.api.nvim_set_option_value('wrap', false, { win = 0, scope = 'local' })
     if found.note ~= '' then
       require('ullage.notices').say(found.note)
+    end
+  end)
+end
+
+---`:Ullage search`
+---@param query string
+function M.search(query)
+  session.request('context/search', { query = query, limit = 50 }, function(error, result)
+    local notices = require('ullage.notices')
+    if notices.failed(error) then
+      return
+    elseif #result.hits == 0 then
+      notices.say(vim.trim(('Nothing was said about “%s”. %s'):format(query, result.note)))
+    else
+      M.show_hits(query, result)
     end
   end)
 end

@@ -19,9 +19,7 @@ local M = {}
 ---@field folded? boolean it stands under the line of an archived stretch
 ---@field pinned boolean
 ---@field error? string the line that says why a tool call failed
----@field broken? boolean the server ended before the message was complete
 ---@field placed? boolean it has a line
----@field state? string the state of a call that has no result yet
 ---@field cleared? boolean the model is no longer sent the result
 ---@field trigger? string the trigger of a marker's compaction
 ---@field edit_id? string the edit of a marker's compaction
@@ -287,24 +285,6 @@ function Builder:add(entry)
     first.messages = (first.messages or 0) + 1
   end
   return touched
-end
-
----Adds what was there of a message when the server ended, after another message. The transcript does not have it.
----@param speech ullage.Speech
----@param after? string id of a message
-function Builder:add_broken(speech, after)
-  local message = { id = speech.id, role = speech.role, content = { { type = 'text', text = speech.text } } }
-  local entry = { message = message, index = -1, tokens = 0, archived = false, pinned = false, inserted = true }
-  local own = item(entry, 'message', speech.id)
-  own.text, own.broken = line(speech.text), true
-  local place = #self.items
-  for position, other in ipairs(self.items) do
-    if other.entry and other.entry.message.id == after then
-      place = position
-    end
-  end
-  table.insert(self.items, place + 1, own)
-  self.by_message[speech.id] = own
 end
 
 ---Returns the input and the result of a tool call. A field that its row shows whole is left out.

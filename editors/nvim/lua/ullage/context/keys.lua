@@ -31,16 +31,26 @@ local function expand(view)
 end
 
 local function undo(view)
+  local item = M.item(view)
+  require('ullage.undo').ask(item and item.kind == 'marker' and item.edit_id or nil)
+end
+
+local function pin(view)
+  local entry = M.entry(view)
   if require('ullage.following').refuse() then
     return
+  elseif not entry then
+    require('ullage.notices').say('Put the cursor on a message.')
+    return
   end
-  local row = row_here(view)
-  local item = row and row.item
-  if item and item.kind == 'marker' and item.edit_id then
-    require('ullage.undo').ask(item.edit_id)
-  else
-    require('ullage.undo').ask()
-  end
+  local params = { messageId = entry.message.id, pinned = not entry.pinned }
+  session.request('context/pin', params, function(error)
+    local notices = require('ullage.notices')
+    if not notices.failed(error) then
+      notices.say(entry.pinned and 'Unpinned.' or 'Pinned: it stays word for word through every compaction.')
+      require('ullage.context').reload()
+    end
+  end)
 end
 
 ---@param view ullage.View
@@ -81,7 +91,7 @@ local function biggest(view)
       return ('%6s  %s'):format(row.right, vim.trim(row.text))
     end,
   }
-  require('ullage.commandline').select(vim.list_slice(list, 1, BIGGEST), options, function(row)
+  vim.ui.select(vim.list_slice(list, 1, BIGGEST), options, function(row)
     local at = row and view:row_of(row.item)
     if at then
       vim.api.nvim_win_set_cursor(window, { at, 0 })
@@ -91,42 +101,39 @@ end
 
 ---Asks before a key compacts: a slip of the finger must not cost a summary. The commands do not ask.
 ---@param question string
----@param words string
-local function confirmed(question, words)
-  local choices = { 'Compact', 'Preview', 'Leave it' }
-  if words ~= 'compact' then
-    table.remove(choices, 2)
-  end
-  require('ullage.commandline').select(choices, { prompt = question }, function(choice)
+---@param params table of `context/compact`
+local function confirmed(question, params)
+  local choices = next(params) and { 'Compact', 'Leave it' } or { 'Compact', 'Preview', 'Leave it' }
+  vim.ui.select(choices, { prompt = question }, function(choice)
     if choice == 'Compact' then
-      vim.cmd('Ullage ' .. words)
+      require('ullage.compacting').request(params)
     elseif choice == 'Preview' then
-      vim.cmd('Ullage preview')
+      require('ullage.preview').open('')
     end
   end)
 end
 
 local function compact()
-  local figures = session.figures
-  if figures and figures.followed then
+  if require('ullage.following').current() then
     -- Asks as well.
-    vim.cmd('Ullage compact')
+    require('ullage.compacting').compact('')
     return
   end
-  local full = figures and figures.percent and (' The context is %d %% full.'):format(figures.percent) or ''
-  confirmed(('Compact now?%s'):format(full), 'compact')
+  local percent = session.figures and session.figures.percent
+  confirmed('Compact now?' .. (percent and (' The context is %d %% full.'):format(percent) or ''), {})
 end
 
 ---@param what string
----@param words string
-local function compact_stretch(what, words)
+---@param field 'upTo'|'from'
+local function compact_stretch(what, field)
   return function(view)
     local entry = M.entry(view)
     if require('ullage.following').refuse() then
       return
     elseif entry then
       local line = format.fit(require('ullage.context.items').line_of(entry.message), LINE)
-      confirmed(('Compact %s %s “%s”?'):format(what, format.number(entry.index), line), words)
+      local question = ('Compact %s %s “%s”?'):format(what, format.number(entry.index), line)
+      confirmed(question, { [field] = entry.message.id })
     else
       require('ullage.notices').say('Put the cursor on a message.')
     end
@@ -136,14 +143,9 @@ end
 local function focus()
   vim.ui.input({ prompt = 'Compact, and keep above all: ' }, function(words)
     if words and vim.trim(words) ~= '' then
-      -- As values: a line break in what was pasted must not begin a command.
-      vim.cmd.Ullage({ args = { 'compact', words } })
+      require('ullage.compacting').compact(words)
     end
   end)
-end
-
-local function stop()
-  vim.cmd(#require('ullage.chat').prompts > 0 and 'Ullage stop' or 'Ullage cancel')
 end
 
 ---Returns the row of a message, or of the call that shows it if it is a tool's result.
@@ -210,9 +212,12 @@ local ACTIONS = {
   ['undo-here'] = undo,
   ['compact-asked'] = compact,
   ['compact-focus'] = focus,
-  ['upto-asked'] = compact_stretch('everything up to', 'upto'),
+  ['upto-asked'] = compact_stretch('everything up to', 'upTo'),
   ['from-asked'] = compact_stretch('everything from', 'from'),
-  ['stop-any'] = stop,
+  cancel = function()
+    require('ullage.compacting').cancel()
+  end,
+  pin = pin,
   ['jump-to-number'] = jump_to_number,
   ['open-link'] = open_link,
   yank = yank,
@@ -235,8 +240,7 @@ local ACTIONS = {
 ---@type { [1]: string, [2]: string, [3]: string }[] key, mapping, what it does
 M.KEYS = {
   { '<CR>', 'toggle', 'open or close what is under the cursor' },
-  { 'a', 'ask', 'ask the model' },
-  { 'x', 'stop-any', 'stop the answer, or the compaction, that runs' },
+  { 'x', 'cancel', 'stop the compaction that runs' },
   { 'cc', 'compact-asked', 'compact now' },
   { 'cw', 'compact-focus', 'compact, with words about what to keep' },
   { 'ct', 'upto-asked', 'compact everything up to the message' },

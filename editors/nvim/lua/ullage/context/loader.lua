@@ -1,5 +1,4 @@
 -- Loads the conversation into a view: the whole at first and after an edit, otherwise only what is new.
-local chat = require('ullage.chat')
 local items = require('ullage.context.items')
 local head = require('ullage.context.head')
 local rows = require('ullage.context.rows')
@@ -54,23 +53,8 @@ function Loader:build(loaded)
       item.tokens = seen and seen.tokens or item.tokens
     end
   end
-  self:add_broken(builder)
   self.builder = builder
   self.next_index = #loaded.transcript.entries > 0 and self:last_index(loaded.transcript.entries) + 1 or 0
-end
-
----Adds what was there of the answers that a crash of the server ended, each after the message before it.
----@param builder ullage.Builder
-function Loader:add_broken(builder)
-  for _, speeches in ipairs(chat.broken) do
-    local before
-    for _, speech in ipairs(speeches) do
-      if not builder.by_message[speech.id] and speech.text ~= '' then
-        builder:add_broken(speech, before)
-      end
-      before = speech.id
-    end
-  end
 end
 
 function Loader:last_index(entries)
@@ -124,33 +108,8 @@ function Loader:show()
     self:bring_readers(marker)
   end
   require('ullage.context.left_out').find(self.view)
-  for id in pairs(chat.calls) do
-    self:show_call(id)
-  end
-  for _, speech in ipairs(chat.speeches) do
-    self:say(speech, speech.text)
-  end
   if session.running then
     self.view:begin_live(session.running)
-  end
-end
-
----Adds a piece of a message, unless the message is in the transcript already.
----@param speech ullage.Speech
----@param piece string
-function Loader:say(speech, piece)
-  if self.builder and not self.builder.by_message[speech.id] then
-    self.view:say(speech, piece)
-  end
-end
-
----Shows the state of a tool call.
----@param id string
-function Loader:show_call(id)
-  local item = self.builder and self.builder.calls[id]
-  if item and chat.calls[id] then
-    item.state = chat.calls[id].status
-    self.view:renew(item)
   end
 end
 
@@ -261,23 +220,14 @@ end
 
 function Loader:take_new(result)
   self.context_total = result.total
-  local touched, joined = {}, {}
+  local touched = {}
   for _, entry in ipairs(result.entries) do
     if not entry.inserted and entry.index >= self.next_index then
       self.next_index = entry.index + 1
       vim.list_extend(touched, self.builder:add(entry))
-      joined[#joined + 1] = entry.message.id
     end
   end
-  self.view:following(function()
-    for _, id in ipairs(joined) do
-      self.view:join(id)
-    end
-    self.view:add(touched)
-  end)
-  for id in pairs(chat.calls) do
-    self:show_call(id)
-  end
+  self.view:add(touched)
 end
 
 ---Loads the whole conversation again if an edit was made or undone that the figures alone do not show: for example one

@@ -1,5 +1,4 @@
--- Picks a message: of the context the one under the cursor of the conversation, or elsewhere one that the user chooses; or
--- any of the conversation, archived or not.
+-- Picks any message of a conversation, archived or not.
 local notices = require('ullage.notices')
 local session = require('ullage.session')
 
@@ -13,38 +12,6 @@ end
 
 -- The most messages in the list, the newest first. Older ones are found in the conversation.
 local SHOWN = 30
-
----@param prompt string
----@param use fun(entry: ullage.Entry)
-function M.message(prompt, use)
-  local context = require('ullage.context')
-  if context.is_current() then
-    local here = context.entry_under_cursor()
-    if here then
-      use(here)
-    else
-      notices.say('Put the cursor on a message.')
-    end
-    return
-  end
-  session.request('context/messages', {}, function(error, result)
-    if notices.failed(error) then
-      return
-    end
-    local entries = vim.tbl_filter(function(entry)
-      return not entry.inserted
-    end, result.entries)
-    local newest = {}
-    for number = #entries, math.max(1, #entries - SHOWN + 1), -1 do
-      newest[#newest + 1] = entries[number]
-    end
-    require('ullage.commandline').select(newest, { prompt = prompt, format_item = format_item }, function(entry)
-      if entry then
-        use(entry)
-      end
-    end)
-  end)
-end
 
 -- Lines of a list that are no message. They are compared by identity.
 local FIND, OLDER = {}, {}
@@ -62,7 +29,7 @@ local function choose(list, older, prompt, on_choice)
     return item == OLDER and ('  Older messages (%s more)…'):format(require('ullage.words').grouped(older))
       or format_item(item)
   end
-  require('ullage.commandline').select(list, { prompt = prompt, format_item = label }, on_choice)
+  vim.ui.select(list, { prompt = prompt, format_item = label }, on_choice)
 end
 
 ---Finds messages of a whole conversation.

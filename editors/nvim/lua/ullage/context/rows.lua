@@ -54,19 +54,15 @@ local PIECES = {}
 ---The text of an open message stands below its row, and is not shown twice.
 function PIECES.message(item, is_open)
   local name = ROLE_NAMES[item.role] or item.role
-  local broken = { item.broken and '  (cut off: the server ended)' or '', 'UllageError' }
   if is_open then
-    return { { name, ROLE_GROUPS[item.role] }, broken }
+    return { { name, ROLE_GROUPS[item.role] } }
   end
-  return { { name .. (' '):rep(ROLE_WIDTH - #name), ROLE_GROUPS[item.role] }, { item.text, marked = true }, broken }
+  return { { name .. (' '):rep(ROLE_WIDTH - #name), ROLE_GROUPS[item.role] }, { item.text, marked = true } }
 end
 
 function PIECES.thinking(item, is_open)
   return { { '  ✻ ', 'UllageMuted' }, { is_open and 'thinking' or item.text, 'UllageMuted', marked = true } }
 end
-
--- The states of a call without a result. A completed call gets its result in a moment.
-local STATES = { pending = 'waits', in_progress = 'runs…', failed = '✗ failed' }
 
 -- Cells at the right of a row that its figure takes.
 local FIGURE = 8
@@ -86,9 +82,6 @@ function PIECES.tool(item, _, width)
   local pieces = { { '  ⚒ ', 'UllageTool' }, { name .. '  ', 'UllageTool' }, { text } }
   if item.error then
     pieces[#pieces + 1] = { '  ✗ ' .. item.error, 'UllageError' }
-  end
-  if STATES[item.state] and not item.result then
-    pieces[#pieces + 1] = { '  ' .. STATES[item.state], 'UllageBusy' }
   end
   if item.cleared then
     pieces[#pieces + 1] = { '  (cleared, kept in the archive)', 'UllageMuted' }

@@ -1,13 +1,9 @@
 -- The buffer's rows and its lines, always equal. A change touches only the lines that it affects.
 local head = require('ullage.context.head')
-local items = require('ullage.context.items')
 local rows = require('ullage.context.rows')
-local words = require('ullage.words')
 
 local M = {}
 
--- Bytes. A message longer than this is opened while it is written, because one line cannot hold it.
-local ONE_LINE = 80
 -- Cells of a buffer that no window shows.
 local WIDTH = 80
 
@@ -25,7 +21,6 @@ local WIDTH = 80
 ---@field width integer cells of the narrowest window that shows it
 ---@field open table<string, boolean> items that are opened in place, by key
 ---@field live? ullage.Growing the summary that is being written
----@field said table<string, ullage.Growing> messages that are being written, by id
 local View = {}
 View.__index = View
 
@@ -35,7 +30,7 @@ M.by_buffer = {}
 ---@param buffer integer
 ---@return ullage.View
 function M.new(buffer)
-  local view = setmetatable({ buffer = buffer, rows = {}, open = {}, said = {}, width = WIDTH }, View)
+  local view = setmetatable({ buffer = buffer, rows = {}, open = {}, width = WIDTH }, View)
   M.by_buffer[buffer] = view
   return view
 end
@@ -105,13 +100,13 @@ function View:redraw()
 end
 
 -- Neovim 0.12 renamed this.
-local diff = vim.text and vim.text.diff or vim.diff
+local diff = vim.text.diff or vim.diff
 
 ---Makes the buffer show `new`. Unchanged lines are not touched, so cursors, marks and views keep their places.
 ---@param new ullage.Row[]
 function View:replace(new)
   local before, after = texts(self.rows), texts(new)
-  self.rows, self.live, self.said = new, nil, {}
+  self.rows, self.live = new, nil
   place(new)
   local hunks = diff(table.concat(before, '\n') .. '\n', table.concat(after, '\n') .. '\n', { result_type = 'indices' })
   for number = #hunks, 1, -1 do
@@ -308,56 +303,6 @@ function View:grow(live, text)
   self:splice(live.row + 1 + live.count - redone, redone, new)
   live.count = live.count - redone + #new
   live.tail, live.tail_rows = pieces[#pieces], tail_rows
-end
-
----Makes the line of a message that is being written.
----@param speech ullage.Speech
----@return string
-local function said_line(speech)
-  if speech.text:find('%S') then
-    return items.line(speech.text)
-  end
-  local _, count = speech.thinking:gsub('%S+', '')
-  return ('✻ thinking… %s'):format(words.count(count, 'word'))
-end
-
----Adds a piece of a message that is being written, or of its thinking. The message is at the end of the buffer, and
----is opened when it is longer than its line.
----@param speech ullage.Speech
----@param piece string
-function View:say(speech, piece)
-  self:following(function()
-    local said = self.said[speech.id]
-    if not said then
-      local item = { kind = 'message', key = speech.id, role = speech.role, tokens = 0, text = '' }
-      said = { row = #self.rows + 1, count = 0, item = item, tail = '', fence = {} }
-      self.said[speech.id] = said
-      self:splice(said.row, 0, { rows.of(item, false, self.width) })
-    end
-    said.row = self:row_of(said.item)
-    local was_open = said.count > 0
-    local is_long = #speech.text > ONE_LINE or speech.text:find('\n.*%S') ~= nil
-    local is_open = speech.text ~= '' and (is_long or self.open[speech.id] == true)
-    local text = said_line(speech)
-    if text ~= said.item.text or is_open ~= was_open then
-      said.item.text = text
-      self:splice(said.row, 1, { rows.of(said.item, is_open, self.width) })
-    end
-    if is_open then
-      self.open[speech.id] = true
-      self:grow(said, was_open and piece or speech.text)
-    end
-  end)
-end
-
----Removes the rows of a written message that is in the transcript now.
----@param id string
-function View:join(id)
-  local said = self.said[id]
-  if said then
-    self:splice(self:row_of(said.item), 1 + said.count, {})
-    self.said[id] = nil
-  end
 end
 
 ---Draws an item's line again.

@@ -94,7 +94,7 @@ local WIRE = 'Follow them, and give back what their compactions leave out'
 function M.ask(callback)
   local choices = { FOLLOW, WIRE, 'Not now', NEVER }
   local prompt = 'Follow the conversations of coding agents on this machine? Their files are only read.'
-  require('ullage.commandline').select(choices, { prompt = prompt }, function(choice)
+  vim.ui.select(choices, { prompt = prompt }, function(choice)
     if choice == FOLLOW or choice == WIRE or choice == NEVER then
       M.answer(choice ~= NEVER, function(error)
         callback(error, choice ~= NEVER, choice == WIRE)

@@ -201,7 +201,7 @@ function M.refuse()
   local agent = M.owner()
   if agent then
     local text = ('%s has this conversation; it is only read here.'):format(agent)
-    require('ullage.notices').say(text, 'info', ' A copy can be changed (:Ullage fork).')
+    require('ullage.notices').say(text, 'info', ' (:Ullage continue)')
   end
   return agent ~= nil
 end

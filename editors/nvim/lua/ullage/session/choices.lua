@@ -67,11 +67,6 @@ function M.in_force()
   return in_force
 end
 
----No choice is in force any more: the active session was deleted.
-function M.forget()
-  in_force = NONE
-end
-
 ---A server starts, which opens the folder's last session.
 function M.await_resume()
   resumed = false

@@ -168,19 +168,6 @@ function M.load(id, callback)
   choose_by('session/load', { sessionId = id }, callback)
 end
 
----Starts a session that shares the active one's past, and makes it the active one.
----@param title string
----@param callback fun(error: ullage.Error?, result: any)
-function M.fork(title, callback)
-  M.settled(function()
-    if M.active then
-      choose_by('session/fork', { sessionId = M.active.id, title = title }, callback)
-    else
-      callback(M.lacking())
-    end
-  end)
-end
-
 ---Calls `work` once there is an active session that can be changed: the one that is known, or else a new one.
 ---@param work fun(error: ullage.Error?)
 function M.ensure(work)
@@ -193,14 +180,6 @@ function M.ensure(work)
       M.new({}, work)
     end
   end)
-end
-
----Forgets the active session, which was deleted.
-function M.leave()
-  M.active, M.figures, M.running, M.done = nil, nil, nil, nil
-  choices.forget()
-  events.emit('session')
-  events.emit('usage')
 end
 
 ---Returns the first session that no agent is known to have.
@@ -225,8 +204,7 @@ local function resume()
     client.request('session/list', { cwd = vim.uv.cwd() }, function(error, result)
       local last = not error and not M.active and own(result.sessions)
       if last then
-        local sessions = require('ullage.sessions')
-        local is_news = require('ullage.following.rows').is_news(sessions.milliseconds(last.updatedAt))
+        local is_news = require('ullage.following.rows').is_news(require('ullage.lists').milliseconds(last.updatedAt))
         old_id = not is_news and last.sessionId or nil
         choose_by('session/load', { sessionId = last.sessionId }, function()
           old_id = nil

@@ -63,13 +63,6 @@ function TAKE.notice(_, update)
   })
 end
 
-local function answer(_, update)
-  events.emit('answer', update)
-end
-
-TAKE.user_message_chunk, TAKE.agent_message_chunk, TAKE.agent_thought_chunk = answer, answer, answer
-TAKE.tool_call, TAKE.tool_call_update = answer, answer
-
 -- The most updates that are kept for a session that is not active yet.
 local EARLY = 100
 ---@type table<string, table[]>

@@ -1,6 +1,8 @@
--- What can be done to make room in a conversation that an agent has: only the agent can compact it.
+-- Makes room: compacts the active session, or offers what can be done if an agent has it, which only the agent can compact.
 local notices = require('ullage.notices')
+local following = require('ullage.following')
 local rows = require('ullage.following.rows')
+local session = require('ullage.session')
 local terminals = require('ullage.following.terminals')
 
 local M = {}
@@ -54,7 +56,7 @@ function M.offer(row, focus)
     table.insert(choices, 1, ('Send %s to its terminal'):format(line))
   end
   local dropped = focus ~= '' and not row.takes_focus and ', without words about what to keep' or ''
-  require('ullage.commandline').select(choices, { prompt = only .. dropped .. '.' }, function(choice)
+  vim.ui.select(choices, { prompt = only .. dropped .. '.' }, function(choice)
     if choice == 'Leave it' or not choice then
       return
     elseif not vim.startswith(choice, 'Send') then
@@ -65,6 +67,41 @@ function M.offer(row, focus)
       notices.error(('%s has ended; nothing was sent.'):format(row.agent))
     end
   end)
+end
+
+---Sends a compaction. Its own notice shows the result; what was done differently from what was asked is shown here.
+---@param params table of `context/compact`
+function M.request(params)
+  require('ullage.context').watch()
+  session.request('context/compact', params, function(error, result)
+    if not notices.failed(error) and result.note ~= '' then
+      notices.say(result.note)
+    end
+  end)
+end
+
+---`:Ullage compact`
+---@param focus string what the summary must keep
+function M.compact(focus)
+  local followed = following.current()
+  if followed then
+    M.offer(followed, focus)
+  elseif not following.refuse() then
+    M.request({ focus = focus })
+  end
+end
+
+---Stops the compaction that is running.
+function M.cancel()
+  if session.running then
+    session.request('session/cancel', {}, function(error)
+      if not notices.failed(error) then
+        notices.say('Cancelled. The context is as it was.')
+      end
+    end)
+  else
+    notices.say('Nothing is running.')
+  end
 end
 
 return M
