@@ -39,7 +39,7 @@ T['two live agents are in the statusline, the fullest first, and no server is st
     row({ calls_left = { 5, 9 }, nearness = 'near' }),
   })
   shows('CC 46 %, 5 to 9 calls left · Codex 12 %')
-  eq(child.lua_get("require('ullage').statusline()"), '%#UllageWarnBar#CC 46 %%, 5 to 9 calls left%* · Codex 12 %%')
+  eq(child.lua_get("require('ullage').statusline()"), '%#UllageWarn#CC 46 %%, 5 to 9 calls left%* · Codex 12 %%')
   child.o.columns = 79
   shows('CC 46 % · +1')
 end

@@ -64,8 +64,8 @@ T['Markdown is marked'] = function()
   eq(marked(markdown('Use `a_b_c` and **both** of [them](http://x/y) *now*.')), {
     { 'UllageCode', 'a_b_c' },
     { 'UllageLink', 'them' },
-    { 'UllageStrong', 'both' },
-    { 'UllageEmphasis', 'now' },
+    { '@markup.strong', 'both' },
+    { '@markup.italic', 'now' },
   })
   eq(marked(markdown('- item')), { { 'UllageMarker', '-' } })
   eq(marked(markdown('2 * 3 * 4 and snake_case_names')), {})
@@ -74,8 +74,8 @@ end
 
 T['a mark that is broken over two lines is marked on both'] = function()
   eq(marked(markdown('a long text **with bold words** in it', 20)), {
-    { 'UllageStrong', 'with' },
-    { 'UllageStrong', 'bold words' },
+    { '@markup.strong', 'with' },
+    { '@markup.strong', 'bold words' },
   })
 end
 

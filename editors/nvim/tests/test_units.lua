@@ -132,66 +132,16 @@ T['empty tables are not sent as lists'] = function()
   eq(vim.json.encode(require('ullage.client').on_wire({})), '{}')
 end
 
-T['highlights'] =
-  MiniTest.new_set({ hooks = {
-    pre_case = function()
-      require('ullage.highlights').setup()
-    end,
-  } })
-T['highlights']['link to groups that exist and yield to the user'] = function()
-  for group, target in pairs(require('ullage.highlights').LINKS) do
+T['highlight groups link to groups that exist and yield to the user'] = function()
+  local highlights = require('ullage.highlights')
+  highlights.setup()
+  for group, target in pairs(highlights.LINKS) do
     eq(vim.api.nvim_get_hl(0, { name = group }).link, target)
     eq(vim.fn.hlexists(target), 1)
   end
   vim.api.nvim_set_hl(0, 'UllageWarn', { fg = '#ff0000' })
-  require('ullage.highlights').setup()
-  eq(vim.api.nvim_get_hl(0, { name = 'UllageWarn' }).link, nil)
-end
-
-T['highlights']['of levels can be read in the text area of every scheme'] = function()
-  local highlights = require('ullage.highlights')
-  vim.api.nvim_set_hl(0, 'UllageWarn', {})
-  for _, scheme in ipairs({ 'morning', 'quiet', 'habamax', 'peachpuff', 'default' }) do
-    vim.o.background = scheme == 'habamax' and 'dark' or 'light'
-    vim.cmd.colorscheme(scheme)
-    highlights.setup()
-    local normal = vim.api.nvim_get_hl(0, { name = 'Normal', link = false })
-    for _, group in ipairs({ 'UllageWarn', 'UllageCritical', 'UllageDone', 'UllageGaugeFull', 'UllageBusy' }) do
-      local made = vim.api.nvim_get_hl(0, { name = group, link = false })
-      eq({ scheme, group, highlights.contrast(made.fg, normal.bg) >= 4.5 }, { scheme, group, true })
-    end
-  end
-  vim.o.background = 'dark'
-  vim.cmd.colorscheme('default')
   highlights.setup()
-  eq(vim.api.nvim_get_hl(0, { name = 'UllageGaugeFull' }).link, 'DiagnosticOk')
-end
-
-T['highlights']['in a statusline can be read in every scheme'] = function()
-  local contrast = require('ullage.highlights').contrast
-  vim.api.nvim_set_hl(0, 'UllageWarn', { link = 'DiagnosticWarn' })
-  for _, background in ipairs({ 'dark', 'light' }) do
-    vim.o.background = background
-    for _, scheme in ipairs({ 'default', 'habamax', 'blue', 'morning', 'vim' }) do
-      vim.cmd.colorscheme(scheme)
-      require('ullage.highlights').setup()
-      for _, group in ipairs({ 'UllageWarnBar', 'UllageCriticalBarNC', 'UllageDoneBar' }) do
-        local made = vim.api.nvim_get_hl(0, { name = group })
-        local readable = not made.fg or not made.bg or contrast(made.fg, made.bg) >= 3
-        eq({ background, scheme, group, readable }, { background, scheme, group, true })
-      end
-    end
-  end
-  vim.cmd.colorscheme('default')
-end
-
-T['highlights']['in a statusline have the background of the bar'] = function()
-  vim.api.nvim_set_hl(0, 'StatusLine', { fg = '#eeeeee', bg = '#202020' })
-  vim.api.nvim_set_hl(0, 'StatusLineNC', { fg = '#303030', bg = '#c0c0c0', reverse = true })
-  vim.api.nvim_set_hl(0, 'UllageWarn', { fg = '#ffaa00' })
-  require('ullage.highlights').setup()
-  eq(vim.api.nvim_get_hl(0, { name = 'UllageWarnBar' }).bg, 0x202020)
-  eq(vim.api.nvim_get_hl(0, { name = 'UllageWarnBarNC' }).bg, 0x303030)
+  eq(vim.api.nvim_get_hl(0, { name = 'UllageWarn' }).link, nil)
 end
 
 T['a path that a user types'] = MiniTest.new_set()

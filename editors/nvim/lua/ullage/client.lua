@@ -7,8 +7,6 @@ local words = require('ullage.words')
 local M = {}
 
 local NAME = 'ullage'
--- Neovim 0.11 made the client's functions methods and gave `vim.lsp.start` its `attach = false`.
-local METHODS = vim.fn.has('nvim-0.11') == 1
 -- Milliseconds. The first restart seems immediate; each further one waits twice as long.
 local FIRST_WAIT = 200
 
@@ -21,7 +19,7 @@ M.reason = ''
 
 local client_id
 local root = vim.uv.cwd()
-local wanted_gone, restart_after = false, false
+local restart_after = false
 local waiting, pending, crashes = {}, {}, {}
 
 ---@param state ullage.ServerState
@@ -35,14 +33,6 @@ end
 ---@return vim.lsp.Client?
 function M.get()
   return client_id and vim.lsp.get_client_by_id(client_id) or nil
-end
-
----Calls one of the client's functions in the way of the running Neovim's version.
-local function call(client, name, ...)
-  if METHODS then
-    return client[name](client, ...)
-  end
-  return client[name](...)
 end
 
 local function fail_all(list, error)
@@ -110,12 +100,9 @@ local function on_exit(code, signal)
   if vim.v.exiting ~= vim.NIL then
     return
   elseif restart_after then
-    restart_after, wanted_gone = false, false
+    restart_after = false
     become('starting', 'as asked')
     M.start()
-  elseif wanted_gone then
-    wanted_gone = false
-    become('off')
   else
     after_crash(how)
   end
@@ -203,18 +190,10 @@ function M.start()
   become('starting')
   journal.write('starting %s (from %s)', table.concat(found.cmd, ' '), found.from)
   local config = M.config()
-  client_id = METHODS and vim.lsp.start(config, { attach = false }) or vim.lsp.start_client(config)
+  client_id = vim.lsp.start(config, { attach = false })
   if not client_id then
     become('stopped', 'it could not be started; see :Ullage log')
     flush(errors.new('ServerStopped', "Ullage's server could not be started; see :Ullage log."))
-  end
-end
-
-function M.stop()
-  local client = M.get()
-  if client then
-    wanted_gone = true
-    call(client, 'stop')
   end
 end
 
@@ -224,7 +203,7 @@ function M.restart()
   local client = M.get()
   if client then
     restart_after = true
-    call(client, 'stop')
+    client:stop()
   else
     become('off')
     M.start()
@@ -253,13 +232,13 @@ function M.request(method, params, callback)
     end
   end
   local body = next(params) and params or vim.empty_dict()
-  local sent, id = call(client, 'request', 'ullage/' .. method, body, answer)
+  local sent, id = client:request('ullage/' .. method, body, answer)
   if not sent then
     answer({ message = "Ullage's server is going away; try again.", data = { kind = 'ServerStopped' } })
   end
   return function()
     if pending[key] and id then
-      call(client, 'cancel_request', id)
+      client:cancel_request(id)
     end
   end
 end
@@ -286,7 +265,7 @@ function M.configure()
   if client then
     local settings = { ullage = M.on_wire(require('ullage.config').get().settings) }
     client.settings = settings
-    call(client, 'notify', 'workspace/didChangeConfiguration', { settings = settings })
+    client:notify('workspace/didChangeConfiguration', { settings = settings })
   end
 end
 

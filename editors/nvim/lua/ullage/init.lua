@@ -16,9 +16,7 @@ local function join()
   require('ullage.progress').setup()
   require('ullage.notices').setup()
   local group = vim.api.nvim_create_augroup('ullage', {})
-  local colours = vim.schedule_wrap(require('ullage.highlights').setup)
-  vim.api.nvim_create_autocmd('ColorScheme', { group = group, callback = colours })
-  vim.api.nvim_create_autocmd('OptionSet', { group = group, pattern = 'background', callback = colours })
+  vim.api.nvim_create_autocmd('ColorScheme', { group = group, callback = require('ullage.highlights').setup })
 end
 
 ---Changes options. Calling this is optional, and `vim.g.ullage` does the same. Raises an `ullage.Error` that names

@@ -154,18 +154,12 @@ function M.setup()
   end)
 end
 
----Whether the statusline that is being drawn is the current window's.
-local function is_current()
-  return vim.o.laststatus == 3 or tonumber(vim.g.actual_curwin) == vim.api.nvim_get_current_win()
-end
-
 ---Returns the text in the levels' colours, for 'statusline' with `%{%…%}`. A normal text has the bar's own colours.
 ---@return string
 function M.coloured()
-  local highlights, current = require('ullage.highlights'), is_current()
   local parts = vim.tbl_map(function(part)
     local text = (part[1]:gsub('%%', '%%%%'))
-    return part[2] == 'UllageNormal' and text or ('%%#%s#%s%%*'):format(highlights.in_bar(part[2], current), text)
+    return part[2] == 'UllageNormal' and text or ('%%#%s#%s%%*'):format(part[2], text)
   end, M.parts)
   return table.concat(parts, BETWEEN)
 end

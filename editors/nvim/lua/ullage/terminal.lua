@@ -7,11 +7,7 @@ local M = {}
 function M.run(command, cwd)
   vim.cmd('tab split')
   vim.api.nvim_win_set_buf(0, vim.api.nvim_create_buf(true, false))
-  if vim.fn.has('nvim-0.11') == 1 then
-    vim.fn.jobstart(command, { term = true, cwd = cwd })
-  else
-    vim.fn.termopen(command, { cwd = cwd })
-  end
+  vim.fn.jobstart(command, { term = true, cwd = cwd })
   vim.cmd.startinsert()
 end
 

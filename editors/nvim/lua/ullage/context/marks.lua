@@ -13,7 +13,7 @@ local M = {}
 ---@field [3] string highlight group
 ---@field url? string what the part links to
 
-local CODE, LINK, STRONG, EMPHASIS = 'UllageCode', 'UllageLink', 'UllageStrong', 'UllageEmphasis'
+local CODE, LINK, STRONG, EMPHASIS = 'UllageCode', 'UllageLink', '@markup.strong', '@markup.italic'
 -- Stands for bytes that no later rule may read. It is neither a blank nor a letter.
 local TAKEN = '\1'
 
