@@ -8,10 +8,12 @@ local M = {}
 ---@field keys string what `:w` does, for the window's bar
 ---@field lines string[]
 ---@field filetype string
----@field accept fun(close: fun()) makes the change, and calls `close` once that has worked
+---@field is_editable? boolean
+---@field accept fun(close: fun(), lines: string[]) makes the change, and calls `close` once that has worked
 
 ---Shows a change. Another one of the same name is replaced.
 ---@param proposal ullage.Proposal
+---@return integer buffer
 function M.show(proposal)
   local name = 'ullage://' .. proposal.name
   local old = vim.fn.bufnr('^' .. name .. '$')
@@ -22,11 +24,11 @@ function M.show(proposal)
   require('ullage.window').show(buffer)
   vim.api.nvim_buf_set_name(buffer, name)
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, proposal.lines)
-  local options = { buftype = 'acwrite', bufhidden = 'wipe', swapfile = false, modified = false, modifiable = false }
+  local options = { buftype = 'acwrite', bufhidden = 'wipe', swapfile = false, modified = false }
+  options.modifiable, options.filetype = proposal.is_editable or false, proposal.filetype
   for option, value in pairs(options) do
     vim.bo[buffer][option] = value
   end
-  vim.bo[buffer].filetype = proposal.filetype
   vim.wo.wrap, vim.wo.linebreak, vim.wo.breakindent, vim.wo.spell = true, true, true, false
   vim.wo.winbar = (' %%#UllageTitle#:w %s%%*  %%#UllageMuted#q discards%%*%%<'):format(proposal.keys)
   local function close()
@@ -37,13 +39,14 @@ function M.show(proposal)
   vim.api.nvim_create_autocmd('BufWriteCmd', {
     buffer = buffer,
     callback = function()
-      proposal.accept(close)
+      proposal.accept(close, vim.api.nvim_buf_get_lines(buffer, 0, -1, false))
     end,
   })
   vim.keymap.set('n', 'q', function()
     close()
     notices.say('Nothing was changed.')
   end, { buffer = buffer, nowait = true, desc = 'Ullage: leave everything as it is' })
+  return buffer
 end
 
 return M

@@ -2,38 +2,20 @@
 local M = {}
 
 -- Generations of processes between a terminal's shell and an agent: a shell, a package manager, a runtime, a wrapper.
-local DEEPEST = 32
-
----Returns the parent of a process, or nil if it has ended.
----@param process_id integer
----@return integer?
-local function parent(process_id)
-  local file = io.open(('/proc/%d/stat'):format(process_id), 'r')
-  if file then
-    local line = file:read('*l') or ''
-    file:close()
-    -- The name before may have brackets and blanks in it.
-    return tonumber(line:match('^.*%) %S+ (%d+)'))
-  end
-  local found = vim.fn.isdirectory('/proc/self') == 0 and vim.api.nvim_get_proc(process_id)
-  return found and found.ppid or nil
-end
+local DEEPEST = 8
 
 ---Whether a process is another one, or was started by it or by one of its descendants.
 ---@param process_id integer
 ---@param ancestor integer
+---@param deepest? integer generations
 ---@return boolean
-function M.descends(process_id, ancestor)
-  local at = process_id
-  for _ = 1, DEEPEST do
-    if at == ancestor then
-      return true
-    elseif not at or at <= 1 then
-      return false
-    end
-    at = parent(at)
-  end
-  return false
+function M.descends(process_id, ancestor, deepest)
+  deepest = deepest or DEEPEST
+  return process_id == ancestor
+    or deepest > 0
+      and vim.iter(vim.api.nvim_get_proc_children(ancestor)):any(function(child)
+        return M.descends(process_id, child, deepest - 1)
+      end)
 end
 
 ---Returns the process of a buffer's terminal, or nil if the buffer has none or its job has ended.
