@@ -94,7 +94,7 @@ T['a search shows the conversation in no window without its options'] = function
   eq({ child.bo.filetype, child.fn.line('.') }, { 'ullage', at })
   child.cmd('new')
   child.cmd('buffer ullage://context')
-  eq({ child.wo.wrap, child.wo.foldmethod }, { false, 'expr' })
+  eq({ child.wo.wrap, child.wo.foldmethod }, { true, 'expr' })
 end
 
 T['the keys are listed at any width, and no word is cut'] = MiniTest.new_set({ parametrize = { { 40 }, { 110 } } })
@@ -166,11 +166,19 @@ T['Markdown is rendered, copied as it was written, and its links open'] = functi
   local text = 'All **done**, see [the notes](https://example.org/notes) and `words.lua`.'
   child.lua("require('ullage').append({ { role = 'user', content = ... } })", { text })
   child.cmd('Ullage context')
-  editor.wait(child, "vim.fn.search('^you        All done, see the notes and words.lua.', 'w') > 0")
+  editor.wait(child, "vim.fn.search('^you        All ', 'w') > 0")
   child.type_keys('gy')
   eq(child.fn.getreg('"'), text .. '\n')
   child.type_keys('<CR>', 'j')
-  eq(child.api.nvim_get_current_line(), '    All done, see the notes and words.lua.')
+  eq(child.api.nvim_get_current_line(), '    ' .. text)
+  child.cmd('only')
+  child.cmd('redraw')
+  -- On the screen the marks are hidden.
+  local line = child.lua_get('vim.fn.screenpos(0, vim.fn.line("."), 1).row')
+  local drawn = table.concat(vim.tbl_map(function(column)
+    return child.fn.screenstring(line, column)
+  end, vim.fn.range(1, 60)))
+  has('^    All done, see the notes and words.lua%. *$', drawn)
   child.lua('vim.ui.open = function(path) _G.opened = path end')
   child.fn.search('notes')
   child.type_keys('gx')

@@ -1,146 +1,80 @@
--- Text is broken to the window's width, and Markdown in it is marked. Needs no server.
+-- Markdown is coloured by Neovim's own parser, and its marks are hidden. Needs no server.
 local eq = MiniTest.expect.equality
 local prose = require('ullage.context.prose')
 
 local T = MiniTest.new_set()
 
-local function texts(lines)
-  return vim.tbl_map(function(line)
-    return line.text
-  end, lines)
+---Returns the parts of a line that are shown, without those that are hidden.
+local function shown(line)
+  local hidden, kept = {}, {}
+  for _, span in ipairs(prose.markdown({ line })[1]) do
+    for at = span[1] + 1, span.conceal and span[2] or 0 do
+      hidden[at] = true
+    end
+  end
+  for at = 1, #line do
+    kept[#kept + 1] = not hidden[at] and line:sub(at, at) or nil
+  end
+  return table.concat(kept)
 end
 
----Returns the marked parts of each line, as `{ group, text }`.
-local function marked(lines)
+---Returns the groups of the parts that have a text.
+local function groups(lines, number, text)
   local found = {}
-  for _, line in ipairs(lines) do
-    for _, span in ipairs(line.spans) do
-      found[#found + 1] = { span[3], line.text:sub(span[1] + 1, span[2]) }
+  for _, span in ipairs(prose.markdown(lines)[number]) do
+    if lines[number]:sub(span[1] + 1, span[2]) == text then
+      found[#found + 1] = span[3]
     end
   end
   return found
 end
 
-local function markdown(line, width, fence)
-  return prose.markdown(line, width or 80, fence or {})
+T['marks are hidden by the rules of Markdown'] = MiniTest.new_set({
+  parametrize = {
+    { 'All **done** and `code`', 'All done and code' },
+    { 'a pattern `**/*.lua` in code', 'a pattern **/*.lua in code' },
+    { 'snake_case_name stays', 'snake_case_name stays' },
+    { 'see [the notes](https://example.org/n)', 'see the notes' },
+  },
+})
+T['marks are hidden by the rules of Markdown']['in a line'] = function(line, text)
+  eq(shown(line), text)
 end
 
-T['prose is broken at blanks, and under the text of its list'] = function()
-  eq(texts(markdown('one two three four five', 16)), { 'one two three', 'four five' })
-  eq(texts(markdown('- one two three four', 16)), { '- one two three', '  four' })
-  eq(texts(markdown('10. one two three four', 16)), { '10. one two', '    three four' })
-  eq(texts(markdown('')), { '' })
+T['headings, code and lists have the groups of the colour scheme'] = function()
+  local lines = { '# Title', '', '- one', '', '```lua', 'local x = 1', '```' }
+  eq(vim.tbl_contains(groups(lines, 1, '# Title'), '@markup.heading.1.markdown'), true)
+  eq(vim.tbl_contains(groups(lines, 3, '-'), '@markup.list.markdown') or #groups(lines, 3, '- ') > 0, true)
+  eq(vim.tbl_contains(groups(lines, 6, 'local'), '@keyword.lua'), true)
 end
 
-T['no line is wider than the window'] = MiniTest.new_set({ parametrize = { { 16 }, { 21 }, { 40 }, { 88 } } })
-T['no line is wider than the window']['at any width'] = function(width)
-  local samples = {
-    'A path /home/user/projects/a-very-long-name/that/has/no/blank/in/it/at/all.lua in the middle',
-    '- ' .. ('x'):rep(200),
-    '    ' .. ('y'):rep(100) .. ' z',
-    '日本語のとても長い文がここにあります。' .. ('もう一つ'):rep(20),
-    'Ein schöner langer Satz mit Umläuten, der über mehrere Zeilen geht, ohne dass etwas fehlt.',
-    '| a | ' .. ('b'):rep(90) .. ' |',
-    '# ' .. ('heading '):rep(20),
-    '> ' .. ('quote '):rep(20),
-  }
-  for _, sample in ipairs(samples) do
-    local joined = {}
-    for _, line in ipairs(markdown(sample, width)) do
-      eq({ line.text, vim.fn.strdisplaywidth(line.text) <= width }, { line.text, true })
-      joined[#joined + 1] = line.text
+T['only addresses of pages and mailboxes can be opened'] = function()
+  local function url(address)
+    for _, span in ipairs(prose.markdown({ ('[a](%s)'):format(address) })[1]) do
+      if span.url then
+        return span.url
+      end
     end
-    eq(table.concat(joined):gsub('%s', ''), (sample:gsub('%s', '')))
   end
-end
-
-T['a wide window does not make long lines of prose'] = function()
-  eq(#texts(markdown(('word '):rep(40), 200)) > 2, true)
-  eq(#texts(markdown('| ' .. ('cell | '):rep(20), 200)), 1)
-end
-
-T['Markdown is marked'] = function()
-  eq(marked(markdown('## Plan')), { { 'UllageTitle', '## Plan' } })
-  eq(marked(markdown('Use `a_b_c` and **both** of [them](http://x/y) *now*.')), {
-    { 'UllageCode', 'a_b_c' },
-    { 'UllageLink', 'them' },
-    { '@markup.strong', 'both' },
-    { '@markup.italic', 'now' },
-  })
-  eq(marked(markdown('- item')), { { 'UllageMarker', '-' } })
-  eq(marked(markdown('2 * 3 * 4 and snake_case_names')), {})
-  eq(marked(markdown('`**not bold**`')), { { 'UllageCode', '**not bold**' } })
-end
-
-T['a mark that is broken over two lines is marked on both'] = function()
-  eq(marked(markdown('a long text **with bold words** in it', 20)), {
-    { '@markup.strong', 'with' },
-    { '@markup.strong', 'bold words' },
-  })
-end
-
-T['marks are not shown'] = MiniTest.new_set({
-  parametrize = {
-    { 'Use `a_b_c` and **both** of [them](http://x/y) *now*.', 'Use a_b_c and both of them now.' },
-    { '**`words.lua`** and ``a ` tick``', 'words.lua and a ` tick' },
-    { '***all*** of __these words__ and _this_', 'all of these words and this' },
-    { '**a *b* c**', 'a b c' },
-    { '- **one**: two', '- one: two' },
-    { '* item with *emphasis*', '* item with emphasis' },
-  },
-})
-T['marks are not shown']['in prose'] = function(line, text)
-  eq(markdown(line)[1].text, text)
-end
-
-T['program text keeps its characters'] = MiniTest.new_set({
-  parametrize = {
-    { 'a*b*c and 2 * 3 * 4' },
-    { '__init__.py and _private_name and snake_case_names' },
-    { 'src/**/*.lua and tests/**' },
-    { 'an open ` tick, ** two asterisks' },
-    { 'list[0](x y) and [1] (not a link)' },
-    { '| **bold** | in a table |' },
-  },
-})
-T['program text keeps its characters']['outside of code'] = function(line)
-  eq(markdown(line)[1].text, line)
-end
-T['program text keeps its characters']['in code'] = function(line)
-  eq(markdown('`x = ' .. line:gsub('`', '') .. '`')[1].text, 'x = ' .. line:gsub('`', ''))
-end
-
-T['lines are filled with what is shown'] = function()
-  local lines = markdown('see [the text](https://example.org/a/very/long/address) and **bold** words here', 20)
-  eq(texts(lines), { 'see the text and', 'bold words here' })
-  lines = markdown('**' .. ('x'):rep(32) .. '**', 16)
-  eq(texts(lines), { ('x'):rep(16), ('x'):rep(16) })
-end
-
-T['an address of anything but a page or a mailbox is no link, and can be read'] = function()
+  eq({ url('https://example.org/a'), url('mailto:a@example.org') }, { 'https://example.org/a', 'mailto:a@example.org' })
   for _, address in ipairs({ 'file:///tmp/run.desktop', 'javascript:x', 'vscode://x', '/tmp/run.desktop' }) do
-    local text = ('[the notes](%s)'):format(address)
-    eq(markdown(text), { { text = text, spans = {} } })
+    eq(url(address), nil)
   end
-  eq(markdown('[a](file:///b) [c](mailto:d@e)')[1].spans[1].url, 'mailto:d@e')
 end
 
-T['a link knows its address'] = function()
-  eq(markdown('[them](http://x/y)')[1].spans[1].url, 'http://x/y')
-end
-
-T['a block of code is code until its end, whatever is in it'] = function()
-  local fence, groups = {}, {}
-  for _, line in ipairs({ '````lua', '# no heading', '```', 'x = `1`', '````', '# heading' }) do
-    groups[#groups + 1] = marked(prose.markdown(line, 80, fence))[1][1]
+T['without a parser the text is as it was written'] = function()
+  local get = vim.treesitter.get_string_parser
+  MiniTest.finally(function()
+    vim.treesitter.get_string_parser = get
+  end)
+  vim.treesitter.get_string_parser = function()
+    error('no parser')
   end
-  eq(groups, { 'UllageMuted', 'UllageCode', 'UllageCode', 'UllageCode', 'UllageMuted', 'UllageTitle' })
+  eq(prose.markdown({ '# a', '**b**' }), { {}, {} })
 end
 
-T['output is cut like a terminal’s, without colour codes'] = function()
-  eq(texts(prose.output('\27[31m' .. ('ab'):rep(10) .. '\27[0m', 16)), { ('ab'):rep(8), 'abab' })
-  eq(texts(prose.output('a\tb\r', 80)), { 'a    b ' })
-  eq(texts(prose.output('', 80)), { '' })
+T['a terminal’s colours and control characters are left out'] = function()
+  eq(prose.printable('\27[31mred\27[0m\tand\rmore'), 'red    and more')
 end
 
 return T

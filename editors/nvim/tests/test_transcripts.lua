@@ -36,13 +36,13 @@ local function open_all()
   child.cmd('redraw')
 end
 
----The text of all lines, of which none is wider than its window, except those that draw their end as cut.
-local function widest_detail()
+---Returns the cells of the widest row of a message, which is one line of the screen. Opened texts are wrapped.
+local function widest_row()
   return child.lua([[
     local view = require('ullage.context.view').by_buffer[vim.api.nvim_get_current_buf()]
     local widest = 0
     for _, row in ipairs(view.rows) do
-      if row.kind == 'detail' then
+      if row.kind == 'item' then
         widest = math.max(widest, vim.fn.strdisplaywidth(row.text))
       end
     end
@@ -96,7 +96,7 @@ T['a conversation that its agent has compacted is shown with its marker'] = func
   editor.line_with(child, '▸ 3 archived messages')
   editor.line_with(child, 'assistant  I go on with the clock.')
   open_all()
-  editor.line_with(child, '    It is a system clock.')
+  editor.line_with(child, '    It is a **system** clock.')
   editor.line_with(child, '    I go on with the clock.')
 end
 
@@ -160,7 +160,7 @@ T['a recorded conversation that was compacted is shown and read at every width']
       child,
       ("require('ullage.context.view').by_buffer[vim.api.nvim_get_current_buf()].width == %d"):format(columns)
     )
-    eq({ columns, widest_detail() <= columns }, { columns, true })
+    eq({ columns, widest_row() <= columns }, { columns, true })
   end
 end
 
@@ -214,7 +214,7 @@ T['recorded conversations of other agents are shown'] = MiniTest.new_set({
 T['recorded conversations of other agents are shown']['and opened'] = function(name)
   open(recorded(name))
   open_all()
-  eq(widest_detail() <= child.o.columns, true)
+  eq(widest_row() <= child.o.columns, true)
 end
 
 return T

@@ -1,4 +1,5 @@
 -- Colours and figures of the lines on the screen. Nothing is stored for other lines.
+local prose = require('ullage.context.prose')
 local views = require('ullage.context.view')
 
 local M = {}
@@ -10,30 +11,23 @@ local function mark(buffer, line, column, options)
   vim.api.nvim_buf_set_extmark(buffer, namespace, line, column, options)
 end
 
----Returns what stands at the right edge of a row: the pin, the tokens, and before them a sign if they hide text.
+---Returns what stands at the right edge of a row: the pin and the tokens.
 ---@param row ullage.Row
----@param width integer cells of the window
-local function figures(row, width)
-  local pieces, cells = {}, 0
-  local function add(text, group)
-    pieces[#pieces + 1] = { text, group }
-    cells = cells + vim.fn.strdisplaywidth(text)
-  end
-  if row.pinned then
-    add(' ● pinned ', 'UllagePinned')
-  end
+local function figures(row)
+  local pieces = { row.pinned and { ' ● pinned ', 'UllagePinned' } or nil }
   if row.right then
-    add(('%6s '):format(row.right), row.item.archived and 'UllageArchived' or 'UllageTokens')
-  end
-  if row.kind == 'item' and vim.fn.strdisplaywidth(row.text) > width - cells then
-    table.insert(pieces, 1, { '… ', 'UllageMuted' })
+    pieces[#pieces + 1] = { ('%6s '):format(row.right), row.item.archived and 'UllageArchived' or 'UllageTokens' }
   end
   return pieces
 end
 
----@param window integer
-local function width_of(window)
-  return vim.api.nvim_win_get_width(window) - vim.fn.getwininfo(window)[1].textoff
+---Finds the colours of a row's Markdown. Only of rows that are drawn: a conversation may have thousands.
+---@param row ullage.Row
+local function colour(row)
+  for _, span in ipairs(prose.markdown({ row.text:sub(row.marked + 1) })[1]) do
+    row.spans[#row.spans + 1] = prose.shifted(span, row.marked)
+  end
+  row.marked = nil
 end
 
 local function draw(window, buffer, line)
@@ -41,10 +35,13 @@ local function draw(window, buffer, line)
   if not row then
     return
   end
-  for _, span in ipairs(row.spans) do
-    mark(buffer, line, span[1], { end_col = span[2], hl_group = span[3], url = span.url })
+  if row.marked then
+    colour(row)
   end
-  local right = figures(row, width_of(window))
+  for _, span in ipairs(row.spans) do
+    mark(buffer, line, span[1], { end_col = span[2], hl_group = span[3], url = span.url, conceal = span.conceal })
+  end
+  local right = figures(row)
   if #right > 0 then
     mark(buffer, line, 0, { virt_text = right, virt_text_pos = 'right_align', hl_mode = 'combine' })
   end

@@ -1,5 +1,5 @@
 -- The lines before the conversation: its title, how full the context is, and its parts. Pure except for the clock.
-local marks = require('ullage.context.marks')
+local prose = require('ullage.context.prose')
 local rows = require('ullage.context.rows')
 local words = require('ullage.words')
 
@@ -155,7 +155,7 @@ local function gauge(figures, width)
   local text = fitted(parts, width - cells - 2)
   local drawn = row(bar(figures, cells))
   for _, span in ipairs(text.spans) do
-    drawn.spans[#drawn.spans + 1] = marks.shifted(span, #drawn.text)
+    drawn.spans[#drawn.spans + 1] = prose.shifted(span, #drawn.text)
   end
   drawn.text = drawn.text .. text.text
   return drawn

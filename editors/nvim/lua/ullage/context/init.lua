@@ -95,7 +95,12 @@ local function set_options(buffer)
 end
 
 local WINDOW = {
-  wrap = false,
+  wrap = true,
+  linebreak = true,
+  breakindent = true,
+  breakindentopt = 'list:-1',
+  conceallevel = 2,
+  concealcursor = 'nc',
   number = false,
   relativenumber = false,
   signcolumn = 'no',

@@ -1,7 +1,6 @@
 -- A conversation's messages as items of one line each. Pure: no editor state is read or changed.
 --
 -- A message has a line for its text and one for each tool call. A tool's result joins the line of its call.
-local marks = require('ullage.context.marks')
 local words = require('ullage.words')
 
 local M = {}
@@ -140,7 +139,7 @@ end
 function M.line_of(message)
   local text = M.text_of(message)
   if text ~= '' then
-    return ('%s: %s'):format(message.role, (marks.render(line(text))))
+    return ('%s: %s'):format(message.role, line(text))
   end
   for _, block in ipairs(message.content) do
     if block.type == 'tool_use' then

@@ -1,188 +1,74 @@
--- Breaks text to a window's width, and renders Markdown in it: headings, lists, code and the marks within a line. Pure.
---
--- Each line is read on its own, because an answer is shown while it is written. The only state that goes from one line to
--- the next is whether a block of code is open.
-local marks = require('ullage.context.marks')
-
+-- Text that is opened in place. Neovim's parser of Markdown colours it, and hides its marks; the window wraps it.
 local M = {}
 
----@class ullage.Prose a line of the screen
----@field text string
----@field spans ullage.Span[] in bytes of the text
-
----@class ullage.Fence the state between two lines
----@field mark? string the characters that end the open block of code
-
--- Cells. Longer lines of prose are tiring to read.
-local COLUMN = 88
--- Cells. A narrower window cuts lines rather than showing two or three letters in each.
-local NARROWEST = 16
-
-local function cells(text)
-  return text:find('[\128-\255]') and vim.fn.strdisplaywidth(text) or #text
-end
-
----Returns how many bytes of the text fit into the cells, at least one character.
-local function fitting(text, width)
-  if not text:find('[\128-\255]') then
-    return math.min(#text, width)
-  end
-  local bytes, used = 0, 0
-  for character in text:gmatch('[%z\1-\127\194-\244][\128-\191]*') do
-    used = used + vim.fn.strdisplaywidth(character)
-    if used > width and bytes > 0 then
-      break
-    end
-    bytes = bytes + #character
-  end
-  return math.max(bytes, 1)
-end
-
----@class ullage.Piece a part of a line: the bytes from `first` to `last`, after the indent
----@field first integer
----@field last integer
----@field indent string
-
----Cuts a line where the width ends, as a terminal does.
----@param line string
----@param width integer
----@return ullage.Piece[]
-local function chop(line, width)
-  local pieces, first = {}, 1
-  while first <= #line do
-    local last = first + fitting(line:sub(first), width) - 1
-    pieces[#pieces + 1] = { first = first, last = last, indent = '' }
-    first = last + 1
-  end
-  return #pieces > 0 and pieces or { { first = 1, last = 0, indent = '' } }
-end
-
----Breaks a line at blanks. Further lines of a list's element begin under its text. A word that is wider than the line is
----cut.
----@param line string
----@param width integer
----@return ullage.Piece[]
-local function wrap(line, width)
-  if cells(line) <= width then
-    return { { first = 1, last = #line, indent = '' } }
-  end
-  local lead = line:match('^%s*[-*+]%s+') or line:match('^%s*%d+[.)]%s+') or line:match('^%s*')
-  local indent = #lead < width / 2 and (' '):rep(#lead) or ''
-  local pieces, first, last = {}, 1, 0
-  local function finish()
-    pieces[#pieces + 1] = { first = first, last = last, indent = #pieces > 0 and indent or '' }
-  end
-  local function room()
-    return width - (#pieces > 0 and #indent or 0)
-  end
-  for start, word, stop in line:gmatch('()%s*()%S+()') do
-    if last > 0 and cells(line:sub(first, stop - 1)) > room() then
-      finish()
-      first = word
-    end
-    last = stop - 1
-    while cells(line:sub(first, last)) > room() do
-      local whole = last
-      last = first + fitting(line:sub(first, last), room()) - 1
-      -- The indent of a list stays with its first word.
-      if last < start and #pieces == 0 then
-        last = whole
-        break
-      end
-      finish()
-      first, last = last + 1, whole
-    end
-  end
-  finish()
-  return pieces
-end
-
-local CODE = 'UllageCode'
-
----Returns the spans of a rendered line, and its list's bullet as one more.
----@param text string
----@param spans ullage.Span[]
----@return ullage.Span[]
-local function with_bullet(text, spans)
-  local bullet, stop = text:match('^%s*()[-*+]()%s')
-  if not bullet then
-    bullet, stop = text:match('^%s*()%d+[.)]()%s')
-  end
-  if bullet then
-    spans[#spans + 1] = { bullet - 1, stop - 1, 'UllageMarker' }
-  end
-  return spans
-end
-
----Distributes a line's spans to its pieces.
----@param line string
----@param pieces ullage.Piece[]
----@param spans ullage.Span[]
----@return ullage.Prose[]
-local function place(line, pieces, spans)
-  local lines = {}
-  for number, piece in ipairs(pieces) do
-    local own, shift = {}, #piece.indent - (piece.first - 1)
-    for _, span in ipairs(spans) do
-      local first, last = math.max(span[1], piece.first - 1), math.min(span[2], piece.last)
-      if first < last then
-        own[#own + 1] = { first + shift, last + shift, span[3], url = span.url }
-      end
-    end
-    lines[number] = { text = piece.indent .. line:sub(piece.first, piece.last), spans = own }
-  end
-  return lines
-end
-
-local function whole(line, group)
-  return { { 0, #line, group } }
-end
+---@class ullage.Span a part of a line, in bytes
+---@field [1] integer first byte
+---@field [2] integer end, exclusive
+---@field [3] string? highlight group
+---@field conceal? string what is shown in its place
+---@field url? string what the part links to
 
 ---Returns a line without characters that a buffer cannot show as they are.
 ---@param line string
 ---@return string
-local function printable(line)
+function M.printable(line)
   return (line:gsub('\27%[[%d;?]*%a', ''):gsub('\t', '    '):gsub('%c', ' '))
 end
 
----Returns the lines of a tool's output, which are cut like a terminal's.
----@param line string
----@param width integer cells
----@return ullage.Prose[]
-function M.output(line, width)
-  local text = printable(line)
-  return place(text, chop(text, math.max(width, NARROWEST)), {})
+---Returns the address of a link, if it is that of a page or a mailbox. Others could have the system run a file of a foreign
+---folder.
+---@param node TSNode
+---@param text string
+---@return string?
+local function address(node, text)
+  for child in node:iter_children() do
+    local url = child:type() == 'link_destination' and vim.treesitter.get_node_text(child, text)
+    if url and (url:find('^https?://') or url:find('^mailto:')) then
+      return url
+    end
+  end
 end
 
----Returns the lines of a line of Markdown, and changes the state.
----@param line string
----@param width integer cells
----@param fence ullage.Fence
----@return ullage.Prose[]
-function M.markdown(line, width, fence)
-  local text = printable(line)
-  width = math.max(width, NARROWEST)
-  local mark = text:match('^%s*(```+)') or text:match('^%s*(~~~+)')
-  if fence.mark then
-    local closes = mark and mark:sub(1, #fence.mark) == fence.mark and text:match('^%s*[`~]+%s*$')
-    fence.mark = not closes and fence.mark or nil
-    return place(text, chop(text, width), whole(text, closes and 'UllageMuted' or CODE))
-  elseif mark then
-    fence.mark = mark
-    return place(text, chop(text, width), whole(text, 'UllageMuted'))
-  elseif text:find('^%s*|') then
-    -- A table's columns are aligned with their marks.
-    return place(text, chop(text, width), marks.spans(text))
+---Returns the coloured parts of each line of a Markdown text. Where Neovim has no parser there are none.
+---@param lines string[]
+---@return ullage.Span[][]
+function M.markdown(lines)
+  local text, spans = table.concat(lines, '\n'), {}
+  for number in ipairs(lines) do
+    spans[number] = {}
   end
-  local rendered, spans = marks.render(text)
-  if text:find('^#+ ') then
-    spans = whole(rendered, 'UllageTitle')
-  elseif text:find('^%s*>') then
-    spans = whole(rendered, 'UllageMuted')
-  else
-    spans = with_bullet(rendered, spans)
+  local fine, parser = pcall(vim.treesitter.get_string_parser, text, 'markdown')
+  if not fine then
+    return spans
   end
-  return place(rendered, wrap(rendered, math.min(width, COLUMN)), spans)
+  parser:parse(true)
+  parser:for_each_tree(function(tree, part)
+    local query = vim.treesitter.query.get(part:lang(), 'highlights')
+    for id, node, metadata in (query and query:iter_captures(tree:root(), text) or function() end) do
+      local name, own = query.captures[id], metadata[id] or {}
+      local span = {
+        group = not name:find('^_') and name ~= 'spell' and ('@%s.%s'):format(name, part:lang()) or nil,
+        conceal = own.conceal or metadata.conceal,
+        url = node:type() == 'inline_link' and address(node, text) or nil,
+      }
+      local first, from, last, to = node:range()
+      for row = first, math.min(last, #lines - 1) do
+        local start, stop = row == first and from or 0, row == last and to or #lines[row + 1]
+        if start < stop and next(span) then
+          table.insert(spans[row + 1], { start, stop, span.group, conceal = span.conceal, url = span.url })
+        end
+      end
+    end
+  end)
+  return spans
+end
+
+---Returns a span at another place of a longer line.
+---@param span ullage.Span
+---@param bytes integer by which it moves
+---@return ullage.Span
+function M.shifted(span, bytes)
+  return { span[1] + bytes, span[2] + bytes, span[3], conceal = span.conceal, url = span.url }
 end
 
 return M

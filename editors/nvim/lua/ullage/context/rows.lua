@@ -1,6 +1,5 @@
 -- Items as rows: the text of each line, its colours and its folds. Pure.
 local items = require('ullage.context.items')
-local marks = require('ullage.context.marks')
 local prose = require('ullage.context.prose')
 local words = require('ullage.words')
 
@@ -15,6 +14,7 @@ local M = {}
 ---@field fold string of |fold-expr|
 ---@field section? boolean the heading of a summary's section, which folds
 ---@field pinned? boolean
+---@field marked? integer the byte after which its text is Markdown, whose colours are found when it is drawn
 
 local ROLE_NAMES = { user = 'you', assistant = 'assistant', system = 'system', agent = 'agent' }
 local ROLE_GROUPS =
@@ -30,23 +30,18 @@ local ROLE_WIDTH = 11
 ---@param pieces ullage.LinePiece[]
 ---@return string
 ---@return ullage.Span[]
+---@return integer? marked the byte after which the text is Markdown
 function M.join(pieces)
-  local text, spans, at = {}, {}, 0
+  local text, spans, at, marked = {}, {}, 0, nil
   for _, piece in ipairs(pieces) do
-    local part, marked = piece[1], {}
-    if piece.marked then
-      part, marked = marks.render(part)
-    end
-    text[#text + 1] = part
+    text[#text + 1] = piece[1]
     if piece[2] then
-      spans[#spans + 1] = { at, at + #part, piece[2] }
+      spans[#spans + 1] = { at, at + #piece[1], piece[2] }
     end
-    for _, span in ipairs(marked) do
-      spans[#spans + 1] = marks.shifted(span, at)
-    end
-    at = at + #part
+    marked = marked or piece.marked and at or nil
+    at = at + #piece[1]
   end
-  return table.concat(text), spans
+  return table.concat(text), spans, marked
 end
 
 local PIECES = {}
@@ -64,8 +59,8 @@ function PIECES.thinking(item, is_open)
   return { { '  ✻ ', 'UllageMuted' }, { is_open and 'thinking' or item.text, 'UllageMuted', marked = true } }
 end
 
--- Cells at the right of a row that its figure takes.
-local FIGURE = 8
+-- Cells at the right of a row that its figure and the sign of a pin take.
+local FIGURE, PIN = 8, 10
 
 ---Cuts the beginning of a path that is wider than the window.
 local function fit_path(path, cells)
@@ -155,52 +150,45 @@ end
 ---@param width? integer cells of the window
 ---@return ullage.Row
 function M.of(item, is_open, width)
-  local text, spans = M.join(PIECES[item.kind](item, is_open, width))
+  local text, spans, marked = M.join(PIECES[item.kind](item, is_open, width))
+  -- A row is one line of the screen; an opened text is wrapped.
+  text = width and words.fit(text, math.max(1, width - FIGURE - (item.pinned and PIN or 0))) or text
   if item.archived then
     spans = { { 0, #text, 'UllageArchived' } }
   end
+  for _, span in ipairs(spans) do
+    span[2] = math.min(span[2], #text)
+    span[1] = math.min(span[1], span[2])
+  end
   local fold = item.kind == 'archived' and '>1' or (item.folded and '1' or '0')
   local right = item.tokens > 0 and words.short(item.tokens) or nil
-  return { text = text, kind = 'item', item = item, spans = spans, right = right, fold = fold, pinned = item.pinned }
+  local row = { text = text, kind = 'item', item = item, spans = spans, right = right, fold = fold }
+  row.pinned, row.marked = item.pinned, marked
+  return row
 end
 
 local INDENT = '    '
--- Cells that stay free at the right of a text.
-local MARGIN = 1
 
----@param line ullage.Prose
+---Returns a row of an opened text.
+---@param line string
 ---@param item ullage.Item
+---@param spans? ullage.Span[]
 ---@return ullage.Row
-local function detail(line, item)
-  local text, spans = INDENT .. line.text, {}
-  for number, span in ipairs(line.spans) do
-    spans[number] = marks.shifted(span, #INDENT)
-  end
+function M.detail(line, item, spans)
+  local text = INDENT .. prose.printable(line)
+  local own = vim.tbl_map(function(span)
+    return prose.shifted(span, #INDENT)
+  end, spans or {})
   -- First, so that the spans in it are drawn over it.
-  table.insert(spans, 1, { 0, #text, item.archived and 'UllageArchived' or 'UllageSummary' })
-  return { text = text, kind = 'detail', item = item, spans = spans, fold = item.folded and '1' or '0' }
+  table.insert(own, 1, { 0, #text, item.archived and 'UllageArchived' or 'UllageSummary' })
+  return { text = text, kind = 'detail', item = item, spans = own, fold = item.folded and '1' or '0' }
 end
 
----Returns the rows of a line of Markdown.
----@param line string
----@param item ullage.Item
----@param width integer cells of the window
----@param fence ullage.Fence
----@return ullage.Row[]
-function M.prose(line, item, width, fence)
-  return vim.tbl_map(function(part)
-    return detail(part, item)
-  end, prose.markdown(line, width - #INDENT - MARGIN, fence))
-end
-
----@param line string
----@param item ullage.Item
----@param width integer cells of the window
----@return ullage.Row[]
-local function output(line, item, width)
-  return vim.tbl_map(function(part)
-    return detail(part, item)
-  end, prose.output(line, width - #INDENT - MARGIN))
+---@param spans ullage.Span[]
+local function is_heading(spans)
+  return vim.iter(spans):any(function(span)
+    return span[3] ~= nil and span[3]:find('^@markup%.heading') ~= nil
+  end)
 end
 
 -- Rows of a summary's section that need no fold.
@@ -222,24 +210,25 @@ local function fold_sections(rows, headings)
   end
 end
 
--- Rows of a result that are shown. Longer results are better read in an export.
+-- Lines of a text that are shown. A longer one is better read where `gy` copies it to.
 local DETAILS = 1000
 
 ---@param item ullage.Item
 ---@param width integer cells of the window
 ---@return ullage.Row[]
 function M.details(item, width)
-  local rows, fence, headings = {}, {}, {}
-  local shown = vim.fn.strdisplaywidth(M.of(item).text) <= width - FIGURE
-  for _, line in ipairs(items.details(item, shown)) do
-    if #rows >= DETAILS then
-      rows[#rows + 1] = detail({ text = '… the rest is in :Ullage export', spans = {} }, item)
-      break
+  local whole = items.details(item, vim.fn.strdisplaywidth(M.of(item).text) <= width - FIGURE)
+  local lines = vim.tbl_map(prose.printable, vim.list_slice(whole, 1, DETAILS))
+  local spans = item.kind == 'tool' and {} or prose.markdown(lines)
+  local rows, headings = {}, {}
+  for number, line in ipairs(lines) do
+    rows[number] = M.detail(line, item, spans[number])
+    if item.kind == 'marker' and line:find('^##? ') and is_heading(spans[number]) then
+      headings[#headings + 1] = number
     end
-    if item.kind == 'marker' and not fence.mark and line:find('^##? ') then
-      headings[#headings + 1] = #rows + 1
-    end
-    vim.list_extend(rows, item.kind == 'tool' and output(line, item, width) or M.prose(line, item, width, fence))
+  end
+  if #whole > DETAILS then
+    rows[#rows + 1] = M.detail('… gy copies the whole', item)
   end
   fold_sections(rows, headings)
   return rows

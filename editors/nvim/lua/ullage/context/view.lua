@@ -12,8 +12,6 @@ local WIDTH = 80
 ---@field count integer rows after it
 ---@field item ullage.Item
 ---@field tail string the last line so far
----@field tail_rows? integer rows that it takes
----@field fence ullage.Fence whether code is open before the last line
 
 ---@class ullage.View
 ---@field buffer integer
@@ -256,7 +254,7 @@ function View:begin_live(running)
   local at = self:cut(running.messages)
   local item = { kind = 'live', key = 'live', text = '', tokens = 0, number = running.number, waiting = true }
   self:splice(at, 0, { rows.of(item, false, self.width) })
-  self.live = { row = at, count = 0, item = item, tail = '', fence = {} }
+  self.live = { row = at, count = 0, item = item, tail = '' }
   if running.text ~= '' then
     self:write_live(running.text)
   end
@@ -290,19 +288,12 @@ end
 ---@param live ullage.Growing
 ---@param text string
 function View:grow(live, text)
-  local pieces = vim.split(live.tail .. text, '\n', { plain = true })
-  local redone = live.tail_rows or 0
-  local new, tail_rows = {}, 0
-  for number, piece in ipairs(pieces) do
-    -- The last line may still go on, so it does not change the state that is kept.
-    local fence = number == #pieces and { mark = live.fence.mark } or live.fence
-    local prose = rows.prose(piece, live.item, self.width, fence)
-    vim.list_extend(new, prose)
-    tail_rows = #prose
-  end
+  local pieces, redone = vim.split(live.tail .. text, '\n', { plain = true }), math.min(live.count, 1)
+  local new = vim.tbl_map(function(piece)
+    return rows.detail(piece, live.item)
+  end, pieces)
   self:splice(live.row + 1 + live.count - redone, redone, new)
-  live.count = live.count - redone + #new
-  live.tail, live.tail_rows = pieces[#pieces], tail_rows
+  live.count, live.tail = live.count - redone + #new, pieces[#pieces]
 end
 
 ---Draws an item's line again.
