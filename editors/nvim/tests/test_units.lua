@@ -50,6 +50,7 @@ T['a command that an agent keeps in tags is shown as it was typed'] = function()
   eq(words.plain('<command-message>workflows:review</…'), '/workflows:review')
   eq(words.plain('<local-command-stdout>Compacted (ctrl+o)</local-command-stdout>'), 'Compacted (ctrl+o)')
   eq(words.plain('<local-command-stdout></local-command-stdout>'), '')
+  eq(words.plain('<task-notification>\nThe task has ended.\n</task-notification>'), 'The task has ended.')
   eq(words.plain('  a < b, and <div> stays\nmore'), 'a < b, and <div> stays')
 end
 

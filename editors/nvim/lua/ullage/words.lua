@@ -126,7 +126,9 @@ function M.plain(text)
     return M.first_line('/' .. vim.trim(name) .. (arguments ~= '' and ' ' .. arguments or ''))
   end
   local output = text:match('^%s*<local%-command%-%l+>(.*)')
-  local rest = (output or text):gsub('</?local%-command%-%l+>', ''):gsub('</?command%-%l+>', '')
+  -- A line that is only the opening of a tag says nothing.
+  local body = (output or text):gsub('^%s*<%l[%w_-]*>%s*\n', '')
+  local rest = body:gsub('</?local%-command%-%l+>', ''):gsub('</?command%-%l+>', '')
   return M.first_line(rest)
 end
 
