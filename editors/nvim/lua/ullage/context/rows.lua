@@ -151,8 +151,9 @@ end
 ---@return ullage.Row
 function M.of(item, is_open, width)
   local text, spans, marked = M.join(PIECES[item.kind](item, is_open, width))
-  -- A row is one line of the screen; an opened text is wrapped.
-  text = width and words.fit(text, math.max(1, width - FIGURE - (item.pinned and PIN or 0))) or text
+  -- A row is one line of the screen, except a marker, whose facts fit already or are worth a second line.
+  text = width and item.kind ~= 'marker' and words.fit(text, math.max(1, width - FIGURE - (item.pinned and PIN or 0)))
+    or text
   if item.archived then
     spans = { { 0, #text, 'UllageArchived' } }
   end
