@@ -27,6 +27,12 @@ T['an unknown subcommand is named, and one that is no more says what does its wo
   end
 end
 
+T['a search of the team says how to name its archive, in words of this editor'] = function()
+  child = editor.start()
+  child.cmd('Ullage! search proxy')
+  editor.wait_said(child, 'No team’s archive is set. Set it in setup(): settings = { search = { teamArchive')
+end
+
 T['sessions are switched'] = function()
   child = editor.start()
   editor.import(child)

@@ -93,7 +93,11 @@ end
 ---@param words_typed string
 function M.search(words_typed)
   require('ullage.client').request('team/search', { query = words_typed, limit = 20 }, function(error, result)
-    if notices.failed(error) then
+    if error and error.message:find('--archive', 1, true) then
+      -- No archive is named. The server's words are for its command line.
+      notices.say('No team’s archive is set. Set it in setup(): settings = { search = { teamArchive = … } }')
+      return
+    elseif notices.failed(error) then
       return
     elseif #result.hits == 0 then
       notices.say(('The team’s archive has nothing about “%s”.'):format(words_typed))
