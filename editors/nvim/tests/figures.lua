@@ -49,5 +49,4 @@ for _, path in ipairs(paths) do
   }
 end
 io.stdout:write(vim.json.encode(shown) .. '\n')
-require('ullage.client').stop()
 vim.cmd('qall!')

@@ -86,5 +86,4 @@ io.stdout:write(vim.json.encode({
   update_ms = { ['100'] = small, ['10000'] = large },
   update_ratio = math.floor(large / small * 100 + 0.5) / 100,
 }) .. '\n')
-require('ullage.client').stop()
 vim.cmd('qall!')
