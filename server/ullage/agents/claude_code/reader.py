@@ -81,7 +81,7 @@ class Reader:
         self._boundary: Entry | None = None
         self._after_boundary: list[Entry] = []
         self._boundary_at = 0
-        # The line of the tree that was read last is a repeated one; and this was so before the boundary.
+        # The line of the tree that was read last was the last one already; and this was so before the boundary.
         self._has_repeated = False
         self._is_forced = False
 
@@ -190,7 +190,7 @@ class Reader:
         were read."""
         if entry.uuid and self._writer.knows(entry.uuid) and entry.uuid not in self._missing:
             self._builder.skip(entry.number, f"{entry.kind} line, repeated", expected=True)
-            self._has_repeated = True
+            self._has_repeated = self._writer.repeat(entry)
             return
         is_forced, self._has_repeated = self._has_repeated, False
         if entry.subtype == "compact_boundary":

@@ -62,6 +62,9 @@ class TreeWriter:
         # By the ids of lines: the place of its children, and the parent.
         self._places: dict[str, Place] = {}
         self._parents: dict[str, str] = {}
+        # Lines that were written again after a compaction that archived them, and the place where this happened.
+        self._again: set[str] = set()
+        self._again_at = self._tip
         # What is known already: blocks of the user's messages with their place, and answers with their blocks.
         self._known: dict[_Key, Place] = {}
         self._answers: dict[tuple[str, str, tuple[int, ...]], _KnownAnswer] = {}
@@ -79,6 +82,23 @@ class TreeWriter:
         """Gives the line with this id, which is missing from the log, the place of the last line written, so that its
         children continue from there."""
         self._places[uuid] = self._end
+
+    def repeat(self, entry: Entry) -> bool:
+        """Notes that a line was written again, and returns whether it is the last line of the conversation.
+
+        A process that compacts for the second time writes lines again that its first compaction archived. What follows
+        them there follows the end of the conversation: the user did not go back.
+        """
+        place = self._places[entry.uuid]
+        if self._builder.has_archived(place.at):
+            if self._again_at is not self._end:
+                self._again, self._again_at = set(), self._end
+            self._again.add(entry.uuid)
+        return place is self._end
+
+    def _at(self, uuid: str) -> Place:
+        """Returns the place of the children of a line that was written or assumed."""
+        return self._end if uuid in self._again and self._again_at is self._end else self._places[uuid]
 
     def write(self, entry: Entry) -> None:
         """Adds a line of the tree to the transcript, going back to its parent if that is not the last line. A line that
@@ -119,9 +139,9 @@ class TreeWriter:
             return
         self.end_answer()
         compaction = read_boundary(boundary, self._parents)
-        end = self._places.get(compaction.end, self._tip)
+        end = self._at(compaction.end) if self.knows(compaction.end) else self._tip
         # What was kept may lie on the present branch and next to it. If nothing lies on it, the user has gone back.
-        places = [self._places[uuid].at for uuid in compaction.kept if self.knows(uuid)]
+        places = [self._at(uuid).at for uuid in compaction.kept if self.knows(uuid)]
         if not any(map(self._builder.comes_from, places)):
             self._go(end, entry.timestamp)
         said = self._written.said
@@ -192,7 +212,7 @@ class TreeWriter:
     def _place_of(self, entry: Entry) -> Place:
         if entry.parent in self._places and entry.parent:
             self._is_linked = True
-            return self._places[entry.parent]
+            return self._at(entry.parent)
         if entry.kind == "user" and self._is_linked and "parentUuid" in entry.value and not entry.parent:
             # A new root begins again. In hand-written logs without links every line follows the one before.
             return Place()

@@ -87,6 +87,11 @@ class Branches:
         place = self._places.get(to)
         return place is None or (place.compactions == self._compactions and to in self._climb(self.tip, until=()))
 
+    def has_archived(self, to: str) -> bool:
+        """Returns whether the present branch goes through a message that a compaction in force has archived since."""
+        place = self._places.get(to)
+        return place is not None and not self.comes_from(to) and to in self._climb(self.tip, until=())
+
     def rewind(self, to: str) -> Rewind:
         """Makes the message, compaction or edit `to` the tip, or the beginning if `to` is unknown. Returns what this
         changes."""

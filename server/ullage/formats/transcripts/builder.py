@@ -229,6 +229,10 @@ class TranscriptBuilder:
         now. True if it is unknown."""
         return self._branches.comes_from(to)
 
+    def has_archived(self, to: str) -> bool:
+        """Returns whether the present branch goes through the place `to`, which a compaction in force has archived."""
+        return self._branches.has_archived(to)
+
     def rewind(self, to: str, timestamp: int = 0, edit_id: str = "") -> None:
         """Goes back to the message or compaction with the id `to`: the context is again what it was right after it.
 

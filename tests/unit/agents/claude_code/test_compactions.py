@@ -1,8 +1,12 @@
+from typing import Any
+
+import pytest
+
 from support.foreign import ids_of, messages_of, read_lines, texts_of, view_of
 from support.session_log import aside, boundary, call, line, result, say, summary
 from ullage.model.blocks import ImageBlock, TextBlock, ToolResultBlock
-from ullage.model.edits import CompactionEdit, EditTrigger
-from ullage.model.events import ContextEdited
+from ullage.model.edits import CompactionCause, CompactionEdit, EditTrigger
+from ullage.model.events import ContextEdited, EditReverted
 
 
 def test_a_compaction_covers_all_messages_before_it() -> None:
@@ -159,3 +163,50 @@ def test_tool_results_that_were_cleared_are_cleared_in_the_context_and_kept_in_t
     assert contents == [(TextBlock(text="result of t1"),), (TextBlock(text="[cleared]"),)]
     assert "result of t2" in repr(messages_of(transcript))
     assert all(skipped.expected for skipped in transcript.skipped)
+
+
+FIRST_COMPACTION = (
+    line("user", "u1", None, "question"),
+    line("assistant", "a1", "u1", [say("answer")]),
+    boundary("c1", "a1", trigger="manual"),
+    summary("s1", "c1", "The story so far."),
+    line("user", "u2", "s1", "on", timestamp="2026-01-02T04:00:00Z"),
+    line("assistant", "a2", "u2", [say("further")]),
+)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        [aside("system", "h1", "a1", subtype="stop_hook_summary"), boundary("c2", "h1", trigger="auto")],
+        [boundary("c2", "a1", trigger="auto")],
+        [
+            boundary(
+                "c2", "a1", trigger="auto", preservedSegment={"headUuid": "u1", "anchorUuid": "s2", "tailUuid": "a1"}
+            )
+        ],
+    ],
+    ids=["a line after the copies", "the boundary after the copies", "the copies are kept"],
+)
+def test_lines_that_a_second_compaction_writes_again_take_nothing_back(again: list[dict[str, Any]]) -> None:
+    last = line("user", "u3", "s2", "last", timestamp="2026-01-02T05:00:00Z")
+    transcript = read_lines(
+        *FIRST_COMPACTION, *FIRST_COMPACTION[:2], *again, summary("s2", "c2", "The story goes on."), last
+    )
+    edits = [event.edit for event in transcript.events if isinstance(event, ContextEdited)]
+    assert [type(edit) for edit in edits] == [CompactionEdit, CompactionEdit]
+    assert not any(isinstance(event, EditReverted) for event in transcript.events)
+    # No request was refused: the line that was written again is not the last one of the conversation.
+    assert isinstance(edits[1], CompactionEdit)
+    assert edits[1].cause is not CompactionCause.OVERFLOW
+    assert {"s2-marker", "u3"} <= set(ids_of(view_of(transcript)))
+
+
+def test_a_branch_from_before_a_compaction_takes_it_back_although_lines_were_written_again_earlier() -> None:
+    transcript = read_lines(
+        *FIRST_COMPACTION,
+        *FIRST_COMPACTION[:2],
+        line("user", "u3", "a2", "after", timestamp="2026-01-02T05:00:00Z"),
+        line("user", "u4", "a1", "instead", timestamp="2026-01-02T06:00:00Z"),
+    )
+    assert ids_of(view_of(transcript)) == ["u1", "msg_a1", "u4"]
