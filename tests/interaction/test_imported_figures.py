@@ -1,10 +1,12 @@
 """The figure of a conversation that an agent has: it is what the agent's own file says, at the file's own time. Only
 our own conversations are edited without being asked."""
 
+import json
 from typing import Any
 
 from support.claude_log import BEGAN, ClaudeLog
 from support.fill import fill, start
+from support.foreign import to_lines
 from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client, play
 from ullage.model.settings import ModelSettings, Settings
 
@@ -293,3 +295,18 @@ async def test_a_session_of_our_own_still_learns_from_imports() -> None:
     untaught = await used(client)
     await brought_in(client, teaching_log())
     assert await used(client) > 1.05 * untaught
+
+
+async def test_a_branch_is_as_full_as_its_last_report_and_has_paid_for_its_own_answers_alone() -> None:
+    own = ClaudeLog(model=LARGE_MODEL).ask().answer(10_000, 100)
+    _, alone = await brought_in(build_test_client(), own)
+    lines = [
+        json.loads(line)
+        for line in ClaudeLog(model=LARGE_MODEL).ask().answer(60_000, 500).ask().answer(10_000, 100).text.splitlines()
+    ]
+    copied = [line | {"forkedFrom": {"sessionId": "another", "messageUuid": line["uuid"]}} for line in lines[:2]]
+    text = to_lines(*copied, *lines[2:]).decode()
+    usage = (await build_test_client().call("session/import", text=text))["session"]["usage"]
+    assert usage["used"] == alone["used"] == 10_100
+    assert usage["cost"] == alone["cost"]
+    assert figures(usage)["totals"] == figures(alone)["totals"]

@@ -20,11 +20,11 @@ _OFFLINE = "offline"
 class NewSession(Struct, frozen=True, kw_only=True):
     """A session to be written.
 
-    `id` is a UUID. `cwd` is the folder of its project, as an absolute path, and `version` the version of the agent that
-    wrote the conversation it is made from; empty if unknown. `made_at` is the present in Unix milliseconds. `messages`
-    are the context that the agent will have; a marker, if there is one, comes first. `used` is the tokens of the
-    context up to the last answer, as the provider will report them, 0 if unknown, and `window` those of the model's
-    window.
+    `id` is a UUID. `cwd` is the folder of its project, as an absolute path, and `version` the version of the agent
+    that wrote the conversation it is made from; empty if unknown. `origin_id` is the id of that conversation.
+    `made_at` is the present in Unix milliseconds. `messages` are the context that the agent will have; a marker, if
+    there is one, comes first. `used` is the tokens of the context up to the last answer, as the provider will
+    report them, 0 if unknown, and `window` those of the model's window.
     """
 
     id: str
@@ -32,6 +32,7 @@ class NewSession(Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     made_at: int
     version: str = ""
+    origin_id: str = ""
     model: str = ""
     title: str = ""
     used: int = 0

@@ -47,7 +47,8 @@ class Line(Struct, frozen=True, kw_only=True):
     """One line of a JSONL file that isn't blank.
 
     `number` counts from 1. `value` is the line's JSON object, or None with the reason in `problem` and the line itself,
-    without its end, in `text`. `comment` marks a line that begins with `//`.
+    without its end, in `text`. `comment` marks a line that begins with `//`. `is_copied` marks a line of another
+    conversation's file, with which this conversation begins.
     """
 
     number: int
@@ -55,6 +56,7 @@ class Line(Struct, frozen=True, kw_only=True):
     problem: str = ""
     text: str = ""
     comment: bool = False
+    is_copied: bool = False
 
 
 class Document(Struct, frozen=True, kw_only=True):

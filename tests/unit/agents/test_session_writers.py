@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from support.build import assistant, user
 from support.continued import asked_for, read_again, sent, session_of, written
-from support.foreign import messages_of
+from support.foreign import messages_of, reports_of
 from support.pdf import small_pdf
 from support.transcripts import conversation_files, recorded
 from ullage.agents.agent import Agent
@@ -76,3 +76,10 @@ def test_what_claude_codes_program_wrote_is_still_not_the_users_in_a_new_session
     skill = replace(user("k1", "Never leave a part."), provided=by_program("meta"))
     again = read_again(claude, session_of((user("u1", "Tidy the parts."), skill, user("u2", "Go on."))))
     assert [is_by_program(message) for message in messages_of(again)] == [False, True, False]
+
+
+@pytest.mark.parametrize("agent", WRITING, ids=lambda agent: agent.name)
+def test_a_new_session_has_a_size_and_has_paid_for_nothing(agent: Agent) -> None:
+    session = replace(session_of((user("u1", "Tidy."), assistant("a1", "Done."))), used=12_000, origin_id="first")
+    (report,) = reports_of(read_again(agent, session))
+    assert (report.usage.prompt, report.is_copied) == (12_000, True)

@@ -33,6 +33,12 @@ class Entry(Struct, frozen=True, kw_only=True):
         return as_timestamp(self.value.get("timestamp"))
 
     @property
+    def is_copied(self) -> bool:
+        """Whether the line is a copy of another conversation's, with which this one was begun."""
+        origin = as_text(as_object(self.value.get("forkedFrom")).get("sessionId"))
+        return bool(origin) and origin != self.value.get("sessionId")
+
+    @property
     def is_message(self) -> bool:
         """Whether the line is one of the user's messages or a part of an answer."""
         return self.kind in ("user", "assistant")

@@ -64,6 +64,7 @@ class Answer:
         self._began = self.ended = first.timestamp
         self._content: list[Block] = []
         self._message = first.message
+        self._is_copied = first.is_copied
         self._requested = ""
         self._lines: list[str] = []
         self._open_calls: set[str] = set()
@@ -119,7 +120,9 @@ class Answer:
         written.note(self.place.at, self._lines)
         if self._has_usage:
             usage = as_object(self._message.get("usage"))
-            builder.report(convert_usage(usage), self.place.at, self.ended, convert_passes(usage))
+            builder.report(
+                convert_usage(usage), self.place.at, self.ended, convert_passes(usage), is_copied=self._is_copied
+            )
         self.is_added = True
 
     def write_rest(self, builder: TranscriptBuilder, written: Written, *, ended: bool) -> None:

@@ -2,7 +2,8 @@
 
 Each line names its parent, and each message is one line. A summary is a user line with `isCompactSummary` and comes
 first. The last answer has the usage that the new context will have, not that of the original, which may be larger. By
-it Claude Code 2.1 decides whether to compact before the first request. Without a usage it estimates a token for each
+it Claude Code 2.1 decides whether to compact before the first request. `forkedFrom`, which Claude Code writes in a
+branch, says that the lines, and that usage, are another conversation's. Without a usage it estimates a token for each
 four characters, and compacts a session of English text that is well below its threshold.
 """
 
@@ -65,7 +66,8 @@ def lines(session: NewSession) -> Sequence[JsonObject]:
         time = max(time + 1, line.time or (0 if time else session.made_at))
         uuid = uuid_of(session.id, f"line {number}")
         own = {"type": line.kind, "message": line.message, **line.beside, "uuid": uuid, "timestamp": moment(time)}
-        written.append({"parentUuid": parent, **shared, **own})
+        copied = {"forkedFrom": {"sessionId": session.origin_id, "messageUuid": uuid}} if session.origin_id else {}
+        written.append({"parentUuid": parent, **shared, **own, **copied})
         parent = uuid
     if session.title:
         written.append({"type": "custom-title", "customTitle": session.title, "sessionId": session.id})

@@ -14,7 +14,7 @@ from ullage.agents.codex import known
 from ullage.agents.codex.bare_items import Calls, bare_item
 from ullage.agents.codex.compacted import Replacement, keep_newest, read_replacement, text_of
 from ullage.agents.codex.inserted import is_context
-from ullage.agents.codex.segments import records
+from ullage.agents.codex.segments import CopiedBeginning, records
 from ullage.agents.codex.usage_order import UsageOrder
 from ullage.agents.machine import first_prompt
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
@@ -49,6 +49,7 @@ class CodexReader:
         self._builder = builder
         self._items = ItemReader(builder)
         self._usage = UsageOrder(builder)
+        self._copied = CopiedBeginning()
         self._calls = Calls()
         self._tools: tuple[ToolDefinition, ...] = ()
         # Results that wait for the end of their answer: older versions write an answer's calls and results in turns.
@@ -74,6 +75,8 @@ class CodexReader:
         if record.value is None:
             self._builder.skip_unread(record)
             return
+        self._copied.read(record)
+        self._usage.is_copied = self._copied.is_here
         item = bare_item(record.value)
         if item is not None:
             self._take_item(item, record)
@@ -188,6 +191,8 @@ class CodexReader:
         self._use_window(as_object(payload.get("info")), _time(record))
         self._end_answer()
         self._items.flush()
+        self._copied.count(as_object(payload.get("info")))
+        self._usage.is_copied = self._copied.is_here
         if not self._usage.count(payload, answering=answering, timestamp=_time(record)):
             self._builder.skip(record.number, "token_count event that repeats the last one", expected=True)
 
@@ -251,7 +256,10 @@ class CodexReader:
         this one was forked from, and are skipped."""
         self._builder.skip(record.number, "session_meta line", expected=True)
         if self._builder.agent:
+            if payload.get("id") != self._builder.session_id and not record.is_copied:
+                self._copied.begin()
             return
+        self._copied.make(_time(record))
         self._builder.agent = "Codex"
         self._builder.version = as_text(payload.get("cli_version"))
         self._builder.session_id = as_text(payload.get("id"))

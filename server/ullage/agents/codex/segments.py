@@ -1,7 +1,8 @@
 """Joins the files of one Codex conversation.
 
 A fork and a reverted conversation begin with a reference to another file (`history_base`): the records of that file
-come first, up to an ordinal number. The other file may begin with a reference, too.
+come first, up to an ordinal number. The other file may begin with a reference, too. Older versions copy the records of
+the conversation that a fork was made from into its file.
 """
 
 import re
@@ -9,7 +10,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from ullage.formats.parsing import Document, Line, as_count
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.transcripts.format import Records
 from ullage.formats.transcripts.imported import SkippedLine
 from ullage.model.json_values import JsonObject, as_object, as_text
@@ -17,6 +18,8 @@ from ullage.model.json_values import JsonObject, as_object, as_text
 _THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # `rollout-<time>-<thread>_<segment>.jsonl`: the file that continues a conversation after the user went back.
 _SEGMENT = re.compile(rf"rollout-[\dT-]+-(?P<thread>{_THREAD.pattern})_[^/]*\.jsonl(?:\.zst)?")
+# Milliseconds. Copied records are written at once; the model takes longer to answer the first prompt after them.
+_AT_ONCE = 1_000
 _PLACE = re.compile(r".*/(?P<archive>archived_)?sessions(?P<days>/\d+/\d+/\d+)?")
 
 
@@ -71,7 +74,8 @@ def records(document: Document) -> Records:
             break
         first = max(found, key=lambda other: other.start)
         seen.add(first.start)
-        lines = (*(line for line in first.lines if _ordinal(line) < end), *lines)
+        base = (line for line in first.lines if _ordinal(line) < end)
+        lines = (*(replace(line, is_copied=first.thread != own.thread) for line in base), *lines)
     return Records(lines=(*own.lines[:1], *lines), skipped=skipped)
 
 
@@ -97,6 +101,50 @@ class Segment:
         self.thread = as_text(meta.get("id"))
         self.start = _ordinal(first)
         self.base = as_object(meta.get("history_base"))
+
+
+class CopiedBeginning:
+    """Decides which records of a fork's file are those of the conversation that it was made from: `is_here` says it of
+    the record that was read last.
+
+    Records of another file are marked. Records that were copied into the file follow a `session_meta` line of the other
+    conversation. Nothing marks their end. They either have the times of the other conversation, from before the fork
+    was made, or they were all written at once. Where neither shows in the times, the first total that does not continue
+    the last one is the fork's own.
+    """
+
+    def __init__(self) -> None:
+        self.is_here = False
+        self._is_inside = self._is_old = self._is_burst = False
+        self._made_at = self._last_at = self._total = 0
+
+    def make(self, time: int) -> None:
+        """Notes when the conversation was begun, in Unix milliseconds."""
+        self._made_at = time
+
+    def begin(self) -> None:
+        """Notes a line that says of which other conversation the records after it are."""
+        self._is_inside = True
+
+    def read(self, record: Line) -> None:
+        """Notes the next record."""
+        time = as_timestamp((record.value or {}).get("timestamp"))
+        if self._is_inside and time:
+            is_next = self._last_at >= self._made_at and 0 <= time - self._last_at <= _AT_ONCE
+            if (self._is_old and time >= self._made_at) or (self._is_burst and not is_next):
+                self._is_inside = False
+            self._is_old |= time < self._made_at
+            self._is_burst |= is_next
+        self._last_at = time or self._last_at
+        self.is_here = record.is_copied or self._is_inside
+
+    def count(self, info: JsonObject) -> None:
+        """Notes the usage of a request, with the total of the conversation that made it."""
+        total = as_count(as_object(info.get("total_token_usage")).get("total_tokens"))
+        last = as_count(as_object(info.get("last_token_usage")).get("total_tokens"))
+        if self._is_inside and self._total and total not in (self._total, self._total + last):
+            self._is_inside = self.is_here = False
+        self._total = total
 
 
 def _ordinal(line: Line) -> int:

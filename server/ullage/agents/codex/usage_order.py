@@ -24,12 +24,14 @@ class UsageOrder:
     answer.
 
     `size` is the tokens of the last reported request with its answer, and `size_before` those of the request before it;
-    0 if unknown.
+    0 if unknown. `is_copied` says that the usages which are read now are another conversation's, whose records come
+    first in the file.
     """
 
     def __init__(self, builder: TranscriptBuilder) -> None:
         self._builder = builder
         self._waiting: Usage | None = None
+        self.is_copied = False
         self._answer = ""
         self._reported = False
         self._last: Any = None
@@ -112,7 +114,9 @@ class UsageOrder:
 
     def _report(self, usage: Usage) -> None:
         if usage.total:
-            self._builder.report(usage, self._answer)
+            # A session that was written by `ullage continue` has a usage, and a total of 0.
+            is_unpaid = bool(self._last) and not any(map(as_count, as_object(self._last).values()))
+            self._builder.report(usage, self._answer, is_copied=self.is_copied or is_unpaid)
             self._estimate = 0
             self.size_before, self.size = self.size, usage.total
         self._reported = True

@@ -98,16 +98,28 @@ class TranscriptBuilder:
             self._branches.add(unique)
         return unique
 
-    def report(self, usage: Usage, message_id: str, timestamp: int = 0, passes: tuple[Pass, ...] = ()) -> None:
+    def report(
+        self,
+        usage: Usage,
+        message_id: str,
+        timestamp: int = 0,
+        passes: tuple[Pass, ...] = (),
+        *,
+        is_copied: bool = False,
+    ) -> None:
         """Appends the usage of the request that `message_id` answers, and the `passes` in which it was made if there
         were several. A usage of 0 tokens is ignored.
 
-        `timestamp` is Unix milliseconds; without it the message's time is used.
+        `timestamp` is Unix milliseconds; without it the message's time is used. `is_copied` has the meaning of the
+        field of `UsageReported`.
         """
         if usage.total:
             self._reported = usage.total
             time = timestamp or self._times.get(message_id, 0)
-            self._events.append(UsageReported(usage=usage, message_id=message_id, timestamp=time, passes=passes))
+            report = UsageReported(
+                usage=usage, message_id=message_id, timestamp=time, passes=passes, is_copied=is_copied
+            )
+            self._events.append(report)
 
     def estimate(self, tokens: int, timestamp: int = 0) -> None:
         """Appends the agent's own estimate of the whole context, in tokens. `timestamp` is Unix milliseconds."""

@@ -126,6 +126,7 @@ def plan_continuation(
         messages=messages,
         made_at=ports.clock.now(),
         version=target.version,
+        origin_id=(transcript.origin.origin_id if transcript.origin else "") or conversation.id,
         model=conversation.model if target.is_own else "",
         title=transcript.title,
         used=used - _after_answer(counted),

@@ -269,9 +269,12 @@ class Projection:
                     self.tracker.spend(usage)
                 else:
                     self.tracker.report(usage, message_id, self._time(reported, timestamp))
-                if event.passes:
-                    self.tracker.spend(sum((one.usage for one in event.passes), Usage()) - usage)
-                self.bill = self.bill.charge(message_id, self._cost_of(event))
+                if event.is_copied:
+                    self.tracker.spend(Usage() - usage)
+                else:
+                    if event.passes:
+                        self.tracker.spend(sum((one.usage for one in event.passes), Usage()) - usage)
+                    self.bill = self.bill.charge(message_id, self._cost_of(event))
             case ContextEstimated(tokens=tokens, timestamp=reported) if not self._unsettled:
                 self.tracker.assume(tokens, self._time(reported, timestamp))
             case SummaryReported(usage=usage, model=model):

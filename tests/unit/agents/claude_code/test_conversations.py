@@ -1,6 +1,6 @@
 from msgspec.structs import replace
 
-from support.foreign import ids_of, messages_of, read_lines, to_lines
+from support.foreign import ids_of, messages_of, read_lines, reports_of, to_lines
 from support.session_log import call, line, result, say
 from ullage.agents.claude_code.reader import FORMAT
 from ullage.agents.inserted import is_by_program
@@ -80,3 +80,14 @@ def test_what_the_program_wrote_in_the_users_place_is_not_taken_for_the_users() 
         line("user", "u2", "k1", "Go on.", isMeta=False),
     )
     assert [is_by_program(message) for message in messages_of(transcript)] == [False, True, False]
+
+
+def test_a_branch_has_not_paid_for_the_answers_that_it_copies() -> None:
+    forked = {"forkedFrom": {"sessionId": "parent", "messageUuid": "a1"}, "sessionId": "child"}
+    transcript = read_lines(
+        line("user", "u1", None, "question", **forked),
+        line("assistant", "a1", "u1", [say("answer")], usage={"input_tokens": 900, "output_tokens": 9}, **forked),
+        line("user", "u2", "a1", "on", sessionId="child"),
+        line("assistant", "a2", "u2", [say("own")], usage={"input_tokens": 990, "output_tokens": 9}, sessionId="child"),
+    )
+    assert [(report.usage.prompt, report.is_copied) for report in reports_of(transcript)] == [(900, True), (990, False)]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from support.codex_files import said, session
-from support.foreign import messages_of, texts_of, to_lines, unexplained
+from support.codex_files import counted, said, session
+from support.foreign import messages_of, reports_of, texts_of, to_lines, unexplained
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import parse_document
 from ullage.system.transcript_files import read_transcript_file
@@ -130,3 +130,48 @@ def test_an_id_that_is_none_names_no_file(tmp_path: Path, thread: str) -> None:
     path.write_bytes(ordered(3, session(id=CHILD, history_base=base), said("user", "other")))
     (tmp_path / "rollout-x-1.jsonl").write_bytes(BASE)
     assert read_transcript_file(path).companions == ()
+
+
+def dated(minute: int, second: float, one: dict[str, Any]) -> dict[str, Any]:
+    return one | {"timestamp": f"2026-11-20T10:{minute:02}:{second:06.3f}Z"}
+
+
+COPIED = [session(id="parent"), said("user", "one"), said("assistant", "first"), counted(90_000, 90_007)]
+OWN = [said("user", "two"), said("assistant", "second"), counted(20_000, 110_014)]
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        [dated(0, 0.001 * at, one) for at, one in enumerate(COPIED)]
+        + [dated(5, at, one) for at, one in enumerate(OWN)],
+        [dated(0, 5 * at, one) for at, one in enumerate(COPIED)]
+        + [dated(2, 5 * at, one) for at, one in enumerate([*OWN[:2], counted(20_000, 20_007)])],
+    ],
+    ids=["written at once", "another counter"],
+)
+def test_the_requests_of_the_conversation_that_a_fork_copies_are_not_its_own(copied: list[dict[str, Any]]) -> None:
+    transcript = read_document(
+        parse_document(to_lines(dated(0, 0, session(id="fork", forked_from_id="parent")), *copied), "fork.jsonl")
+    )
+    assert [(report.usage.prompt, report.is_copied) for report in reports_of(transcript)] == [
+        (90_000, True),
+        (20_000, False),
+    ]
+
+
+def test_copied_records_with_their_old_times_end_where_the_fork_was_made() -> None:
+    lines = [dated(30, 0, session(id="fork", forked_from_id="parent"))]
+    lines += [dated(1, 7 * at, one) for at, one in enumerate(COPIED)]
+    lines += [dated(30, 1 + at, one) for at, one in enumerate(OWN)]
+    transcript = read_document(parse_document(to_lines(*lines), "fork.jsonl"))
+    assert [report.is_copied for report in reports_of(transcript)] == [True, False]
+
+
+@pytest.mark.parametrize(("thread", "is_copied"), [("base", True), ("fork", False)])
+def test_requests_in_the_file_of_another_conversation_are_not_a_forks_own(thread: str, is_copied: bool) -> None:
+    base = ordered(0, session(id=thread), said("user", "one"), said("assistant", "first"), counted(90_000, 90_007))
+    meta = session(id="fork", history_base={"thread_id": thread, "end_ordinal_exclusive": 4})
+    fork = ordered(4, meta, *OWN)
+    document = replace(parse_document(fork, "fork.jsonl"), companions=(parse_document(base, "base.jsonl"),))
+    assert [report.is_copied for report in reports_of(read_document(document))] == [is_copied, False]
