@@ -5,9 +5,9 @@ Foreign input may contain anything, so no function here raises on a wrong shape.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, cast
 
 import msgspec
@@ -34,6 +34,9 @@ as_count = count_of
 _AFTER_TORN = re.compile(rb'[^:,\[\s]\s*(\{")')
 # Objects of which one may be the whole one in a damaged line. Each is parsed, and a line may have many megabytes.
 _MOST_BEGINS = 20
+# How a record begins, and what the last line of one ends with that has line feeds in it.
+_BEGIN = b'{"'
+_END = re.compile(rb'["\]}\w]\s*\}$')
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 # What is wrong with an empty document.
@@ -128,7 +131,9 @@ def _parse_quickly(data: bytes) -> tuple[Any, str]:
 
 def _parse_slowly(data: bytes) -> tuple[Any, str]:
     try:
-        value = json.loads(data.decode("utf-8", "replace"), parse_int=_parse_int, parse_constant=lambda _: None)
+        # Not strict: a damaged string may contain control characters, such as a line feed, that are not escaped.
+        text = data.decode("utf-8", "replace")
+        value = json.loads(text, strict=False, parse_int=_parse_int, parse_constant=lambda _: None)
         return (_clean_value(value) if _SURROGATE_ESCAPE.search(data) else value), ""
     except json.JSONDecodeError as error:
         return None, f"not JSON: {error.msg} at character {error.pos}"
@@ -148,11 +153,42 @@ def parse_lines(data: bytes, first: int = 1, *, is_text: bool | None = None) -> 
     The lines of a text have no records, although some may look like JSON. `is_text` says that the file is text; None
     means that its first line decides.
     """
-    numbered = [(number, raw) for number, raw in enumerate(data.split(b"\n"), start=first) if raw.strip(BLANK)]
-    lines = () if is_text else tuple(line for number, raw in numbered for line in _parse_line(number, raw))
+    split = data.split(b"\n")
+    numbered = [(number, raw) for number, raw in enumerate(split, start=first) if raw.strip(BLANK)]
+    lines = (
+        ()
+        if is_text
+        else _joined([line for number, raw in numbered for line in _parse_line(number, raw)], split, first)
+    )
     if is_text or (is_text is None and lines and lines[0].value is None):
         return tuple(replace(_parse_record(number, raw), text=_decode(raw)) for number, raw in numbered)
     return lines
+
+
+def _joined(lines: Sequence[Line], split: Sequence[bytes], first: int) -> tuple[Line, ...]:
+    """Returns the lines, with those joined that are one record: a string in it has line feeds that are not escaped.
+
+    `split` are the lines as bytes, the blank ones included, and `first` is the number of the first of them.
+    """
+
+    def raw(line: Line) -> bytes:
+        return split[line.number - first].strip(BLANK)
+
+    joined: list[Line] = []
+    until = 0
+    for at, line in enumerate(lines):
+        if at < until:
+            continue
+        if line.problem and raw(line).startswith(_BEGIN):
+            rest = takewhile(lambda one: one.problem and not raw(one).startswith(_BEGIN), lines[at + 1 :])
+            ends = ((end, one.number) for end, one in enumerate(rest, start=at + 2) if _END.search(raw(one)))
+            for end, number in islice(ends, _MOST_BEGINS):
+                whole = _parse_record(line.number, b"\n".join(split[line.number - first : number - first + 1]))
+                if not whole.problem:
+                    line, until = whole, end  # noqa: PLW2901 - the whole record takes the place of its first line
+                    break
+        joined.append(line)
+    return tuple(joined)
 
 
 def _parse_line(number: int, raw: bytes) -> Iterator[Line]:

@@ -35,3 +35,22 @@ def test_what_stands_before_a_whole_record_does_not_hide_it() -> None:
 def test_a_file_in_utf_16_is_read_by_its_byte_order_mark(encoding: str) -> None:
     text = "\ufeff" + '{"type":"a"}\r\n{"type":"ü"}\r\n'
     assert [value["type"] for value in parse_document(text.encode(encoding), "log").objects] == ["a", "ü"]
+
+
+@pytest.mark.parametrize(
+    "text", ["one\ntwo", "one\r\ntwo\r\n", "a\n\n\nb", "if (x) {\n}\n", 'a\n// b\n[1]\n"c', "tab\tand\nfeed"]
+)
+def test_a_record_whose_string_has_raw_line_feeds_is_one_record(text: str) -> None:
+    quoted = text.replace('"', '\\"')
+    record = f'{{"type":"user","text":"{quoted}","more":{{"is":true}}}}'.encode()
+    first, whole, last = parse_lines(b'{"type":"first"}\n' + record + b'\n{"type":"last"}\n')
+    assert (first.number, whole.number, whole.value and whole.value["text"]) == (1, 2, text)
+    assert last.value == {"type": "last"}
+
+
+def test_lines_of_no_record_stay_unread_and_take_no_record_with_them() -> None:
+    lines = [b'{"type":"first"}', b'{"text":"torn', b"lost}", WHOLE, b'{"text":"a', b'{"text":"b', b'c"}']
+    read_lines = parse_lines(b"\n".join(lines))
+    assert [bool(line.problem) for line in read_lines] == [False, True, True, False, True, False]
+    assert [line.number for line in read_lines] == [1, 2, 3, 4, 5, 6]
+    assert read_lines[-1].value == {"text": "b\nc"}
