@@ -51,3 +51,12 @@ def test_what_a_file_next_to_it_says_counts_once_that_is_there(home: Home) -> No
     assert len(own(home)) == 1
     home.put(f"{session}/summary.json", '{"info": {"id": "0198c1d2"}, "session_kind": "subagent"}')
     assert own(home) == []
+
+
+def test_a_sub_agent_of_a_workflow_is_found_next_to_one_of_the_session(home: Home) -> None:
+    line = '{"type":"user","isSidechain":true,"agentId":"%s","sessionId":"s","message":{"role":"user","content":"go"}}'
+    folder = ".claude/projects/-home-ada/s/subagents"
+    for place, agent_id in (("", "a1"), ("workflows/wf_1/", "a2")):
+        home.put(f"{folder}/{place}agent-{agent_id}.jsonl", line % agent_id)
+    found = [one.name for one in find_candidates(home.machine, AGENTS, []) if is_of_sub_agent(one)]
+    assert sorted(name.rpartition("/")[2] for name in found) == ["agent-a1.jsonl", "agent-a2.jsonl"]
