@@ -310,3 +310,18 @@ async def test_a_branch_is_as_full_as_its_last_report_and_has_paid_for_its_own_a
     assert usage["used"] == alone["used"] == 10_100
     assert usage["cost"] == alone["cost"]
     assert figures(usage)["totals"] == figures(alone)["totals"]
+
+
+async def test_while_a_record_after_the_last_report_is_unread_the_figure_is_stale() -> None:
+    log = ClaudeLog().ask().answer(10_000, 100)
+    before, damaged = log.text, '{"type":"assistant","message":{"usa\n'
+    after = ClaudeLog().ask().answer(10_000, 100).ask().answer(20_000, 100).text.removeprefix(before)
+    for text, source in (
+        (before + damaged, "stale"),
+        (before + damaged + after, "reported"),
+        # Its end has not been written yet.
+        (before + damaged.rstrip("\n"), "reported"),
+        (damaged + before, "reported"),
+    ):
+        usage = (await build_test_client().call("session/import", text=text, format="claude-code"))["session"]["usage"]
+        assert figures(usage)["source"] == source

@@ -51,7 +51,8 @@ class Line(Struct, frozen=True, kw_only=True):
 
     `number` counts from 1. `value` is the line's JSON object, or None with the reason in `problem` and the line itself,
     without its end, in `text`. `comment` marks a line that begins with `//`. `is_copied` marks a line of another
-    conversation's file, with which this conversation begins.
+    conversation's file, with which this conversation begins, and `is_cut` a last line without an end, which a program
+    may still be writing.
     """
 
     number: int
@@ -60,6 +61,7 @@ class Line(Struct, frozen=True, kw_only=True):
     text: str = ""
     comment: bool = False
     is_copied: bool = False
+    is_cut: bool = False
 
 
 class Document(Struct, frozen=True, kw_only=True):
@@ -162,7 +164,7 @@ def parse_lines(data: bytes, first: int = 1, *, is_text: bool | None = None) -> 
     )
     if is_text or (is_text is None and lines and lines[0].value is None):
         return tuple(replace(_parse_record(number, raw), text=_decode(raw)) for number, raw in numbered)
-    return lines
+    return lines if data.endswith(b"\n") or not lines else (*lines[:-1], replace(lines[-1], is_cut=True))
 
 
 def _joined(lines: Sequence[Line], split: Sequence[bytes], first: int) -> tuple[Line, ...]:

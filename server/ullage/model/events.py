@@ -94,6 +94,11 @@ class ContextEstimated(_Event, frozen=True, kw_only=True, tag="context_estimated
     timestamp: int = 0
 
 
+class RecordUnread(_Event, frozen=True, kw_only=True, tag="record_unread"):
+    """A record of the agent's file could not be read, because it is damaged. What it says may be the newest usage, so
+    that until the next report the figure is stale."""
+
+
 class SummaryReported(_Event, frozen=True, kw_only=True, tag="summary_reported"):
     """The provider's token counts of a request in which `model` wrote a summary, complete or cut off. No message of the
     transcript belongs to the request."""
@@ -189,6 +194,7 @@ Event = (
     | MessageAppended
     | UsageReported
     | ContextEstimated
+    | RecordUnread
     | SummaryReported
     | MessagePinned
     | ContextEdited

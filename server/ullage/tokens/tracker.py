@@ -89,7 +89,8 @@ class TrackerState(Struct, frozen=True, kw_only=True):
     surplus is the part hidden from the session. `carried` is the local count of what an agent attached again after its
     compaction, and `doubt` the error that such a compaction leaves until the next report. `turn` counts prompt turns.
     `answered` is set if the last message is the assistant's, so that the next prompt begins a turn. `doubted` is the
-    last report if it was too small to be true, as (reported, counted)."""
+    last report if it was too small to be true, as (reported, counted). `misses` is set if a later record could not be
+    read."""
 
     calibration: Calibration = Calibration()
     own: Calibration = Calibration()
@@ -105,6 +106,7 @@ class TrackerState(Struct, frozen=True, kw_only=True):
     doubt: float = 0.0
     totals: Usage = Usage()
     doubted: tuple[int, int] | None = None
+    misses: bool = False
 
 
 class ContextTracker:
@@ -130,6 +132,7 @@ class ContextTracker:
         self._carried, self._doubt = 0, 0.0
         self._totals = Usage()
         self._doubted: tuple[int, int] | None = None
+        self._misses = False
         # The figures are asked for several times between two changes; every change drops them.
         self._reading: Reading | None = None
 
@@ -142,7 +145,7 @@ class ContextTracker:
         tracker._recent = {counted.message_id: counted for counted in state.recent}
         tracker._anchor, tracker._smallest, tracker._totals = state.anchor, state.smallest, state.totals
         tracker._carried, tracker._doubt = state.carried, state.doubt
-        tracker._doubted = state.doubted
+        tracker._doubted, tracker._misses = state.doubted, state.misses
         return tracker
 
     @property
@@ -163,6 +166,7 @@ class ContextTracker:
             doubt=self._doubt,
             totals=self._totals,
             doubted=self._doubted,
+            misses=self._misses,
         )
 
     def append(self, message_id: str, role: Role, parts: Breakdown) -> None:
@@ -212,8 +216,13 @@ class ContextTracker:
         if self._smallest is None or answer.before <= self._smallest[1]:
             self._smallest = usage.prompt, answer.before
         self._anchor = Anchor(usage=usage, answer=answer, at=at, reasoning=reasoning)
-        self._carried, self._doubt = 0, 0.0
+        self._carried, self._doubt, self._misses = 0, 0.0, False
         self._forget_before(answer)
+
+    def miss(self) -> None:
+        """Notes that a record could not be read. It may have been a usage report."""
+        self._reading = None
+        self._misses = True
 
     def _believes(self, prompt: int, answer: Counted) -> bool:
         """Returns whether a reported prompt can be that of the request which `answer` answers."""
@@ -346,7 +355,8 @@ class ContextTracker:
                 counts_answer = self._calibration.counts_answer(step)
                 uncertain = self.scale(abs(step.added) + (step.answer if counts_answer else 0))
             else:
-                source, used, uncertain = UsageSource.REPORTED, anchor.usage.total, 0
+                source = UsageSource.STALE if self._misses else UsageSource.REPORTED
+                used, uncertain = anchor.usage.total, 0
             if anchor.is_estimate:
                 source, uncertain, pending = UsageSource.ESTIMATED, used, self._messages
         known = None if anchor is None or anchor.is_estimate else anchor

@@ -25,6 +25,7 @@ from ullage.model.events import (
     MessagePinned,
     ModelChanged,
     Record,
+    RecordUnread,
     SessionConfigured,
     SessionCreated,
     SessionForked,
@@ -184,7 +185,7 @@ class Transcript:
                 self._edit(event.edit)
             case MessagePinned():
                 (self.pinned.add if event.pinned else self.pinned.discard)(event.message_id)
-            case SummaryReported() | EditReverted() | ContextWarned() | WindowReported():
+            case RecordUnread() | SummaryReported() | EditReverted() | ContextWarned() | WindowReported():
                 pass
             case _:
                 self._apply_session_event(event)

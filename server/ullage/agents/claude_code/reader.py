@@ -91,6 +91,9 @@ class Reader:
         self._taken += 1
         entry = entry_of(record)
         if entry is None:
+            if not (record.comment or record.is_cut):
+                # It may have been any line, so the answer before it is reported before it.
+                self._writer.end_answer()
             self._builder.skip_unread(record)
         else:
             self._take_own(entry)

@@ -24,6 +24,7 @@ from ullage.model.events import (
     Event,
     MessageAppended,
     ModelChanged,
+    RecordUnread,
     ToolsDeclared,
     UsageReported,
     WindowReported,
@@ -271,8 +272,10 @@ class TranscriptBuilder:
         self._skipped.append(SkippedLine(line=line, reason=reason, expected=expected))
 
     def skip_unread(self, line: Line) -> None:
-        """Records that a line was skipped because it contains no JSON object."""
+        """Records that a line was skipped because it contains no JSON object. It may have been a usage report."""
         self.skip(line.number, line.problem, expected=line.comment)
+        if self._reported and not (line.comment or line.is_cut):
+            self._events.append(RecordUnread())
 
     def drain(self) -> tuple[Event, ...]:
         """Returns the events that were added since the last call."""

@@ -21,6 +21,7 @@ from ullage.model.events import (
     MessageAppended,
     ModelChanged,
     Record,
+    RecordUnread,
     SummaryReported,
     ToolsDeclared,
     UsageReported,
@@ -277,6 +278,8 @@ class Projection:
                     self.bill = self.bill.charge(message_id, self._cost_of(event))
             case ContextEstimated(tokens=tokens, timestamp=reported) if not self._unsettled:
                 self.tracker.assume(tokens, self._time(reported, timestamp))
+            case RecordUnread():
+                self.tracker.miss()
             case SummaryReported(usage=usage, model=model):
                 self.tracker.spend(usage)
                 self.bill = self.bill.add(self._cost(model, usage))

@@ -25,6 +25,7 @@ from ullage.model.events import (
     Event,
     MessageAppended,
     ModelChanged,
+    RecordUnread,
     SessionCreated,
     ToolsDeclared,
     UsageReported,
@@ -143,6 +144,8 @@ def _last_report(events: Sequence[Event]) -> tuple[UsageReported | None, int, bo
                 return event, later, is_edited
             case ContextEdited() | EditReverted():
                 is_edited = True
+            case RecordUnread():
+                later += 1
             case MessageAppended(message=message):
                 later += 1 + len(encode_json(message.content))
             case ToolsDeclared(tools=tools):
