@@ -1245,9 +1245,10 @@ export interface Remark {
  * What a remark on the threshold says. `no_threshold`: the agent does not compact this model's context by itself.
  * `changed`: the threshold differs from the one that earlier compactions show. `no_effect`: a setting of the agent asks
  * for another threshold, and the conversation shows that the agent does not follow it. `passed`: the conversation has
- * gone on beyond the threshold, so the real one is not known.
+ * gone on beyond the threshold, so the real one is not known. `uncertain`: a setting of the agent is about compaction,
+ * and its effect is not known.
  */
-export type RemarkKind = "no_threshold" | "changed" | "no_effect" | "passed";
+export type RemarkKind = "no_threshold" | "changed" | "no_effect" | "passed" | "uncertain";
 
 /** Gives a session another title, in one line. */
 export interface RenameSessionParams {

@@ -46,6 +46,8 @@ class Without(Struct, frozen=True, kw_only=True):
     ignored: str = ""
 
 
+# opencode 2 keeps a buffer free of the window and of the largest prompt (its documentation, "Compaction").
+_BOTH_LIMITS = (2,)
 Threshold = Rule | Without | None
 
 
@@ -116,24 +118,39 @@ def before_end(tokens: int) -> Callable[[Setup], Threshold]:
 
 def less_output(most: int, reserve: int) -> Callable[[Setup], Threshold]:
     """Returns the threshold rule of an agent that keeps the tokens of the longest answer free, but at most `most`
-    tokens. If the user's settings name the model's largest prompt, the agent keeps `reserve` tokens of that free. The
-    rule returns None if the length of the longest answer is unknown."""
+    tokens. If the user's settings name the model's largest prompt, the agent keeps `reserve` tokens of that free. From
+    version 2 on, the agent keeps as many free of the window, too. The rule returns None if the length of the longest
+    answer is unknown."""
 
     def rule(setup: Setup) -> Threshold:
         given = setup.given
         if given.automatic is False:
             return switched_off(given)
+        longest = given.max_output or setup.max_output
+        if version_of(setup.version) >= _BOTH_LIMITS:
+            return _of_both(setup, reserve if given.reserve is None else given.reserve, min(longest or most, most))
         if given.window is not None:
             kept = reserve if given.reserve is None else given.reserve
             basis = f"{kept:,} tokens before the end of {given.window:,}"
             return _positive(given.window - kept, basis, given.name("window"))
-        longest = given.max_output or setup.max_output
         if longest is None:
             return None
         kept = min(longest, most)
         return _positive(setup.window - kept, f"{kept:,} tokens, for the answer, before the end of the window")
 
     return rule
+
+
+def _of_both(setup: Setup, buffer: int, answer: int) -> Rule | None:
+    """Returns the threshold by the window, of which the buffer or the answer stays free, and by the largest prompt."""
+    given = setup.given
+    kept = max(answer, buffer)
+    of_window = _positive(setup.window - kept, f"{kept:,} tokens before the end of the window", given.name("reserve"))
+    if given.window is None or given.window - buffer >= setup.window - kept:
+        return of_window
+    return _positive(
+        given.window - buffer, f"{buffer:,} tokens before the end of {given.window:,}", given.name("window")
+    )
 
 
 def switched_off(given: Given) -> Without:

@@ -3,29 +3,38 @@
 The files are read elsewhere; here are their patterns, and functions from their contents to `Given`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
+from typing import cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.agents.machine import Machine
 from ullage.model.json_values import JsonObject, as_object
+
+# Words in the names of settings about compaction.
+_ABOUT = re.compile("compact|compress|summari[sz]|token_budget", re.IGNORECASE)
 
 
 class Given(Struct, frozen=True, kw_only=True):
     """What settings say about compaction; None where they say nothing.
 
     - `automatic`: False if automatic compaction is switched off.
+    - `model_window`: the window in tokens that the settings, or the agent's own list of models, give the model.
     - `window`: the window in tokens that the agent shall compact within.
     - `share`: the share of the window at which it shall compact, from 0 to 1.
     - `tokens`: the size of the context at which it shall compact.
     - `reserve`: the tokens that it shall keep free.
     - `max_output`: the most tokens of one answer.
-    - `unknown`: a setting next to these whose effect on them is not known; empty if there is none.
+    - `unknown`: a setting about compaction whose effect is not known, so that the threshold is not known either; empty
+      if there is none.
     - `names`: for each of these the setting as the user wrote it, such as `CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50`.
     """
 
     automatic: bool | None = None
+    model_window: int | None = None
     window: int | None = None
     share: float | None = None
     tokens: int | None = None
@@ -54,10 +63,40 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
     - `files`: returns paths of its settings files on a machine, those that others override first. `machine.cwd` is the
       folder of the conversation.
     - `read`: returns what the settings say.
+    - `known`: settings about compaction that Ullage knows, by their names without what is around them: those that
+      `read` reads, and those that do not change when the agent compacts.
+    - `prefix`: how the names of the agent's environment variables begin; empty if it has none about compaction.
+    - `programs_own`: how many of the first files are the program's own state, in which no settings are looked for that
+      are not known.
     """
 
     files: Callable[[Machine], tuple[str, ...]]
     read: Callable[[Texts], Given]
+    known: frozenset[str] = frozenset()
+    prefix: str = ""
+    programs_own: int = 0
+
+    def given(self, texts: Texts) -> Given:
+        """Returns what the settings say. If one of them is about compaction and not known, it is named."""
+        given = self.read(texts)
+        unknown = given.unknown or next(self._unknown(texts), "")
+        return replace(given, unknown=unknown) if unknown else given
+
+    def _unknown(self, texts: Texts) -> Iterator[str]:
+        variables = (as_object(file.get("env")) for file in texts.files)
+        own = (name for name in texts.variables if self.prefix and name.startswith(self.prefix))
+        for values in (*variables, {name: texts.variables[name] for name in own}, *texts.files[self.programs_own :]):
+            for name, value in values.items():
+                about = _ABOUT.search(name)
+                if about and isinstance(value, dict):
+                    for inside, set_to in as_object(cast("object", value)).items():
+                        if self._is_unknown(inside, set_to):
+                            yield f"{name}.{inside}{_shown(set_to)}"
+                elif about and self._is_unknown(name, value):
+                    yield f"{name}{_shown(value)}"
+
+    def _is_unknown(self, name: str, value: object) -> bool:
+        return name not in self.known and value not in (None, False, "", 0)
 
 
 class Reading:
@@ -86,6 +125,7 @@ class Reading:
         values = self._values
         return Given(
             automatic=bool(values["automatic"]) if "automatic" in values else None,
+            model_window=int(values["model_window"]) if "model_window" in values else None,
             window=int(values["window"]) if "window" in values else None,
             share=float(values["share"]) if "share" in values else None,
             tokens=int(values["tokens"]) if "tokens" in values else None,
@@ -127,6 +167,10 @@ def inner(record: JsonObject, *keys: str) -> object:
     for key in keys[:-1]:
         record = as_object(record.get(key))
     return record.get(keys[-1])
+
+
+def _shown(value: object) -> str:
+    return f"={str(value).lower() if isinstance(value, bool) else value}" if isinstance(value, int | float) else ""
 
 
 def _written(value: bool | float) -> str:

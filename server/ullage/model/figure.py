@@ -78,13 +78,14 @@ class RemarkKind(StrEnum):
     `no_threshold`: the agent does not compact this model's context by itself. `changed`: the threshold differs from the
     one that earlier compactions show. `no_effect`: a setting of the agent asks for another threshold, and the
     conversation shows that the agent does not follow it. `passed`: the conversation has gone on beyond the threshold,
-    so the real one is not known.
+    so the real one is not known. `uncertain`: a setting of the agent is about compaction, and its effect is not known.
     """
 
     NO_THRESHOLD = "no_threshold"
     CHANGED = "changed"
     NO_EFFECT = "no_effect"
     PASSED = "passed"
+    UNCERTAIN = "uncertain"
 
 
 class Remark(Struct, frozen=True, kw_only=True):

@@ -79,6 +79,8 @@ def find_threshold(evidence: Evidence, others: Sequence[Compacted], agent: Agent
 def _asked(evidence: Evidence, agent: Agent | None, setup: Setup) -> tuple[Threshold, tuple[Remark, ...]]:
     """Returns the agent's rule with the user's settings. If the conversation shows that a setting has no effect,
     returns the rule without settings, and the remark that says so."""
+    if setup.given.unknown:
+        return None, (_remark(RemarkKind.UNCERTAIN, f"{setup.given.unknown} may change where the agent compacts"),)
     rule = agent.own_context.threshold(setup) if agent else None
     if agent is None or rule is None:
         return rule, ()

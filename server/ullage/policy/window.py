@@ -11,17 +11,18 @@ from msgspec import Struct
 
 from ullage.agents.agent import Agent
 from ullage.agents.own_context import Rule, Setup
+from ullage.agents.own_settings import Given
 from ullage.model.figure import KnownWindow, WindowSource
 from ullage.model.usage_report import holding_window
 from ullage.policy.evidence import Evidence
 
 
 class Candidates(Struct, frozen=True, kw_only=True):
-    """What is known of a conversation's window apart from its log. `settings` and `catalog` are the windows of `model`
-    there, in tokens, None if they have none, and `catalog_basis` is how the catalog knows it. `agent` describes the
-    agent whose imported conversation this is, None if the conversation is not imported or Ullage does not know the
-    agent. `version` is that agent's, empty if unknown. `holder` is what texts call the agent that has the
-    conversation, empty if a client of Ullage has it.
+    """What is known of a conversation's window apart from its log. `settings` and `catalog` are the windows of
+    `model` there, in tokens, None if they have none, and `catalog_basis` is how the catalog knows it. `agent`
+    describes the agent whose imported conversation this is, None if the conversation is not imported or Ullage does
+    not know the agent. `version` is that agent's, empty if unknown, and `given` what its settings say. `holder` is
+    what texts call the agent that has the conversation, empty if a client of Ullage has it.
     """
 
     model: str
@@ -30,6 +31,7 @@ class Candidates(Struct, frozen=True, kw_only=True):
     catalog_basis: str = ""
     agent: Agent | None = None
     version: str = ""
+    given: Given = Given()
     holder: str = ""
 
 
@@ -51,6 +53,9 @@ def _sources(evidence: Evidence, known: Candidates) -> Iterator[tuple[WindowSour
     if evidence.said:
         yield WindowSource.AGENT, Rule(tokens=evidence.said, basis=f"{known.holder or 'the agent'} says so")
     own = known.agent.own_context if known.agent else None
+    if size := known.given.model_window:
+        yield from _proved(evidence, known.model, size, own.wider if own else ())
+        yield WindowSource.SETTINGS, Rule(tokens=size, basis=known.given.name("model_window"))
     usual = own.window(Setup(version=known.version, model=known.model)) if own else None
     if own and usual:
         yield from _proved(evidence, known.model, usual.tokens, own.wider)

@@ -47,7 +47,7 @@ class LocalAgentSettings:
         key = agent.name, cwd, model
         known = self._given.get(key)
         if known is None or known[0] != texts:
-            known = self._given[key] = (texts, own.read(texts))
+            known = self._given[key] = (texts, own.given(texts))
         return known[1]
 
     def _file(self, path: str) -> JsonObject:

@@ -10,8 +10,14 @@ from ullage.agents.agent import Agent
 from ullage.agents.own_context import Rule, Setup, Without
 from ullage.agents.own_settings import Given, Texts
 from ullage.agents.table import AGENTS
+from ullage.model.figure import RemarkKind, WindowSource
+from ullage.policy.evidence import Evidence
+from ullage.policy.threshold import find_threshold
+from ullage.policy.window import Candidates, find_window
 from ullage.system.agent_settings import LocalAgentSettings, parse_settings
 
+LIMIT, SCOPE = "model_auto_compact_token_limit", "model_auto_compact_token_limit_scope"
+AFTER_TURN = "model_post_turn_compact_threshold_percent"
 BY_NAME = {agent.name: agent for agent in AGENTS}
 CLAUDE = BY_NAME["Claude Code"]
 
@@ -19,7 +25,7 @@ CLAUDE = BY_NAME["Claude Code"]
 def given(name: str, *files: dict[str, Any], model: str = "m", **variables: str) -> Given:
     own = BY_NAME[name].own_settings
     assert own is not None
-    return own.read(Texts(files=files, variables=variables, model=model))
+    return own.given(Texts(files=files, variables=variables, model=model))
 
 
 def threshold(name: str, said: Given, window: int = 200_000, version: str = "2.1.39", model: str = "m") -> int | str:
@@ -115,7 +121,7 @@ def test_settings_of_a_wrong_shape_say_nothing_and_break_nothing(agent: Agent, v
         *("model_auto_compact_token_limit", "GOOSE_AUTO_COMPACT_THRESHOLD", "profile", "profiles"),
     )
     assert agent.own_settings is not None
-    said = agent.own_settings.read(Texts(files=[dict.fromkeys(names, value)], model="m"))
+    said = agent.own_settings.given(Texts(files=[dict.fromkeys(names, value)], model="m"))
     agent.own_context.threshold(Setup(version="2.1.39", model="m", window=200_000, max_output=8_000, given=said))
 
 
@@ -175,13 +181,127 @@ def test_claude_codes_window_of_one_model_comes_before_that_of_all(files: list[d
     assert threshold("Claude Code", said, 1_000_000, "2.1.332", OPUS) == tokens
 
 
-def test_a_limit_of_codex_whose_scope_is_not_the_whole_context_gives_no_rule() -> None:
-    limit, scope = "model_auto_compact_token_limit", "model_auto_compact_token_limit_scope"
-    for file, known in (
-        ({limit: 60_000, scope: "body_after_prefix"}, False),
-        ({limit: 60_000, "profile": "p", "profiles": {"p": {scope: "body_after_prefix"}}}, False),
-        ({limit: 60_000, scope: "total"}, True),
-    ):
-        setup = Setup(version="0.171.0", model="m", window=258_400, given=given("Codex", file))
-        rule = BY_NAME["Codex"].own_context.threshold(setup)
-        assert (rule is not None) is known
+UNKNOWN: list[tuple[str, list[dict[str, Any]], dict[str, str], str]] = [
+    ("Codex", [{}, {LIMIT: 60_000, SCOPE: "body_after_prefix"}], {}, f"{SCOPE}=body_after_prefix"),
+    ("Codex", [{"profile": "p", "profiles": {"p": {SCOPE: "x"}}}], {}, f"{SCOPE}=x"),
+    ("Codex", [{}, {LIMIT: 60_000, SCOPE: "total", "compact_prompt": "Be brief."}], {}, ""),
+    ("Codex", [{AFTER_TURN: 50}], {}, f"{AFTER_TURN}=50"),
+    ("Codex", [{}, {"features": {"token_budget": True}}], {}, "features.token_budget"),
+    ("Codex", [{}, {"features": {"token_budget": {"enabled": False}}}], {}, ""),
+    ("Claude Code", [{}, {"autoCompactWindow": 300_000, "autoCompactGrace": 5}], {}, "autoCompactGrace=5"),
+    ("Claude Code", [{"autoCompactTipShown": 3}, {"idleCompaction": True}], {}, ""),
+    ("Claude Code", [{}, {"env": {"CLAUDE_CODE_COMPACT_LATER": "1"}}], {}, "CLAUDE_CODE_COMPACT_LATER"),
+    ("Claude Code", [], {"CLAUDE_CODE_COMPACT_LATER": "1"}, "CLAUDE_CODE_COMPACT_LATER"),
+    ("Claude Code", [], {"OTHER_COMPACT_LATER": "1"}, ""),
+    ("opencode", [{}, {"compaction": {"auto": True, "reserved": 9_000, "keep": {"tokens": 5}}}], {}, ""),
+    ("opencode", [{}, {"compaction": {"reserved": 9_000, "ratio": 0.5}}], {}, "compaction.ratio=0.5"),
+    ("pi", [{}, {"compaction": {"enabled": True, "when": "idle"}}], {}, "compaction.when"),
+    ("Gemini CLI", [{"experimental": {}, "autoCompressAfter": 3}], {}, "autoCompressAfter=3"),
+]
+
+
+@pytest.mark.parametrize(("name", "files", "variables", "unknown"), UNKNOWN)
+def test_a_setting_about_compaction_that_is_not_known_is_named_and_leaves_no_threshold(
+    name: str, files: list[dict[str, Any]], variables: dict[str, str], unknown: str
+) -> None:
+    said = given(name, *files, **variables)
+    assert said.unknown.startswith(unknown) and bool(said.unknown) == bool(unknown)
+    setup = Setup(version="2.1.316", model="claude-opus-5-5", window=258_400, max_output=8_000, given=said)
+    found = find_threshold(Evidence(), (), BY_NAME[name], setup)
+    assert (found.threshold is None) == bool(unknown)
+    assert [remark.kind for remark in found.remarks] == [RemarkKind.UNCERTAIN] * bool(unknown)
+
+
+CATALOGUE = {"p": {"models": {"m": {"limit": {"context": 128_000, "output": 8_000}}}}}
+OTHERS = {"q": {"models": {"m": {"limit": {"context": 200_000, "output": 8_000}}}}}
+
+
+GPT_X = {"models": [{"slug": "gpt-x", "context_window": 400_000}]}
+OPUS_5_5 = "claude-opus-5-5"
+MOST = {"CLAUDE_CODE_MAX_CONTEXT_TOKENS": "400000"}
+
+
+def of_pi(**provider: Any) -> dict[str, Any]:
+    return {"providers": {"p": provider}}
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "files", "window", "basis"),
+    [
+        ("Claude Code", "my-model", [{}, {"env": MOST}], 400_000, "CLAUDE_CODE_MAX_CONTEXT_TOKENS=400000"),
+        ("Claude Code", OPUS_5_5, [{}, {"env": MOST}], None, ""),
+        ("Claude Code", OPUS_5_5, [{"env": {"DISABLE_COMPACT": "1"}}, {"env": MOST}], 400_000, "CONTEXT_TOKENS=400000"),
+        ("Claude Code", OPUS_5_5, [{"env": {"CLAUDE_CODE_DISABLE_1M_CONTEXT": "1"}}], 200_000, "DISABLE_1M_CONTEXT=1"),
+        ("Codex", "gpt-x", [GPT_X], 380_000, "models_cache.json: context_window=400000"),
+        ("Codex", "gpt-x", [GPT_X, {"model_context_window": 1e5}], 95_000, "model_context_window=100000"),
+        ("opencode", "m", [CATALOGUE], 128_000, "limit.context=128000"),
+        ("opencode", "m", [CATALOGUE | OTHERS], None, ""),
+        ("opencode", "m", [CATALOGUE | OTHERS, {"provider": OTHERS}], 200_000, "limit.context=200000"),
+        ("Kilo Code", "m", [{}, {"provider": CATALOGUE}], 128_000, "limit.context=128000"),
+        ("pi", "m", [of_pi(models=[{"id": "m", "contextWindow": 100_000}])], 100_000, "contextWindow=100000"),
+        ("pi", "m", [of_pi(modelOverrides={"m": {"contextWindow": 90_000}})], 90_000, "contextWindow=90000"),
+        ("Kimi Code", "m", [{"models": {"m": {"max_context_size": 131_072}}}], 131_072, "max_context_size=131072"),
+        ("Crush", "m", [of_pi(models=[{"id": "m", "context_window": 64_000}])], 64_000, "context_window=64000"),
+        ("goose", "m", [{"GOOSE_CONTEXT_LIMIT": "50000"}], 50_000, "GOOSE_CONTEXT_LIMIT=50000"),
+    ],
+)
+def test_a_window_comes_from_where_the_agent_takes_it(
+    name: str, model: str, files: list[dict[str, Any]], window: int | None, basis: str
+) -> None:
+    said = given(name, *files, model=model)
+    assert said.model_window == window
+    if window:
+        known = Candidates(model=model, catalog=777_000, agent=BY_NAME[name], version="2.1.316", given=said)
+        found = find_window(Evidence(), known)
+        assert found is not None
+        assert (found.size, found.source) == (window, WindowSource.SETTINGS)
+        assert basis in found.basis
+        # What the log shows counts more.
+        larger = find_window(Evidence(largest={model: window + 50_000}), known)
+        assert larger is not None and larger.size >= window + 50_000
+        told = find_window(Evidence(said=123_000), known)
+        assert told is not None and told.size == 123_000
+
+
+@pytest.mark.parametrize(
+    ("model", "window"), [("gpt-6.2-sol", 475_000), ("gpt-6.1-terra", 475_000), ("gpt-5.6-sol", 258_400)]
+)
+def test_a_log_of_codex_that_names_no_window_has_that_of_its_own_list(model: str, window: int) -> None:
+    found = find_window(Evidence(), Candidates(model=model, catalog=922_000, agent=BY_NAME["Codex"], version="0.171.0"))
+    assert found is not None
+    assert (found.size, found.source) == (window, WindowSource.RULE)
+
+
+@pytest.mark.parametrize(
+    ("limits", "compaction", "tokens"),
+    [
+        ({"context": 200_000, "output": 8_000}, {}, 180_000),
+        ({"context": 200_000, "output": 64_000}, {}, 168_000),
+        ({"context": 200_000, "output": 8_000}, {"buffer": 50_000}, 150_000),
+        ({"context": 200_000, "input": 150_000, "output": 8_000}, {"buffer": 30_000}, 120_000),
+        ({"context": 200_000, "input": 190_000, "output": 64_000}, {}, 168_000),
+    ],
+)
+def test_opencode_2_keeps_a_buffer_free_of_the_window_and_of_the_largest_prompt(
+    limits: dict[str, int], compaction: dict[str, int], tokens: int
+) -> None:
+    said = given("opencode", {}, {"provider": {"p": {"models": {"m": {"limit": limits}}}}, "compaction": compaction})
+    assert threshold("opencode", said, 200_000, version="2.0.3") == tokens
+
+
+@pytest.mark.parametrize(
+    ("model", "cached", "settings", "tokens"),
+    [
+        ("claude-opus-5-5", {"tengu_jaunty_breeze": 300_000}, {}, 267_000),
+        ("claude-opus-4-8", {"tengu_amber_redwood2": "500k"}, {}, 467_000),
+        ("claude-opus-4-8", {"tengu_amber_redwood2": "", "tengu_amber_redwood3": "600k"}, {}, 567_000),
+        ("claude-opus-5-5", {"tengu_amber_redwood2": "500k"}, {}, 967_000),
+        ("claude-opus-5-5", {"tengu_jaunty_breeze": 300_000}, {"autoCompactWindow": 700_000}, 667_000),
+        ("claude-opus-5-5", {"tengu_jaunty_breeze": 300_000}, {"autoCompactWindow": "auto"}, 267_000),
+    ],
+)
+def test_a_window_that_claude_codes_server_sets_comes_after_the_users_settings(
+    model: str, cached: dict[str, Any], settings: dict[str, Any], tokens: int
+) -> None:
+    said = given("Claude Code", {"cachedGrowthBookFeatures": cached}, settings, model=model)
+    assert threshold("Claude Code", said, 1_000_000, "2.1.332", model) == tokens

@@ -21,4 +21,4 @@ def _read(texts: Texts) -> Given:
     return reading.given()
 
 
-SETTINGS = OwnSettings(files=_files, read=_read)
+SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({"compressionThreshold"}))

@@ -1,10 +1,12 @@
 """goose's setting for the share of the window at which it compacts: `GOOSE_AUTO_COMPACT_THRESHOLD`, in the environment
 or in `config.yaml`. 0 and 1 switch compaction off (read in its source, `context_mgmt/mod.rs`)."""
 
+from msgspec.structs import replace
+
 from ullage.agents.machine import Machine
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
 
-_NAME = "GOOSE_AUTO_COMPACT_THRESHOLD"
+_NAME, _WINDOW = "GOOSE_AUTO_COMPACT_THRESHOLD", "GOOSE_CONTEXT_LIMIT"
 
 
 def _files(machine: Machine) -> tuple[str, ...]:
@@ -14,9 +16,10 @@ def _files(machine: Machine) -> tuple[str, ...]:
 
 
 def _read(texts: Texts) -> Given:
-    reading = Reading()
+    reading, window = Reading(), Reading()
     # The environment comes before the file.
     for values in (*texts.files, texts.variables):
+        window.take("model_window", _WINDOW, number(values.get(_WINDOW)) or None)
         share = number(values.get(_NAME))
         if share is None:
             continue
@@ -26,7 +29,8 @@ def _read(texts: Texts) -> Given:
         else:
             reading.take("automatic", _NAME, False)
             reading.rename("automatic", f"{_NAME}={share:g}")
-    return reading.given()
+    limit = window.given()
+    return replace(reading.given(), model_window=limit.model_window, names={**limit.names, **reading.given().names})
 
 
-SETTINGS = OwnSettings(files=_files, read=_read)
+SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_NAME}), prefix="GOOSE")

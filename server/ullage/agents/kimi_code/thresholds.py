@@ -1,7 +1,7 @@
 """Where Kimi Code compacts: at 85 % of the window, or 50,000 tokens before its end if that is earlier.
 
 Read in its source, and measured: of 100,000, 52,545 tokens are compacted and 47,545 are not. `config.toml` names other
-values for a model: `compaction_trigger_ratio` and `reserved_context_size`.
+values for a model: `compaction_trigger_ratio` and `reserved_context_size`, and its window: `max_context_size`.
 """
 
 from ullage.agents.machine import Machine
@@ -32,6 +32,7 @@ def _read(texts: Texts) -> Given:
         models = as_object(file.get("models"))
         named = [as_object(value) for name, value in models.items() if texts.model in (name, _model(value))]
         for values in named:
+            reading.take("model_window", "max_context_size", number(values.get("max_context_size")) or None)
             reading.take("share", "compaction_trigger_ratio", number(values.get("compaction_trigger_ratio")))
             reading.take("reserve", "reserved_context_size", number(values.get("reserved_context_size")))
     return reading.given()
@@ -42,4 +43,4 @@ def _model(value: object) -> str:
 
 
 OWN_CONTEXT = OwnContext(threshold=_threshold)
-SETTINGS = OwnSettings(files=_files, read=_read)
+SETTINGS = OwnSettings(files=_files, read=_read, prefix="KIMI")

@@ -74,8 +74,8 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
     model = transcript.model or workspace.settings.model
     settings = overridden(context_settings(workspace.settings, model), transcript.context)
     limits, holder = workspace.limits(model), _holder(transcript)
-    window = find_window(_with_attached(evidence, transcript), _candidates(transcript, model, limits, holder))
     others, given = others_of(workspace, transcript), given_of(workspace, transcript)
+    window = find_window(_with_attached(evidence, transcript), _candidates(transcript, model, limits, holder, given))
     budget = None
     found = Finding()
     if window is not None:
@@ -185,7 +185,7 @@ def _with_attached(evidence: Evidence, transcript: Transcript) -> Evidence:
     return replace(evidence, said=attached.window) if attached and attached.window else evidence
 
 
-def _candidates(transcript: Transcript, model: str, limits: ModelLimits, holder: str) -> Candidates:
+def _candidates(transcript: Transcript, model: str, limits: ModelLimits, holder: str, given: Given) -> Candidates:
     return Candidates(
         model=model,
         settings=limits.input if limits.is_set else None,
@@ -193,5 +193,6 @@ def _candidates(transcript: Transcript, model: str, limits: ModelLimits, holder:
         catalog_basis=limits.basis,
         agent=agent_of(transcript),
         version=transcript.origin.version if transcript.origin else "",
+        given=given,
         holder=holder,
     )
