@@ -325,3 +325,20 @@ async def test_while_a_record_after_the_last_report_is_unread_the_figure_is_stal
     ):
         usage = (await build_test_client().call("session/import", text=text, format="claude-code"))["session"]["usage"]
         assert figures(usage)["source"] == source
+
+
+def with_hour_cache(log: ClaudeLog) -> str:
+    """Returns a log whose last report says that its prompt is cached for an hour."""
+    lines = [json.loads(line) for line in log.text.splitlines()]
+    last = next(line for line in reversed(lines) if line["type"] == "assistant")
+    last["message"]["usage"] |= {"cache_creation_input_tokens": 9, "cache_creation": {"ephemeral_1h_input_tokens": 9}}
+    return to_lines(*lines).decode()
+
+
+async def test_a_compaction_for_idling_is_in_the_figures_while_nothing_is_due() -> None:
+    log = ClaudeLog(model="claude-opus-5-5", version="2.1.332").ask().answer(240_000)
+    usage = (await build_test_client().call("session/import", text=with_hour_cache(log)))["session"]["usage"]
+    idle = {"at": BEGAN + MINUTE + 54 * MINUTE, "setting": '"idleCompaction": false'}
+    assert figures(usage)["idle"] == idle
+    usage = (await build_test_client().call("session/import", text=with_hour_cache(log.ask())))["session"]["usage"]
+    assert figures(usage)["idle"] is None

@@ -317,7 +317,7 @@
 ---@field after? string|vim.NIL
 ---@field difference string
 
---- A conversation that an agent has and Ullage follows, and how full its context is. Sizes are tokens, times are Unix milliseconds; a value that is not known is null, and a text that is not known is "". `sessionId` is its session, which can be read as any other. `agentShort` is `agent` in a few characters, for a status bar. `agentSessionId` is the agent's own id of the conversation, and `path` the agent's file. A sub-agent's conversation is only listed if the one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until `compactsAt` in four of five cases. `nearness` is how near `compactsAt` is, or the end of the window if nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user.
+--- A conversation that an agent has and Ullage follows, and how full its context is. Sizes are tokens, times are Unix milliseconds; a value that is not known is null, and a text that is not known is "". `sessionId` is its session, which can be read as any other. `agentShort` is `agent` in a few characters, for a status bar. `agentSessionId` is the agent's own id of the conversation, and `path` the agent's file. A sub-agent's conversation is only listed if the one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until `compactsAt` in four of five cases. `idle` is a compaction that the agent makes because the conversation idles; null if it makes none. `nearness` is how near `compactsAt` is, or the end of the window if nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user.
 ---@class (exact) ullage.FollowedConversation
 ---@field sessionId string
 ---@field agent string
@@ -338,6 +338,7 @@
 ---@field compactsAt? integer|vim.NIL
 ---@field compactsAtSource? ullage.ThresholdSource|vim.NIL
 ---@field callsLeft? integer[]|vim.NIL
+---@field idle? ullage.IdleCompaction|vim.NIL
 ---@field nearness? ullage.Nearness|vim.NIL
 ---@field messages? integer|vim.NIL
 ---@field warnings string[]
@@ -437,6 +438,11 @@
 ---@field context? string
 ---@field times? integer Default 1.
 ---@field last_index? integer Default 0.
+
+--- A compaction that the agent makes by itself at the time `at` (Unix milliseconds), if it still runs and the user types nothing until then. `setting` is the setting of the agent that stops it.
+---@class (exact) ullage.IdleCompaction
+---@field at integer
+---@field setting string
 
 --- A content block with a picture: base64 `data` or a `url`. `width` and `height` are pixels, None if the sender did not give them.
 ---@class (exact) ullage.ImageBlock
@@ -1091,7 +1097,7 @@
 ---@field reasoning_tokens? integer Default 0.
 ---@field cache_creation_1h_input_tokens? integer Default 0.
 
---- All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none is known. `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last report, in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on this machine keeps the conversation: then nothing can be changed in it.
+--- All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none is known. `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last report, in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on this machine keeps the conversation: then nothing can be changed in it. `idle` is a compaction that the agent makes because the conversation idles, null if it makes none.
 ---@class (exact) ullage.UsageMeta
 ---@field source ullage.UsageSource
 ---@field level ullage.Level
@@ -1121,6 +1127,7 @@
 ---@field managedBy ullage.Keeper
 ---@field agent string
 ---@field followed? ullage.FollowedFrom|vim.NIL
+---@field idle? ullage.IdleCompaction|vim.NIL
 
 --- How full a context is. `used`: tokens in the context. `size`: the window in tokens, null while it is unknown. `cost`: what the session has cost, missing if the price of any request is unknown. `_meta.ullage`: all other figures.
 ---@class (exact) ullage.UsageResult

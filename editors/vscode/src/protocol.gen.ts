@@ -538,10 +538,11 @@ export interface FileDifference {
  * one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation.
  * `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so.
  * `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until
- * `compactsAt` in four of five cases. `nearness` is how near `compactsAt` is, or the end of the window if nothing
- * compacts the context; it is null if the conversation is not live. `compactCommand` is what a user types in the agent
- * to compact the conversation, "" if it is not known; some agents take what the summary must keep after it
- * (`takesFocus`). `warnings` are sentences for the user.
+ * `compactsAt` in four of five cases. `idle` is a compaction that the agent makes because the conversation idles; null
+ * if it makes none. `nearness` is how near `compactsAt` is, or the end of the window if nothing compacts the context;
+ * it is null if the conversation is not live. `compactCommand` is what a user types in the agent to compact the
+ * conversation, "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings`
+ * are sentences for the user.
  */
 export interface FollowedConversation {
   readonly sessionId: string;
@@ -563,6 +564,7 @@ export interface FollowedConversation {
   readonly compactsAt: number | null;
   readonly compactsAtSource: ThresholdSource | null;
   readonly callsLeft: readonly number[] | null;
+  readonly idle: IdleCompaction | null;
   readonly nearness: Nearness | null;
   readonly messages: number | null;
   readonly warnings: readonly string[];
@@ -716,6 +718,15 @@ export interface IdentifierArtifact {
   readonly times?: number;
   /** @default 0 */
   readonly last_index?: number;
+}
+
+/**
+ * A compaction that the agent makes by itself at the time `at` (Unix milliseconds), if it still runs and the user types
+ * nothing until then. `setting` is the setting of the agent that stops it.
+ */
+export interface IdleCompaction {
+  readonly at: number;
+  readonly setting: string;
 }
 
 /**
@@ -1771,7 +1782,8 @@ export interface Usage {
  * number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null
  * while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the
  * name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on
- * this machine keeps the conversation: then nothing can be changed in it.
+ * this machine keeps the conversation: then nothing can be changed in it. `idle` is a compaction that the agent makes
+ * because the conversation idles, null if it makes none.
  */
 export interface UsageMeta {
   readonly source: UsageSource;
@@ -1802,6 +1814,7 @@ export interface UsageMeta {
   readonly managedBy: Keeper;
   readonly agent: string;
   readonly followed: FollowedFrom | null;
+  readonly idle: IdleCompaction | null;
 }
 
 /**

@@ -63,6 +63,19 @@ class Reattached(Struct, frozen=True, kw_only=True):
     most: int
 
 
+class Idle(Struct, frozen=True, kw_only=True):
+    """The agent compacts a conversation that idles, while the provider's cache of its prompt lasts: `after`
+    milliseconds after the last answer, from `least` tokens on. `setting` is the setting that stops it."""
+
+    after: int
+    least: int
+    setting: str
+
+
+def _never_idle(_: Setup) -> Idle | None:
+    return None
+
+
 def _nothing_known(_setup: Setup, _context: Sequence[Message]) -> Reattached | None:
     return None
 
@@ -76,6 +89,8 @@ class OwnContext(Struct, frozen=True, kw_only=True):
     - `threshold`: returns the size of the context at which the agent compacts by itself, or that it does not; None if
       neither is known.
     - `is_exact`: whether it compacts before each call, so that no call is made with more than the threshold.
+    - `idle`: returns when the agent compacts a conversation that idles and whose prompt the provider keeps in its cache
+      for an hour; None if it does not.
     - `reattached`: returns what the agent adds to the context after a compaction in addition to the summary, from the
       messages before the compaction; None if that is not known.
     """
@@ -84,6 +99,7 @@ class OwnContext(Struct, frozen=True, kw_only=True):
     wider: tuple[int, ...] = ()
     threshold: Callable[[Setup], Threshold] = _no_rule
     is_exact: bool = False
+    idle: Callable[[Setup], Idle | None] = _never_idle
     reattached: Callable[[Setup, Sequence[Message]], Reattached | None] = _nothing_known
 
 

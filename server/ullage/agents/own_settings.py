@@ -28,6 +28,8 @@ class Given(Struct, frozen=True, kw_only=True):
     - `tokens`: the size of the context at which it shall compact.
     - `reserve`: the tokens that it shall keep free.
     - `max_output`: the most tokens of one answer.
+    - `idle`: False if the compaction of a conversation that idles is switched off.
+    - `idle_least`: the size of the context from which on a conversation that idles is compacted.
     - `unknown`: a setting about compaction whose effect is not known, so that the threshold is not known either; empty
       if there is none.
     - `names`: for each of these the setting as the user wrote it, such as `CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50`.
@@ -40,6 +42,8 @@ class Given(Struct, frozen=True, kw_only=True):
     tokens: int | None = None
     reserve: int | None = None
     max_output: int | None = None
+    idle: bool | None = None
+    idle_least: int | None = None
     unknown: str = ""
     names: Mapping[str, str] = {}
 
@@ -131,6 +135,8 @@ class Reading:
             tokens=int(values["tokens"]) if "tokens" in values else None,
             reserve=int(values["reserve"]) if "reserve" in values else None,
             max_output=int(values["max_output"]) if "max_output" in values else None,
+            idle=bool(values["idle"]) if "idle" in values else None,
+            idle_least=int(values["idle_least"]) if "idle_least" in values else None,
             unknown=self.unknown,
             names=names,
         )

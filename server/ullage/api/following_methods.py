@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from ullage.model.errors import Conflict
-from ullage.model.figure import Nearness, ThresholdSource, WindowSource
+from ullage.model.figure import IdleCompaction, Nearness, ThresholdSource, WindowSource
 from ullage.model.followed import FollowedRow
 from ullage.model.usage import UsageSource
 from ullage.service.conversation.workspace import Workspace
@@ -24,7 +24,8 @@ class FollowedConversation(Struct, frozen=True, kw_only=True, rename="camel"):
     conversation is only listed if the one that started it is not known; `parent` is the agent's own id of that one, and
     "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it
     open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and
-    the most model calls until `compactsAt` in four of five cases. `nearness` is how near `compactsAt` is, or the end of
+    the most model calls until `compactsAt` in four of five cases. `idle` is a compaction that the agent makes because
+    the conversation idles; null if it makes none. `nearness` is how near `compactsAt` is, or the end of
     the window if nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a
     user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must
     keep after it (`takesFocus`). `warnings` are sentences for the user.
@@ -49,6 +50,7 @@ class FollowedConversation(Struct, frozen=True, kw_only=True, rename="camel"):
     compacts_at: int | None
     compacts_at_source: ThresholdSource | None
     calls_left: tuple[int, ...] | None
+    idle: IdleCompaction | None
     nearness: Nearness | None
     messages: int | None
     warnings: tuple[str, ...]

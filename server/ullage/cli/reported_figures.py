@@ -5,7 +5,7 @@ from typing import Literal, Self
 from msgspec import Struct
 
 from ullage.api.values import UsageResult
-from ullage.model.figure import CallsLeft, Keeper, Remark, ThresholdSource, WindowSource
+from ullage.model.figure import CallsLeft, IdleCompaction, Keeper, Remark, ThresholdSource, WindowSource
 from ullage.model.updates import Cost, Level
 from ullage.model.usage import Breakdown, UsageSource
 
@@ -50,6 +50,7 @@ class Figures(Report, frozen=True, kw_only=True):
       threshold was learned.
     - `as_of`: the time of the figure in the transcript, Unix milliseconds, or null.
     - `left`: the tokens until `compacts_at`. `calls_left`: the estimated number of calls until then.
+    - `idle`: when the agent compacts because the conversation idles, and the setting that stops it.
     - `remarks`: why no threshold is known, that it has changed, or that a setting of the agent has no effect.
     - `cost`: by list prices; null if a price is unknown.
     """
@@ -69,6 +70,7 @@ class Figures(Report, frozen=True, kw_only=True):
     compacts_at_times: int
     left: int | None
     calls_left: CallsLeft | None
+    idle: IdleCompaction | None
     remarks: tuple[Remark, ...]
     managed_by: Keeper
     hidden: int
@@ -98,6 +100,7 @@ def figures_of(usage: UsageResult) -> Figures:
         compacts_at_times=meta.threshold.times if meta.threshold else 0,
         left=meta.left,
         calls_left=meta.calls_left,
+        idle=meta.idle,
         remarks=meta.remarks,
         managed_by=meta.managed_by,
         hidden=meta.breakdown.overhead,

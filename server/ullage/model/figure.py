@@ -96,6 +96,14 @@ class Remark(Struct, frozen=True, kw_only=True):
     text: str
 
 
+class IdleCompaction(Struct, frozen=True, kw_only=True):
+    """A compaction that the agent makes by itself at the time `at` (Unix milliseconds), if it still runs and the user
+    types nothing until then. `setting` is the setting of the agent that stops it."""
+
+    at: int
+    setting: str
+
+
 class CallsLeft(Struct, frozen=True, kw_only=True):
     """An estimate of the number of model calls until the context is compacted, if it grows as it did recently. `mean`
     is the tokens left until then divided by the mean growth per call. In at least four of five cases the number is from

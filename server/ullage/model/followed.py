@@ -5,7 +5,7 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from ullage.model.figure import Nearness, ThresholdSource, WindowSource
+from ullage.model.figure import IdleCompaction, Nearness, ThresholdSource, WindowSource
 from ullage.model.usage import UsageSource
 
 R = TypeVar("R", bound="FollowedRow")
@@ -26,6 +26,7 @@ class FollowedRow(Struct, frozen=True, kw_only=True):
     - `used`, `window`, `compacts_at`: the size of the context, and where it ends and is compacted; each with its
       source. `percent`: the used share of the window.
     - `calls_left`: the fewest and the most calls of the model until `compacts_at`, in four of five cases.
+    - `idle`: a compaction that the agent makes because the conversation idles; null if it makes none.
     - `nearness`: how near `compacts_at` is, or the end of the window if nothing compacts the context; null if
       that is not known, and once the conversation has ended.
     - `warnings`: what the user should know of the window and the threshold, one sentence each.
@@ -53,6 +54,7 @@ class FollowedRow(Struct, frozen=True, kw_only=True):
     compacts_at: int | None = None
     compacts_at_source: ThresholdSource | None = None
     calls_left: tuple[int, int] | None = None
+    idle: IdleCompaction | None = None
     nearness: Nearness | None = None
     messages: int | None = None
     warnings: tuple[str, ...] = ()

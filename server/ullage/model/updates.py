@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from ullage.model.figure import CallsLeft, Hidden, Keeper, KnownThreshold, KnownWindow, Remark
+from ullage.model.figure import CallsLeft, Hidden, IdleCompaction, Keeper, KnownThreshold, KnownWindow, Remark
 from ullage.model.usage import Breakdown, BudgetShares, Usage, UsageSource
 
 T = TypeVar("T")
@@ -41,7 +41,8 @@ class UsageMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while
     too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of
     the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on
-    this machine keeps the conversation: then nothing can be changed in it.
+    this machine keeps the conversation: then nothing can be changed in it. `idle` is a compaction that the agent makes
+    because the conversation idles, null if it makes none.
     """
 
     source: UsageSource
@@ -72,6 +73,7 @@ class UsageMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     managed_by: Keeper = Keeper.NOBODY
     agent: str = ""
     followed: FollowedFrom | None = None
+    idle: IdleCompaction | None = None
 
 
 class Meta(Struct, Generic[T], frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ullage.model.edits import (
     ClearThinkingEdit,
     ClearToolUsesEdit,
+    CompactionCause,
     CompactionEdit,
     DropEdit,
     DuplicateReadsEdit,
@@ -327,11 +328,26 @@ def _full(used: int, window: int) -> str:
     return f"Context {percent(used, window)}% full ({short(used)} of {short(window)})."
 
 
+# Why an agent compacted, where neither the user nor the size of the context was the reason.
+_CAUSES = {
+    CompactionCause.IDLE: " because it idled",
+    CompactionCause.PLUGIN: " because a plugin asked",
+    CompactionCause.POST_TURN: " after a turn",
+    CompactionCause.OVERFLOW: " after a request was refused as too long",
+    CompactionCause.NEW_WINDOW: ": a new context began without a summary",
+}
+
+
+def idles(clock: str, setting: str) -> str:
+    """Returns the words for a compaction that the agent will make at the time `clock`."""
+    return f"compacts by itself at {clock} because it idles ({setting} in its settings stops that)"
+
+
 def edited(edit: Edit) -> str:
     """Returns what an edit did in a few words, for the list of a session's edits: `Compacted 44 messages`."""
     match edit:
         case CompactionEdit():
-            done = f"Compacted {_messages(compaction_block(edit).messages_archived)}"
+            done = f"Compacted {_messages(compaction_block(edit).messages_archived)}{_CAUSES.get(edit.cause, '')}"
         case DropEdit(notice=Message(role=Role.SYSTEM)):
             done = "Exchanged the system prompt"
         case DropEdit(message_ids=ids):

@@ -49,7 +49,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     is the context's size after the last usage report, which belongs to the message `answer`; 0 if an edit or another
     model followed. `beyond` is the largest context with which the agent made another call since the last compaction,
     with this model and `version`. `compactions` are the agent's own, and `growths` the tokens that recent calls of the
-    model added, both oldest first.
+    model added, both oldest first. `is_kept_for_hour` says that the provider keeps the
+    last prompt in its cache for an hour, not for five minutes.
     """
 
     said: int | None = None
@@ -61,13 +62,16 @@ class Evidence(Struct, frozen=True, kw_only=True):
     beyond: int = 0
     version: str = ""
     growths: tuple[int, ...] = ()
+    is_kept_for_hour: bool = False
 
     def after(self, event: Event, model: str, version: str) -> "Evidence":
         """Returns the evidence after one more event. `model` is the model that answers, and `version` the version of
         the agent that has the conversation."""
         match event:
             case UsageReported(usage=usage, message_id=answer) if usage.prompt:
-                return self._report(usage.prompt, usage.total, answer, model, version)
+                reported = self._report(usage.prompt, usage.total, answer, model, version)
+                written, for_hour = usage.cache_creation_input_tokens, usage.cache_creation_1h_input_tokens > 0
+                return replace(reported, is_kept_for_hour=for_hour) if written else reported
             case ContextEdited(edit=CompactionEdit(by_agent=True) as edit):
                 return self._compacted(edit, model, version)
             case ContextEdited() | ContextEstimated():

@@ -17,6 +17,7 @@ from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.edits import CompactionCause, CompactionEdit, EditTrigger
 from ullage.model.events import ContextEdited
 from ullage.model.message import Role
+from ullage.model.words import edited
 
 HOUR_LATER = "2026-01-02T04:04:05.678Z"
 PROMPT, ANSWERED = line("user", "u1", None, "question"), line("assistant", "a1", "u1", [say("Done.")])
@@ -105,3 +106,23 @@ def test_of_an_agent_that_names_no_cause_a_compaction_tells_only_if_a_request_wa
     (edit,) = [event.edit for event in builder.events if isinstance(event, ContextEdited)]
     assert isinstance(edit, CompactionEdit)
     assert (edit.cause, edit.trigger) == (cause, trigger)
+
+
+@pytest.mark.parametrize(
+    ("cause", "text"),
+    [
+        (CompactionCause.IDLE, "Compacted 1 message because it idled"),
+        (CompactionCause.PLUGIN, "Compacted 1 message because a plugin asked"),
+        (CompactionCause.POST_TURN, "Compacted 1 message after a turn"),
+        (CompactionCause.OVERFLOW, "Compacted 1 message after a request was refused as too long"),
+        (CompactionCause.NEW_WINDOW, "Compacted 1 message: a new context began without a summary"),
+        (CompactionCause.THRESHOLD, "Compacted 1 message"),
+        (CompactionCause.BY_HAND, "Compacted 1 message"),
+    ],
+)
+def test_the_list_of_edits_says_why_an_agent_compacted(cause: CompactionCause, text: str) -> None:
+    builder = TranscriptBuilder("f", "log")
+    builder.add(Role.USER, (TextBlock(text="question"),))
+    builder.compact("All is well.", cause=cause)
+    (edit,) = [event.edit for event in builder.events if isinstance(event, ContextEdited)]
+    assert edited(edit) == text

@@ -1,5 +1,7 @@
 """The `/context` box as users see it."""
 
+import time
+
 import pytest
 from msgspec.structs import replace
 from rich.cells import cell_len
@@ -9,7 +11,7 @@ from ullage.api.values import UsageResult
 from ullage.cli.draw.boxes import Big, Shrunk, compaction_box, context_box
 from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs
 from ullage.model.blocks import CompactionBlock
-from ullage.model.figure import CallsLeft, KnownThreshold, KnownWindow, ThresholdSource, WindowSource
+from ullage.model.figure import CallsLeft, IdleCompaction, KnownThreshold, KnownWindow, ThresholdSource, WindowSource
 from ullage.model.updates import Breakdown, Cost, Meta
 from ullage.model.usage import UsageSource
 
@@ -138,3 +140,22 @@ def test_a_compaction_is_told_in_one_pair_of_sizes_and_the_promise_is_never_cut(
     assert "7,993 of 8,000 tokens used" in text
     assert "37,086 tokens (48%)" in text
     assert "ullage undo s_1" in text
+
+
+def test_a_compaction_for_idling_is_announced_until_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    usage = known()
+    at = 1_763_812_440_000
+    idle = IdleCompaction(at=at, setting='"idleCompaction": false')
+    meta = replace(usage.meta.ullage, agent="Claude Code", idle=idle)
+    usage = replace(usage, meta=Meta(ullage=meta))
+
+    def text(now: int) -> str:
+        return " ".join("".join(line.plain for line in context_box(usage, now, ASCII, 60)).replace("|", " ").split())
+
+    words = (
+        'Idle Claude Code compacts by itself at 11:54 because it idles ("idleCompaction": false in its settings stops'
+    )
+    assert words in text(at - 1)
+    assert "Idle" not in text(at)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,19 @@ def said(window: int | None, **usage: object) -> "dict[str, object]":
 def test_what_an_agent_says_is_judged_as_a_log_is(given: object, used: int | None, window: int | None) -> None:
     figure = line_figure.figure_of_agent(line_figure.as_object(given), None, is_followed=False)
     assert (figure.used, figure.window) == (used, window)
+
+
+def test_a_compaction_for_idling_is_announced_until_its_time() -> None:
+    soon, past = (round(time.time() * 1_000) + seconds * 1_000 for seconds in (600, -1))
+    row: dict[str, object] = {"used": 240_000, "window": 1_000_000, "compacts_at": 967_000, "used_source": "reported"}
+    clock = time.strftime("%H:%M", time.localtime(soon / 1_000))
+    context = {"context_window": {"context_window_size": 1_000_000, "current_usage": {"input_tokens": 240_000}}}
+
+    def shown(row: dict[str, object]) -> set[str]:
+        told = line_figure.figure_of_agent(context, row, is_followed=True)
+        return {line.draw(figure, None, "plain") for figure in (line_figure.figure_of_row(row), told)}
+
+    text = f"○ 24% · 240K/1M · idle: compacts at {clock} · compacts at 967K"
+    assert shown(row | {"idle": {"at": soon, "setting": "x"}}) == {text}
+    for idle in ({"at": past, "setting": "x"}, None, "soon"):
+        assert shown(row | {"idle": idle}) == {"○ 24% · 240K/1M · compacts at 967K"}

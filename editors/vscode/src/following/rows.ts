@@ -49,7 +49,14 @@ export function statusOf({ rows, terminal }: Shown, quiet: boolean): StatusView 
 export function figuresOf(row: FollowedConversation, now: number): string {
   const used = row.used === null ? UNKNOWN : short(row.used);
   const window = row.window === null ? UNKNOWN : short(row.window);
-  return [l10n.t('{0} of {1}', used, window), compactsOf(row), callsOf(row), ago(row.updatedAt, now)].join(' · ');
+  return [l10n.t('{0} of {1}', used, window), ...idleOf(row, now), compactsOf(row), callsOf(row), ago(row.updatedAt, now)].join(' · ');
+}
+
+/** Returns the words for a compaction which the agent will make because the conversation idles. */
+function idleOf({ live, idle }: FollowedConversation, now: number): string[] {
+  if (!live || !idle || idle.at <= now) return [];
+  const clock = new Date(idle.at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+  return [l10n.t('compacts by itself at {0} because it idles ({1} stops that)', clock, idle.setting)];
 }
 
 /** Returns the tooltip: a line for each conversation, as Markdown without foreign text in it. */

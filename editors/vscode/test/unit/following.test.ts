@@ -40,6 +40,9 @@ test('one agent has room for the place of its compaction', () => {
 test('what is not known is a question mark', () => {
   const shown = choose([opencode], [opencode.cwd], undefined);
   expect(statusOf(shown, false)?.text).toBe('opencode ?');
+  const idle = { at: NOW + 60_000, setting: '"idleCompaction": false' };
+  expect(figuresOf({ ...claude, idle }, NOW)).toContain('because it idles ("idleCompaction": false stops that)');
+  for (const row of [{ ...claude, idle: { ...idle, at: NOW } }, { ...claude, idle, live: false }]) expect(figuresOf(row, NOW)).not.toContain('idles');
   expect(figuresOf(opencode, NOW)).toBe('? of ? · compacts at ? · ? calls left · 2 minutes ago');
 });
 

@@ -14,6 +14,7 @@ from ullage.tokens.model_names import bare_name
 _OFF = ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT")
 _PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
 _WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
+_IDLE = "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS"
 _OUTPUT = "CLAUDE_CODE_MAX_OUTPUT_TOKENS"
 # The window of a model that the program does not know; without compaction, that of every model.
 _CONTEXT, _NO_MILLION = "CLAUDE_CODE_MAX_CONTEXT_TOKENS", "CLAUDE_CODE_DISABLE_1M_CONTEXT"
@@ -43,12 +44,14 @@ def _read(texts: Texts) -> Given:
     for file in texts.files:
         if isinstance(enabled := file.get("autoCompactEnabled"), bool):
             reading.take("automatic", "autoCompactEnabled", enabled)
+        reading.take("idle", "idleCompaction", switch(file.get("idleCompaction")))
         _take_window(reading, file, model)
         _take_variables(reading, as_object(file.get("env")))
     # The variable comes before all files, wherever it is set (2.1.318).
     all_variables = (texts.variables, *(as_object(file.get("env")) for file in texts.files))
     for variables in all_variables:
         reading.take("window", _WINDOW, number(variables.get(_WINDOW)))
+        reading.take("idle_least", _IDLE, number(variables.get(_IDLE)))
     for file in texts.files:
         _take_served(reading, file, model)
     _take_model_window(reading, dict(chain.from_iterable(each.items() for each in all_variables)), model)
@@ -104,7 +107,7 @@ _KNOWN = frozenset(
         *(*_OFF, _PERCENT, _WINDOW, _SIZE, "autoCompactEnabled"),
         # How the user answered an offer, and compactions for other causes than the threshold.
         *("autoCompactOfferAnswer", "idleCompaction", "precomputeCompactionEnabled"),
-        "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS",
+        _IDLE,
     }
 )
 SETTINGS = OwnSettings(files=_files, read=_read, known=_KNOWN, prefix="CLAUDE", programs_own=1)

@@ -11,7 +11,7 @@ import re
 
 from ullage.agents.claude_code.reattached import reattached
 from ullage.agents.claude_code.windows import MILLION, USUAL, usual_window
-from ullage.agents.own_context import OwnContext, Rule, Setup, Threshold, Without, switched_off, version_of
+from ullage.agents.own_context import Idle, OwnContext, Rule, Setup, Threshold, Without, switched_off, version_of
 
 _FIRST_MEASURED = (1, 0, 53)
 # Up to a version before this one the threshold was a share of the window less the answer.
@@ -28,6 +28,11 @@ _NOT_COMPACTED = re.compile(r"opus-4-[1578]|sonnet-4-5|haiku-4-5|fable-5(?!-)")
 # From a version up to this one on, newer models are compacted again, in their window of a million.
 _NEWER_MODELS = (2, 1, 316)
 _COMPACTED_AGAIN = re.compile(r"opus-4-8|(opus|sonnet|haiku)-5-5")
+# From a version between 2.1.286 and this one on, a conversation that idles is compacted: milliseconds after its last
+# answer, and the sizes from which on.
+_IDLES = (2, 1, 299)
+_IDLE_AFTER = 54 * 60_000
+_IDLE_USUAL, _IDLE_LEAST = 200_000, 100_000
 # A smaller window in the settings counts as this one.
 _SMALLEST = 100_000
 
@@ -80,6 +85,19 @@ def _within(setup: Setup, window: int, what: str, setting: str = "") -> Rule | N
     return Rule(tokens=tokens, basis=f"{what} keeps {kept:,} tokens free", setting=setting, ignored=given.name("share"))
 
 
+def _idle(setup: Setup) -> Idle | None:
+    """Returns when a conversation that idles is compacted: after nine tenths of the hour for which its prompt is cached
+    (read in the program, 2.1.332)."""
+    given = setup.given
+    if version_of(setup.version) < _IDLES or given.automatic is False or given.idle is False:
+        return None
+    return Idle(
+        after=_IDLE_AFTER,
+        least=max(_IDLE_LEAST, _IDLE_USUAL if given.idle_least is None else given.idle_least),
+        setting='"idleCompaction": false',
+    )
+
+
 OWN_CONTEXT = OwnContext(
-    window=usual_window, wider=(MILLION,), threshold=_threshold, is_exact=True, reattached=reattached
+    window=usual_window, wider=(MILLION,), threshold=_threshold, is_exact=True, idle=_idle, reattached=reattached
 )

@@ -11,11 +11,11 @@ from rich.text import Text
 from ullage.api.values import UsageResult
 from ullage.cli.draw.glyphs import Glyphs
 from ullage.cli.draw.parts import Box, bar, level_style
-from ullage.cli.draw.text import ago, fit, percent, plural, source_words
+from ullage.cli.draw.text import ago, clock, fit, percent, plural, source_words
 from ullage.model.blocks import CompactionBlock
 from ullage.model.figure import KnownThreshold
 from ullage.model.message import number_of
-from ullage.model.words import short, shrinking
+from ullage.model.words import idles, short, shrinking
 
 # Cells of a part's label, its tokens and its share; of the tokens of a message; and of the share next to the bar.
 _LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 14, 9, 6, 5, 6
@@ -67,6 +67,8 @@ def _facts(box: Box, usage: UsageResult, now: int) -> None:
         left = "" if meta.left is None else f", {meta.left:,} left" if meta.left else ", due now"
         place = f"at {meta.threshold.tokens:,} ({meta.threshold.percent}%){left}"
         box.fact("Compacts", f"{place}{_why(meta.threshold.basis)}{_seen(meta.threshold)}")
+    if meta.idle and meta.idle.at > now:
+        box.fact("Idle", f"{meta.agent} {idles(clock(meta.idle.at), meta.idle.setting)}")
     for remark in meta.remarks:
         box.fact("Note", remark.text)
     if meta.calls_left and meta.left:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from datetime import UTC, datetime
 
 from rich.cells import cell_len, set_cell_size
 
@@ -88,6 +89,11 @@ def _isolated(text: str) -> str:
 
 
 _STEPS = ((31_536_000, "year"), (2_592_000, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
+
+
+def clock(at: int) -> str:
+    """Returns the time of day of `at`, Unix milliseconds, on this machine: `11:54`."""
+    return datetime.fromtimestamp(at / 1000, UTC).astimezone().strftime("%H:%M")
 
 
 def ago(then: int, now: int) -> str:

@@ -1,5 +1,7 @@
 """The line: as much of a figure as there is room for."""
 
+import time
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ullage.cli.statusline.line_figure import Figure
@@ -59,6 +61,8 @@ def _rest(figure: "Figure") -> list[str]:
     if figure.window:
         used = "?" if figure.used is None else short(figure.used)
         parts.append(f"{used}/{short(figure.window)}")
+    if figure.idle_at and figure.idle_at > time.time() * 1_000:
+        parts.append(time.strftime("idle: compacts at %H:%M", time.localtime(figure.idle_at / 1_000)))
     if figure.compacts_at:
         parts.append(f"compacts at {short(figure.compacts_at)}")
     if figure.calls_left:

@@ -18,7 +18,8 @@ _WIDER = (1_000_000,)
 
 class Figure:
     """How full a context is, in tokens; None is unknown. `calls_left` are the fewest and the most calls of the model
-    until `compacts_at`. `is_estimated` says that `used` is a local count. `warns` says whether the user should look at
+    until `compacts_at`. `idle_at` is when the agent compacts because the conversation idles, in Unix milliseconds.
+    `is_estimated` says that `used` is a local count. `warns` says whether the user should look at
     it; None leaves that to the share of `compacts_at`."""
 
     def __init__(  # noqa: PLR0913  (a struct would need msgspec)
@@ -29,6 +30,7 @@ class Figure:
         calls_left: tuple[int, int] | None = None,
         agent: str = "",
         *,
+        idle_at: int | None = None,
         is_estimated: bool = False,
         warns: bool | None = None,
     ) -> None:
@@ -37,6 +39,7 @@ class Figure:
         self.compacts_at = compacts_at
         self.calls_left = calls_left
         self.agent = agent
+        self.idle_at = idle_at
         self.is_estimated = is_estimated
         self.warns = warns
 
@@ -50,6 +53,7 @@ def figure_of_row(row: "dict[str, Any]") -> Figure:
         compacts_at=_count(row.get("compacts_at")),
         calls_left=(int(calls[0]), int(calls[1])) if calls else None,
         agent=str(row.get("agent", "")),
+        idle_at=_count(as_object(row.get("idle")).get("at")),
         is_estimated=row.get("used_source") == "estimated",
         warns=None if nearness is None else nearness == "imminent",
     )
@@ -82,6 +86,7 @@ def figure_of_agent(said: "dict[str, Any]", row: "dict[str, Any] | None", *, is_
         window=window,
         compacts_at=known.compacts_at if is_same else None,
         calls_left=known.calls_left if is_same and is_followed else None,
+        idle_at=known.idle_at if is_followed else None,
         warns=warns,
     )
 

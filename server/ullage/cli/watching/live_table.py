@@ -9,7 +9,7 @@ from rich.text import Text
 from ullage.cli.draw.glyphs import Glyphs
 from ullage.cli.draw.parts import bar
 from ullage.cli.draw.tables import Cell, Column, table
-from ullage.cli.draw.text import ago, fit_most
+from ullage.cli.draw.text import ago, clock, fit_most
 from ullage.cli.this_folder import fullest_first
 from ullage.model.figure import Nearness
 from ullage.model.followed import FollowedRow, without_children
@@ -207,7 +207,7 @@ def _cells(row: FollowedRow, now: int, glyphs: Glyphs) -> Sequence[Cell]:
         f"{warns}{full}",
         bar(row.used or 0, row.window, row.compacts_at, _BAR_CELLS, glyphs) if row.window else "",
         f"{'?' if row.used is None else short(row.used)}/{short(row.window) if row.window else '?'}",
-        _compacts(row),
+        _compacts(row, now),
         row.title,
         row.agent,
         "?" if row.messages is None else f"{row.messages:,}",
@@ -220,8 +220,10 @@ def _cells(row: FollowedRow, now: int, glyphs: Glyphs) -> Sequence[Cell]:
     return [(texts[0], style), *texts[1:]]
 
 
-def _compacts(row: FollowedRow) -> str:
-    """Returns where the context is compacted, and in how many calls."""
+def _compacts(row: FollowedRow, now: int) -> str:
+    """Returns where the context is compacted, and in how many calls, or when if that is because it idles."""
+    if row.live and row.idle and row.idle.at > now:
+        return f"idle: at {clock(row.idle.at)}"
     if row.compacts_at is None:
         return "?"
     if row.calls_left is None or not row.live:

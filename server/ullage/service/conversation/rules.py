@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.own_context import Setup
+from ullage.agents.own_context import Idle, Setup
 from ullage.agents.own_settings import Given
 from ullage.model.figure import Keeper, KnownThreshold, KnownWindow, Remark, ThresholdSource, WindowSource
 from ullage.model.settings import ContextSettings, Settings, context_settings, overridden
@@ -25,13 +25,14 @@ _UNKNOWN_AGENT = "the agent"
 class Rules(Struct, frozen=True, kw_only=True):
     """The model, the settings, the window and the thresholds in effect at one position of a log.
 
-    `under` are the workspace's settings, `evidence` is what the log shows, `others` are compactions of the same agent's
-    other conversations, and `given` is what the user's settings of the agent say; from these the rules were computed.
-    `window` and `budget` are None while no window is known. `threshold` is where the context is compacted, by Ullage or
-    by the agent that has the conversation; None if the agent's is not known, and `remarks` say more of it. `holder` is
-    the name of that agent or `the agent`, empty if Ullage's client has the conversation; `agent` is empty if the name
-    is unknown, too. `hidden_name` is what users see the tokens called that the conversation does not contain. Prompts
-    of up to `outgrown_at` tokens change neither window nor threshold.
+    `under` are the workspace's settings, `evidence` is what the log shows, `others` are compactions of the same
+    agent's other conversations, and `given` is what the user's settings of the agent say; from these the rules were
+    computed. `window` and `budget` are None while no window is known. `threshold` is where the context is
+    compacted, by Ullage or by the agent that has the conversation; None if the agent's is not known, and `remarks`
+    say more of it. `holder` is the name of that agent or `the agent`, empty if Ullage's client has the
+    conversation; `agent` is empty if the name is unknown, too. `idle` is when that agent compacts because the
+    conversation idles. `hidden_name` is what users see the tokens called that the conversation does not contain.
+    Prompts of up to `outgrown_at` tokens change neither window nor threshold.
     """
 
     under: Settings
@@ -50,6 +51,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     budget: ContextBudget | None
     warn_percent: int | None
     outgrown_at: int
+    idle: Idle | None
 
     def hold(self, evidence: Evidence) -> bool:
         """Returns whether newer evidence leads to these rules, too, so that they need not be computed again."""
@@ -77,7 +79,7 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
     others, given = others_of(workspace, transcript), given_of(workspace, transcript)
     window = find_window(_with_attached(evidence, transcript), _candidates(transcript, model, limits, holder, given))
     budget = None
-    found = Finding()
+    found, idle = Finding(), None
     if window is not None:
         total = limits.total if window.size == limits.input else _whole_window(transcript, window)
         budget = make_budget(window.size, limits.max_output, settings, total)
@@ -93,6 +95,7 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
                 max_output=limits.max_output,
                 given=given,
             )
+            idle = agent.own_context.idle(setup) if agent else None
             found = find_threshold(evidence, of_same_window(others, agent, setup), agent, setup)
             if found.threshold is not None:
                 budget = _approached(budget, found.threshold, settings, evidence)
@@ -114,6 +117,7 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
         budget=budget,
         warn_percent=percent(budget.warn_at, budget.window) if budget else None,
         outgrown_at=min(window.size, threshold.tokens if threshold else window.size) if window else 0,
+        idle=idle,
     )
 
 

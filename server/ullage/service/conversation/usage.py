@@ -10,6 +10,7 @@ from ullage.model.words import percent
 from ullage.policy.alarm import level
 from ullage.policy.approach import nearness
 from ullage.policy.forecast import calls_left
+from ullage.policy.idle import idle_compaction
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.read_only import kept_by_agent
 from ullage.service.conversation.rules import Rules
@@ -35,6 +36,7 @@ def _figures(conversation: Conversation, rules: Rules) -> UsageMeta:
 def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
     projection, transcript = conversation.projection, conversation.transcript
     reading, active, budget = projection.tracker.reading, transcript.active, rules.budget
+    last = transcript.items[-1].message if transcript.items else None
     left, keeper = _left(reading.used, rules), conversation.keeper
     return UsageMeta(
         source=reading.source,
@@ -65,6 +67,7 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         managed_by=keeper,
         agent=rules.agent,
         followed=kept_by_agent(conversation),
+        idle=idle_compaction(rules.idle, projection.evidence, reading.used, reading.reported_at, last),
     )
 
 

@@ -21,6 +21,7 @@ local M = {}
 ---@field compacts_at? integer tokens
 ---@field compacts_at_source? string
 ---@field calls_left? integer[] the smallest and the largest number that is likely
+---@field idle? { at: integer, setting: string } a compaction because the conversation idles: Unix milliseconds
 ---@field nearness 'far'|'near'|'imminent' how near the agent's compaction is; `far` if that is not known
 ---@field updated_at integer Unix milliseconds
 ---@field process_id? integer
@@ -65,6 +66,8 @@ local function checked(given)
   for _, name in ipairs(TEXTS) do
     row[name] = type(given[name]) == 'string' and given[name] or ''
   end
+  local idle = given.idle
+  row.idle = type(idle) == 'table' and type(idle.at) == 'number' and idle or nil
   row.live, row.updated_at = row.live or false, row.updated_at or 0
   row.takes_focus = row.takes_focus or false
   row.nearness = NEARNESSES[given.nearness] or 'far'
@@ -164,6 +167,9 @@ function M.figures(row)
       or row.used and ('%s%s of ?'):format(about, words.short(row.used))
       or '?',
   }
+  if row.live and row.idle and row.idle.at > os.time() * 1000 then
+    parts[#parts + 1] = ('compacts by itself at %s because it idles'):format(os.date('%H:%M', row.idle.at / 1000))
+  end
   if row.compacts_at then
     local at = row.window and ('%d %%'):format(words.percent(row.compacts_at, row.window))
       or words.short(row.compacts_at)
