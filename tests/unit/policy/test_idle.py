@@ -50,25 +50,25 @@ def test_a_conversation_that_idles_is_compacted_54_minutes_after_its_last_answer
     assert announced(FIVE_MINUTES, HOUR) is not None
 
 
-@pytest.mark.parametrize(
-    ("usages", "facts"),
-    [
-        ([FIVE_MINUTES], {}),
-        ([HOUR, FIVE_MINUTES], {}),
-        ([READ_ONLY], {}),
-        ([HOUR], {"used": 199_999}),
-        ([HOUR], {"last": user("u2", "Go on.")}),
-        ([HOUR], {"last": CALL}),
-        ([HOUR], {"last": None}),
-        ([HOUR], {"at": None}),
-        ([HOUR], {"version": "2.1.285"}),
-        ([HOUR], {"files": ({}, {"idleCompaction": False})}),
-        ([HOUR], {"files": ({}, {"autoCompactEnabled": False})}),
-        ([HOUR], {"DISABLE_AUTO_COMPACT": "1"}),
-        ([HOUR], {"CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS": "300000"}),
-        ([HOUR], {"used": 90_000, "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS": "50000"}),
-    ],
-)
+MISSING: list[tuple[list[Usage], dict[str, Any]]] = [
+    ([FIVE_MINUTES], {}),
+    ([HOUR, FIVE_MINUTES], {}),
+    ([READ_ONLY], {}),
+    ([HOUR], {"used": 199_999}),
+    ([HOUR], {"last": user("u2", "Go on.")}),
+    ([HOUR], {"last": CALL}),
+    ([HOUR], {"last": None}),
+    ([HOUR], {"at": None}),
+    ([HOUR], {"version": "2.1.285"}),
+    ([HOUR], {"files": ({}, {"idleCompaction": False})}),
+    ([HOUR], {"files": ({}, {"autoCompactEnabled": False})}),
+    ([HOUR], {"DISABLE_AUTO_COMPACT": "1"}),
+    ([HOUR], {"CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS": "300000"}),
+    ([HOUR], {"used": 90_000, "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS": "50000"}),
+]
+
+
+@pytest.mark.parametrize(("usages", "facts"), MISSING)
 def test_nothing_is_announced_if_something_is_missing(usages: list[Usage], facts: dict[str, Any]) -> None:
     assert announced(*usages, **facts) is None
 
