@@ -139,12 +139,12 @@ def _read_line(bare: str, outline: _Outline, number: int, *, is_code: bool, is_q
     indent = len(bare) - len(bare.lstrip())
     if is_code:
         return Line(number=number, text=text, depth=2 * indent, above=outline.above(), is_label=False, is_code=True)
-    if heading := _HEADING.match(text):
+    # What is quoted heads nothing: a message may have headings of its own, or end its first line with a colon.
+    if not is_quoted and (heading := _HEADING.match(text)):
         above = outline.heading(number, len(heading[1]))
         return Line(number=number, text=text[heading.end() :], depth=0, above=above, is_label=True, is_code=False)
     bullet = _BULLET.match(text)
     mark = "" if not bullet else "1" if bullet[0][0].isdigit() else "-"
-    # What is quoted heads nothing: a message may end its first line with a colon.
     is_label = not is_quoted and _LABEL.match(text) is not None
     depth = 2 * indent + (1 if bullet or is_quoted else 0)
     above = outline.line(number, depth, mark, is_label=is_label)

@@ -30,6 +30,8 @@ _INSERTED_START = re.compile(
     r"|# AGENTS\.md instructions|Base directory for this skill:|Another language model started to solve"
     r"|Operation stopped by hook:|Stop hook feedback:|API Error|Read the output file to retrieve the result:)"
 )
+# What Claude Code appends to a plan that the user approved.
+_APPENDED = re.compile(r"\n\s*If you need specific details from before exiting plan mode .*", re.DOTALL)
 _COMMAND_ARGUMENTS = re.compile(
     r"<command-name>/?([^<]*)</command-name>.*?<command-args>([^<]+)</command-args>", re.DOTALL
 )
@@ -73,7 +75,7 @@ def typed_text(text: str) -> str:
     """Returns what a user typed of a user's turn; empty if a harness wrote it all."""
     if found := _COMMAND_ARGUMENTS.search(text):
         return "" if found[1].strip() in _STEERING else found[2].strip()
-    left = _INSERTED.sub("", text).strip()
+    left = _APPENDED.sub("", _INSERTED.sub("", text)).strip()
     return "" if _INSERTED_START.match(left) else left
 
 

@@ -87,6 +87,9 @@ def test_what_a_harness_inserts_is_not_typed(inserted: str) -> None:
 
 
 def test_what_is_typed_beside_an_insertion_is_kept() -> None:
+    assert (
+        typed_text("Do it.\n\n\nIf you need specific details from before exiting plan mode (a), read: /b") == "Do it."
+    )
     assert typed_text("<ide_opened_file>a.py</ide_opened_file>\nuse pnpm") == "use pnpm"
     given = "<command-name>/review</command-name>\n<command-args>only the tests</command-args>"
     assert typed_text(given) == "only the tests"

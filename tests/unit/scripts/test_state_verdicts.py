@@ -260,3 +260,9 @@ def test_cover_counts_short_words_whole_and_long_ones_by_their_sequences() -> No
     assert shares[0] == 0
     assert 0.4 < shares[1] < 0.5
     assert cover(read_page(f"never push to main\n{long}"), truth) == ([1.0, 1.0], [True])
+
+
+def test_a_heading_inside_quoted_words_heads_nothing() -> None:
+    page = read_page("What the user said:\n> #1 Do this:\n> # The plan for the code\n> #3 now push it to main please")
+    last = page.lines[-1]
+    assert [page.lines[number].text for number in last.above] == ["What the user said:"]
