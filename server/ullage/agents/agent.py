@@ -105,6 +105,7 @@ class Inserted(Struct, frozen=True, kw_only=True):
 
     - `summary_openings`: the first words of the message with which the agent continues after its own compaction.
     - `not_typed`: patterns for the beginning of a text that the user has not typed.
+    - `appended`: patterns for what the agent puts after what the user typed, up to the end of the text.
     - `tags`: names of tags around inserted text.
     - `typed_tags`: names of tags around what the user typed.
     - `instruction_tags`: names of tags around standing instructions.
@@ -114,6 +115,7 @@ class Inserted(Struct, frozen=True, kw_only=True):
 
     summary_openings: tuple[str, ...] = ()
     not_typed: tuple[str, ...] = ()
+    appended: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     typed_tags: tuple[str, ...] = ()
     instruction_tags: tuple[str, ...] = ()

@@ -41,6 +41,7 @@ class _Patterns(Struct, frozen=True, kw_only=True):
 
     summary_openings: tuple[str, ...]
     not_typed: re.Pattern[str]
+    appended: re.Pattern[str]
     tagged: re.Pattern[str]
     typed: re.Pattern[str]
     instructions: re.Pattern[str]
@@ -54,6 +55,7 @@ def _patterns() -> _Patterns:
     known = tuple(agent.inserted for agent in AGENTS)
     file_names = (re.escape(path.rsplit("/", 1)[-1]) for path in INSTRUCTION_FILES)
     not_typed = "|".join([*(pattern for one in known for pattern in one.not_typed), *_BY_HARNESS])
+    appended = "|".join(pattern for one in known for pattern in one.appended)
     tags = "|".join(tag for one in known for tag in (*one.tags, *one.instruction_tags, *one.reminder_tags))
     typed_tags = "|".join(tag for one in known for tag in one.typed_tags)
     instruction_tags = "|".join(tag for one in known for tag in one.instruction_tags)
@@ -62,6 +64,7 @@ def _patterns() -> _Patterns:
     return _Patterns(
         summary_openings=tuple(opening for one in known for opening in one.summary_openings),
         not_typed=re.compile(rf"\s*(?:{not_typed})"),
+        appended=re.compile(rf"\n\s*(?:{appended})(?s:.*)"),
         tagged=re.compile(rf"<({tags})(?: [^<>]{{0,400}})?>.{{0,{_LONGEST}}}?</\1>", re.DOTALL),
         typed=re.compile(rf"</?(?:{typed_tags})(?: [^<>]{{0,200}})?>"),
         instructions=re.compile(
@@ -84,11 +87,13 @@ def is_typed(text: str) -> bool:
 
 
 def without_inserted(text: str) -> str:
-    """Returns the text without the tags, and the text in them, that agents and editors insert into a user's message.
-    Of tags around what the user typed, only the tags are left out; a command of the agent is as the user typed it."""
+    """Returns the text without the tags, and the text in them, that agents and editors insert into a user's message,
+    and without what an agent appends to it. Of tags around what the user typed, only the tags are left out; a command
+    of the agent is as the user typed it."""
+    patterns = _patterns()
+    text = patterns.appended.sub("", text)
     if "</" not in text:
         return text
-    patterns = _patterns()
     return _COMMAND.sub(_as_typed, patterns.typed.sub("", patterns.tagged.sub("", text)))
 
 

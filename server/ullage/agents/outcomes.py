@@ -31,11 +31,22 @@ _SUMMARIES = re.compile(
     r"|^[^\S\n]*(✖ \d+ problems? .*)$"  # eslint
     r"|^(Found \d+ errors?\b.*|Success: no issues found.*|All checks passed!.*)$"  # mypy, ruff, tsc
     r"|^[^\S\n]*(\d+ errors?, \d+ warnings?.*)$"  # pyright
-    r"|^(BUILD (?:SUCCESSFUL|FAILED)\b.*)$",  # gradle
+    r"|^(BUILD (?:SUCCESSFUL|FAILED)\b.*)$"  # gradle
+    r"|^[^\S\n]*(\d+ issues[.:]|1 issue:|1 issues:)[^\S\n]*$"  # golangci-lint
+    r"|^[^\S\n]*(\d+ mods?/funs?, found .*)$"  # credo
+    r"|^[^\S\n]*(\d+ files? inspected, .*)$"  # rubocop
+    r"|^(?:\[INFO\] )?(BUILD SUCCESS|BUILD FAILURE)$"  # maven
+    r"|^(Build succeeded\.|Build FAILED\.)$"  # dotnet
+    r"|^[^\S\n]*(Finished `?\w+`? (?:profile )?\[.*)$"  # cargo build
+    r"|^(All matched files use Prettier code style!|\[OK\] No errors|No errors found!)$"  # prettier, phpstan, psalm
+    r"|^(Output written on \S+\.pdf \(\d+ pages?.*)$",  # latex
     re.MULTILINE,
 )
 _NO_FAILURE = re.compile(r"\b0 (?:failed|failures?|failing|errors?)\b")
-_FAILURE = re.compile(r"\bFAIL(?:ED)?\b|\b[1-9]\d* (?:failed|failures?|failing|errors?)\b")
+_FAILURE = re.compile(
+    r"\bFAIL(?:ED|URE)?\b|\b[1-9]\d* (?:failed|failures?|failing|errors?|offenses?)\b|^[1-9]\d* issues?\b"
+    r"|, found [1-9]\d* "
+)
 _NAMES_FAILURE = re.compile(
     r"^(?!Exit code|.{0,3}<).*\b(?:[Ff]ail(?:ed|ure|s)?|FAILED|[Ii]nvalid|[Dd]enied|[Uu]ndefined|not found|ERROR)\b.*$",
     re.MULTILINE,

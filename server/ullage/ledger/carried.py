@@ -1,13 +1,14 @@
 """What a context says, asked without a language: by words of any script, by numbers, names and negations.
 
-No list of words decides that something is said. The one list here, of words that negate, only makes the question
-stricter: a passage that lacks the `never` of a sentence does not say it, however many of its other words it has.
+No list of words decides that something is said. The two lists here only make the question stricter: a passage that
+lacks the `never` of a sentence does not say it, however many of its other words it has; and a line that only names a
+file, without a word of change, does not say that the file was changed.
 """
 
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import ceil
@@ -15,6 +16,7 @@ from math import ceil
 from msgspec import Struct
 
 from ullage.agents.tools import strings_in
+from ullage.ledger.outline import Line, lines_of
 from ullage.model.blocks import CompactionBlock, TextBlock, ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
@@ -48,8 +50,19 @@ _SHORT = 5
 _STRETCH, _SPARE = 1.6, 6
 # Passages that are looked at for one sentence: those around its rarest words.
 _MOST_PASSAGES = 400
-# Characters after a name in which another name is close to it.
-_NEAR = 400
+# Words of a change that was made, of the languages with the most users: whole words, and beginnings of words.
+_CHANGE = re.compile(
+    r"(?<!\w)(?:add(?:s|ed|ing)|remov(?:es|ed|ing)|replac(?:es|ed|ing)|chang(?:es|ed|ing)|updat(?:es|ed|ing)"
+    r"|creat(?:es|ed|ing)|wrote|written|rewrote|rewritten|fix(?:es|ed|ing)|mov(?:es|ed|ing)|renam(?:es|ed|ing)"
+    r"|delet(?:es|ed|ing)|extend(?:s|ed|ing)|introduc(?:es|ed|ing)|wired|inserted|dropped|new"
+    r"|(?:modif|edited|implement|refactor|rework|convert|extract|simplif|correct|geändert|hinzugefügt|ergänzt|erstellt"
+    r"|angelegt|entfernt|gelöscht|ersetzt|umbenannt|behoben|angepasst|ajout|créé|supprim|remplac|renomm|corrig|agreg"
+    r"|añad|adicion|cread|criad|elimin|reemplaz|substitu|actualiz|atualiz|aggiunt|rimoss|corrett|aggiorn|измен|добав"
+    r"|созда|удал|исправ|обновл|замен|перепис|dodan|zmien|usuni|utworz|ekle|değiştir|oluştur|sil(?:in|di)|toegevoegd"
+    r"|gewijzigd|verwijderd|aangemaakt)\w*)(?!\w)"
+    r"|[改增删添创建移替]|更新|修复|修正|追加|作成|変更|削除|置換|추가|수정|삭제|생성|변경|เพิ่ม|แก้|ลบ|สร้าง|जोड़|बदल|हटा|أضاف|عدّل|حذف|أنشأ",
+    re.IGNORECASE,
+)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 # Not after `./...`, which is a path.
 _PARTS = re.compile(r"(?<=[^\s./][.!?…])\s+|(?<=[。！？])|[\r\n]+")
@@ -125,6 +138,7 @@ class Context:
         self._words: list[str] = []
         self.ids = frozenset(message.id for message in messages)
         texts = [text for message in messages for text in _texts(message)]
+        self._prose = [text for message in messages for text in _prose(message)]
         for text in texts:
             folded = _folded(text)
             self._words += _words(folded)
@@ -141,15 +155,32 @@ class Context:
         lines = ((line, tuple(_words(line))) for line in _folded(self._text).splitlines())
         return [(line, words, frozenset(words)) for line, words in lines]
 
+    @cached_property
+    def _outlines(self) -> list[list[Line]]:
+        """Of each text that was written as prose the lines, each with the lines that it belongs to."""
+        return [lines_of(text) for text in self._prose]
+
     def has_name(self, name: str) -> bool:
         """Returns whether the context has a name, letter for letter, as a word of its own."""
         return bool(name) and re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", self._text) is not None
 
-    def near(self, name: str, others: Sequence[str]) -> frozenset[str]:
-        """Returns those of several names that the context has close to a name: in the same line or a few lines
-        below."""
-        places = [self._text[found.start() : found.end() + _NEAR] for found in re.finditer(re.escape(name), self._text)]
-        return frozenset(other for other in others if any(other in place for place in places))
+    def says_changed(self, path: str, names: Collection[str]) -> bool:
+        """Returns whether the context says what was changed in a file: the line that names the file, or a line that
+        belongs to that one, has a word of change and one of the names that the changes put in or took out. Without such
+        names, the word may be in a line that it belongs to. Code in fences only shows how a file looks."""
+        suffix, base = "/".join(path.split("/")[-2:]), path.rsplit("/", 1)[-1]
+        named = re.compile(rf"(?<![\w.-]){re.escape(suffix)}(?![\w-])|(?<![\w./-]){re.escape(base)}(?![\w-])")
+        what = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
+        for lines in self._outlines:
+            for place, line in enumerate(lines):
+                if base not in line.text or not named.search(line.text):
+                    continue
+                entry = [line.text, *(other.text for other in lines[place + 1 :] if place in other.parents)]
+                above = [] if names else [lines[parent].text for parent in line.parents]
+                told = [named.sub(" ", text) for text in (*entry, *above)]
+                if any(_CHANGE.search(text) and what.search(text) for text in told):
+                    return True
+        return False
 
     def lines_with(self, text: str) -> list[str]:
         """Returns the lines of the context that have most words of a text, in lower case."""
@@ -215,6 +246,14 @@ class Context:
             else:
                 return True
         return False
+
+
+def _prose(message: Message) -> Iterator[str]:
+    for block in message.content:
+        if isinstance(block, CompactionBlock):
+            yield render_marker(block)
+        elif isinstance(block, TextBlock):
+            yield block.text
 
 
 def _texts(message: Message) -> Iterator[str]:

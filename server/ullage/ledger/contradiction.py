@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.ledger.carried import words_of
-from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.ledger.ledger_entry import Entry, Kind, Life, failed_command
 
 # The share of the words of a task that a line must have to be about it.
 _SHARE = 0.8
@@ -119,7 +119,7 @@ def _check(entry: Entry, line: str) -> bool:
     if entry.life is Life.MENDED or entry.changed:
         # After a change its outcome is not known.
         return False
-    command = entry.text if entry.kind is Kind.CHECK else entry.text.partition(": ")[0]
+    command = entry.text if entry.kind is Kind.CHECK else failed_command(entry)[0]
     is_named = len(command) >= _LEAST_COMMAND and re.search(rf"(?<![\w-]){re.escape(command)}(?![\w./-]| -)", line)
     together = _TOGETHER.get(entry.name)
     if not is_named and not (entry.kind is Kind.PROBLEM and together and together.search(line)):

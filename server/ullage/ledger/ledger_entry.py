@@ -29,8 +29,7 @@ class Life(StrEnum):
     A message of the user is `open`, or `repeated` by the same words later. A task is `open`, `in progress`, `done` or
     `dropped`. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last` one, an `earlier`
     one, or `elsewhere`: in another repository. A file was `read`, `created`, `changed` or `deleted`. A job is `running`
-    or `ended`. The agent's words
-    hold (`stands`), or are `overtaken` by a later change of what they name.
+    or `ended`. The agent's words hold (`stands`), or are `overtaken` by a later change of what they name.
     """
 
     OPEN = "open"
@@ -78,6 +77,13 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     changed: tuple[str, ...] = ()
     is_outside: bool = False
     against: str = ""
+
+
+def failed_command(problem: Entry) -> tuple[str, str]:
+    """Returns the command of a problem, and what it said of its failure, empty if nothing. The entry's text is both:
+    "`go build`: undefined: x"."""
+    command, _, detail = problem.text.removeprefix("`").partition("`: ")
+    return command.removesuffix("`"), detail
 
 
 class Ledger(Struct, frozen=True, kw_only=True):

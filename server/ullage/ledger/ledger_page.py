@@ -14,15 +14,16 @@ from msgspec.structs import replace
 
 from ullage.ledger.agent_words import GAP, with_gaps
 from ullage.ledger.carried import Context, parts_of, words_of
-from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
+from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life, failed_command
 from ullage.model.message import number_of
 from ullage.redaction.clean import clean
 from ullage.redaction.quoting import QUOTE
 
 # Characters of the user's words that are shown whole. Of longer ones the beginning, what is asked last, and lines with
 # names between are shown, in so many characters.
-_WHOLE, _CUT_TO = 900, 700
-_END = 260
+_WHOLE, _CUT_TO = 1_200, 1_000
+# Characters of the beginning and of the end, which are quoted without a gap, and of a line between them.
+_EDGE, _BETWEEN = 400, 260
 # Characters of one line of anything else, and of a paragraph of the agent's.
 _LINE, _PARAGRAPH = 300, 500
 # Characters of a job's result that a page shows, and of how many jobs.
@@ -38,7 +39,10 @@ _FAILS = re.compile(
 )
 # Lines around the answer of a sub-agent.
 _FRAME = re.compile(r"\[Tool: |-{3,}")
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _CODE = re.compile(r"`([^`]+)`")
+# Where a text may be cut: between lines, or else sentences, or else words.
+_BREAKS = (re.compile(r"\n+"), re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])"), re.compile(r"\s+"))
 _NAME = re.compile(r"[`/_]|\w\.\w|\d|[a-z][A-Z]")
 
 
@@ -159,7 +163,7 @@ def _left(entry: Entry, context: Context, kept: frozenset[int]) -> Entry | None:
         case Kind.COMMIT | Kind.EARLIER:
             said = context.says(entry.text)
         case Kind.FILE:
-            said = _names(entry.text, context) and _says_what(entry, context)
+            said = _names(entry.text, context) and context.says_changed(entry.text, _CODE.findall(entry.beside))
         case Kind.JOB if entry.life is Life.RUNNING:
             said = context.has_name(entry.name)
         case Kind.JOB:
@@ -168,16 +172,21 @@ def _left(entry: Entry, context: Context, kept: frozenset[int]) -> Entry | None:
 
 
 def _unsaid(entry: Entry, context: Context) -> Entry | None:
+    """Returns what a context lacks of the user's words: all of a message, and of a long one its beginning and its end,
+    by which it is known, and the parts between that are not said."""
     if len(words_of(entry.text).all) < 3:
         return None if context.says_alone(entry.text) else entry
-    parts = parts_of(entry.text)
-    missing = [part for part in parts if not part.startswith("```") and not context.says(part)]
-    if not missing:
+    if all(part.startswith("```") or context.says(part) for part in parts_of(entry.text)):
         return None
-    if len(entry.text) <= _WHOLE:
+    text = cleaned(entry.text)
+    if len(text) <= _WHOLE:
         return entry
-    # What did not follow one another must not seem to.
-    return replace(entry, text=with_gaps(parts, missing).replace("\n\n", "\n"))
+    first, between, last = _ends(text)
+    parts = parts_of(between)
+    missing = [part for part in parts if not context.says(part)]
+    return replace(
+        entry, text="\n".join([first, *_one_gap([part if part in missing else GAP for part in parts]), last])
+    )
 
 
 def _untold(entry: Entry, context: Context) -> Entry | None:
@@ -192,20 +201,13 @@ def _is_told(entry: Entry, context: Context) -> bool:
     command."""
     if entry.kind is Kind.CHECK:
         return bool(entry.beside) and not entry.changed and context.says(entry.beside)
-    command, _, detail = entry.text.partition(": ")
+    command, detail = failed_command(entry)
     return context.says(detail) if detail else context.says(command)
 
 
 def _names(path: str, context: Context) -> bool:
     """Returns whether a context names a file: by its whole path, or by its last two parts."""
     return context.has_name(path) or context.has_name("/".join(path.split("/")[-2:]))
-
-
-def _says_what(file: Entry, context: Context) -> bool:
-    """Returns whether a context has half of the names that the changes of a file put in or took out close to the
-    file's own name."""
-    told = _CODE.findall(file.beside)
-    return 2 * len(context.near(posixpath.basename(file.text), told)) >= len(told)
 
 
 def _has_task(entry: Entry, context: Context) -> bool:
@@ -343,42 +345,54 @@ def shown(text: str) -> str:
     between them lines with names and lines that say what failed. What is left out is marked by `[…]`."""
     if len(text) <= _WHOLE:
         return text
-    parts = [part for line in text.splitlines() if line.strip() for part in _bounded(line)]
-    first, last = [parts[0]], list[str]()
-    while len(parts) > len(last) + 1 and sum(map(len, last)) + len(parts[-1 - len(last)]) <= _END:
-        last.insert(0, parts[-1 - len(last)])
-    if not last:
-        last = [parts[-1]] if len(parts) > 1 else []
-    between = parts[1 : len(parts) - len(last)]
-    room = _CUT_TO - sum(map(len, first + last))
+    first, between, last = _ends(text)
+    lines = [part for line in between.splitlines() if line.strip() for part in _bounded(line)]
+    room = _CUT_TO - len(first) - len(last)
     taken: set[int] = set()
-    ranked = sorted(
-        range(len(between)), key=lambda at: (not _FAILS.search(between[at]), not _NAME.search(between[at]), at)
-    )
+    ranked = sorted(range(len(lines)), key=lambda at: (not _FAILS.search(lines[at]), not _NAME.search(lines[at]), at))
     for at in ranked:
-        if len(between[at]) <= room and (_FAILS.search(between[at]) or _NAME.search(between[at])):
-            room -= len(between[at])
+        if len(lines[at]) <= room and (_FAILS.search(lines[at]) or _NAME.search(lines[at])):
+            room -= len(lines[at])
             taken.add(at)
-    lines = [first[0]]
-    for at, line in enumerate(between):
-        if at in taken:
-            lines.append(line)
-        elif lines[-1] != "[…]":
-            lines.append("[…]")
-    return "\n".join([*lines, *last])
+    chosen = [line if at in taken else GAP for at, line in enumerate(lines)]
+    return "\n".join([first, *_one_gap(chosen), last])
+
+
+def _ends(text: str) -> tuple[str, str, str]:
+    """Returns the beginning of a long text, what comes between, and its end. Beginning and end are of whole lines or
+    sentences if one ends there, or else of whole words."""
+    first, last, half = text[:_EDGE], text[-_EDGE:], _EDGE // 2
+    end, begin = len(first), 0
+    for pattern in _BREAKS:
+        if found := [place for place in pattern.finditer(first) if place.start() >= half]:
+            end = found[-1].start()
+            break
+    for pattern in _BREAKS:
+        if found := [place for place in pattern.finditer(last) if place.end() <= half]:
+            begin = found[0].end()
+            break
+    return first[:end], text[end : len(text) - len(last) + begin], last[begin:]
 
 
 def _bounded(line: str) -> list[str]:
     """Returns a line as its sentences if it is long, each cut to the length of a line."""
-    if len(line) <= _END:
+    if len(line) <= _BETWEEN:
         return [line.rstrip()]
-    return [_short(part, _END) for part in parts_of(line)] or [_short(line, _END)]
+    return [_short(part, _BETWEEN) for part in parts_of(line)] or [_short(line, _BETWEEN)]
 
 
 def _block(number: str, text: str) -> list[str]:
-    lines = [line for line in text.splitlines() if line.strip()] or [""]
-    shown = [line for line, before in zip(lines, ["", *lines], strict=False) if not line == before == GAP]
+    lines = [line for line in text.splitlines() if line.strip()]
+    if GAP in lines or len([line for line in lines if _FENCE.match(line)]) % 2:
+        # A fence without its other end would make code of all that follows.
+        lines = [line for line in lines if not _FENCE.match(line)]
+    shown = _one_gap(lines or [""])
     return [f"{number}{shown[0]}", *shown[1:]]
+
+
+def _one_gap(lines: Sequence[str]) -> list[str]:
+    """Returns the lines with one mark for what was left out where several follow one another."""
+    return [line for line, before in zip(lines, ["", *lines], strict=False) if not line == before == GAP]
 
 
 def _line(text: str) -> str:

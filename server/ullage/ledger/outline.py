@@ -65,8 +65,8 @@ def outline_of(summary: str, index: int) -> tuple[Entry, ...]:
 
 
 def _depth(raw: str, above: list[tuple[int, int]]) -> int:
-    """Returns how deep a line is: headings by their number of signs, then titles, then items by their indent. A line
-    that is none of these continues what is above it."""
+    """Returns how deep a line is: headings by their number of signs, then titles, then lines that end with a colon,
+    then items by their indent. A line that is none of these continues what is above it."""
     if heading := _HEADING.match(raw):
         return len(heading[1])
     indent = len(raw.expandtabs(_TAB)) - len(raw.expandtabs(_TAB).lstrip())
@@ -74,4 +74,6 @@ def _depth(raw: str, above: list[tuple[int, int]]) -> int:
         return 10
     if _ITEM.match(raw):
         return 20 + indent
+    if not indent and raw.rstrip().endswith((":", "：")):
+        return 15
     return max(20 + indent, above[-1][0] + 1 if above and above[-1][0] < 20 else 20 + indent)

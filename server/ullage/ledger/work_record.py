@@ -3,6 +3,7 @@ and the commits of the project's repository."""
 
 import posixpath
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
@@ -22,14 +23,18 @@ from ullage.redaction.clean import clean, redact
 
 # Words of a command that compiles, lints or checks types, by what it then says of the code.
 _LINTS = re.compile(
-    r"\b(?:lint|eslint|ruff check|flake8|pylint|clippy|golangci-lint|rubocop|shellcheck|biome|stylelint)\b"
+    r"\b(?:lint|eslint|ruff check|flake8|pylint|clippy|golangci-lint|rubocop|shellcheck|biome|stylelint"
+    r"|credo|swiftlint|ktlint|checkstyle|oxlint|yamllint|hadolint|(?:black|prettier|ruff format|cargo fmt) .*--check)\b"
 )
-_TYPES = re.compile(r"\b(?:mypy|pyright|basedpyright|typecheck|type-check|types|tsc .*--noEmit|sorbet|psalm|phpstan)\b")
+_TYPES = re.compile(
+    r"\b(?:mypy|pyright|basedpyright|typecheck|type-check|types|tsc .*--noEmit|dialyzer|sorbet|psalm|phpstan)\b"
+)
 _BUILDS = re.compile(
     r"\b(?:go (?:build|vet|install)|cargo (?:build|check)|tsc|(?:npm|pnpm|yarn|bun)(?: run)? build\S*"
     r"|make(?: all| build)?$|mvn (?:compile|package|install)|gradlew? (?:build|assemble)"
     r"|dotnet build|swift build|zig build|mix compile"
-    r"|cmake --build|ninja|webpack|vite build|py_compile|compileall|xcodebuild|bazel build)"
+    r"|cmake --build|ninja|webpack|vite build|py_compile|compileall|xcodebuild|bazel build"
+    r"|(?:pdf|xe|lua)latex\b|latexmk\b|tectonic\b|typst compile)"
 )
 # Programs of one language: what passes in one has compiled what the others compile.
 _FAMILIES = (
@@ -76,6 +81,7 @@ _DECLARED = re.compile(
 )
 # Names that only code has: with a capital or an underscore inside.
 _CODE_NAME = re.compile(r"\b(?=\w*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]))[A-Za-z]\w{2,60}\b")
+_ONE_PACKAGE = re.compile(r"ok\s+\S+\s")
 _DOCUMENTS = (".md", ".txt", ".rst", ".adoc")
 _COMMIT_CALL = re.compile(
     r"\bgit\b.{0,200}\b(?:commit|reset|checkout|switch|restore|stash|status|branch|merge|rebase|worktree)\b", re.DOTALL
@@ -127,10 +133,12 @@ class _File:
         self.was_changed = False
         self.edits: list[tuple[str, str]] = []
         self.committed = False
-        # The names of code that its changes declare, no longer declare, and use for the first time, in order.
+        # The names of code that its changes declare, no longer declare, use for the first time, and take out of
+        # where they were used, in order.
         self.added: dict[str, None] = {}
         self.removed: dict[str, None] = {}
         self.used: dict[str, None] = {}
+        self.unused: dict[str, None] = {}
 
     def note(self, before: str, after: str) -> None:
         """Takes note of the names in a text that a change replaced, and in the text that it put there."""
@@ -142,14 +150,19 @@ class _File:
         for name in was:
             if name not in now and self.added.pop(name, name) is not None:
                 self.removed[name] = None
-        for name in frozenset(_CODE_NAME.findall(before)).difference(_CODE_NAME.findall(after)):
-            self.used.pop(name, None)
-        self.used.update(dict.fromkeys(name for name in _CODE_NAME.findall(after) if name not in before))
+        had, has = dict.fromkeys(_CODE_NAME.findall(before)), dict.fromkeys(_CODE_NAME.findall(after))
+        for name in had:
+            if name not in has and self.used.pop(name, name) is not None:
+                self.unused[name] = None
+        for name in has:
+            if name not in had and self.unused.pop(name, name) is not None:
+                self.used[name] = None
 
     def done(self) -> str:
         """Returns what its changes did, as far as names say."""
         used = [name for name in self.used if name not in self.added]
-        told = (("adds", self.added), ("removes", self.removed), ("uses", used))
+        unused = [name for name in self.unused if name not in self.removed]
+        told = (("adds", self.added), ("removes", self.removed), ("uses", used), ("takes out", unused))
         return "; ".join(
             f"{done} {', '.join(f'`{name}`' for name in [*names][-_MOST_NAMES:])}" for done, names in told if names
         )
@@ -176,8 +189,9 @@ class WorkFold:
         self._git: list[ToolCall] = []
         self._elsewhere: list[Entry] = []
         self._trees: set[str] = set()
-        # The messages in which each file was last changed, in order of the last changes.
+        # The messages in which each file was last changed, in order of the last changes; and all changes, in order.
         self._changed: dict[str, int] = {}
+        self._changes: list[tuple[int, str]] = []
         self._reports = False
 
     def take(self, call: ToolCall) -> list[str]:
@@ -207,6 +221,7 @@ class WorkFold:
             name = posixpath.basename(file.path)
             self._changed.pop(file.path, None)
             self._changed[file.path] = call.index
+            self._changes.append((call.index, name))
             yield name
             old, new = text_of(call.input, OLD_TEXT_KEYS), text_of(call.input, NEW_TEXT_KEYS)
             self._apply(file, action, old, new, is_edit=action_of(call.name, call.input) is Action.EDIT)
@@ -337,7 +352,8 @@ class WorkFold:
                 life=Life.PASSED,
                 index=passed.run.index,
                 text=passed.text,
-                beside=passed.run.detail,
+                # The line of the last package that was tested says nothing of the others.
+                beside="" if _ONE_PACKAGE.match(passed.run.detail) else passed.run.detail,
                 name=kind.value,
                 changed=self._since(passed.run.index),
             )
@@ -353,7 +369,7 @@ class WorkFold:
                 kind=Kind.PROBLEM,
                 life=Life.MENDED if run.mended >= 0 else Life.OPEN,
                 index=run.index,
-                text=f"{_shown(run)}{f': {run.detail}' if run.detail else ''}",
+                text=f"`{_shown(run)}`{f': {run.detail}' if run.detail else ''}",
                 beside=self._mend(run) if run.mended >= 0 else "",
                 name=run.checks.value if run.checks else "",
                 changed=self._since(run.index) if run.checks and run.mended < 0 else (),
@@ -363,8 +379,10 @@ class WorkFold:
         )
 
     def _mend(self, run: _Run) -> str:
-        between = [posixpath.basename(path) for path, index in self._changed.items() if run.index <= index < run.mended]
-        changed = f"after a change of {', '.join(between[-3:])}, " if between else ""
+        begin, end = (bisect_left(self._changes, (at, "")) for at in (run.index, run.mended))
+        # The last change of each, because the one that was made last is the likeliest to have mended it.
+        between = [*dict.fromkeys(name for _, name in reversed(self._changes[begin:end]))]
+        changed = f"after a change of {', '.join(reversed(between[:3]))}, " if between else ""
         return f"{changed}`{run.mended_by}` passed in #{run.mended + 1}"
 
     def _since(self, index: int) -> tuple[str, ...]:

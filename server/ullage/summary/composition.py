@@ -41,7 +41,7 @@ _FILES = next(
 )
 _FILES_BELOW = "Files"
 _NUMBER = re.compile(r"#(\d{1,9}) ")
-_NUMBERED = re.compile(r"(?:^|, )([^,]+?) \(#(\d{1,9})\)(?:, ((?:adds|removes|uses) .*))?")
+_NUMBERED = re.compile(r"(?:^|, )([^,]+?) \(#(\d{1,9})\)(?:, ((?:adds|removes|uses|takes out) .*))?")
 
 
 # The share of a summary's tokens that the page takes at most if a model writes above it.
@@ -148,9 +148,9 @@ def focus_words(focus: str) -> frozenset[str]:
 
 
 def left_by_tail(request: SummaryRequest, entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Yields the entries that the messages that stay do not say by themselves: those of other messages, and tasks that
-    are named by a number, because the message with the newest state may have only the number. What a shortened message
-    lost is nowhere else."""
+    """Yields the entries without what the messages that stay say in the same words: the user's and the agent's words,
+    what ended jobs answered, an earlier summary. What a shortened message lost is nowhere else. States stay on the page
+    wherever they are from: who reads it takes a list of files, checks or problems for all that there are."""
     kept = {
         index for index, message in zip(request.indices, request.messages, strict=True) if message.id in request.kept
     }
@@ -158,7 +158,8 @@ def left_by_tail(request: SummaryRequest, entries: Sequence[Entry]) -> Iterator[
     whole = request.whole or request.tail
     kept |= {place for place, pair in enumerate(zip(whole, request.tail, strict=True), begin) if pair[0] == pair[1]}
     for entry in entries:
-        if entry.index not in kept or (entry.kind is Kind.TASK and entry.name and entry.life is not Life.DONE):
+        is_quoted = entry.kind in (Kind.SAID, Kind.WORDS, Kind.EARLIER) or entry.life in (Life.ENDED, Life.DONE)
+        if entry.index not in kept or not is_quoted:
             yield entry
 
 

@@ -93,3 +93,13 @@ def test_a_message_is_the_agents_if_no_text_in_it_is_the_users() -> None:
     assert [by_agent(block) for block in (reminder, summary, output)] == [True] * 3
     assert not any(by_agent(*content) for content in [(typed,), (reminder, typed), (both,), (result, reminder), ()])
     assert not by_agent(reminder, role=Role.ASSISTANT)
+
+
+def test_what_claude_code_appends_to_an_approved_plan_is_not_the_users() -> None:
+    appended = (
+        "If you need specific details from before exiting plan mode (like errors), read the full transcript at: /a"
+    )
+    assert without_inserted(f"Implement the following plan:\n\n# Plan\n\n\n{appended}") == (
+        "Implement the following plan:\n\n# Plan"
+    )
+    assert without_inserted(f"I read this: {appended}") == f"I read this: {appended}"

@@ -213,11 +213,36 @@ def test_a_failure_that_was_mended_is_one_unit_with_its_mend() -> None:
     talk.edit("a.py", "2", "3").shell("pytest -q", "12 passed in 0.3s")
     found = ledger(talk)
     (problem,) = found.problems
-    assert (problem.life, problem.text) == (Life.MENDED, "pytest -q: 1 failed in 0.1s: KeyError: 'x'")
+    assert (problem.life, problem.text) == (Life.MENDED, "`pytest -q`: 1 failed in 0.1s: KeyError: 'x'")
     assert problem.beside == "after a change of a.py, `pytest -q` passed in #8"
     assert [(check.text, check.beside, check.changed) for check in found.checks] == [
         ("pytest -q", "12 passed in 0.3s", ())
     ]
+
+
+def test_what_mended_a_failure_is_named_though_the_file_was_changed_again_later() -> None:
+    talk = Talk().shell("pytest -q", "1 failed in 0.1s", failed=True).edit("a.py", "1", "2").edit("b.py", "1", "2")
+    talk.shell("pytest -q", "12 passed in 0.3s").edit("a.py", "2", "3").edit("b.py", "2", "3")
+    (problem,) = ledger(talk).problems
+    assert problem.beside == "after a change of a.py, b.py, `pytest -q` passed in #8"
+
+
+def test_a_check_whose_outcome_only_its_output_shows_is_known() -> None:
+    talk = Talk().shell("mise run lint 2>&1 | head -40", "[lint] $ golangci-lint run ./...\n0 issues.")
+    talk.shell("mix credo --strict | tail -5", "326 mods/funs, found no issues.\n\nUse `mix credo explain`.")
+    talk.shell("latexmk paper.tex | tail -2", "Output written on paper.pdf (12 pages, 400 bytes).\nTranscript written.")
+    assert [check.text for check in ledger(talk).checks] == ["mise run lint", "mix credo --strict", "latexmk paper.tex"]
+
+
+def test_of_many_packages_that_passed_not_one_alone_is_named() -> None:
+    talk = Talk().shell("go test ./...", "ok  \tshop/cart\t0.1s\nok  \tshop/tax\t(cached)")
+    assert [(check.text, check.beside) for check in ledger(talk).checks] == [("go test ./...", "")]
+
+
+def test_names_that_a_change_took_out_are_told() -> None:
+    talk = Talk().edit("a.go", "now := state.LastSeenAt", "now := state.LastSeenTime").edit("a.go", "x", "LastSeenAt2")
+    (file,) = ledger(talk).files
+    assert file.beside == "uses `LastSeenTime`, `LastSeenAt2`; takes out `LastSeenAt`"
 
 
 @pytest.mark.parametrize(

@@ -56,11 +56,11 @@ def test_what_a_summary_says_otherwise_is_told_as_such_though_all_its_words_are_
 
 
 def test_what_is_left_of_a_long_message_has_one_mark_for_each_gap_and_no_marks_of_fences() -> None:
-    told = [f"The rule number {number} is that the shop rounds its prices in step {number}." for number in range(12)]
+    told = [f"The rule number {number} is that the shop rounds its prices in step {number}." for number in range(36)]
     rest = ["Never round the tax of step 99.", "```bash", "make round", "```", "Ask before step 77."]
-    typed = "\n".join([*told[:6], rest[0], *told[6:], *rest[1:], *told[:3]])
+    typed = "\n".join([*told[:12], rest[0], *told[12:24], *rest[1:], *told[24:]])
     text = page(Talk().user(typed), "\n".join([*told, "make round"]))
-    assert "> #1 […]\n> Never round the tax of step 99.\n> […]\n> Ask before step 77.\n> […]" in text
+    assert "> […]\n> Never round the tax of step 99.\n> […]\n> Ask before step 77.\n> […]" in text
     assert "```" not in text
 
 
@@ -89,12 +89,21 @@ def test_a_short_message_is_given_back_whole_if_the_context_has_a_part_of_it() -
     )
 
 
-def test_of_a_long_message_only_what_the_context_lacks_is_given_back() -> None:
+def test_of_a_long_message_its_ends_and_between_what_the_context_lacks_are_given_back() -> None:
     told = "\n".join(f"Line {number} of the plan says what part {number} of the work is about." for number in range(40))
-    text = page(Talk().user(f"{told}\nAnd never push to main."), told)
-    assert "never push to main" in text
-    assert "Line 7" not in text
-    assert text.splitlines()[1:3] == ["> #1 […]", "> And never push to main."]
+    text = page(Talk().user(f"{told}\nNever touch a.sql.\n{told}\nAnd never push to main."), told).splitlines()
+    assert text[1].startswith("> #1 Line 0 of the plan")
+    assert [line for line in text if "Line 20" in line] == []
+    at = text.index("> Never touch a.sql.")
+    assert (text[at - 1], text[at + 1]) == ("> […]", "> […]")
+    assert text[-1] == "> And never push to main."
+
+
+def test_a_fence_that_is_cut_makes_no_code_of_what_follows() -> None:
+    plan = "# Plan\n```go\n" + "x := 1\n" * 400 + "```\nThen run the tests."
+    for message in (plan, "Look at this:\n```\nerror: x"):
+        assert "```" not in page(Talk().user(message))
+    assert page(Talk().user("Use this:\n```\nx = 1\n```")).count("```") == 2
 
 
 @pytest.mark.parametrize("room", [0, 10, 80, 200, 400, 1_000, 3_000])
@@ -132,7 +141,7 @@ def test_what_is_told_to_a_successor_of_a_probe_is_nothing() -> None:
     assert page(talk) == ""
 
 
-@pytest.mark.parametrize("length", [10, 899, 5_000, 40_000])
+@pytest.mark.parametrize("length", [10, 1_100, 5_000, 40_000])
 def test_the_users_words_are_shown_whole_or_with_their_beginning_and_end(length: int) -> None:
     words = [f"word{number}" for number in range(length // 6 + 1)]
     sentences = (" ".join(words[at : at + 12]) for at in range(0, len(words), 12))
@@ -140,7 +149,7 @@ def test_the_users_words_are_shown_whole_or_with_their_beginning_and_end(length:
     result = shown(text)
     assert result.startswith("Please look at this.")
     assert result.endswith("And then stop.")
-    assert len(result) <= max(900, len(text) if len(text) <= 900 else 0)
+    assert len(result) <= 1_200
 
 
 def test_of_a_pasted_log_the_first_the_failing_and_the_last_line_are_shown() -> None:
@@ -184,11 +193,30 @@ def test_each_message_that_the_summary_lacks_comes_back_word_for_word(rule: str,
     ("summary", "is_told"),
     [
         ("In shop/tax.py I added `rounded_total` and `vat_of`.", True),
-        ("In shop/tax.py I added `rounded_total`.", False),
+        ("- shop/tax.py\n  - Added `rounded_total`.", True),
+        ("- `tax.py` (shop/tax.py): `vat_of` ergänzt", True),
+        ("- shop/tax.py: 新增 `vat_of`", True),
+        ("- **`shop/tax.py`** — tax rules with `rounded_total`", False),
+        ("- shop/tax.py (MODIFIED)\n  ```python\n  def rounded_total(): ...\n  ```", False),
+        ("- shop/tax.py\n- Added `rounded_total` to cart/tax.py", False),
         ("I changed shop/tax.py.", False),
     ],
 )
-def test_what_was_done_to_a_file_is_told_if_the_summary_has_half_of_its_names(summary: str, *, is_told: bool) -> None:
+def test_a_file_is_told_if_its_line_says_what_was_changed(summary: str, *, is_told: bool) -> None:
     new = "def rounded_total(): ...\ndef vat_of(): ...\ndef net_of(): ...\ndef gross_of(): ...\n"
     talk = Talk().edit("shop/tax.py", "pass", new)
     assert ("adds `rounded_total`" not in page(talk, summary)) is is_told
+
+
+@pytest.mark.parametrize(
+    ("summary", "is_told"),
+    [
+        ("- shop/settings.toml - Updated the port", True),
+        ("**Files modified:**\n- shop/settings.toml", True),
+        ("Geänderte Dateien:\n- shop/settings.toml", True),
+        ("The port is in shop/settings.toml.", False),
+    ],
+)
+def test_a_file_without_names_of_code_is_told_if_it_is_said_to_be_changed(summary: str, *, is_told: bool) -> None:
+    talk = Talk().edit("shop/settings.toml", "port = 1", "port = 2")
+    assert ("settings.toml" not in page(talk, summary)) is is_told

@@ -117,6 +117,19 @@ def test_what_messages_that_stay_say_is_left_out_and_their_state_is_the_newest()
     assert TASKS not in summary
 
 
+def test_states_that_messages_that_stay_changed_are_on_the_page() -> None:
+    edit = {"file_path": "src/yaml.py", "old_string": "x", "new_string": "def read_yaml(): ..."}
+    tail = (
+        *call("Edit", edit, "ok", call_id="e9"),
+        *bash("ruff check .", "Found 1 error.", is_error=True, call_id="t9"),
+        *bash("pytest tests/test_config.py", "==== 9 passed in 0.2s ====", call_id="t10"),
+    )
+    summary = summary_of(SESSION, tail=tail)
+    assert "src/yaml.py (#13), adds `read_yaml`" in section(summary, FILES)
+    assert "`pytest tests/test_config.py` passed: 9 passed" in section(summary, "## Checks and commits, as they stand")
+    assert "`ruff check .`: Found 1 error." in section(summary, "## Problems that are still open")
+
+
 def test_what_a_shortened_message_of_the_tail_lost_is_kept() -> None:
     whole = (user("Ship it. Mind the lock."), agent("It is shipped."))
     cut = (user("Ship it. …"), whole[1])

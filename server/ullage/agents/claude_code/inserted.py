@@ -19,6 +19,8 @@ INSERTED = Inserted(
         # The answer to `/context` where there is no terminal.
         r"## Context Usage\s+\*\*Model:",
     ),
+    # After a plan that the user approved to be carried out in a new context.
+    appended=(r"If you need specific details from before exiting plan mode\b",),
     tags=(r"ide_\w+",),
     reminder_tags=("system-reminder",),
     instruction_marks=("claudeMd",),
