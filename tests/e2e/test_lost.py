@@ -11,7 +11,7 @@ from support.transcripts import conversation_files
 ASKED = "Rename the table in every part. Never change src/shop/legacy.py without a migration."
 
 
-def shop(*, compacted: bool = True, summary: str = "Read src/shop/part1.py; go on.") -> ClaudeLog:
+def shop(*, compacted: bool = True, summary: str = "Changed src/shop/part1.py; go on.") -> ClaudeLog:
     """Returns a log with a rule of the user's, changed files, a failure, an open task, and a compaction with a short
     summary."""
     log = ClaudeLog(session="shop").ask(ASKED)
@@ -43,9 +43,9 @@ def test_what_was_left_out_is_listed_by_kind_with_its_message(path: Path) -> Non
     assert "Left out: 1 message of the user, 1 open task, 1 problem, 2 files." in ran.out
     assert f"What you said (1)\n- #1 {ASKED}" in ran.out
     assert "[open] Rename the index" in ran.out
-    assert "[open] npm run check:prices: ValueError: rounding of 17 baskets failed" in ran.out
+    assert "[open] `npm run check:prices`: ValueError: rounding of 17 baskets failed" in ran.out
     assert "[changed] src/shop/part2.py" in ran.out
-    # The summary names it.
+    # The summary says that it was changed.
     assert "src/shop/part1.py" not in ran.out
 
 
@@ -57,6 +57,28 @@ def test_if_nothing_was_left_out_it_says_what_it_looked_for(tmp_path: Path) -> N
     assert (ran.status, ran.err) == (0, "")
     assert "Everything that you typed is in what it kept" in " ".join(ran.out.split())
     assert ullage("lost", path, "--json").json["counts"] == {}
+
+
+def test_the_newest_are_listed_first_and_what_the_summary_contradicts_before_them(tmp_path: Path) -> None:
+    log = ClaudeLog(session="long")
+    for number in range(14):
+        log.ask(f"Rename column {number} of the table as the plan says.").answer(5_000, text="It is renamed.")
+    log.call("TodoWrite", "Saved.", todos=[{"content": f"Check table {n}", "status": "pending"} for n in range(3)])
+    path = tmp_path / "long.jsonl"
+    path.write_bytes(log.compact(90_000, summary="- Check table 1: done").ask("Go on.").answer(9_000).data)
+    lines = ullage("lost", path).out.splitlines()
+    said = [line for line in lines if "Rename column" in line]
+    assert [line.split(" of the table")[0].rsplit(" ", 1)[1] for line in said] == [str(13 - at) for at in range(10)]
+    assert "  and 4 more, most of them older" in lines
+    assert lines[-1] == "To list all: ullage lost --limit 14"
+    tasks = [line for line in lines if "[open] Check table" in line]
+    assert "Check table 1 (the summary says: - Check table 1: done)" in tasks[0]
+    everything = ullage("lost", path, "--limit", "14").out
+    assert everything.count("Rename column") == 14
+    assert "To list all" not in everything
+    # A program gets the same ones, in the order of the conversation.
+    rows = [row["text"] for row in ullage("lost", path, "--json", "--limit", "2").json["lost"] if row["kind"] == "said"]
+    assert rows == [f"Rename column {number} of the table as the plan says." for number in (12, 13)]
 
 
 def test_programs_get_the_same_as_an_object(path: Path) -> None:

@@ -54,7 +54,10 @@ def _continue(parser: ArgumentParser) -> None:
 def _lost(parser: ArgumentParser) -> None:
     add_target(parser)
     parser.add_argument(
-        "--limit", type=number, metavar="N", help="how many of each kind, those that weigh most; 10, with --json all"
+        "--limit",
+        type=number,
+        metavar="N",
+        help="how many of each kind, contradicted and open ones first, then the newest; 10, with --json all",
     )
     add_drawing(parser)
 

@@ -14,8 +14,7 @@ from ullage.cli.session_source import open_source
 from ullage.cli.source_losses import left_out
 from ullage.cli.typed_arguments import LostOptions, read_options
 from ullage.cli.unread import unread_words
-from ullage.ledger.ledger_entry import Entry, Kind
-from ullage.ledger.ledger_page import shown
+from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.lost.left_out import LeftOut, counted_words, detail_of, text_of
 from ullage.model.message import number_of
 
@@ -32,6 +31,8 @@ _HEADINGS = {
 }
 # Entries of a kind that a terminal shows: with nine kinds about two screens.
 _SHOWN = 10
+# Characters of an entry in a terminal, by which its user knows it again.
+_LINE = 300
 
 
 def run(args: Namespace) -> int:
@@ -56,7 +57,8 @@ async def _run(options: LostOptions, screen: Screen) -> None:
 
 def _report(name: str, found: LeftOut, limit: int | None) -> LostReport:
     compaction = found.compaction
-    rows = (entry for _, entries in _by_kind(found) for entry in entries[:limit])
+    listed = ((entries, _ranked(entries)[:limit]) for _, entries in _by_kind(found))
+    rows = (entry for entries, chosen in listed for entry in entries if entry in chosen)
     return LostReport(
         name=name,
         at=compaction.timestamp or None,
@@ -83,14 +85,25 @@ def _by_kind(found: LeftOut) -> Iterator[tuple[Kind, list[Entry]]]:
             yield kind, entries
 
 
+def _ranked(entries: list[Entry]) -> list[Entry]:
+    """Returns the entries of a kind as a reader wants them: first what the agent's summary contradicts, then what is
+    open, then the rest, the newest first."""
+    return sorted(
+        entries, key=lambda entry: (not entry.against, entry.life in (Life.MENDED, Life.ENDED, Life.DONE), -entry.index)
+    )
+
+
 def _lines(found: LeftOut, limit: int, now: int, screen: Screen) -> Iterator[Text | str]:
     yield from screen.prose(plain(_opening(found, now), screen.glyphs))
     for kind, entries in _by_kind(found):
         yield from ("", Text(f"{_HEADINGS[kind]} ({len(entries):,})", "bold"))
-        for entry in entries[:limit]:
+        for entry in _ranked(entries)[:limit]:
             yield from screen.prose(f"- #{number_of(entry.index):,} {_told(entry, found.cwd)}")
         if len(entries) > limit:
-            yield f"  and {len(entries) - limit:,} more"
+            yield f"  and {len(entries) - limit:,} more, most of them older"
+    most = max(found.counts.values(), default=0)
+    if most > limit:
+        yield from ("", f"To list all: ullage lost --limit {most}")
 
 
 def _opening(found: LeftOut, now: int) -> str:
@@ -112,6 +125,7 @@ def _left(found: LeftOut) -> str:
 
 def _told(entry: Entry, cwd: str) -> str:
     state = f"[{entry.life.value}] " if entry.kind in (Kind.TASK, Kind.FILE, Kind.PROBLEM) else ""
-    text = " ".join(shown(text_of(entry, cwd)).split())
+    text = " ".join(text_of(entry, cwd).split())
+    text = text if len(text) <= _LINE else f"{text[: _LINE - 1].rstrip()}…"
     beside = " ".join(detail_of(entry).split())
     return f"{state}{text}{f' ({beside})' if beside else ''}"

@@ -117,7 +117,7 @@ complete -c ullage -n '_shtab_ullage_using lost' -l run -x -d 'which conversatio
 complete -c ullage -n '_shtab_ullage_using lost' -l model -x -d 'the model, in place of the one the transcript names'
 complete -c ullage -n '_shtab_ullage_using lost' -l window -x -d 'the model'"'"'s window, in place of the known one'
 complete -c ullage -n '_shtab_ullage_using lost' -l at -x -d 'only the first N messages'
-complete -c ullage -n '_shtab_ullage_using lost' -l limit -x -d 'how many of each kind, those that weigh most; 10, with --json all'
+complete -c ullage -n '_shtab_ullage_using lost' -l limit -x -d 'how many of each kind, contradicted and open ones first, then the newest; 10, with --json all'
 complete -c ullage -n '_shtab_ullage_using lost' -l json -d 'print one JSON object for programs (see `ullage schema output`)'
 complete -c ullage -n '_shtab_ullage_using lost' -l ascii -d 'draw with plain ASCII'
 complete -c ullage -n '_shtab_ullage_using lost' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'the session store: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'

@@ -360,7 +360,7 @@ _shtab_ullage_lost_options=(
   "--model[the model, in place of the one the transcript names]:NAME:"
   "--window[the model\'s window, in place of the known one]:TOKENS:"
   "--at[only the first N messages]:N:"
-  "--limit[how many of each kind, those that weigh most\; 10, with --json all]:N:"
+  "--limit[how many of each kind, contradicted and open ones first, then the newest\; 10, with --json all]:N:"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
   "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
