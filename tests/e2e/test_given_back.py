@@ -3,6 +3,7 @@ request has what the summary left out, and Ullage's tools."""
 
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from support.command_line import Ran, ullage
 from support.editors import EDITORS, NEOVIMS, neovim, neovim_environment
 from support.hook_place import arrivals_at, until_counted
 from support.systems import needs_linux
+from support.wire.replies import Call
 from ullage.lost.brief import HEAD, LONGEST
 from ullage.system.receipts import Receipts
 
@@ -47,12 +49,14 @@ def variables(launch: Launch) -> dict[str, str]:
 class Wired:
     """The real agent with a model on the loopback, with what `ullage wire` adds."""
 
-    def __init__(self, folder: Path, model: ModelServer, *options: str) -> None:
+    def __init__(
+        self, folder: Path, model: ModelServer, *options: str, permissions: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
         if not _KNOWN.program.exists():
             pytest.skip("Claude Code is not installed; scripts/rigs/agents.sh gets it")
         self.folder, self.model, self.store = folder, model, folder / "store.db"
         model.summary_words = SUMMARY_WORDS
-        chosen = {"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(_WINDOW)}}
+        chosen = {"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(_WINDOW)}, "permissions": permissions or {}}
         settings(folder).parent.mkdir(exist_ok=True)
         settings(folder).write_text(json.dumps(chosen, indent=2))
         self.before = settings(folder).read_bytes()
@@ -158,6 +162,25 @@ async def test_after_a_compaction_and_after_a_resume_the_next_request_has_what_w
     assert settings(tmp_path).read_bytes() == wired.before
     # Claude Code has changed this file since.
     assert "mcpServers" not in json.loads((settings(tmp_path).parent / ".claude.json").read_text())
+
+
+@pytest.mark.long
+@needs_linux
+async def test_after_a_summary_that_contradicts_the_record_the_next_request_says_so(tmp_path: Path) -> None:
+    claim = "- Created: src/old_tax.py"
+    model = ModelServer()
+    async with model.serving():
+        wired = Wired(tmp_path, model, permissions={"allow": ["Bash"]})
+        old = _KNOWN.launch(tmp_path, "").cwd / "src" / "old_tax.py"
+        old.parent.mkdir()
+        old.write_text("RATE = 19\n")
+        model.summary = f"<analysis>All is said.</analysis>\n<summary>\n{claim}\n- {ASKED}\n</summary>"
+        model.scripted["every part"] = Call("toolu_1", "Bash", json.dumps({"command": "rm src/old_tax.py"}))
+        _, compacted = await wired.ask_until_compacted()
+        assert not old.exists()
+        lines = compacted.replace("\\n", "\n").splitlines()
+        (at,) = [place for place, line in enumerate(lines) if line.startswith("> deleted: src/old_tax.py (#")]
+        assert lines[at + 1] == f">   ≠ the summary says: {claim}"
 
 
 @pytest.mark.long
