@@ -56,7 +56,10 @@ async def test_each_request_after_a_compaction_has_what_the_summary_left_out_onc
         parts = messages[2]["content"]
         brief = parts[-1]["text"]
         assert len(brief) <= LONGEST
-        assert f"> #2 {DECISION}" in brief.splitlines()
+        assert [line for line in brief.splitlines() if line.startswith("> #2 ") and line.endswith(DECISION)]
+        # The request for the summary had among its instructions what must be kept.
+        (steered, *_) = [asked for asked in model.asked if "The summary must keep what follows" in asked]
+        assert '> #1 \\"Which port is it?\\"' in steered.replace("\\n", "\n").splitlines()
         again = await agent.ask("And the last one?")
         assert places(again) == [2]
         assert again[2]["content"][-1]["text"] == brief

@@ -40,9 +40,10 @@ export const Ullage = async () => {
     "chat.params": async ({ sessionID, agent, model }) => {
       if (!OTHER_CALLS.includes(agent)) windows.set(sessionID, model?.limit?.context);
     },
-    "experimental.session.compacting": async ({ sessionID }) => {
-      // Not awaited: it has the conversation read while the model writes the summary.
-      void ask({ hook_event_name: "PreCompact", session_id: sessionID });
+    "experimental.session.compacting": async ({ sessionID }, { context }) => {
+      // It has the conversation read, too, while the model writes the summary.
+      const guide = await ask({ hook_event_name: "PreCompact", session_id: sessionID });
+      if (guide) context?.push(guide);
     },
     "experimental.chat.messages.transform": async (_, { messages }) => {
       try {

@@ -1,9 +1,10 @@
 """How Ullage is added to opencode: by a plugin, since its settings know no hooks, and as an MCP server. Measured with
 1.18.33: after a compaction the next request is made from the messages in the database, which has the summary by then.
-The plugin adds the brief to these messages each time; opencode keeps none of it, so a resumed session asks again."""
+The plugin adds the brief to these messages each time; opencode keeps none of it, so a resumed session asks again. What
+the plugin adds to the `context` of a compaction is at the end of the request for the summary."""
 
 from ullage.agents.machine import Machine
-from ullage.agents.wiring import McpPlace, SettingsFile, Wiring
+from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring
 
 
 def _folder(machine: Machine) -> str:
@@ -35,4 +36,6 @@ WIRING = Wiring(
         SettingsFile(path=_plugin, syntax="whole", plugin=("plugin_call.js", "opencode/plugin.js")),
     ),
     summary_in_file=True,
+    # Its own request for a summary has 2,900 characters.
+    steering=Steering(characters=4_000, is_answer=True),
 )

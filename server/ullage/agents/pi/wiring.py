@@ -1,6 +1,7 @@
 """How Ullage is added to pi: by an extension, since its settings know no hooks, and as an MCP server, which pi has
 since 1.0. Measured with 0.73.1 and 1.5.2: a compaction comes after a turn or before a prompt, and its summary is in the
-file at once. The extension stores the brief with that prompt."""
+file at once. The extension stores the brief with that prompt. Nothing can be added to the request for its summary: an
+extension may only cancel a compaction or replace the whole summary (`SessionBeforeCompactResult` of 1.5.2)."""
 
 from ullage.agents.machine import Machine
 from ullage.agents.wiring import McpPlace, SettingsFile, Wiring
