@@ -9,7 +9,7 @@ from support.workspace import TestClient, build_test_client
 from ullage.model.errors import EditNotFound
 
 ASKED = "Rename the table in every part. Never change src/shop/legacy.py without a migration."
-WORDS = "Read src/shop/part1.py; go on."
+WORDS = "Changed src/shop/part1.py; go on."
 
 
 def shop(*, compactions: int) -> ClaudeLog:
