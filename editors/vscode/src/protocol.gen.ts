@@ -1345,7 +1345,7 @@ export interface SealedCompaction {
 /**
  * A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the
  * message's index among the appended messages of the session, from 0, inherited ones included. `fits` says whether the
- * message contains most of the query's words; one that does not is seldom what was searched for.
+ * message has most of the query's words near each other; one that does not is seldom what was searched for.
  */
 export interface SearchHit {
   readonly sessionId: string;

@@ -261,7 +261,7 @@ class ForgetReport(Report, frozen=True, kw_only=True):
 
 class HitRow(Struct, frozen=True, kw_only=True):
     """A message that matches the query. A higher `score` is better. In `snippet`, the matches are between `**`. `fits`
-    says whether the message contains most of the query's words."""
+    says whether the message has most of the query's words near each other."""
 
     session_id: str
     number: int

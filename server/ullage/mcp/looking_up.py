@@ -43,7 +43,9 @@ async def search_text(asked: Asked, query: str, limit: int, own: OwnTools, *, wh
     where = "the stored conversations of this project" if whole_project else "this conversation"
     if not any(hit.fits for hit in hits):
         wider = "" if whole_project else ', or scope "project"'
-        lacks = f"Nothing in {where} {'has most of the words, so there may be no answer' if hits else 'matches'}."
+        lacks = (
+            f"Nothing in {where} {'has most of the words together, so there may be no answer' if hits else 'matches'}."
+        )
         nearest = f" The nearest: {', '.join(_references(asked, hits[:_BEST_HITS]))}." if hits else ""
         return f"{lacks} Try names as they stood, other words{wider}.{note}{nearest}"
     lines = [RECORD, f"The best matches in {where}, the best first.{note}"]

@@ -27,7 +27,9 @@ async def search_team(asked: Asked, query: str, limit: int) -> str:
     if not hits:
         return "Nothing in the team's archive matches. Try names as they stood, or other words."
     doubt = (
-        "" if any(hit.passage.hit.fits for hit in hits) else " None has most of the words, so there may be no answer."
+        ""
+        if any(hit.passage.hit.fits for hit in hits)
+        else " None has most of the words together, so there may be no answer."
     )
     lines = [RECORD, f"The best matches in the team's archive, the best first.{doubt}"]
     room = MAX_RESULT - sum(map(size_of, lines)) - _REST

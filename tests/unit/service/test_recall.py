@@ -34,7 +34,7 @@ async def test_a_question_gives_passages_with_the_ids_that_expand_them() -> None
 async def test_passages_that_hardly_match_are_said_to_be_the_nearest() -> None:
     client = build_test_client()
     session_id = await begin(client, "The harbour is wet.", "Yes.")
-    doubt = "No message has most of the words of the query, so the archive may hold no answer. The nearest:"
+    doubt = "No message has most of the query's words together, so the archive may hold no answer. The nearest:"
     assert doubt in await ask(client, session_id, query="which kubernetes ingress serves the harbour?")
     assert doubt not in await ask(client, session_id, query="wet harbour")
 

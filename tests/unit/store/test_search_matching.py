@@ -58,6 +58,27 @@ def test_neighbours_score_above_the_same_words_apart() -> None:
 
 
 def test_a_message_has_the_best_of_its_parts() -> None:
-    parts = [Held({"a": 1.0, "b": 3.0}, 0.5), Held({"a": 2.0}, 0.25)]
-    assert together(parts) == Held({"a": 2.0, "b": 3.0}, 0.5)
+    parts = [Held({"a": 1.0, "b": 3.0}, 0.5, 1), Held({"a": 2.0}, 0.25, 2)]
+    assert together(parts) == Held({"a": 2.0, "b": 3.0}, 0.5, 2)
     assert together([]).score == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "gathered"),
+    [
+        ("the commit failed", 2),
+        ("failed; see the commit", 2),
+        ("commit commit commit", 1),
+        ("commit " + "x = 1\n" * 30 + " failed", 1),
+        ("commit " + "x = 1\n" * 30 + " failed, as the last commit did", 2),
+        ("nothing of it", 0),
+    ],
+)
+def test_words_are_gathered_where_they_are_near_each_other(text: str, gathered: int) -> None:
+    assert held("commit failed", text).gathered == gathered
+
+
+def test_the_longer_a_query_the_farther_its_words_may_be_apart() -> None:
+    text = "walnut " + "x " * 70 + "harvest"
+    assert held("walnut harvest", text).gathered == 1
+    assert held("walnut harvest of last autumn", text).gathered == 2

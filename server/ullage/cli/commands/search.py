@@ -219,7 +219,7 @@ def _doubt(hits: Sequence[SearchHit], options: SearchOptions, screen: Screen) ->
     """Returns the line that says that none of the hits fits the query; none if one does."""
     if any(hit.fits for hit in hits):
         return []
-    words = f"Nothing fits {options.query!r} well: no message has most of these words. The nearest:"
+    words = f"Nothing fits {options.query!r} well: no message has most of these words together. The nearest:"
     return [Text(line) for line in screen.prose(words)]
 
 

@@ -110,7 +110,7 @@ def _read(arguments: Any) -> RecallInput:
 def _doubt(hits: Sequence[SearchHit]) -> Sequence[str]:
     if any(hit.fits for hit in hits):
         return ()
-    return ("No message has most of the words of the query, so the archive may hold no answer. The nearest:",)
+    return ("No message has most of the query's words together, so the archive may hold no answer. The nearest:",)
 
 
 def _passage(conversation: Conversation, hit: SearchHit) -> str:

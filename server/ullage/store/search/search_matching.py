@@ -21,6 +21,9 @@ _MOST_PLACES = 8
 # The weight of two neighbouring words of a query that are neighbours in a text, and of the whole query as one phrase,
 # as shares of the weights of their words.
 _PAIR_WEIGHT, _PHRASE_WEIGHT = 0.5, 1.0
+# Characters for each word of a query within which a text has them if it speaks of what is asked: about two sentences
+# for five words. In a long text, as of code, any words are somewhere.
+_NEAR = 60
 _GAP = re.compile(r"[\W_]*")
 
 # The score of each of a query's stems that a text holds.
@@ -28,10 +31,12 @@ Found = Mapping[str, float]
 
 
 class Held(Struct, frozen=True):
-    """What a text holds of a query: the scores of its words, and the score of its names, beginnings and phrases."""
+    """What a text holds of a query: the scores of its words, and the score of its names, beginnings and phrases.
+    `gathered` is the largest number of different words of the query that are near each other."""
 
     words: Found
     more: float
+    gathered: int = 0
 
     @property
     def score(self) -> float:
@@ -49,6 +54,7 @@ class Matcher:
         self._forms = {one: (one, *query.variants.get(one, ())) for one in query.stems}
         words = r"[\W_]+".join(map(re.escape, query.phrase))
         self._phrase = re.compile(rf"(?<![^\W_]){words}(?![^\W_])", re.IGNORECASE) if query.phrase else None
+        self._near = _NEAR * len(query.stems)
         self._names = {name: re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w]|-\w)") for name in query.names}
 
     def read(self, text: str) -> Held:
@@ -65,10 +71,13 @@ class Matcher:
         }
         words = {one: _saturated(self._terms.stems[one].weight, len(found), length) for one, found in places.items()}
         more = self._names_score(lowered, length)
+        begun: dict[str, list[tuple[int, int]]] = {}
         for beginning, term in self._terms.beginnings.items():
-            if begins_in(lowered, beginning):
+            if (at := place_of_beginning(lowered, beginning)) >= 0:
                 more += _saturated(term.weight, 1, length)
-        return Held(words, more + self._pairs_score(text, places, length))
+                begun[stem(beginning)] = [(at, at + len(beginning))]
+        near = {one: found for one, found in (begun | places).items() if one in self._forms}
+        return Held(words, more + self._pairs_score(text, places, length), _gathered(near, self._near))
 
     def _names_score(self, lowered: str, length: float) -> float:
         score = 0.0
@@ -92,23 +101,34 @@ class Matcher:
         return score
 
 
-def begins_in(lowered: str, beginning: str) -> bool:
-    """Returns whether a word or a name of a text in lower case begins so."""
+def place_of_beginning(lowered: str, beginning: str) -> int:
+    """Returns where the first word or name of a text in lower case begins so, -1 if none does."""
     at = lowered.find(beginning)
     while at > 0 and lowered[at - 1].isalnum():
         at = lowered.find(beginning, at + 1)
-    return at >= 0
+    return at
 
 
 def together(parts: Iterable[Held]) -> Held:
     """Returns what a message holds whose parts hold this: of each word the best score, and the most of the rest."""
     words: dict[str, float] = {}
-    more = 0.0
+    more, gathered = 0.0, 0
     for held in parts:
-        more = max(more, held.more)
+        more, gathered = max(more, held.more), max(gathered, held.gathered)
         for word, score in held.words.items():
             words[word] = max(score, words.get(word, 0.0))
-    return Held(words, more)
+    return Held(words, more, gathered)
+
+
+def _gathered(places: Mapping[str, Sequence[tuple[int, int]]], near: int) -> int:
+    """Returns how many of these words are at most within `near` characters of each other."""
+    spots = sorted((start, stop, word) for word, found in places.items() for start, stop in found)
+    last: dict[str, int] = {}
+    most = 0
+    for start, stop, word in spots:
+        last[word] = start
+        most = max(most, sum(stop - begins <= near for begins in last.values()))
+    return most
 
 
 def _saturated(weight: float, count: int, length: float) -> float:

@@ -15,7 +15,7 @@ from ullage.store.search.search_asked import says_number, says_time, speaker_lab
 from ullage.store.search.search_candidates import Candidate, find_around, find_candidates
 from ullage.store.search.search_counts import Counts
 from ullage.store.search.search_index import index_some
-from ullage.store.search.search_matching import Matcher, begins_in, together
+from ullage.store.search.search_matching import Matcher, place_of_beginning, together
 from ullage.store.search.search_query import Query, query_tokens, read_query
 from ullage.store.search.search_scope import find_scope
 from ullage.store.search.search_scoring import REACH, Answers, lend_by_session, score_asked, score_message
@@ -60,10 +60,12 @@ class Searcher:
             save_vectors(connection, model, vectors)
 
 
-# A message that contains less than this share of the query's words does not fit the query. Of questions asked of
-# another conversation than theirs, which cannot answer them, more than four in five find only such messages; none that
-# found its answer did.
-_FITTING = 0.5
+# The share of a query's words from which on a message lends its place to its neighbours.
+_LENDING = 0.5
+# Words of a query up to which more than half of them must be near each other in a message that fits it; of a longer
+# query half of them is enough. Of questions asked of another conversation than theirs, which cannot answer them, nine
+# in ten find no such message (with the words anywhere in it, half of them); of 163 that found their answer, one.
+_SHORT = 4
 # Messages that are scored closely: several for each hit that is returned, because the second score may change their
 # order.
 _MIN_CANDIDATES, _CANDIDATES_PER_HIT = 60, 3
@@ -73,11 +75,10 @@ _QUESTION_WORDS = 3
 
 
 class _Scored(Struct, frozen=True, kw_only=True):
-    """A message with its score and the share of the query's words that it contains, from 0 to 1."""
+    """A message with its score."""
 
     candidate: Candidate
     score: float
-    share: float
 
 
 def search_messages(
@@ -101,7 +102,7 @@ def search_messages(
     shares = {key: _share(query, one) for key, one in read.items()}
     hits = matching
     if len(query.stems) >= _QUESTION_WORDS and not query.named:
-        fitting = [one for key, one in matching.items() if shares[key] >= _FITTING]
+        fitting = [one for key, one in matching.items() if shares[key] >= _LENDING]
         beside = {(one.owner, one.number + step) for one in fitting for step in range(-REACH, REACH + 1)}
         hits = hits | {key: one for key, one in neighbours.items() if (one.owner, one.number) in beside}
     places = {(one.owner, one.number): key for key, one in read.items()}
@@ -113,7 +114,7 @@ def search_messages(
             if step and (other := places.get((one.owner, one.number + step))) is not None
         }
         score = score_message(one.held.score, shares[key], one.size, near) * score_asked(_answers(one, query))
-        scored.append(_Scored(candidate=one, score=score, share=shares[key]))
+        scored.append(_Scored(candidate=one, score=score))
     best = sorted(
         (one for one in _with_sessions(scored) if one.score > 0), key=lambda one: (-one.score, one.candidate.record_id)
     )
@@ -146,9 +147,14 @@ def _share(query: Query, candidate: Candidate) -> float:
     held = set(candidate.held.words)
     if query.beginnings:
         lowered = [fold(text).lower() for text in candidate.texts]
-        begun = (one for one in query.beginnings if any(begins_in(text, one) for text in lowered))
+        begun = (one for one in query.beginnings if any(place_of_beginning(text, one) >= 0 for text in lowered))
         held.update(set(map(stem, begun)).intersection(query.stems))
     return len(held) / len(query.stems)
+
+
+def _fitting(words: int) -> int:
+    """Returns how many of a query's words must be near each other in a message that fits the query."""
+    return words // 2 + 1 if words <= _SHORT else (words + 1) // 2
 
 
 def _answers(candidate: Candidate, query: Query) -> Answers:
@@ -182,6 +188,6 @@ def _passage(query: Query, scored: _Scored) -> Passage:
         role=message.role.value,
         score=scored.score,
         snippet=make_snippet(without_bare_numbers(text[start:stop], query), query),
-        fits=scored.share >= _FITTING,
+        fits=candidate.held.gathered >= _fitting(len(query.stems)),
     )
     return Passage(hit=hit, record_id=candidate.record_id, chunk=candidate.chunk, text=text[start:stop])
