@@ -113,7 +113,7 @@ def language_model_tools() -> list[Mapping[str, Any]]:
     description says first. That is read by models, and so not translated."""
     return [
         {
-            "name": f"ullage_{tool.name}",
+            "name": tool.listed.name,
             "toolReferenceName": f"ullage{tool.name.capitalize()}",
             "displayName": f"%{_TOOL}{tool.name}%",
             "userDescription": f"%{_TOOL}{tool.name}%",

@@ -96,7 +96,7 @@ def _pi(server: list[str]) -> OneShot:
 _PI = next(shot for shot in ONE_SHOTS if shot.known.name == "pi")
 _CLAUDE = replace(SEATED[0].known, prepare=_prepare_claude)
 _CODEX = SEATED[1].known
-_BOTH = "select:mcp__ullage__search,mcp__ullage__lost"
+_BOTH = "select:mcp__ullage__ullage_search,mcp__ullage__ullage_lost"
 LOOKERS = {
     "claude-code": Looker(
         _CLAUDE,
@@ -140,7 +140,7 @@ async def test_the_model_of_a_real_agent_searches_its_own_conversation_of_severa
         if looker.loads is not None:
             model.scripted["harbour?"] = looker.loads
         first = "tool_reference" if looker.loads else "harbour?"
-        model.scripted[first] = looker.named("call_search", "search", query)
+        model.scripted[first] = looker.named("call_search", "ullage_search", query)
         await shot.ask(tmp_path, model.url, f"Where is the harbour? {RULE}", again=False)
     assert model.scripted == {}
     found = answers(model.asked[-1])
@@ -168,8 +168,10 @@ async def test_after_the_compaction_of_a_real_agent_its_model_finds_what_the_sum
         if looker.loads is not None:
             model.scripted["harbour?"] = looker.loads
         first = "tool_reference" if looker.loads else "harbour?"
-        model.scripted[first] = looker.named("call_search", "search", json.dumps({"query": "legacy.py importer"}))
-        model.scripted[_MATCHES] = looker.named("call_lost", "lost", "{}")
+        model.scripted[first] = looker.named(
+            "call_search", "ullage_search", json.dumps({"query": "legacy.py importer"})
+        )
+        model.scripted[_MATCHES] = looker.named("call_lost", "ullage_lost", "{}")
         await shot.ask(tmp_path, model.url, "And the harbour?", again=True)
     assert model.scripted == {}
     searched, lost = map(answers, model.asked[-2:])

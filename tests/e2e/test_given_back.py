@@ -143,7 +143,7 @@ async def test_after_a_compaction_and_after_a_resume_the_next_request_has_what_w
         assert f"> #1 {ASKED}" in resumed.replace("\\n", "\n").splitlines()
         assert resumed.count(RULE) == 1
         # A first request does not wait long for the tools.
-        assert any("mcp__ullage__search" in request for request in model.asked)
+        assert any("mcp__ullage__ullage_search" in request for request in model.asked)
         # The request for the summary had it among its instructions.
         (steered, *_) = [request for request in model.asked if any(word in request for word in SUMMARY_WORDS)]
         assert f"> #1 {ASKED}" in steered.replace("\\n", "\n").splitlines()

@@ -83,7 +83,7 @@ async def test_earlier_searches_and_their_results_are_not_found(tmp_path: Path, 
         for number in range(4):
             before, _ = await client.call("search", query="needle amber", limit=20)
             assert shown(before) == ["The needle is amber.", "Where is the needle?"]
-            log.call("mcp__ullage__search", before, query="needle amber").answer(30_000, text=f"Found {number}.")
+            log.call("mcp__ullage__ullage_search", before, query="needle amber").answer(30_000, text=f"Found {number}.")
             file.write_bytes(log.data)
         # A tool of another server, which happens to have the name.
         log.call("mcp__web__search", "A needle in a haystack", q="needle amber").answer(40_000)

@@ -70,8 +70,8 @@ def inspector(request: pytest.FixtureRequest, tmp_path: Path, project: Path) -> 
 def test_the_inspector_takes_every_answer(inspector: Inspector) -> None:
     # With this option a schema that some clients would not take is an error.
     tools = inspector.ask("tools/list", "--strict")["tools"]
-    assert [tool["name"] for tool in tools] == ["search", "open", "context", "lost"]
-    assert NEEDLE in shown(inspector.call("search", query="retry limit"))
+    assert [tool["name"] for tool in tools] == ["ullage_search", "ullage_open", "ullage_context", "ullage_lost"]
+    assert NEEDLE in shown(inspector.call("ullage_search", query="retry limit"))
     assert NEEDLE in shown(inspector.call("open", ref="#2"))
     assert "Exactly 30,000 of " in inspector.call("context")
     assert "summary" in inspector.call("lost")

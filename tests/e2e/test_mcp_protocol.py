@@ -33,7 +33,7 @@ async def test_the_handshake_agrees_on_a_version_and_says_when_to_call(tmp_path:
 async def test_lists_have_one_page_and_the_tools_only_read(tmp_path: Path) -> None:
     async with mcp_client(tmp_path, tmp_path) as client:
         listed = (await client.ask("tools/list"))["result"]["tools"]
-        assert [tool["name"] for tool in listed] == ["search", "open", "context", "lost"]
+        assert [tool["name"] for tool in listed] == ["ullage_search", "ullage_open", "ullage_context", "ullage_lost"]
         assert all(tool["annotations"]["readOnlyHint"] for tool in listed)
         assert all(tool["inputSchema"]["type"] == "object" for tool in listed)
         for method in ("tools/list", "resources/list", "resources/templates/list"):
@@ -172,7 +172,7 @@ async def judged(tmp_path: Path, project: Path) -> Any:
 
 
 async def test_the_official_client_takes_every_answer(judged: Any) -> None:
-    assert judged["tools"] == judged["read_only"] == ["search", "open", "context", "lost"]
+    assert judged["tools"] == judged["read_only"] == ["ullage_search", "ullage_open", "ullage_context", "ullage_lost"]
     assert [call["error"] for call in judged["right"]] == [False] * len(judged["right"])
     assert [call["error"] for call in judged["wrong"]] == [True] * len(judged["wrong"])
     assert all(call["text"].startswith(("search:", "open:", "context:", "lost:")) for call in judged["wrong"])

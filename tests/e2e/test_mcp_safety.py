@@ -49,7 +49,7 @@ async def test_no_part_of_a_secret_is_in_a_result_that_is_cut(tmp_path: Path, pr
     log.answer(20_000).ask()
     _write(tmp_path, log)
     async with mcp_client(tmp_path, project) as client:
-        for query in ("env", "env print settings", "Bash command"):
+        for query in ("env", "env print settings", "Bash env"):
             text, _ = await client.call("search", query=query, limit=20)
             assert "[tool result]" in text
             assert _SECRET[:11] not in text

@@ -29,7 +29,7 @@ _ARGUMENTS = ("--model", _MODEL, "-p")
 CLAUDE = OneShot(
     known=_KNOWN, first=_ARGUMENTS, again=("-c", *_ARGUMENTS), figure=lambda _: 0, compacts_at=_COMPACTS_AT
 )
-_TOOL, _PLUGIN_TOOL = "mcp__ullage__search", "mcp__plugin_ullage_ullage__search"
+_TOOL, _PLUGIN_TOOL = "mcp__ullage__ullage_search", "mcp__plugin_ullage_ullage__ullage_search"
 
 
 class Home:

@@ -21,11 +21,11 @@ _QUERY = json.dumps({"query": "corner Methuselah"})
 # What each agent calls first, if it must, and the call of `search`, then its answer that allows a call.
 CALLS = {
     "claude-agent-acp": (
-        Call("toolu_load", "ToolSearch", json.dumps({"query": "select:mcp__ullage__search"})),
-        Call("toolu_1", "mcp__ullage__search", _QUERY),
+        Call("toolu_load", "ToolSearch", json.dumps({"query": "select:mcp__ullage__ullage_search"})),
+        Call("toolu_1", "mcp__ullage__ullage_search", _QUERY),
         "allow-once",
     ),
-    "codex-acp": (None, Call("call_1", "search", _QUERY, "mcp__ullage"), "approved"),
+    "codex-acp": (None, Call("call_1", "ullage_search", _QUERY, "mcp__ullage"), "approved"),
 }
 
 

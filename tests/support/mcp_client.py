@@ -43,8 +43,8 @@ class McpClient:
         return answer
 
     async def call(self, tool: str, **arguments: Any) -> tuple[str, bool]:
-        """Calls a tool. Returns the text of its result, and whether it is an error."""
-        answer = await self.ask("tools/call", {"name": tool, "arguments": arguments})
+        """Calls a tool, by its name without `ullage_`. Returns the text of its result, and whether it is an error."""
+        answer = await self.ask("tools/call", {"name": f"ullage_{tool}", "arguments": arguments})
         (content,) = answer["result"]["content"]
         return content["text"], answer["result"]["isError"]
 

@@ -543,7 +543,7 @@
 ---@class (exact) ullage.ListedSessionMetas
 ---@field ullage ullage.ListedSessionMeta
 
---- Has a tool of `ullage mcp` (`search`, `open`, `context`, `lost`) answer about a session, with the arguments that it has there.
+--- Has a tool of `ullage mcp` (`search`, `open`, `context` or `lost`, also with `ullage_` before it) answer about a session, with the arguments that it has there.
 ---@class (exact) ullage.LookUpParams
 ---@field sessionId string
 ---@field tool string

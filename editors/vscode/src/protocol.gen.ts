@@ -903,8 +903,8 @@ export interface ListedSessionMetas {
 }
 
 /**
- * Has a tool of `ullage mcp` (`search`, `open`, `context`, `lost`) answer about a session, with the arguments that it
- * has there.
+ * Has a tool of `ullage mcp` (`search`, `open`, `context` or `lost`, also with `ullage_` before it) answer about a
+ * session, with the arguments that it has there.
  */
 export interface LookUpParams {
   readonly sessionId: string;

@@ -160,8 +160,8 @@ class HistoryResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LookUpParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Has a tool of `ullage mcp` (`search`, `open`, `context`, `lost`) answer about a session, with the arguments that
-    it has there."""
+    """Has a tool of `ullage mcp` (`search`, `open`, `context` or `lost`, also with `ullage_` before it) answer about a
+    session, with the arguments that it has there."""
 
     session_id: str
     tool: str

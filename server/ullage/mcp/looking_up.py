@@ -1,4 +1,4 @@
-"""The tools `search` and `open`: a model finds messages of its conversation, and reads them in pages."""
+"""The tools `ullage_search` and `ullage_open`: a model finds messages of its conversation, and reads them in pages."""
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from ullage.mcp.result_size import MAX_RESULT
 from ullage.mcp.shown_passages import passage, results_of
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import MessageNotFound, SessionNotFound
-from ullage.redaction.quoting import RECORD, cut, size_of
+from ullage.redaction.quoting import HISTORY, RECORD, cut, size_of
 from ullage.service.archive.recall import message_lines
 from ullage.service.archive.search import find_entry, search
 from ullage.service.conversation.conversation import Conversation
@@ -25,7 +25,7 @@ _BEST_HITS, _BEST, _OTHERS = 3, 480, 240
 _LOOKED_AT = 200
 # Hits among which those are left out that are earlier calls of these tools: more than a conversation makes of a query.
 _ECHOES = 20
-# What comes before a tool's name where the agent adds the name of the server (`mcp__ullage__search`).
+# What comes before a tool's own name: our prefix, and that of the agent (`mcp__ullage__ullage_search`).
 _SERVER = re.compile(r"\w*ullage\w*?[_.:/-]+", re.IGNORECASE)
 # The names of each tool's arguments.
 OwnTools = Mapping[str, frozenset[str]]
@@ -49,7 +49,7 @@ async def search_text(asked: Asked, query: str, limit: int, own: OwnTools, *, wh
         nearest = f" The nearest: {', '.join(_references(asked, hits[:_BEST_HITS]))}." if hits else ""
         return f"{lacks} Try names as they stood, other words{wider}.{note}{nearest}"
     lines = [RECORD, f"The best matches in {where}, the best first.{note}"]
-    last = "A whole message: open with its reference."
+    last = "A whole message: ullage_open with its reference."
     room = MAX_RESULT - sum(map(size_of, lines)) - size_of(last) - 100
     shown = 0
     ids = {hit.message_id for hit in hits}
@@ -100,7 +100,7 @@ def _is_ours(block: Block, own: OwnTools) -> bool:
             fields = own.get(_SERVER.sub("", name, count=1))
             return fields is not None and fields >= given.keys()
         case ToolResultBlock(content=parts):
-            return any(isinstance(part, TextBlock) and RECORD in part.text for part in parts)
+            return any(isinstance(part, TextBlock) and (RECORD in part.text or HISTORY in part.text) for part in parts)
         case _:
             return False
 
@@ -132,7 +132,8 @@ def _session_of(asked: Asked, reference: Reference) -> Conversation:
         if session_id == own.id or _is_of_project(asked, store.info(session_id).cwd):
             return _open(asked, session_id)
     raise SessionNotFound(
-        f"open: no session {name[:40]!r} of this project; give a reference as `search` with scope project shows it"
+        f"open: no session {name[:40]!r} of this project; give a reference as `ullage_search` with scope "
+        "project shows it"
     )
 
 

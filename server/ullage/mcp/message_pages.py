@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ullage.mcp.result_size import MAX_RESULT
 from ullage.model.errors import InvalidRequest
-from ullage.redaction.quoting import RECORD, quoted, size_of
+from ullage.redaction.quoting import HISTORY, quoted, size_of
 
 # Bytes of a page, so that the lines around the quotation fit, too.
 _PAGE = MAX_RESULT - 400
@@ -32,8 +32,8 @@ def shown_page(reference: str, heads: Mapping[int, str], texts: Mapping[int, str
     body: list[str] = []
     for index, lines in groupby(pages[page - 1], key=lambda line: line.index):
         body += ["", heads[index] + (", continued:" if index in begun else ":"), *(line.text for line in lines)]
-    more = f' Next: open with ref "{reference.strip()}" and page {page + 1}.' if page < len(pages) else ""
-    return "\n".join([RECORD, *body, "", f"Page {page} of {len(pages)}.{more}"])
+    more = f' Next: ullage_open with ref "{reference.strip()}" and page {page + 1}.' if page < len(pages) else ""
+    return "\n".join([HISTORY, *body, "", f"Page {page} of {len(pages)}.{more}"])
 
 
 def _lines(texts: Mapping[int, str]) -> Iterator[_Line]:

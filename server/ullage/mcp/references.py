@@ -30,8 +30,8 @@ def read_reference(text: str) -> Reference:
     match = _FORM.fullmatch(text.strip())
     if match is None:
         raise InvalidRequest(
-            f"open: {text[:_SHOWN]!r} is no reference. Give one as `search` shows it: #85, #80-90, or with a session "
-            "s_0198c2#85"
+            f"open: {text[:_SHOWN]!r} is no reference. Give one as `ullage_search` shows it: #85, #80-90, or with a "
+            "session s_0198c2#85"
         )
     first = int(match["first"] or match["bare"])
     last = int(match["last"] or first)

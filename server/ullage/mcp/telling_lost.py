@@ -13,7 +13,7 @@ _NOTHING = (
     "Everything that the user typed is in what the last compaction kept, and so are the open tasks and problems, the "
     "changed files and the last commit."
 )
-_LAST = "A whole message: open with its number, such as #85."
+_LAST = "A whole message: ullage_open with its number, such as #85."
 
 
 class Unknown(UllageError):
@@ -52,7 +52,7 @@ async def _found(own: Conversation) -> LeftOut:
         raise Unknown("This conversation has no compaction in force, so nothing was left out of your context.")
     if not found.compaction.is_readable:
         raise Unknown(
-            "The summary of the last compaction is encrypted, so what it leaves out is not known. Use search."
+            "The summary of the last compaction is encrypted, so what it leaves out is not known. Use ullage_search."
         )
     return found
 

@@ -14,6 +14,9 @@ from ullage.model.json_values import JsonObject
 from ullage.model.updates import TextContent
 from ullage.redaction.quoting import cut
 
+# The beginning of the tools' names as clients list them. Not every client adds the server's name to that of a tool, and
+# other servers have tools that are called "search" and "open", too.
+PREFIX = "ullage_"
 # Bytes of an error's text: it may repeat what the caller gave.
 _LONGEST_ERROR = 600
 _MOST_PAGES = 100_000
@@ -94,7 +97,8 @@ class CallToolParams(Struct, frozen=True, kw_only=True):
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """A tool: how it is listed, the type of its arguments, and the function that returns the text of its result."""
+    """A tool: how it is listed, the type of its arguments, and the function that returns the text of its result. Its
+    name is without `PREFIX`."""
 
     name: str
     title: str
@@ -111,7 +115,11 @@ class Tool(Struct, frozen=True, kw_only=True):
         schema["properties"] = {name: _without_null(value) for name, value in whole["properties"].items()}
         hints = ToolHints(title=self.title)
         return ListedTool(
-            name=self.name, title=self.title, description=self.description, input_schema=schema, annotations=hints
+            name=PREFIX + self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=schema,
+            annotations=hints,
         )
 
     def read(self, arguments: dict[str, Any] | None) -> Struct:
@@ -186,8 +194,8 @@ TOOLS = (
         title="Search this conversation",
         description="Finds messages of this conversation, also those that were compacted and are no longer in your "
         "context. Ask with names as they stood (files, functions, error texts, numbers), or in plain words. Returns "
-        "the best passages, each with a reference for `open`. Use it before you ask the user again, or read, run or "
-        "work out again what was there before.",
+        "the best passages, each with a reference for `ullage_open`. Use it before you ask the user again, or read, "
+        "run or work out again what was there before.",
         arguments=SearchInput,
         run=_search,
     ),
@@ -221,12 +229,12 @@ _BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 async def call_tool(params: CallToolParams, ask: Callable[[], Awaitable[Asked]]) -> CallToolResult:
-    """Returns the result of one call. `ask` returns what the tool needs, and is called once the arguments are known to
-    be right. An `UllageError` and wrong arguments become results, so that the model can correct its call. Raises
-    `RpcError` (-32602) if there is no such tool."""
-    tool = _BY_NAME.get(params.name)
+    """Returns the result of one call. The tool's name may be without `PREFIX`. `ask` returns what the tool needs, and
+    is called once the arguments are known to be right. An `UllageError` and wrong arguments become results, so that the
+    model can correct its call. Raises `RpcError` (-32602) if there is no such tool."""
+    tool = _BY_NAME.get(params.name.removeprefix(PREFIX))
     if tool is None:
-        known = ", ".join(_BY_NAME)
+        known = ", ".join(PREFIX + name for name in _BY_NAME)
         raise RpcError(INVALID_PARAMS, f"There is no tool {cut(params.name, 80)!r}; the tools are {known}.", "NotFound")
     try:
         arguments = tool.read(params.arguments)

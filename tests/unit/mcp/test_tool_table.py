@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from msgspec import to_builtins
 
+from ullage.jsonrpc.rpc_errors import RpcError
 from ullage.mcp.asked import Asked
 from ullage.mcp.tool_table import TOOLS, CallToolParams, LostInput, call_tool, listed_tools
 
@@ -23,7 +24,7 @@ def test_a_schema_has_neither_a_choice_of_types_nor_the_name_of_a_struct(has_tea
 
 def test_the_scope_of_a_team_is_listed_only_where_there_is_a_team() -> None:
     for has_team in (True, False):
-        search = next(tool for tool in listed_tools(has_team=has_team) if tool.name == "search")
+        search = next(tool for tool in listed_tools(has_team=has_team) if tool.name == "ullage_search")
         scope = search.input_schema["properties"]["scope"]
         assert ("team" in scope["enum"], "team" in scope["description"]) == (has_team, has_team)
 
@@ -43,3 +44,20 @@ async def test_a_word_that_is_none_is_answered_with_the_words_that_there_are() -
     result = await call_tool(CallToolParams(name="lost", arguments={"kind": "errors"}), never)
     assert result.is_error
     assert "check, commit, earlier, file, job, problem, said, task, words" in result.content[0].text
+
+
+@pytest.mark.parametrize("name", ["lost", "ullage_lost"])
+async def test_a_tool_is_called_by_its_listed_name_or_without_our_prefix(name: str) -> None:
+    async def never() -> Asked:
+        raise AssertionError
+
+    result = await call_tool(CallToolParams(name=name, arguments={"kind": "errors"}), never)
+    assert "lost: Invalid enum value" in result.content[0].text
+
+
+async def test_an_unknown_tool_is_answered_with_the_names_as_they_are_listed() -> None:
+    async def never() -> Asked:
+        raise AssertionError
+
+    with pytest.raises(RpcError, match="ullage_search, ullage_open, ullage_context, ullage_lost"):
+        await call_tool(CallToolParams(name="find"), never)

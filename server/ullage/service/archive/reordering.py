@@ -85,13 +85,19 @@ async def reorder(workspace: Environment, query: str, passages: Sequence[Passage
 
 
 def _fused(passages: Sequence[Passage], wanted: bytes, vectors: Mapping[ChunkId, bytes]) -> list[Passage]:
-    """Returns the passages in the joint order, with scores that fall in it."""
+    """Returns the passages in the joint order, with scores that fall in it. Of the words half are enough for a message
+    to fit the query, wherever they are: its meaning is judged as well."""
     near = sorted(range(len(passages)), key=lambda at: -_cosine(wanted, vectors[passages[at].id]))
     scores = [1 / (_FUSION + at) for at in range(len(passages))]
     for rank, at in enumerate(near):
         scores[at] += 1 / (_FUSION + rank)
     ordered = sorted(range(len(passages)), key=lambda at: -scores[at])
-    return [replace(passages[at], hit=replace(passages[at].hit, score=scores[at])) for at in ordered]
+    return [_judged(passages[at], scores[at]) for at in ordered]
+
+
+def _judged(passage: Passage, score: float) -> Passage:
+    fits = passage.hit.fits or passage.has_half
+    return replace(passage, hit=replace(passage.hit, score=score, fits=fits))
 
 
 async def _vectors(asked: _Asked) -> tuple[bytes, Mapping[ChunkId, bytes]]:

@@ -79,12 +79,13 @@ ChunkId = tuple[int, int]
 
 class Passage(Struct, frozen=True, kw_only=True):
     """The part of a message that matches a search best: chunk number `chunk`, from 0, of the message in the record
-    `record_id`, with its whole text."""
+    `record_id`, with its whole text. `has_half` says whether the message has half of the query's words anywhere."""
 
     hit: SearchHit
     record_id: int
     chunk: int
     text: str
+    has_half: bool = True
 
     @property
     def id(self) -> ChunkId:

@@ -60,8 +60,8 @@ class Searcher:
             save_vectors(connection, model, vectors)
 
 
-# The share of a query's words from which on a message lends its place to its neighbours.
-_LENDING = 0.5
+# The share of a query's words from which on a message is likely enough about it that its neighbours are, too.
+_HALF = 0.5
 # Words of a query up to which more than half of them must be near each other in a message that fits it; of a longer
 # query half of them is enough. Of questions asked of another conversation than theirs, which cannot answer them, nine
 # in ten find no such message (with the words anywhere in it, half of them); of 163 that found their answer, one.
@@ -75,10 +75,11 @@ _QUESTION_WORDS = 3
 
 
 class _Scored(Struct, frozen=True, kw_only=True):
-    """A message with its score."""
+    """A message with its score and the share of the query's words that it contains, from 0 to 1."""
 
     candidate: Candidate
     score: float
+    share: float
 
 
 def search_messages(
@@ -102,7 +103,7 @@ def search_messages(
     shares = {key: _share(query, one) for key, one in read.items()}
     hits = matching
     if len(query.stems) >= _QUESTION_WORDS and not query.named:
-        fitting = [one for key, one in matching.items() if shares[key] >= _LENDING]
+        fitting = [one for key, one in matching.items() if shares[key] >= _HALF]
         beside = {(one.owner, one.number + step) for one in fitting for step in range(-REACH, REACH + 1)}
         hits = hits | {key: one for key, one in neighbours.items() if (one.owner, one.number) in beside}
     places = {(one.owner, one.number): key for key, one in read.items()}
@@ -114,7 +115,7 @@ def search_messages(
             if step and (other := places.get((one.owner, one.number + step))) is not None
         }
         score = score_message(one.held.score, shares[key], one.size, near) * score_asked(_answers(one, query))
-        scored.append(_Scored(candidate=one, score=score))
+        scored.append(_Scored(candidate=one, score=score, share=shares[key]))
     best = sorted(
         (one for one in _with_sessions(scored) if one.score > 0), key=lambda one: (-one.score, one.candidate.record_id)
     )
@@ -190,4 +191,10 @@ def _passage(query: Query, scored: _Scored) -> Passage:
         snippet=make_snippet(without_bare_numbers(text[start:stop], query), query),
         fits=candidate.held.gathered >= _fitting(len(query.stems)),
     )
-    return Passage(hit=hit, record_id=candidate.record_id, chunk=candidate.chunk, text=text[start:stop])
+    return Passage(
+        hit=hit,
+        record_id=candidate.record_id,
+        chunk=candidate.chunk,
+        text=text[start:stop],
+        has_half=scored.share >= _HALF,
+    )
