@@ -30,21 +30,25 @@ from ullage.tokens.model_names import (
 
 class FamilyLimits(Struct, frozen=True, kw_only=True):
     """The limits assumed for a family of models, in tokens: the longest prompt (`input`) and the window that prompt and
-    answer share (`total`)."""
+    answer share (`total`), and the longest answer (`max_output`), None if its models differ."""
 
     name: str
     input: int
     total: int
+    max_output: int | None = None
 
 
-def _one_window(name: str, tokens: int) -> FamilyLimits:
-    return FamilyLimits(name=name, input=tokens, total=tokens)
+def _one_window(name: str, tokens: int, max_output: int | None = None) -> FamilyLimits:
+    return FamilyLimits(name=name, input=tokens, total=tokens, max_output=max_output)
 
 
 # Matched in this order against the bare, lower-case name; the first match counts.
 _FAMILIES = (
     # Claude 2.1 was the first with 200,000.
-    (r"claude-(instant|v?1|v?2(\.0)?$)", _one_window("claude-2", 100_000)),
+    (r"claude-(instant|v?1|v?2(\.0)?$)", _one_window("claude-2", 100_000, 4_096)),
+    # What Anthropic's list of models said of the longest answers while it had these.
+    (r"claude-(v?2|3-(opus|sonnet|haiku))", _one_window("claude-3", 200_000, 4_096)),
+    (r"claude-3[-.]5", _one_window("claude-3.5", 200_000, 8_192)),
     (r"claude|(sonnet|opus|haiku)$", _one_window("claude", 200_000)),
     (r"gpt-oss", _one_window("gpt-oss", 131_072)),
     (r"gpt-5-pro", FamilyLimits(name="gpt-5-pro", input=128_000, total=400_000)),
@@ -184,7 +188,12 @@ def _assumed(model: str) -> ContextLimits:
     if family is None:
         return ContextLimits(model=model)
     return ContextLimits(
-        model=model, input=family.input, total=family.total, source=LimitsSource.FAMILY, listed_as=family.name
+        model=model,
+        input=family.input,
+        total=family.total,
+        max_output=family.max_output,
+        source=LimitsSource.FAMILY,
+        listed_as=family.name,
     )
 
 

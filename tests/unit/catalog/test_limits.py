@@ -172,3 +172,18 @@ def test_the_words_for_a_window_say_whether_the_model_itself_is_listed() -> None
         == "claude-opus-6 is not in the list of models; claude-opus-5-5 is its newest relative there"
     )
     assert basis["claude-3-opus"] == "claude-3-opus is not in the list of models; its family has at least this window"
+
+
+@pytest.mark.parametrize(
+    ("names", "longest"),
+    [
+        ("claude-2 claude-2.1 claude-instant-1.2", 4_096),
+        ("claude-3-opus anthropic/claude-3-opus-20240229 claude-3-sonnet claude-3-haiku-20240307", 4_096),
+        ("claude-3-5-sonnet-20241022 claude-3.5-haiku", 8_192),
+        ("claude-3-7-sonnet", None),
+    ],
+)
+def test_the_longest_answer_of_a_retired_model_is_known_where_its_family_has_one(
+    names: str, longest: int | None
+) -> None:
+    assert {ContextLimits.for_model(name).max_output for name in names.split()} == {longest}
