@@ -8,7 +8,7 @@ import pytest
 
 from support.followed_home import PROJECT, FollowedHome, changed, stored
 from support.log_trees import to_bytes
-from support.lsp_client import RpcFailure
+from support.lsp_client import LspClient, RpcFailure
 
 
 async def test_a_conversation_that_grows_is_sent_at_each_change(tmp_path: Path) -> None:
@@ -105,3 +105,35 @@ async def test_the_newest_conversation_of_a_folder_is_listed_however_old_it_is(t
         assert (await client.request("ullage/following/list"))["rows"] == [row]
         elsewhere = await client.request("ullage/following/start", {"folders": ["/home/user/other"]})
         assert elsewhere["rows"] == [row]
+
+
+async def test_a_plain_client_follows_agents_by_a_command_and_is_told_when_a_context_fills(tmp_path: Path) -> None:
+    home = FollowedHome(tmp_path)
+    home.say("Which port?", 40_000)
+    async with home.server({}, PROJECT) as client:
+        done = await client.request("workspace/executeCommand", {"command": "ullage.follow"})
+        assert [row["used"] for row in done["rows"]] == [40_000]
+        await told(client, "Following 1 conversation of agents. “Which port?”: Claude Code. Context: 20% (40K/200K")
+        home.say("And now?", 190_000)
+        await told(client, "“Which port?”: Context 95% full (190K of 200K).")
+        await client.request("workspace/executeCommand", {"command": "ullage.context"})
+        await told(client, "“Which port?”: Context: 95% (190K/200K")
+        await client.request("workspace/executeCommand", {"command": "ullage.unfollow"})
+        await told(client, "not followed any more")
+        assert (await client.request("ullage/following/list"))["following"] is False
+        assert await client.shutdown() == 0
+
+
+async def test_the_command_that_follows_takes_folders(tmp_path: Path) -> None:
+    home = FollowedHome(tmp_path)
+    home.say("Which port?", 40_000)
+    async with home.server({}) as client:
+        command = {"command": "ullage.follow", "arguments": [PROJECT]}
+        assert len((await client.request("workspace/executeCommand", command))["rows"]) == 1
+        with pytest.raises(RpcFailure, match="argument 1 must be text"):
+            await client.request("workspace/executeCommand", {"command": "ullage.follow", "arguments": [5]})
+
+
+async def told(client: LspClient, text: str) -> None:
+    """Waits for a message to the user that has this text."""
+    await client.wait_for("window/showMessage", lambda params: text in params["message"])

@@ -146,7 +146,7 @@ async def test_a_session_gets_another_title_and_clients_are_told() -> None:
 async def test_a_long_list_comes_in_pages() -> None:
     client = build_test_client()
     for _ in range(130):
-        await client.call("session/new")
+        await client.call("session/new", title="a talk")
     first = await client.call("session/list")
     rest = await client.call("session/list", cursor=first["nextCursor"])
     assert (len(first["sessions"]), len(rest["sessions"])) == (100, 30)

@@ -21,7 +21,7 @@ Json = dict[str, Any]
 _UNIONS = ("allOf", "anyOf", "oneOf")
 _OPEN = "Open"
 # Methods that the stable schemas do not have, and the type that their result must have.
-_UNSTABLE = {"session/fork": "NewSessionResponse"}
+_UNSTABLE = {"session/fork": "NewSessionResponse", "session/set_title": "SetSessionTitleResponse"}
 # The types to which the unstable schemas add the usage of a turn.
 _WITH_USAGE = {1: "PromptResponse", 2: "IdleStateUpdate"}
 
@@ -68,9 +68,11 @@ def _validator(kind: str, version: int) -> jsonschema.Draft202012Validator:
 def _definitions(version: int) -> Json:
     """Returns every type twice: closed under its own name, and open, to be part of another, with the prefix `Open`."""
     known: Json = json.loads(SCHEMAS[version].read_text())["$defs"]
-    known["SessionCapabilities"]["properties"]["fork"] = {"type": "object"}
-    # Not stable yet, and of the shape that the unstable schema gives it.
-    known["Usage"] = json.loads(SCHEMAS[version].with_name("schema.unstable.json").read_text())["$defs"]["Usage"]
+    for name in ("fork", "title"):
+        known["SessionCapabilities"]["properties"][name] = {"type": "object"}
+    # Not stable yet, and of the shape that the unstable schema gives them.
+    unstable = json.loads(SCHEMAS[version].with_name("schema.unstable.json").read_text())["$defs"]
+    known |= {name: unstable[name] for name in ("Usage", "SetSessionTitleResponse")}
     known[_WITH_USAGE[version]]["properties"]["usage"] = {"$ref": "#/$defs/Usage"}
     closed = {name: _with_closure(schema, closed=True) for name, schema in known.items()}
     return closed | {_OPEN + name: _with_closure(schema, closed=False) for name, schema in known.items()}

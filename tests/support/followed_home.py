@@ -9,7 +9,7 @@ from typing import Any
 
 from support.bounded import PATIENCE
 from support.log_trees import to_bytes
-from support.lsp_client import LspClient, start_server
+from support.lsp_client import Json, LspClient, start_server
 from support.program import OUR_CLIENT, serve_command
 from support.session_log import JsonObject, line, say
 
@@ -44,11 +44,13 @@ class FollowedHome:
             file.write(to_bytes(more))
 
     @asynccontextmanager
-    async def server(self) -> AsyncGenerator[LspClient]:
-        """Runs a server of the user who has this home, on the user's store."""
+    async def server(self, capabilities: Json | None = None, folder: str = "") -> AsyncGenerator[LspClient]:
+        """Runs a server of the user who has this home, on the user's store, for an editor of Ullage unless other
+        `capabilities` are given. `folder` is open in it."""
         env = {"HOME": str(self.folder), "CLAUDE_CONFIG_DIR": str(self.folder / ".claude")}
         async with start_server(serve_command(self.folder / "store.db"), env) as client:
-            await client.initialize(OUR_CLIENT)
+            root = Path(folder).as_uri() if folder else None
+            await client.initialize(OUR_CLIENT if capabilities is None else capabilities, rootUri=root)
             yield client
 
 

@@ -158,6 +158,7 @@ def _session_routes(handlers: SessionHandlers) -> tuple[tuple[str, Any, Handler]
         ("session/list", api.ListSessionsParams, handlers.list),
         ("session/close", api.SessionParams, handlers.close),
         ("session/delete", api.SessionParams, handlers.delete),
+        ("session/set_title", api.RenameSessionParams, handlers.set_title),
         ("session/set_mode", acp_sessions.SetModeParams, handlers.set_mode),
         ("session/set_config_option", acp_sessions.SetConfigOptionParams, handlers.set_config_option),
     )

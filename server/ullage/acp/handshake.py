@@ -68,8 +68,8 @@ class Yes(Struct, frozen=True):
 
 
 class SessionCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The optional session methods that the agent serves. `fork` is not in ACP's stable schema; clients that can fork
-    look for this name."""
+    """The optional session methods that the agent serves. `fork` and `title` are not in ACP's stable schema; clients
+    that can fork, or set a title, look for these names."""
 
     list: Yes = Yes()
     resume: Yes = Yes()
@@ -77,6 +77,7 @@ class SessionCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
     delete: Yes = Yes()
     additional_directories: Yes = Yes()
     fork: Yes = Yes()
+    title: Yes = Yes()
 
 
 class ExtensionMeta(Struct, frozen=True, kw_only=True):

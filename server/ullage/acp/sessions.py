@@ -64,6 +64,12 @@ class ConfigOptionsResult(Struct, frozen=True, kw_only=True, rename="camel"):
     config_options: tuple[ConfigOption, ...]
 
 
+class SetTitleResult(Struct, frozen=True, kw_only=True):
+    """ACP's `SetSessionTitleResponse`: the title as it is stored."""
+
+    title: str
+
+
 class SetModeParams(Struct, frozen=True, kw_only=True, rename="camel"):
     """ACP's `SetSessionModeRequest`. `mode_id` is the id of one of the session's modes."""
 
@@ -143,6 +149,12 @@ class SessionHandlers:
         result = await api.delete_session(self._workspace(), params)
         await self._tools.close(params.session_id)
         return result
+
+    async def set_title(self, params: api.RenameSessionParams) -> SetTitleResult:
+        """Serves `session/set_title` of ACP's unstable schema: gives the session another title. Raises
+        `SessionNotFound`."""
+        await api.rename_session(self._workspace(), params)
+        return SetTitleResult(title=self._workspace().open(params.session_id).transcript.title)
 
     async def set_mode(self, params: SetModeParams) -> api.Nothing:
         """Serves `session/set_mode`. Raises `SessionNotFound`, or `InvalidRequest` if there is no such mode."""

@@ -17,6 +17,7 @@ from ullage.lsp.handshake import Client
 from ullage.lsp.progress import ProgressBoard
 from ullage.model import words
 from ullage.model.edits import EditTrigger
+from ullage.model.figure import Nearness
 from ullage.model.followed import FollowedRow
 from ullage.model.updates import (
     CompactionMeta,
@@ -36,6 +37,8 @@ MESSAGE_TYPES = {
     Severity.WARNING: types.MessageType.Warning,
     Severity.ERROR: types.MessageType.Error,
 }
+# A message is due where a conversation goes on in this order.
+_NEARER = (Nearness.FAR, Nearness.NEAR, Nearness.IMMINENT)
 
 
 class _Bar:
@@ -67,6 +70,7 @@ class Announcer:
         self._cancel_compaction = cancel_compaction
         self._title_of = title_of
         self._bars: dict[str, _Bar] = {}
+        self._nearness: dict[str, Nearness] = {}
         # Commands that run now, and the messages that wait for their ends.
         self._commands = 0
         self._waiting: list[tuple[str, Severity]] = []
@@ -91,7 +95,14 @@ class Announcer:
                 pass
 
     def following_changed(self, rows: Sequence[FollowedRow], gone: Sequence[str]) -> None:
-        """Sends the followed conversations that have changed. Only a client that asked for them gets any."""
+        """Sends the followed conversations that have changed. Only a client that asked for them gets any. A plain one
+        gets a message when a conversation comes nearer to its compaction or to the end of its window."""
+        for row in rows:
+            before = self._nearness.get(row.session_id, Nearness.FAR)
+            now = self._nearness[row.session_id] = row.nearness or Nearness.FAR
+            if row.used and row.window and _NEARER.index(now) > _NEARER.index(before):
+                text = words.context_warning(row.used, row.window, row.compacts_at, agent=row.agent)
+                self.show_if_plain(words.about(row.title, text), Severity.WARNING)
         self._connection.notify(_CHANGED_METHOD, FollowingChange(rows=wire_rows(rows), gone=tuple(gone)))
 
     def indexing(self, progress: Indexing) -> None:

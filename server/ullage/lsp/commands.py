@@ -35,13 +35,14 @@ class Command(Struct, frozen=True, kw_only=True):
 
     `run` gets the client's arguments as plain JSON values. It raises `UllageError` if it fails, and it may be
     cancelled. If `takes_session`, the first argument is a session's id, and the client's own session is put there if
-    the client gives none.
+    the client gives none. If `takes_folders`, the arguments are paths of folders, those of the client if it gives none.
     """
 
     name: str
     title: str
     run: Callable[[Workspace, Sequence[Any], Progress], Awaitable[CommandOutcome]]
     takes_session: bool = False
+    takes_folders: bool = False
 
 
 class ExecuteCommandParams(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -65,18 +66,23 @@ class OwnSession:
         """Notes the session that the client has imported or named."""
         self._named = session_id or self._named
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The paths of the client's folders."""
+        return tuple(to_fs_path(one) or one for one in self._folders())
+
     def find(self, workspace: Workspace) -> str:
         """Returns the session's id. Raises `SessionNotFound` if the client named none and its folders have none."""
         store = workspace.ports.store
         if self._named and self._named in store.find_ids(self._named):
             return self._named
-        folders = [to_fs_path(one) or one for one in self._folders()]
+        folders = self.folders
         for info in list_main(store, None, _MOST) if folders else ():
             if any(is_in(info.cwd, folder) for folder in folders):
                 return info.session_id
         raise SessionNotFound(
-            "No conversation of this folder is stored. Import one (ullage.import), or name a session: ullage.sessions "
-            "lists them."
+            "No conversation of this folder is stored. Follow those of agents (ullage.follow), import one "
+            "(ullage.import), or name a session: ullage.sessions lists them."
         )
 
 
@@ -131,4 +137,6 @@ class CommandRunner:
             workspace, given = self._workspace(), params.arguments or ()
             if command.takes_session and (not given or given[0] in (None, "")):
                 given = (self._own.find(workspace), *given[1:])
+            if command.takes_folders and not given:
+                given = self._own.folders
             return await command.run(workspace, given, progress)

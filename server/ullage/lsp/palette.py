@@ -7,7 +7,9 @@ A command about a session takes the session's id as its first argument; the defa
 from collections.abc import Sequence
 from typing import Any
 
+from ullage.agents.discovery import is_in
 from ullage.api import context_methods as context
+from ullage.api import following_methods as following
 from ullage.api import session_methods as session
 from ullage.api.session_methods import SessionParams
 from ullage.lsp.commands import Command, CommandOutcome
@@ -63,6 +65,29 @@ async def _import(workspace: Workspace, arguments: Sequence[Any], progress: Prog
     return CommandOutcome(value=done, session_id=done.session.session_id, message=text)
 
 
+async def _follow(workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
+    folders = tuple(_text(arguments, place) for place in range(len(arguments)))
+    progress.report("Reading the conversations of agents")
+    done = await following.start(workspace, following.StartFollowingParams(folders=folders))
+    # In a message of one line there is room for one conversation: the folder's, or else the last changed.
+    own = [row for row in done.rows if any(is_in(row.cwd, folder) for folder in folders)]
+    text = words.follows(len(done.rows))
+    for row in (own or done.rows)[:1]:
+        text = f"{text} {words.about(row.title, f'{row.agent}. {_row_line(row)}'.strip())}"
+    return CommandOutcome(value=done, message=text)
+
+
+def _row_line(row: following.FollowedConversation) -> str:
+    if row.used is None or row.used_source is None:
+        return ""
+    return words.context_line(row.used, row.window, row.used_source)
+
+
+async def _unfollow(workspace: Workspace, _: Sequence[Any], __: Progress) -> CommandOutcome:
+    done = await following.stop(workspace, following.FollowingParams())
+    return CommandOutcome(value=done, message="The conversations of agents are not followed any more.")
+
+
 COMMANDS: tuple[Command, ...] = (
     Command(name="ullage.compact", title="Compacting", run=_compact, takes_session=True),
     Command(name="ullage.preview", title="Previewing a compaction", run=_preview, takes_session=True),
@@ -70,6 +95,8 @@ COMMANDS: tuple[Command, ...] = (
     Command(name="ullage.context", title="Reading the context", run=_context, takes_session=True),
     Command(name="ullage.sessions", title="Listing sessions", run=_sessions),
     Command(name="ullage.import", title="Importing", run=_import),
+    Command(name="ullage.follow", title="Following agents", run=_follow, takes_folders=True),
+    Command(name="ullage.unfollow", title="Following no longer", run=_unfollow),
 )
 
 

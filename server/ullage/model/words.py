@@ -134,6 +134,11 @@ def about(title: str, text: str) -> str:
     return f"“{title}”: {text}" if title else text
 
 
+def follows(conversations: int) -> str:
+    """Returns the answer to a command that follows the conversations of agents."""
+    return f"Following {_count(conversations, 'conversation')} of agents."
+
+
 def undone(before: int, after: int) -> str:
     """Returns the notice that an edit was undone, with the tokens before and after."""
     return f"Undone: {shrinking(before, after)}."

@@ -28,7 +28,9 @@ async def test_what_the_agent_can_do_is_said(rig: AcpRig) -> None:
     can = result["agentCapabilities"]
     assert can["loadSession"] is True
     assert can["promptCapabilities"] == {"image": True, "embeddedContext": True}
-    assert set(can["sessionCapabilities"]) == {*("list", "resume", "close", "delete", "fork", "additionalDirectories")}
+    assert set(can["sessionCapabilities"]) == {
+        *("list", "resume", "close", "delete", "fork", "title", "additionalDirectories")
+    }
 
 
 async def test_own_methods_are_in_the_capabilities_and_served(rig: AcpRig) -> None:

@@ -172,6 +172,7 @@ async def test_sessions_are_listed_by_folder_and_gone_when_deleted(rig: AcpRig) 
     await rig.initialize()
     here, there = await rig.new_session("/here"), await rig.new_session("/there")
     await rig.say(here, "Rename the parser")
+    await rig.say(there, "Name the lexer")
     listed = (await rig.ask("session/list", cwd="/here"))["sessions"]
     assert [(entry["sessionId"], entry["title"]) for entry in listed] == [(here, "Rename the parser")]
     await rig.ask("session/close", sessionId=here)
@@ -219,3 +220,23 @@ async def test_a_file_that_cannot_be_read_is_refused_by_name(rig: AcpRig, path: 
         await rig.ask("_ullage/session/import", path=path)
     assert failure.value.code == -32602
     assert "cannot read" in failure.value.message
+
+
+async def test_a_client_sets_a_title_of_any_stored_session_and_every_list_has_it(rig: AcpRig) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    assert await rig.ask("session/set_title", sessionId=session_id, title="The login page") == {
+        "title": "The login page"
+    }
+    (listed,) = (await rig.ask("session/list"))["sessions"]
+    assert (listed["sessionId"], listed["title"]) == (session_id, "The login page")
+    with pytest.raises(RpcFailure) as failure:
+        await rig.ask("session/set_title", sessionId="s_none", title="x")
+    assert failure.value.code == -32002
+
+
+async def test_a_session_without_a_message_is_not_listed(rig: AcpRig) -> None:
+    await rig.initialize()
+    for _ in range(3):
+        await rig.new_session()
+    assert (await rig.ask("session/list"))["sessions"] == []

@@ -38,6 +38,7 @@ async def test_what_the_agent_can_do_is_said_in_the_shapes_of_version_2(rig: Acp
         "prompt": {"image": {}, "embeddedContext": {}},
         "delete": {},
         "fork": {},
+        "title": {},
         "additionalDirectories": {},
         "mcp": {"stdio": {}, "http": {}},
     }

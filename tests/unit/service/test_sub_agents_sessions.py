@@ -1,8 +1,11 @@
 """Which sessions are shown under which, and which are left out where one conversation is chosen."""
 
+from support.logs import message, records
 from support.memory_store import MemoryStore
 from ullage.model.events import ConversationImported, Record, SessionCreated
 from ullage.service.follow.sub_agents import SubAgents, list_main
+
+SAID = message("m", "Hello.")
 
 
 def store_of(*origins: tuple[str, str, str]) -> MemoryStore:
@@ -13,8 +16,7 @@ def store_of(*origins: tuple[str, str, str]) -> MemoryStore:
         came = ConversationImported(
             format="f", agent="A", origin_id=origin, parent_id=parent.strip("-"), is_sub_agent=bool(parent)
         )
-        events = (SessionCreated(cwd="/p"), came)
-        store.create(session_id, [Record(position=at, timestamp=time, event=event) for at, event in enumerate(events)])
+        store.create(session_id, records(SessionCreated(cwd="/p"), came, SAID, timestamp=time))
     return store
 
 
@@ -50,8 +52,19 @@ def test_files_that_name_each_other_as_parents_do_not_hang_the_list() -> None:
 def test_a_fork_is_no_sub_agent() -> None:
     store = store_of(("s1", "one", ""))
     fork = ConversationImported(format="f", agent="A", origin_id="two", parent_id="one")
-    store.create(
-        "s2",
-        [Record(position=0, timestamp=9, event=SessionCreated(cwd="/p")), Record(position=1, timestamp=9, event=fork)],
-    )
+    store.create("s2", records(SessionCreated(cwd="/p"), fork, SAID, timestamp=9))
     assert listed(store) == ["s2", "s1"]
+
+
+def test_a_session_with_neither_a_message_nor_a_title_is_not_listed() -> None:
+    store = MemoryStore()
+    for number in range(10):
+        store.create(f"empty{number}", records(SessionCreated(cwd="/p"), timestamp=number))
+    store.create("titled", records(SessionCreated(cwd="/p", title="Later"), timestamp=5))
+    for number in (0, 3):
+        store.create(f"said{number}", records(SessionCreated(cwd="/p"), SAID, timestamp=number))
+    assert listed(store) == ["titled", "said3", "said0"]
+    assert [listed(store, 1, at) for at in range(4)] == [["titled"], ["said3"], ["said0"], []]
+    assert [info.session_id for info in SubAgents.of(store).list_parents(store, None, 2)] == ["titled", "said3"]
+    store.append("empty2", [Record(position=1, timestamp=20, event=SAID)])
+    assert listed(store)[0] == "empty2"

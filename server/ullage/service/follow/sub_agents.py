@@ -4,8 +4,9 @@ A user talks to the agent that starts sub-agents, not to these. So where one con
 those of sub-agents are left out. One whose parent is not stored is not: then nothing else would show its work.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from typing import Self
 
 from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore
@@ -44,7 +45,7 @@ class SubAgents:
         return self._parents.get(session_id)
 
     def list_parents(self, store: SessionStore, cwd: str | None, limit: int) -> Sequence[SessionInfo]:
-        """Returns sessions as `SessionStore.list` does, without those that are shown under another one."""
+        """Returns sessions as `list_main` does, without those that are shown under another one."""
         return _list(store, self._parents.keys(), cwd, limit, 0)
 
     def children(self, session_id: str) -> list[str]:
@@ -60,15 +61,23 @@ class SubAgents:
 
 
 def list_main(store: SessionStore, cwd: str | None, limit: int, offset: int = 0) -> tuple[SessionInfo, ...]:
-    """Returns sessions as `SessionStore.list` does, without those of sub-agents that are left out. Raises
-    `StoreError`."""
-    return tuple(_list(store, SubAgents.of(store).left_out, cwd, limit, offset))
+    """Returns sessions as `SessionStore.list` does, without those of sub-agents that are left out and without those
+    that have neither a message nor a title: editors start a session when they open. Raises `StoreError`."""
+    return _list(store, SubAgents.of(store).left_out, cwd, limit, offset)
 
 
 def _list(
     store: SessionStore, left_out: AbstractSet[str], cwd: str | None, limit: int, offset: int
-) -> Sequence[SessionInfo]:
-    if not left_out:
-        return store.list(cwd, limit, offset)
-    found = store.list(cwd, limit + offset + len(left_out))
-    return [info for info in found if info.session_id not in left_out][offset : offset + limit]
+) -> tuple[SessionInfo, ...]:
+    shown = (info for info in _all(store, cwd, limit + offset) if info.messages or info.title)
+    return tuple(islice((info for info in shown if info.session_id not in left_out), offset, offset + limit))
+
+
+def _all(store: SessionStore, cwd: str | None, first: int) -> Iterator[SessionInfo]:
+    """Yields the sessions of a folder, or all: at first so many are read, then twice as many."""
+    at, most = 0, first
+    while found := store.list(cwd, most, at):
+        yield from found
+        if len(found) < most:
+            break
+        at, most = at + len(found), 2 * most
