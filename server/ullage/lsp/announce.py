@@ -37,7 +37,7 @@ MESSAGE_TYPES = {
     Severity.WARNING: types.MessageType.Warning,
     Severity.ERROR: types.MessageType.Error,
 }
-# A message is due where a conversation goes on in this order.
+# A message is due where a conversation moves in this order.
 _NEARER = (Nearness.FAR, Nearness.NEAR, Nearness.IMMINENT)
 
 
