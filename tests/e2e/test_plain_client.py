@@ -81,6 +81,15 @@ async def test_it_imports_looks_compacts_and_undoes_with_commands_alone(client: 
     assert undone["usage"]["used"] == done["contextSizeBefore"]
 
 
+async def test_an_import_that_finds_nothing_new_says_so(client: LanguageClient, tmp_path: Path) -> None:
+    path = str(write_conversation(tmp_path / "talk.json", 4))
+    for _ in range(2):
+        await run(client, "ullage.import", path)
+    first, again = shown(client)
+    assert first.startswith(f"{TITLE}Imported 16 messages (")
+    assert again.startswith(f"{TITLE}Nothing new: all 16 messages (")
+
+
 async def started(client: LanguageClient, folder: Path, title: str) -> str:
     """Starts a session of another program in a folder, and returns its id. It is the one that changed last."""
     params = {"cwd": str(folder), "model": MODEL, "title": title}

@@ -17,6 +17,7 @@ from ullage.lsp.progress import Progress
 from ullage.model import words
 from ullage.model.errors import InvalidRequest
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.imports import ImportOutcome
 
 
 async def _compact(workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
@@ -61,8 +62,10 @@ async def _import(workspace: Workspace, arguments: Sequence[Any], progress: Prog
     done = await session.import_session(workspace, session.ImportParams(path=path or None))
     usage = done.session.usage
     line = words.context_line(usage.used, usage.size, usage.meta.ullage.source)
-    text = f"Imported {done.messages:,} messages ({done.format}). {line}"
-    return CommandOutcome(value=done, session_id=done.session.session_id, message=text)
+    what = f"Imported {done.messages:,} messages ({done.format})."
+    if done.outcome is ImportOutcome.UNCHANGED:
+        what = f"Nothing new: all {done.messages:,} messages ({done.format}) were imported before."
+    return CommandOutcome(value=done, session_id=done.session.session_id, message=f"{what} {line}")
 
 
 async def _follow(workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
