@@ -145,7 +145,7 @@ async def test_the_model_of_a_real_agent_searches_its_own_conversation_of_severa
     assert model.scripted == {}
     found = answers(model.asked[-1])
     # The call itself is in the agent's record by now.
-    assert "[calls " not in found
+    assert "ullage_search] " not in found
     assert _HISTORY in found
     assert f"\n> Where is the harbour? {RULE}\n" in found
     assert ANOTHER not in found
