@@ -6,7 +6,7 @@ its commands are parts as well. After `=` it is no word: `out=$(pytest)` runs a 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -131,7 +131,7 @@ def shell_read(command: str) -> ShellRead | None:
     with `tail`, because the command does not say it.
     """
     rest, folder = without_cd(command)
-    parts = parts_of(rest)
+    parts = _after_cd(command, rest)
     if len(parts) > 1 and (parts[-1].joint, parts[-1].words) == ("||", ("true",)):
         parts = parts[:-1]
     if not parts or "<<" in rest or len(rest) > _MAX_COMMAND or not _is_plain(folder):
@@ -148,8 +148,20 @@ def touched_files(command: str) -> list[Touch]:
     if read := shell_read(command):
         return [(read.path, FileAction.READ)]
     rest, folder = without_cd(command)
-    touches = [touch for part in parts_of(rest) for touch in _touches(part)]
+    touches = [touch for part in _after_cd(command, rest) for touch in _touches(part)]
     return [(_join(folder, path), action) for path, action in touches if _is_file(path)]
+
+
+def _after_cd(command: str, rest: str) -> Sequence[Part]:
+    """Returns the simple commands of `rest`, which is a command line without a leading `cd`. The whole command line is
+    asked about as well, so `rest` is not parsed again if that is possible."""
+    parts = parts_of(command)
+    if len(rest) == len(command):
+        return parts
+    begins = [(part.joint, part.words[0], len(part.words)) for part in parts[:1]]
+    if len(command) > _MAX_COMMAND or len(parts) < 2 or begins != [("", "cd", 2)]:
+        return parts_of(rest)
+    return (Part("", parts[1].words, parts[1].quoted, parts[1].redirections), *parts[2:])
 
 
 def text_put(command: str, path: str) -> str:
@@ -187,9 +199,12 @@ def _with_bodies(command: str) -> Iterator[tuple[str, str]]:
 
 def _bare(command: str) -> str:
     """Returns the command without the bodies of here-documents, cut to `_MAX_COMMAND` characters."""
+    command = command[:_MAX_COMMAND]
+    if "<<" not in command:
+        return command
     kept: list[str] = []
     ending = ""
-    for line in command[:_MAX_COMMAND].split("\n"):
+    for line in command.split("\n"):
         if ending:
             ending = "" if line.strip() == ending else ending
             continue
@@ -217,7 +232,7 @@ def parts_of(command: str) -> tuple[Part, ...]:
             sign = ""
         elif separates:
             if words:
-                parts.append(Part(joint, tuple(map(_unquoted, words)), tuple(words), tuple(redirections)))
+                parts.append(Part(joint, _unquoted_all(words), tuple(words), tuple(redirections)))
                 words, redirections, joint = [], [], separates
             elif separates != "\n":
                 joint = separates
@@ -230,6 +245,12 @@ def _substituted(word: str) -> Iterator[Part]:
     """Yields the simple commands of a word's substitutions."""
     for one in _SUBSTITUTION.finditer(word) if word[:1] not in "\"'" else ():
         yield from (replace(part, joint=SUBSTITUTED) for part in parts_of(one[0][len(SUBSTITUTED) : -1]))
+
+
+def _unquoted_all(words: Sequence[str]) -> tuple[str, ...]:
+    if not _SIGNS_OF_QUOTES.search(" ".join(words)):
+        return tuple(words)
+    return tuple(map(_unquoted, words))
 
 
 def _unquoted(word: str) -> str:

@@ -193,7 +193,7 @@ def _key(part: Part) -> str:
         return f"git {words[1].rstrip(':')}"
     if words[:3] == ["gh", "pr", "create"]:
         return "gh pr create"
-    return _spaced(" ".join(word for word in words if not _LOUDNESS.match(word)))
+    return _spaced(" ".join(word for word in words if not (word.startswith("-") and _LOUDNESS.match(word))))
 
 
 def _on_one_line(command: str) -> str:

@@ -18,7 +18,7 @@ from ullage.redaction.clean import clean
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 # Names in the text: in backticks, or by their shape a path or an identifier.
-_NAMED = re.compile(r"`([^`\n]{2,120})`|\b([\w-]+(?:/[\w.-]+)+|\w+\.[a-z]{1,5}|[a-z]+[A-Z]\w+|\w+_\w+)\b")
+_NAMED = re.compile(r"`([^`\n]{2,120})`|\b([\w-]++(?:/[\w.-]+)+|\w++\.[a-z]{1,5}|[a-z]++[A-Z]\w++|\w[^\W_]*+_\w++)\b")
 _WORD = re.compile(r"[A-Za-z_][\w.-]{2,80}")
 GAP = "[…]"
 _HEADING = re.compile(r"#{1,6} \S|\*\*[^*]+\*\*$")

@@ -31,7 +31,8 @@ _OPTION = re.compile(
 _LABEL = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])(?![\w'’])(?=\s*(?:[.,;:)+&/!、，。]|$|\n))", re.MULTILINE)
 # The label of an answer: `1.`, `b)`, `2:`.
 _GIVEN = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])[.):：、](?!\w)")
-_ASKS = re.compile(r"[^\n.!?？؟]*[?？؟]")
+# Signs that end a question, and those that end what is before it.
+_ASKS, _ENDS = "?？؟", "\n.!?？؟"
 # Tools by which an agent asks the user. Their results are the user's words.
 _ASKING = {
     plain(name) for name in ("AskUserQuestion", "ask_user", "ask_followup_question", "request_user_input", "question")
@@ -98,11 +99,12 @@ def answered_by(reply: str, asked: str) -> str:
         return "; ".join(f"{label} = {_cut(options[label], _QUESTION)}" for label in chosen)
     if len(reply) > _REPLY:
         return ""
-    questions = _ASKS.findall(asked)
-    if not questions:
+    end = max(map(asked.rfind, _ASKS))
+    if end < 0:
         return ""
+    begin = max(asked.rfind(sign, 0, end) for sign in _ENDS) + 1
     offered = " / ".join(f"{label}. {text}" for label, text in options.items())
-    question = _cut(questions[-1].strip(" *#>-\t"), _QUESTION)
+    question = _cut(asked[begin : end + 1].strip(" *#>-\t"), _QUESTION)
     return f"{question} ({_cut(offered, _OPTIONS)})" if offered else question
 
 

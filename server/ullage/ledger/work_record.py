@@ -225,7 +225,8 @@ class WorkFold:
             yield name
             old, new = text_of(call.input, OLD_TEXT_KEYS), text_of(call.input, NEW_TEXT_KEYS)
             self._apply(file, action, old, new, is_edit=action_of(call.name, call.input) is Action.EDIT)
-            file.note(redact(old[:_MOST_READ]), redact(new[:_MOST_READ]))
+            if old or new:
+                file.note(redact(old[:_MOST_READ]), redact(new[:_MOST_READ]))
             yield from (old, new) if old else (new,)
 
     def _apply(self, file: _File, action: FileAction, old: str, new: str, *, is_edit: bool) -> None:
@@ -313,7 +314,7 @@ class WorkFold:
             purpose=purpose,
             index=max(call.index, call.result_index),
             failed=failed,
-            detail=_told(call.result, reported, detail),
+            detail=_told(call.result, reported, detail) if failed or detail else "",
             was_set_up=was_set_up,
             is_unsure=is_unsure,
         )
