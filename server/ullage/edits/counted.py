@@ -61,7 +61,7 @@ class CountedView(Struct, frozen=True, kw_only=True, dict=True):
     def kept(self, pinned: Collection[str]) -> tuple[str, ...]:
         """Returns the ids, in order, of the messages that no edit removes: system messages, pinned messages, the newest
         message that the user typed, and all messages that must stay together with one of them."""
-        return kept(self.messages, pinned if self.newest is None else {*pinned, self.newest.id})
+        return kept(self.messages, pinned if self.newest is None else {*pinned, self.newest.id}, self.groups)
 
     def held(self, pinned: Collection[str]) -> int:
         """Returns the tokens of what every request has word for word: `fixed`, pinned messages with those that must

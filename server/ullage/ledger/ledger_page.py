@@ -293,6 +293,7 @@ def _file_lines(rows: Sequence[tuple[Entry, str]], style: Style) -> Iterator[str
         yield f"{style.first}{life.value}: {', '.join(names)}"
 
 
+@lru_cache(maxsize=2048)
 def _written(entry: Entry, cwd: str, style: Style) -> str:
     """Returns an entry as a page has it. Of a file, whose line others may share, what comes after its state."""
     if entry.kind is Kind.FILE:

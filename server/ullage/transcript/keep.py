@@ -24,13 +24,15 @@ def leading(messages: Sequence[Message], first_user_id: str | None) -> tuple[str
     return tuple(ids)
 
 
-def kept(messages: Sequence[Message], pinned: Collection[str]) -> tuple[str, ...]:
+def kept(
+    messages: Sequence[Message], pinned: Collection[str], together: Sequence[range] | None = None
+) -> tuple[str, ...]:
     """Returns the ids, in order, of system messages, of pinned messages, and of all messages that must stay together
-    with a pinned one."""
+    with a pinned one. `together` are the messages' groups, if the caller has them."""
     pinned = _with_summary(messages, pinned)
     if not pinned:
         return tuple(message.id for message in messages if message.role is Role.SYSTEM)
-    return tuple(messages[i].id for group in groups(messages) for i in _kept(messages, group, pinned))
+    return tuple(messages[i].id for group in together or groups(messages) for i in _kept(messages, group, pinned))
 
 
 def _kept(messages: Sequence[Message], group: range, pinned: Collection[str]) -> Sequence[int]:

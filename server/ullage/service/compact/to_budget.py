@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.edits.compaction import CompactionLimits, Summary
+from ullage.edits.counted import CountedView
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import CannotFit, NothingToCompact
 from ullage.model.words import alone
@@ -16,7 +17,8 @@ from ullage.service.compact.run import apply, edits_of, require_own_context
 from ullage.service.compact.tries import write_somehow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
-from ullage.service.plan.plan import BLOCK_SHARE, Shorter, finish, keep_old, plan_within
+from ullage.service.plan.ladder import Firm
+from ullage.service.plan.plan import BLOCK_SHARE, Shorter, finish, keep_old, pinned_in, plan_within
 from ullage.service.summaries.write import summary_request
 from ullage.transcript.cut_points import groups
 
@@ -42,6 +44,16 @@ class _Attempt(Struct, frozen=True, kw_only=True):
     shorter: Shorter | None = None
 
 
+class _Fitting(Struct, frozen=True, kw_only=True):
+    """What all tries have in common: the view from which they begin, what is kept whole in it, and the words about what
+    the summary must keep."""
+
+    conversation: Conversation
+    view: CountedView
+    staying: Firm
+    focus: str
+
+
 class _Candidate(Struct, frozen=True, kw_only=True):
     """A compaction that could be applied, with its summary. `after` is the number of tokens that the context would then
     have."""
@@ -63,10 +75,13 @@ async def fit_budget(conversation: Conversation, budget: int, focus: str = "") -
     require_own_context(conversation)
     if conversation.used <= budget:
         return None
-    if conversation.projection.counted_view().held(conversation.transcript.pinned) > budget:
+    view = conversation.projection.counted_view()
+    staying = pinned_in(view, conversation.transcript.pinned)
+    if view.fixed + staying.tokens > budget:
         raise _too_small(conversation, budget)
     # The tracker's figure may exceed the count of the view. A compaction must make the count smaller, too.
-    best = await _best(conversation, min(budget, conversation.projection.counted_view().used - 1), focus)
+    fitting = _Fitting(conversation=conversation, view=view, staying=staying, focus=focus)
+    best = await _best(fitting, min(budget, view.used - 1))
     after = conversation.imagine(*edits_of(conversation, best.planned, best.summary)) if best else conversation
     cuts = edits_to_fit(after, budget) if after.used > budget else ()
     if cuts is None or (after.imagine(*cuts) if cuts else after).used > budget:
@@ -84,7 +99,7 @@ def _too_small(conversation: Conversation, budget: int) -> CannotFit:
     )
 
 
-async def _best(conversation: Conversation, budget: int, focus: str) -> _Candidate | None:
+async def _best(fitting: _Fitting, budget: int) -> _Candidate | None:
     attempt = _Attempt(
         limits=CompactionLimits(target=budget, keep_tail=budget, summary=budget, keep_old=keep_old(budget))
     )
@@ -92,7 +107,7 @@ async def _best(conversation: Conversation, budget: int, focus: str) -> _Candida
     tail = -1
     tried: list[_Candidate] = []
     for _ in range(_TRIES):
-        found = await _try(conversation, attempt, focus)
+        found = await _try(fitting, attempt)
         if found is None:
             break
         tried.append(found)
@@ -112,17 +127,17 @@ async def _best(conversation: Conversation, budget: int, focus: str) -> _Candida
             # The summary stays as long as it is.
             said = one.after - one.planned.plan.used_without_marker
             limits = replace(attempt.limits, summary=said + _FRAME, keep_old=0)
-            more = await _try_again(conversation, replace(attempt, limits=limits, shorter=shorter), budget, focus)
+            more = await _try_again(fitting, replace(attempt, limits=limits, shorter=shorter), budget)
             return more if more is not None and _rank(more, budget) > _rank(best, budget) else best
     return best
 
 
-async def _try_again(conversation: Conversation, attempt: _Attempt, budget: int, focus: str) -> _Candidate | None:
+async def _try_again(fitting: _Fitting, attempt: _Attempt, budget: int) -> _Candidate | None:
     """Returns a try, or one of the next two if that is better: with a lower target if the last was too large, with more
     old messages if much of the budget is left. Returns None if nothing can be compacted."""
     best: _Candidate | None = None
     for _ in range(_MORE_TRIES):
-        found = await _try(conversation, attempt, focus)
+        found = await _try(fitting, attempt)
         if found is None:
             break
         if best is None or _rank(found, budget) > _rank(best, budget):
@@ -133,7 +148,8 @@ async def _try_again(conversation: Conversation, attempt: _Attempt, budget: int,
     return best
 
 
-async def _try(conversation: Conversation, attempt: _Attempt, focus: str) -> _Candidate | None:
+async def _try(fitting: _Fitting, attempt: _Attempt) -> _Candidate | None:
+    conversation, focus = fitting.conversation, fitting.focus
     try:
         planned = await plan_within(
             conversation,
@@ -141,6 +157,8 @@ async def _try(conversation: Conversation, attempt: _Attempt, focus: str) -> _Ca
             EditTrigger.MANUAL,
             block_share=attempt.block_share,
             shorter=attempt.shorter,
+            staying=fitting.staying,
+            view=fitting.view,
         )
     except NothingToCompact:
         return None

@@ -1,7 +1,7 @@
 """Planning a compaction: its limits, the messages it archives, and the edit made from a plan and a summary."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import CancelledError
 from functools import partial
 from threading import Event
@@ -92,6 +92,12 @@ def manual_limits(used: int, budget: ContextBudget | None, staying: Firm) -> Com
     return _limits(target, tail)
 
 
+def pinned_in(view: CountedView, pinned: Collection[str]) -> Firm:
+    """Returns what is kept whole in every context: pinned messages (by their ids), and what the user typed in the
+    newest message. The tokens are without those that every context has."""
+    return Firm(ids=pinned_ids(view.messages, pinned), tokens=view.held(pinned) - view.fixed)
+
+
 def keep_old(target: int) -> int:
     """Returns the most tokens that old messages kept verbatim may take in a context of `target` tokens."""
     return int(max(0, target - _KEEP_OLD_FROM) * _KEEP_OLD_SHARE)
@@ -105,17 +111,16 @@ async def plan_within(  # noqa: PLR0913 (each is a term of the plan)
     block_share: float = BLOCK_SHARE,
     shorter: Shorter | None = None,
     staying: Firm | None = None,
+    view: CountedView | None = None,
 ) -> Planned:
-    """Returns the plan of a compaction within these limits. `staying` is what is kept whole; if it is None, only pinned
-    messages and what the user typed in the newest message do. Any other block of the first or the last messages, which
-    must stay, is shortened to `block_share` of what that leaves of the target, and to less if there are many, and the
-    messages in `shorter` to their limit. Raises `NothingToCompact`."""
+    """Returns the plan of a compaction of `view`, the present one if it is None, within these limits. `staying` is what
+    is kept whole; if it is None, only pinned messages and what the user typed in the newest message do. Any other block
+    of the first or the last messages, which must stay, is shortened to `block_share` of what that leaves of the target,
+    and to less if there are many, and the messages in `shorter` to their limit. Raises `NothingToCompact`."""
     transcript, used = conversation.transcript, conversation.used
-    view = conversation.projection.counted_view()
+    view = view or conversation.projection.counted_view()
     stamp = conversation.workspace.new_stamp(trigger)
-    if staying is None:
-        pins = pinned_ids(view.messages, transcript.pinned)
-        staying = Firm(ids=pins, tokens=view.held(transcript.pinned) - view.fixed)
+    staying = staying or pinned_in(view, transcript.pinned)
     room = max(0, limits.target - staying.tokens)
     cut = _cut_to_stay(view, room, block_share, stamp, _staying(view, transcript.first_user_id) - staying.ids)
     if shorter is not None:
