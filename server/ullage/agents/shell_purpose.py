@@ -186,7 +186,7 @@ def _key(part: Part) -> str:
         words = words[len(runner) :]
     if words[:2] == ["git", "-C"]:
         words = ["git", *words[3:]]
-    if match := _IN_ENVIRONMENT.match(words[0]):
+    if "/" in words[0] and (match := _IN_ENVIRONMENT.match(words[0])):
         words[0] = match[1]
     # A summary writes a commit as `git commit: SUBJECT`.
     if words[0] == "git" and len(words) > 1 and words[1].rstrip(":") in _BY_TWO_WORDS:

@@ -350,9 +350,10 @@ def shown(text: str) -> str:
     lines = [part for line in between.splitlines() if line.strip() for part in _bounded(line)]
     room = _CUT_TO - len(first) - len(last)
     taken: set[int] = set()
-    ranked = sorted(range(len(lines)), key=lambda at: (not _FAILS.search(lines[at]), not _NAME.search(lines[at]), at))
-    for at in ranked:
-        if len(lines[at]) <= room and (_FAILS.search(lines[at]) or _NAME.search(lines[at])):
+    for without_failure, without_name, at in sorted(
+        (not _FAILS.search(line), not _NAME.search(line), at) for at, line in enumerate(lines)
+    ):
+        if len(lines[at]) <= room and not (without_failure and without_name):
             room -= len(lines[at])
             taken.add(at)
     chosen = [line if at in taken else GAP for at, line in enumerate(lines)]

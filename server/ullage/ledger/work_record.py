@@ -292,9 +292,11 @@ class WorkFold:
     # Commands
 
     def _run(self, call: ToolCall) -> None:
+        if only_looks(call.command):
+            return
         # A secret may be known by the text before it on the command line.
         purpose = purpose_of(redact(call.command))
-        if only_looks(call.command) or _is_answer(purpose, call):
+        if _is_answer(purpose, call):
             return
         checks = next((kind for command in purpose.keys if (kind := _kind(command))), None)
         reported = _reported(call, purpose, reports=self._reports)
