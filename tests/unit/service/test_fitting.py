@@ -164,3 +164,56 @@ async def test_what_the_summary_leaves_free_goes_to_the_large_message_before_the
     shown = "".join(str(message.content) for message in conversation.transcript.view)
     assert 2_700 <= conversation.used <= 3_000
     assert "all is well all is well" in shown
+
+
+def exchange(*words: int) -> list[dict[str, object]]:
+    """Returns a message with as many calls as there are numbers, and one with their results of so many words each."""
+    calls = [
+        {"type": "tool_use", "id": f"c{n}-{words}", "name": "Bash", "input": {"command": f"make part{n}"}}
+        for n in range(len(words))
+    ]
+    results = [
+        {
+            "type": "tool_result",
+            "tool_use_id": f"c{n}-{words}",
+            "content": [{"type": "text", "text": f"row{n} " * many}],
+        }
+        for n, many in enumerate(words)
+    ]
+    return [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+
+
+@pytest.mark.parametrize("budget", [2_000, 4_000, 8_000])
+@pytest.mark.parametrize(
+    "exchanges",
+    [
+        pytest.param([(9_000, 9_000, 9_000), (40,)], id="large results before a small end"),
+        pytest.param([(40,), (9_000,)], id="one large result at the end"),
+        pytest.param([(40,), (9_000, 2_000)], id="a large and a smaller result at the end"),
+        pytest.param([(9_000,), (9_000, 30)], id="large results everywhere"),
+        pytest.param([(300,)] * 6 + [(5_000, 700, 700, 700)], id="several results after a history"),
+    ],
+)
+async def test_the_budget_is_filled_whatever_the_sizes_of_the_results(
+    exchanges: list[tuple[int, ...]], budget: int
+) -> None:
+    client = build_test_client()
+    created = await client.call("session/new", model=LARGE_MODEL)
+    await client.say(created["sessionId"], "Please build all parts.")
+    for words in exchanges:
+        await client.call("session/append", sessionId=created["sessionId"], messages=exchange(*words))
+    conversation = client.workspace.open(created["sessionId"])
+    await fit_budget(conversation, budget)
+    assert budget * 0.95 <= conversation.used <= budget
+
+
+async def test_messages_that_fit_once_their_results_are_shortened_need_no_summary() -> None:
+    client = build_test_client()
+    created = await client.call("session/new", model=LARGE_MODEL)
+    await client.say(created["sessionId"], "Please build all parts.")
+    for words in ((9_000, 9_000), (40,)):
+        await client.call("session/append", sessionId=created["sessionId"], messages=exchange(*words))
+    conversation = client.workspace.open(created["sessionId"])
+    before = [message.id for message in conversation.transcript.view]
+    assert await fit_budget(conversation, 4_000) is None
+    assert [message.id for message in conversation.transcript.view] == before

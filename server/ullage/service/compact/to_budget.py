@@ -4,13 +4,17 @@ A plan must reserve tokens for the summary before the summary's length is known.
 summary left over to the tail, or to old messages if the tail can't use them, so that little of the budget stays unused.
 """
 
+from collections.abc import Collection
+
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.edits.compaction import CompactionLimits, Summary
+from ullage.edits.compaction import MARKER_MIN, CompactionLimits, Summary
 from ullage.edits.counted import CountedView
-from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
+from ullage.edits.shorten import shorten
+from ullage.model.edits import CompactionEdit, EditTrigger, ShortenEdit, compaction_block
 from ullage.model.errors import CannotFit, NothingToCompact
+from ullage.model.events import ContextEdited
 from ullage.model.words import alone
 from ullage.service.compact.room import edits_to_fit, too_large
 from ullage.service.compact.run import apply, edits_of, require_own_context
@@ -20,7 +24,6 @@ from ullage.service.conversation.planned import Planned
 from ullage.service.plan.ladder import Firm
 from ullage.service.plan.plan import BLOCK_SHARE, Shorter, finish, keep_old, pinned_in, plan_within
 from ullage.service.summaries.write import summary_request
-from ullage.transcript.cut_points import groups
 
 # A result that uses this share of the budget is good enough. Message groups cannot be divided to use the rest.
 _FULL = 0.95
@@ -29,6 +32,8 @@ _TRIES, _MORE_TRIES = 5, 3
 _LEAST = 200
 # Tokens of a message's frame and of a cut's notice.
 _FRAME = 16
+# A share of the room that no block exceeds.
+_UNCUT = 1_000.0
 # Later tries prefer a tail of whole turns only if the tail then still has this share of its room.
 _WHOLE_TURNS = 0.95
 # Tokens of the marker's head line and headings that the last try's measurement may miss.
@@ -58,6 +63,7 @@ class _Candidate(Struct, frozen=True, kw_only=True):
     """A compaction that could be applied, with its summary. `after` is the number of tokens that the context would then
     have."""
 
+    attempt: _Attempt
     planned: Planned
     summary: Summary
     after: int
@@ -82,6 +88,9 @@ async def fit_budget(conversation: Conversation, budget: int, focus: str = "") -
     # The tracker's figure may exceed the count of the view. A compaction must make the count smaller, too.
     fitting = _Fitting(conversation=conversation, view=view, staying=staying, focus=focus)
     best = await _best(fitting, min(budget, view.used - 1))
+    if isinstance(best, ShortenEdit):
+        conversation.record(ContextEdited(edit=best))
+        return None
     after = conversation.imagine(*edits_of(conversation, best.planned, best.summary)) if best else conversation
     cuts = edits_to_fit(after, budget) if after.used > budget else ()
     if cuts is None or (after.imagine(*cuts) if cuts else after).used > budget:
@@ -99,37 +108,50 @@ def _too_small(conversation: Conversation, budget: int) -> CannotFit:
     )
 
 
-async def _best(fitting: _Fitting, budget: int) -> _Candidate | None:
+async def _best(fitting: _Fitting, budget: int) -> _Candidate | ShortenEdit | None:
+    """Returns the compaction that fills the budget best, or the edit with which all messages fit without one. Returns
+    None if nothing can be compacted."""
+    tried = await _tries(fitting, budget)
+    if not tried:
+        # Nothing can be archived, or nothing needs to be once the last messages are shortened.
+        last = fitting.view.groups[-1:]
+        return _shortened(fitting, {fitting.view.messages[place].id for group in last for place in group}, budget)
+    best = max(tried, key=lambda candidate: _rank(candidate, budget))
+    for find in (_cut_to_stay, _before_tail):
+        # Where the best try keeps old messages, the last may have none before its tail.
+        for one in (best, tried[-1]):
+            if best.after >= budget * _FULL:
+                return best
+            if (shorter := find(one, budget)) is None:
+                continue
+            if edit := _instead(fitting, one, shorter, budget):
+                return edit
+            said = one.after - one.planned.plan.used_without_marker
+            limits = replace(
+                one.attempt.limits, summary=max(said, MARKER_MIN) + _FRAME, keep_old=one.planned.plan.old_tokens
+            )
+            share = _UNCUT if find is _cut_to_stay else one.attempt.block_share
+            more = await _try_again(fitting, _Attempt(limits=limits, block_share=share, shorter=shorter), budget)
+            best = max(more or best, best, key=lambda candidate: _rank(candidate, budget))
+            break
+    return best
+
+
+async def _tries(fitting: _Fitting, budget: int) -> list[_Candidate]:
+    """Returns compactions, each with limits that follow from what the one before it left of the budget."""
     attempt = _Attempt(
         limits=CompactionLimits(target=budget, keep_tail=budget, summary=budget, keep_old=keep_old(budget))
     )
-    best: _Candidate | None = None
     tail = -1
     tried: list[_Candidate] = []
-    for _ in range(_TRIES):
-        found = await _try(fitting, attempt)
-        if found is None:
-            break
+    while len(tried) < _TRIES and (found := await _try(fitting, attempt)) is not None:
         tried.append(found)
-        if best is None or _rank(found, budget) > _rank(best, budget):
-            best = found
         following = _next(attempt, found, budget, tail_grew=found.planned.plan.end != tail)
         tail = found.planned.plan.end
         if budget * _FULL <= found.after <= budget or following == attempt:
             break
         attempt = following
-    if best is None or best.after >= budget * _FULL:
-        return best
-    # The messages before the tail are too long for what is left. Where the best try keeps old messages, the last may
-    # have none before its tail.
-    for one in (best, tried[-1]):
-        if shorter := _before_tail(one, budget - one.after):
-            # The summary stays as long as it is.
-            said = one.after - one.planned.plan.used_without_marker
-            limits = replace(attempt.limits, summary=said + _FRAME, keep_old=0)
-            more = await _try_again(fitting, replace(attempt, limits=limits, shorter=shorter), budget)
-            return more if more is not None and _rank(more, budget) > _rank(best, budget) else best
-    return best
+    return tried
 
 
 async def _try_again(fitting: _Fitting, attempt: _Attempt, budget: int) -> _Candidate | None:
@@ -167,7 +189,7 @@ async def _try(fitting: _Fitting, attempt: _Attempt) -> _Candidate | None:
     request = await summary_request(conversation, planned, focus)
     summary = await write_somehow(conversation, planned, request, focus)
     after = compaction_block(finish(conversation, planned, summary)).context_size_after
-    return _Candidate(planned=planned, summary=summary, after=after)
+    return _Candidate(attempt=attempt, planned=planned, summary=summary, after=after)
 
 
 def _rank(candidate: _Candidate, budget: int) -> tuple[bool, int]:
@@ -177,18 +199,48 @@ def _rank(candidate: _Candidate, budget: int) -> tuple[bool, int]:
     return fits, candidate.after if fits else -candidate.after
 
 
-def _before_tail(found: _Candidate, room: int) -> Shorter | None:
-    """Returns how the messages before the tail are shortened, if need be, so that they fit into `room` tokens. Returns
-    None if there are none, or if too little would be left of them."""
+def _left_by(found: _Candidate, budget: int) -> int:
+    """Returns the tokens of the budget that a try leaves to messages, if its summary stays as long as it is."""
+    said = found.after - found.planned.plan.used_without_marker
+    return budget - found.after - 2 * _FRAME - max(0, MARKER_MIN - said)
+
+
+def _cut_to_stay(found: _Candidate, budget: int) -> Shorter | None:
+    """Returns how messages that stay are shortened so that they take what the try leaves. None if it shortened none."""
+    ids = frozenset(part.message_id for edit in found.planned.cuts for part in edit.replacements)
+    tokens = found.planned.view.size(ids) + _left_by(found, budget)
+    return Shorter(messages=ids, tokens=tokens) if ids and _left_by(found, budget) > 0 else None
+
+
+def _before_tail(found: _Candidate, budget: int) -> Shorter | None:
+    """Returns how the messages before the tail are shortened, if need be, so that they fit into what the try leaves.
+    Returns None if there are none, or if too little would be left of them."""
     view, plan = found.planned.view, found.planned.plan
-    stays = plan.stays
-    ends = [group for group in groups(view.messages) if view.items[group.stop - 1].index < plan.end]
+    ends = [group for group in view.groups if view.items[group.stop - 1].index < plan.end]
     group = ends[-1] if ends else range(0)
     ids = frozenset(view.messages[place].id for place in group)
-    tokens, size = room - 2 * _FRAME, view.size(ids)
-    if not ids or not ids.isdisjoint(stays) or tokens < min(_LEAST, size):
+    tokens, size = _left_by(found, budget), view.size(ids)
+    if not ids or not ids.isdisjoint(plan.stays) or tokens < min(_LEAST, size):
         return None
     return Shorter(messages=ids, tokens=tokens)
+
+
+def _instead(fitting: _Fitting, found: _Candidate, shorter: Shorter, budget: int) -> ShortenEdit | None:
+    """Returns the edit that shortens messages and makes a summary needless: all messages then fit. None if the summary
+    would stand for others as well."""
+    going = {item.message.id for item in found.planned.plan.head} - found.planned.plan.stays
+    if found.planned.plan.previous or not going <= shorter.messages:
+        return None
+    cut = (part.message_id for edit in found.planned.cuts for part in edit.replacements)
+    return _shortened(fitting, {*shorter.messages, *cut}, budget)
+
+
+def _shortened(fitting: _Fitting, messages: Collection[str], budget: int) -> ShortenEdit | None:
+    """Returns the edit that makes all messages fit by shortening those with these ids, None if that is not enough."""
+    view = fitting.view
+    others = {message.id for message in view.messages}.difference(messages) | fitting.staying.ids
+    edit = shorten(view, budget, fitting.conversation.workspace.new_stamp(EditTrigger.MANUAL), others)
+    return edit if edit and view.used - edit.tokens_saved <= budget else None
 
 
 def _next(attempt: _Attempt, found: _Candidate, budget: int, *, tail_grew: bool) -> _Attempt:
@@ -196,7 +248,9 @@ def _next(attempt: _Attempt, found: _Candidate, budget: int, *, tail_grew: bool)
     and the tail get more room, and old messages do if the last try did not make the tail longer (`tail_grew`)."""
     limits = attempt.limits
     if found.after > budget:
-        return replace(attempt, limits=replace(limits, target=limits.target - (found.after - budget)))
+        over = found.after - budget
+        shorter = attempt.shorter and replace(attempt.shorter, tokens=max(0, attempt.shorter.tokens - over))
+        return replace(attempt, limits=replace(limits, target=limits.target - over), shorter=shorter)
     said = found.after - found.planned.plan.used_without_marker
     cut = sum(len(edit.replacements) for edit in found.planned.cuts)
     more = (budget - found.after) / budget / cut if cut else 0.0
