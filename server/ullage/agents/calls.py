@@ -103,7 +103,7 @@ def tool_calls(
                 calls.append(join(block, indices[position], result, at))
         command = fenced_command(messages, position)
         if command:
-            calls.append(_fenced(command, indices[position], messages[position + 1].text))
+            calls.append(fenced_call(command, indices[position], messages[position + 1].text))
     return calls
 
 
@@ -190,6 +190,8 @@ def _results(messages: Sequence[Message], indices: Sequence[int]) -> dict[str, t
     }
 
 
-def _fenced(command: str, index: int, output: str) -> ToolCall:
+def fenced_call(command: str, index: int, output: str) -> ToolCall:
+    """Returns a command in a fenced code block as a call. `output` is the text of the next message; `index` is that of
+    the command's message."""
     name, given, failed = editor_call(command, output) or (FENCED, {"command": command}, None)
     return ToolCall(index=index, name=name, input=given, result=output, result_index=index + 1, failed=failed)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ullage.agents.calls import ToolCall, joined_call
+from ullage.agents.calls import ToolCall, fenced_call, joined_call
 from ullage.agents.calls_begun import BegunKind, begun_in
 from ullage.agents.inserted import is_summary
 from ullage.agents.results import fenced_command
@@ -74,8 +74,9 @@ class Fold:
             self._earlier = outline_of(message.compaction.summary, index)
             return
         pair = [self._before, message] if self._before else []
-        if pair and fenced_command(pair, 0):
+        if command := fenced_command(pair, 0) if pair else "":
             # The output of a command that the agent wrote in its text.
+            self._take_call(fenced_call(command, self._end - 1, message.text))
             return
         for block in message.content:
             if isinstance(block, ToolResultBlock) and block.tool_use_id in self._calls:

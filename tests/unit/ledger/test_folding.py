@@ -414,3 +414,23 @@ def test_a_check_beside_another_command_has_its_own_name() -> None:
         .shell("cd web && CI=1 pytest", "3 passed in 0.1s")
     )
     assert [check.text for check in fold(talk.messages).checks] == ["ruff check .", "pytest"]
+
+
+def test_commands_that_an_agent_writes_in_its_text_are_calls() -> None:
+    talk = Talk().user("Mend the tax.")
+    for command, code, output in (
+        ("cat tax.py", 0, "RATE = 0.19"),
+        ("sed -i 's/19/20/' tax.py", 0, ""),
+        ("pytest tests", 1, "FAILED tests/test_tax.py::test_rate\n1 failed, 3 passed in 0.2s"),
+        ("touch note.md", 0, ""),
+    ):
+        talk.agent(f"I go on.\n\n```bash\n{command}\n```")
+        talk.user(f"<returncode>{code}</returncode>\n<output>\n{output}\n</output>")
+    found = ledger(talk)
+    assert texts(found.said) == ["Mend the tax."]
+    assert [(file.text, file.life, file.index) for file in found.files] == [
+        (f"{CWD}/tax.py", Life.CHANGED, 3),
+        (f"{CWD}/note.md", Life.CREATED, 7),
+    ]
+    assert [(one.index, one.life) for one in found.problems] == [(6, Life.OPEN)]
+    assert "FAILED tests/test_tax.py::test_rate" in found.problems[0].text
