@@ -294,8 +294,7 @@ class WorkFold:
     def _run(self, call: ToolCall) -> None:
         if only_looks(call.command):
             return
-        # A secret may be known by the text before it on the command line.
-        purpose = purpose_of(redact(call.command))
+        purpose = purpose_of(call.command)
         if _is_answer(purpose, call):
             return
         checks = next((kind for command in purpose.keys if (kind := _kind(command))), None)
@@ -307,6 +306,11 @@ class WorkFold:
             return
         failed = outcome is Outcome.FAILED
         self._reports |= failed
+        if not failed and not checks and not self._open:
+            # A success that mends nothing.
+            return
+        # The whole is redacted, because a secret may be known by the text before it on the command line.
+        purpose = purpose_of(redact(call.command))
         was_set_up = not _NOT_RUN.search(f"{detail}\n{call.result[-600:]}")
         if not failed and checks and not was_set_up:
             # Nothing was tested, so nothing passed.
