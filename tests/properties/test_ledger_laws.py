@@ -29,6 +29,7 @@ _CALLS: st.SearchStrategy[tuple[str, dict[str, Any], str, bool]] = st.sampled_fr
         ("TodoWrite", {"todos": [{"content": "b", "status": "in_progress"}]}, "ok", False),
         ("Edit", {"file_path": "/p/a.py", "old_string": "x", "new_string": "y"}, "updated", False),
         ("Edit", {"file_path": "/p/a.py", "old_string": "y", "new_string": "x"}, "updated", False),
+        ("Edit", {"file_path": "/p/a.py", "old_string": "y", "new_string": "def tax(rate_of): ..."}, "updated", False),
         ("Bash", {"command": "pytest -q"}, "1 failed in 0.1s", True),
         ("Bash", {"command": "pytest -q"}, "3 passed in 0.1s", False),
         ("Bash", {"command": "git commit -am fix"}, "[main 1a2b3c4] fix", False),

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ullage.agents.calls import ToolCall, touches_of
 from ullage.agents.outcomes import goes_on, judge, was_refused
 from ullage.agents.shell import Part, is_test, only_looks, parts_of
-from ullage.agents.shell_git import branch_after, commits_in
+from ullage.agents.shell_git import Commit, branch_after, commits_in
 from ullage.agents.shell_purpose import Purpose, covers, purpose_of, without_options
 from ullage.agents.tools import NEW_TEXT_KEYS, OLD_TEXT_KEYS, Action, action_of, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
@@ -139,9 +139,11 @@ class _File:
         self.removed: dict[str, None] = {}
         self.used: dict[str, None] = {}
         self.unused: dict[str, None] = {}
+        self._done: str | None = None
 
     def note(self, before: str, after: str) -> None:
         """Takes note of the names in a text that a change replaced, and in the text that it put there."""
+        self._done = None
         was, now = dict.fromkeys(_DECLARED.findall(before)), dict.fromkeys(_DECLARED.findall(after))
         for name in now:
             # What was moved within the file is as it was.
@@ -160,6 +162,11 @@ class _File:
 
     def done(self) -> str:
         """Returns what its changes did, as far as names say."""
+        if self._done is None:
+            self._done = self._by_names()
+        return self._done
+
+    def _by_names(self) -> str:
         used = [name for name in self.used if name not in self.added]
         unused = [name for name in self.unused if name not in self.removed]
         told = (("adds", self.added), ("removes", self.removed), ("uses", used), ("takes out", unused))
@@ -187,6 +194,8 @@ class WorkFold:
         self._mended: list[_Run] = []
         self._passed: dict[tuple[CheckKind, str], _Passed] = {}
         self._git: list[ToolCall] = []
+        # What they say of the branch and of commits, None if another was taken since.
+        self._seen: tuple[str, list[Commit]] | None = None
         self._elsewhere: list[Entry] = []
         self._trees: set[str] = set()
         # The messages in which each file was last changed, in order of the last changes; and all changes, in order.
@@ -207,7 +216,12 @@ class WorkFold:
 
     def branch(self) -> str:
         """Returns the branch that was last seen checked out, empty if none was."""
-        return branch_after(self._git)[0]
+        return self._repository()[0]
+
+    def _repository(self) -> tuple[str, list[Commit]]:
+        if self._seen is None:
+            self._seen = branch_after(self._git)[0], commits_in(self._git)
+        return self._seen
 
     # Files
 
@@ -419,6 +433,7 @@ class WorkFold:
             ]
             return
         self._git.append(call)
+        self._seen = None
         if call.failed:
             return
         if re.search(r"\bgit\b[^\n;&|]{0,100}\bcommit\b", call.command):
@@ -466,7 +481,7 @@ class WorkFold:
 
     def commits(self) -> tuple[Entry, ...]:
         """Returns the commits that were not undone: those of the project with the last marked, and those elsewhere."""
-        own = commits_in(self._git)
+        own = self._repository()[1]
         entries = [
             Entry(
                 kind=Kind.COMMIT,
