@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from support.talk import Talk
-from ullage.ledger.folding import fold
+from ullage.ledger.folding import Fold, fold
 from ullage.ledger.ledger_entry import Entry, Ledger, Life
 
 CWD = "/home/me/shop"
@@ -434,3 +434,13 @@ def test_commands_that_an_agent_writes_in_its_text_are_calls() -> None:
     ]
     assert [(one.index, one.life) for one in found.problems] == [(6, Life.OPEN)]
     assert "FAILED tests/test_tax.py::test_rate" in found.problems[0].text
+
+
+def test_what_changes_did_to_a_file_is_said_after_each() -> None:
+    folded, talk, told = Fold(CWD), Talk(), list[str]()
+    for name in ("tax_of", "rate_of"):
+        talk.call("Edit", {"file_path": "tax.py", "old_string": "...", "new_string": f"def {name}(): ..."}, "updated")
+    for index, message in enumerate(talk.messages):
+        folded.take(message, index)
+        told += [file.beside for file in folded.ledger().files]
+    assert told == ["adds `tax_of`", "adds `tax_of`", "adds `tax_of`, `rate_of`"]
