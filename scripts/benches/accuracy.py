@@ -13,19 +13,22 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from benches.report import Report, at_most, percentile, recorded
+from msgspec import Struct
+
+from benches.report import Aim, Report, at_most, percentile, recorded
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, MessageAppended, ModelChanged, Record, UsageReported
 from ullage.model.message import Role
 from ullage.model.usage import Usage, UsageSource
+from ullage.policy.evidence import Compacted
 from ullage.service.conversation.projection import Projection
 from ullage.tokens.approximate import ERROR_SHARE, ApproximateCounter
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.counter_choice import get_counter
 from ullage.tokens.families import family_of
-from ullage.tokens.tracker import AFTER_COMPACTION
+from ullage.tokens.tracker import Reading
 
 MEDIAN_AIM, P95_AIM = 0.003, 0.015
 
@@ -40,11 +43,7 @@ def run(paths: Sequence[Path]) -> Report:
         aims=[
             at_most("median error, worst session", max((row["median"] for row in rows), default=1.0), MEDIAN_AIM),
             at_most("95th percentile, worst session", max((row["p95"] for row in rows), default=1.0), P95_AIM),
-            at_most(
-                "median error of the first figure after an agent's compaction",
-                median([share for _, transcript in transcripts for share in after_compactions(transcript)] or [1.0]),
-                AFTER_COMPACTION,
-            ),
+            *_after_compactions([transcript for _, transcript in transcripts]),
             at_most(
                 "mean error of the approximate counter",
                 mean(error for _, transcript in transcripts for error in approximate_errors(transcript)),
@@ -52,6 +51,36 @@ def run(paths: Sequence[Path]) -> Report:
             ),
         ],
     )
+
+
+def _after_compactions(transcripts: Sequence[ImportedTranscript]) -> list[Aim]:
+    """Returns the aims for the first figure after an agent's own compaction, for conversations alone and for those of
+    which the agent's other conversations are known."""
+    transcripts = [transcript for transcript in transcripts if after_compactions(transcript).seen]
+    alone = [after_compactions(transcript) for transcript in transcripts]
+    known = [after_compactions(transcript, _others(transcript, transcripts, alone)) for transcript in transcripts]
+    aims: list[Aim] = []
+    for what, replays in (("alone", alone), ("others known", known)):
+        firsts = [first for replay in replays for first in replay.firsts] or [FirstFigure(off=1.0, said=0.0)]
+        off = [first.off for first in firsts]
+        aims += [
+            at_most(f"after an agent's compaction, {what}: median error", median(off), 0.06),
+            at_most(f"after an agent's compaction, {what}: 90th percentile", percentile(off, 0.9), 0.2),
+            at_most(
+                f"after an agent's compaction, {what}: mean error less the mean error stated",
+                mean(off) - mean(first.said for first in firsts),
+                0.01,
+            ),
+        ]
+    return aims
+
+
+def _others(
+    transcript: ImportedTranscript, transcripts: Sequence[ImportedTranscript], replays: Sequence["Compactions"]
+) -> tuple[Compacted, ...]:
+    same = zip(transcripts, replays, strict=True)
+    others = [replay for other, replay in same if other is not transcript and other.format == transcript.format]
+    return tuple(one for replay in others for one in replay.seen if one.tells)
 
 
 def measure(path: Path, transcript: ImportedTranscript) -> dict[str, Any] | None:
@@ -96,24 +125,43 @@ def predictions(transcript: ImportedTranscript) -> Iterator[tuple[int, int]]:
         session.apply([Record(position=position, timestamp=position, event=event)])
 
 
-def after_compactions(transcript: ImportedTranscript) -> Iterator[float]:
-    """Yields the error of the first figure after each compaction of the agent that is followed by a usage. Left out are
-    those before which no usage had shown the hidden part."""
+class FirstFigure(Struct, frozen=True, kw_only=True):
+    """The first figure after a compaction: its error, and the error that it states, as shares of the reported prompt
+    and of the figure."""
+
+    off: float
+    said: float
+
+
+class Compactions(Struct, frozen=True, kw_only=True):
+    """The compactions of one conversation by its agent, and the first figure after each that a usage follows. Left out
+    are those before which no usage had shown the hidden part."""
+
+    firsts: tuple[FirstFigure, ...]
+    seen: tuple[Compacted, ...]
+
+
+def after_compactions(transcript: ImportedTranscript, others: tuple[Compacted, ...] = ()) -> Compactions:
+    """Replays a conversation. `others` are the compactions of the agent's other conversations that are known."""
     counter = get_counter(transcript.model)
-    session = Projection(counter, _calibration(counter))
-    waits, expected = False, dict[str, int]()
+    session = Projection(counter, _calibration(counter), others=lambda _format: others)
+    waits, expected = False, dict[str, Reading]()
+    firsts: list[FirstFigure] = []
     for position, event in enumerate(transcript.events):
         reading = session.tracker.reading
         match event:
             case ContextEdited(edit=CompactionEdit(by_agent=True)):
                 waits = session.tracker.totals != Usage()
             case MessageAppended(message=message) if waits and message.role is Role.ASSISTANT:
-                expected, waits = {message.id: reading.used}, False
+                expected, waits = {message.id: reading}, False
             case UsageReported(usage=usage, message_id=answer) if answer in expected and usage.prompt:
-                yield abs(expected.pop(answer) - usage.prompt) / usage.prompt
+                first = expected.pop(answer)
+                off = abs(first.used - usage.prompt) / usage.prompt
+                firsts.append(FirstFigure(off=off, said=first.error_share))
             case _:
                 pass
         session.apply([Record(position=position, timestamp=position, event=event)])
+    return Compactions(firsts=tuple(firsts), seen=session.evidence.compactions)
 
 
 def approximate_errors(transcript: ImportedTranscript) -> Iterator[float]:

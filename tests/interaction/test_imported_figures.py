@@ -244,6 +244,32 @@ async def test_where_an_agent_compacts_is_learned_from_its_other_conversations()
     assert figures(await now(again, session_id))["threshold"] == learned
 
 
+async def test_what_a_conversation_ends_at_after_a_compaction_is_learned_from_the_others() -> None:
+    client = build_test_client()
+    resumed = ClaudeLog().ask("Go on.").answer(120_000).ask().compact(168_000)
+    for number in range(3):
+        log = ClaudeLog().ask().answer(30_000).ask().answer(166_500).ask().compact(167_100).ask().answer(41_000)
+        log.rename(f"number {number}")
+        await brought_in(client, log)
+    _, alone = await brought_in(build_test_client(), resumed)
+    _, usage = await brought_in(client, resumed)
+    assert alone["used"] > 110_000
+    assert 38_000 < usage["used"] < 44_000
+    assert figures(usage)["source"] == "estimated"
+
+
+async def test_what_came_after_a_compaction_is_learned_when_it_comes_later() -> None:
+    store = build_test_client().workspace.ports.store
+    log = ClaudeLog().ask().answer(30_000).ask().answer(166_500).ask().compact(167_100)
+    await brought_in(build_test_client(store=store), log)
+    workspace = build_test_client(store=store).workspace
+    assert [one.rest for one in workspace.compactions("claude-code")] == [0]
+    await brought_in(build_test_client(store=store), log.ask().answer(41_000))
+    (one,) = build_test_client(store=store).workspace.compactions("claude-code")
+    assert 29_000 < one.hidden < 31_000
+    assert 40_000 < one.rest <= 41_000
+
+
 async def test_the_same_file_imported_twice_is_evidence_once() -> None:
     client = build_test_client()
     log = ClaudeLog().ask().answer(166_500).ask().compact(167_094).ask().answer(40_000)

@@ -19,7 +19,8 @@ class Compacted(Struct, frozen=True, kw_only=True):
 
     `beyond` is the largest context, in tokens, with which the agent made another call since the compaction before: the
     threshold is higher. `at` is Unix milliseconds, 0 if unknown. `id` is that of its edit, the same in every import
-    of the same file.
+    of the same file. `rest` are the tokens that the first prompt after it held besides the messages in the log, and
+    `hidden` are those of them that each prompt holds; 0 as long as no such prompt is known.
     """
 
     tokens: int
@@ -29,6 +30,8 @@ class Compacted(Struct, frozen=True, kw_only=True):
     id: str = ""
     beyond: int = 0
     at: int = 0
+    rest: int = 0
+    hidden: int = 0
 
     @property
     def tells(self) -> bool:
@@ -82,6 +85,14 @@ class Evidence(Struct, frozen=True, kw_only=True):
                 return replace(self, said=size or self.said, compacts_at=compacts_at or self.compacts_at)
             case _:
                 return self
+
+    def ended(self, rest: int, hidden: int) -> "Evidence":
+        """Returns the evidence after the first report since the last compaction: `rest` and `hidden` as in
+        `Compacted`."""
+        if not self.compactions:
+            return self
+        last = replace(self.compactions[-1], rest=rest, hidden=min(hidden, rest))
+        return replace(self, compactions=(*self.compactions[:-1], last))
 
     def joined(self, others: tuple[Compacted, ...]) -> "Evidence":
         """Returns the evidence with compactions of other conversations placed before its own. One with the id of an own

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ullage.model.message import Role
 from ullage.model.usage import Breakdown, Usage, UsageSource
 from ullage.tokens.calibration import HIGHEST, LOWEST, Calibration, Step
-from ullage.tokens.tracker import REMEMBERED, ContextTracker, TrackerState
+from ullage.tokens.tracker import REMEMBERED, ContextTracker, Ending, TrackerState
 
 
 def text(tokens: int) -> Breakdown:
@@ -94,6 +94,51 @@ def test_a_report_of_an_answer_before_the_edit_counts_for_the_totals_alone() -> 
     tracker.report(prompt(31_110, 10), "a2", at=7)
     assert tracker.reading.source is UsageSource.ESTIMATED
     assert tracker.totals == prompt(62_110, 110)
+
+
+def resumed_and_compacted(ending: Ending | None = None) -> ContextTracker:
+    """Returns a tracker of a conversation whose log begins in the middle, after its agent's compaction."""
+    tracker = ContextTracker()
+    tracker.append("u1", Role.USER, text(20))
+    tracker.append("a1", Role.ASSISTANT, text(100))
+    tracker.report(prompt(112_020), "a1", at=5)
+    tracker.edited([("marker", Role.USER, Breakdown(summary=3_000))])
+    tracker.compacted(None, ending)
+    return tracker
+
+
+def test_the_hidden_part_is_at_most_what_the_smallest_prompt_leaves_for_it() -> None:
+    tracker = resumed_and_compacted()
+    tracker.append("a2", Role.ASSISTANT, text(100))
+    tracker.report(prompt(50_000), "a2", at=6)
+    assert tracker.overhead == 47_000
+    tracker.edited([("marker", Role.USER, Breakdown(summary=2_000))])
+    assert tracker.reading.used == 49_000
+
+
+def test_a_large_prompt_whose_text_explains_more_of_it_than_the_first_leaves_the_hidden_part() -> None:
+    tracker = asked_and_answered()
+    tracker.append("u2", Role.USER, text(100_000))
+    tracker.append("a2", Role.ASSISTANT, text(100))
+    # The text has 0.95 tokens for each counted one.
+    tracker.report(prompt(31_100 + 95_000), "a2", at=6)
+    assert 30_000 <= tracker.overhead < 30_100
+
+
+def test_after_a_compaction_the_figure_is_what_others_ended_at_and_states_how_far_they_differ() -> None:
+    seen = Ending(hidden=40_000, added=8_000, deviation=5_100)
+    reading = resumed_and_compacted(seen).reading
+    assert (reading.used, reading.error_share) == (51_000, 0.1)
+
+
+def test_after_a_compaction_a_hidden_part_like_that_of_others_is_the_conversations_own() -> None:
+    tracker = asked_and_answered()
+    tracker.edited([("marker", Role.USER, Breakdown(summary=2_000))])
+    tracker.compacted(None, Ending(hidden=26_000, added=8_000, deviation=4_000))
+    assert (tracker.reading.used, tracker.reading.error_share) == (40_000, 0.1)
+    tracker.append("a2", Role.ASSISTANT, text(100))
+    tracker.report(prompt(38_000), "a2", at=6)
+    assert tracker.reading.used == 38_000
 
 
 def test_the_next_report_after_an_edit_is_believed_again() -> None:

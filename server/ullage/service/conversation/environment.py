@@ -181,8 +181,8 @@ class Environment:
             self._keep_compactions(format_name, seen)
 
     def _keep_compactions(self, format_name: str, seen: Iterable[Compacted]) -> None:
-        known = {one.id for one in self.compactions(format_name)}
-        new = {one.id: one for one in seen if one.tells and one.id not in known}
+        known = {one.id: one for one in self.compactions(format_name)}
+        new = {one.id: one for one in seen if one.tells and _is_news(one, known.get(one.id))}
         if not new:
             return
         # Another process may have saved some.
@@ -226,10 +226,17 @@ class Environment:
         """Returns the projection of a stored log. Its messages are counted for `model`, or for the settings' model if
         that is empty."""
         model = model or self.settings.model
-        projection = Projection(self.counter(model), self.calibration(model), self._cost, self.tokenizer)
+        projection = Projection(
+            self.counter(model), self.calibration(model), self._cost, self.tokenizer, self.compactions
+        )
         projection.restore(stored)
         return projection
 
     def _cost(self, model: str, usage: Usage) -> float | None:
         price = self.ports.prices(model or self.settings.model)
         return None if price is None else price.cost(usage)
+
+
+def _is_news(one: Compacted, saved: Compacted | None) -> bool:
+    """Returns whether a compaction is not saved, or was saved before the first prompt after it was known."""
+    return saved is None or bool(one.rest and not saved.rest)

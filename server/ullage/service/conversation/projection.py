@@ -31,12 +31,13 @@ from ullage.model.message import Message
 from ullage.model.price import Bill
 from ullage.model.usage import Breakdown, MessageCount, Pass, Usage
 from ullage.policy.alarm import Alarm, lowered
-from ullage.policy.evidence import Evidence
+from ullage.policy.ending import ending
+from ullage.policy.evidence import Compacted, Evidence
 from ullage.service.ports.store import StoredSession
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.counter_choice import get_counter
-from ullage.tokens.tracker import ContextTracker, TrackerState
+from ullage.tokens.tracker import ContextTracker, Ending, TrackerState
 from ullage.transcript.fold import Transcript, TranscriptState
 from ullage.transcript.view import Item, touched_ids
 
@@ -72,7 +73,8 @@ class Projection:
 
     `counts`: tokens of the view's messages by id. `evidence`: what the log shows of the window and of growth.
     `tool_uses`: tool calls since the last clearing or compaction. `bill`: what the session's requests have cost.
-    `cost(model, usage)` returns the price of one usage in dollars, or None if the price is unknown. `tokenizer(model)`
+    `others(format)` returns the saved compactions of the agent that writes this transcript format. `cost(model, usage)`
+    returns the price of one usage in dollars, or None if the price is unknown. `tokenizer(model)`
     names the counter of a model; models with the same counter have the same tokens.
     """
 
@@ -82,7 +84,9 @@ class Projection:
         calibration: Calibration,
         cost: Callable[[str, Usage], float | None] = lambda _model, _usage: None,
         tokenizer: Callable[[str], str] = lambda model: get_counter(model).name,
+        others: Callable[[str], tuple[Compacted, ...]] = lambda _format: (),
     ) -> None:
+        self._others = others
         self.counter = counter
         self.transcript = Transcript()
         self.tracker = ContextTracker(calibration, Calibration.prior(counter.error_share))
@@ -180,15 +184,18 @@ class Projection:
                 self._change_model(event.model)
             by_agent = isinstance(event, ContextEdited) and self._is_by_agent(event.edit)
             carried = self._reattached() if by_agent else None
+            was_compacted = self.tracker.is_compacted
             self.transcript.apply(record)
             self._take(event, record.timestamp)
             if by_agent:
-                self.tracker.compacted(carried)
+                self.tracker.compacted(carried, self._ending())
             if isinstance(event, UsageReported) and self.tracker.doubts:
                 continue
             origin = self.transcript.origin
             version = origin.version if origin else ""
             self.evidence = self.evidence.after(event, self.transcript.model, version)
+            if was_compacted and isinstance(event, UsageReported) and not self.tracker.is_compacted:
+                self.evidence = self.evidence.ended(self.tracker.surplus, self.tracker.overhead)
 
     def _is_by_agent(self, edit: Edit) -> bool:
         """Returns whether the edit is a compaction by the agent of an imported conversation and is not undone."""
@@ -203,6 +210,14 @@ class Projection:
         setup = Setup(version=origin.version, model=self.transcript.model)
         again = agent.own_context.reattached(setup, self.transcript.view)
         return sum(min(again.most, self.counter.count(text)) for text in again.texts) if again else None
+
+    def _ending(self) -> Ending | None:
+        """Returns what the agent's compactions, in this and other conversations, show that the context holds now."""
+        origin = self.transcript.origin
+        if origin is None:
+            return None
+        seen = self.evidence.joined(self._others(origin.format)).compactions
+        return ending(seen, origin.version, self.transcript.model)
 
     def _change_model(self, model: str) -> None:
         """Adapts the tracker to another model. The last usage stays the basis of the figure if both models have the
