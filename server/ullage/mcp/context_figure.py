@@ -56,7 +56,7 @@ def _known(meta: UsageMeta, now: int) -> Iterator[str]:
         yield f"Left until {where}: {meta.left:,} tokens."
     if meta.calls_left is not None:
         calls = meta.calls_left
-        yield f"Calls left until then: about {calls.mean:,} ({calls.low:,} to {calls.high:,} in four of five cases)."
+        yield f"Calls left until then: about {calls.mean:,}" + (f", at least {calls.low:,}." if calls.low else ".")
 
 
 def _ago(milliseconds: int) -> str:

@@ -67,7 +67,10 @@ def test_what_is_not_known_is_not_told(told: Told, unknown: Figure) -> None:
 
 
 def test_the_note_is_one_line_of_facts(told: Told) -> None:
-    first, second = "Context: 142,757 of 200,000 tokens (71 %).", "It is compacted at 167,000 tokens, 1 to 4 calls of"
+    first, second = (
+        "Context: 142,757 of 200,000 tokens (71 %).",
+        "It is compacted at 167,000 tokens, at least 1 call of",
+    )
     assert told(figure(142_757, (1, 4))) == f"{first} {second} the model from now."
     estimated = Figure(used=142_000, window=WINDOW, is_estimated=True)
     assert Told()(estimated) == "Context: about 142,000 of 200,000 tokens (71 %)."

@@ -13,7 +13,7 @@ from ullage.cli.draw.glyphs import Glyphs
 from ullage.cli.draw.parts import Box, bar, level_style
 from ullage.cli.draw.text import ago, clock, fit, percent, plural, source_words
 from ullage.model.blocks import CompactionBlock
-from ullage.model.figure import KnownThreshold
+from ullage.model.figure import CallsLeft, KnownThreshold
 from ullage.model.message import number_of
 from ullage.model.words import idles, short, shrinking
 
@@ -73,7 +73,7 @@ def _facts(box: Box, usage: UsageResult, now: int) -> None:
         box.fact("Note", remark.text)
     if meta.calls_left and meta.left:
         until = "until then" if meta.threshold else "until it is full"
-        box.fact("Calls", f"{meta.calls_left.mean} {until} ({meta.calls_left.low} to {meta.calls_left.high})")
+        box.fact("Calls", f"{_calls(meta.calls_left)} {until}")
     total = meta.messages_active + meta.messages_archived
     box.fact("Messages", f"{meta.messages_active:,} active / {total:,} total")
     if meta.compactions:
@@ -82,6 +82,11 @@ def _facts(box: Box, usage: UsageResult, now: int) -> None:
         box.fact("Oldest", ago(meta.oldest_timestamp, now))
     if usage.cost:
         box.fact("Cost", f"${usage.cost.amount:,.2f} by list prices")
+
+
+def _calls(left: CallsLeft) -> str:
+    """Returns the number of calls that is likely, and the least: the most is far above both and says nothing."""
+    return f"about {left.mean:,}" + (f", at least {left.low:,}," if left.low else "")
 
 
 def _seen(threshold: KnownThreshold) -> str:

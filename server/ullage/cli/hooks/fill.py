@@ -73,5 +73,6 @@ def _sentence(figure: Figure, used: int, window: int) -> str:
 
 def _calls(left: "Iterable[int]") -> str:
     low, high = left
-    number = str(low) if low == high else f"{low} to {high}"
-    return f"{number} {'call' if high == 1 else 'calls'} of the model"
+    number = low or high
+    bound = "" if low == high else "at least " if low else "up to "
+    return f"{bound}{number} {'call' if number == 1 else 'calls'} of the model"

@@ -67,7 +67,7 @@ def _rest(figure: "Figure") -> list[str]:
         parts.append(f"compacts at {short(figure.compacts_at)}")
     if figure.calls_left:
         low, high = figure.calls_left
-        number = str(low) if low == high else f"{low}–{high}"
+        number = str(low) if low == high else f"{low}+" if low else f"0–{high}"
         parts.append(f"{number} {'call' if high == 1 else 'calls'} left")
     return parts
 

@@ -229,5 +229,5 @@ def _compacts(row: FollowedRow, now: int) -> str:
     if row.calls_left is None or not row.live:
         return f"at {short(row.compacts_at)}"
     low, high = row.calls_left
-    calls = str(low) if low == high else f"{low}-{high}"
+    calls = str(low) if low == high else f"{low}+" if low else f"0-{high}"
     return f"at {short(row.compacts_at)} in {calls}"
