@@ -76,9 +76,10 @@ class CompactReport(ContextReport, frozen=True, kw_only=True):
 
 
 class MessageRow(Struct, frozen=True, kw_only=True):
-    """A message of a conversation. `number` is the number by which all commands name it. `tokens` is null for an
-    archived message. `inserted` is true for a compaction's marker, which has the number of the message after it.
-    `by_agent` is true for a message with the user's role that the agent's program wrote."""
+    """A message of a conversation. `number` is the number by which all commands name it. `role` is `tool` for results
+    of tools, which models are sent with the user's role. `tokens` is null for an archived message. `inserted` is true
+    for a compaction's marker, which has the number of the message after it. `by_agent` is true for a message with the
+    user's role that the agent's program wrote."""
 
     number: int
     id: str

@@ -92,7 +92,7 @@ async def _biggest(own: Conversation) -> Iterator[str]:
     page = await view_page(own, 0, None)
     return (
         cut(
-            f"- {'a summary' if entry.inserted else reference_of(entry.index)} {entry.message.role.value}: "
+            f"- {'a summary' if entry.inserted else reference_of(entry.index)} {entry.message.speaker}: "
             f"{entry.tokens:,} tokens",
             _EVIDENCE,
         )

@@ -154,4 +154,4 @@ def _shown_id(own: Conversation, session_id: str) -> str:
 
 def _head(entry: Entry, session: str) -> str:
     where = "archived" if entry.archived else "in the context"
-    return f"{cut(reference_of(entry.index, session), 200)} {entry.message.role.value}, {where}"
+    return f"{cut(reference_of(entry.index, session), 200)} {entry.message.speaker}, {where}"

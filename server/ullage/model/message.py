@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.model.blocks import Block, CompactionBlock, Provided, join_texts
+from ullage.model.blocks import Block, CompactionBlock, Provided, ToolResultBlock, join_texts
 
 
 class Role(StrEnum):
@@ -30,6 +30,12 @@ class Message(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     def text(self) -> str:
         """The texts of the message's text blocks, joined by newlines. Other blocks are left out."""
         return join_texts(self.content)
+
+    @property
+    def speaker(self) -> str:
+        """Who the message is from, as users read it: `tool` if it has only results of tools, else its role."""
+        is_tool = bool(self.content) and all(isinstance(block, ToolResultBlock) for block in self.content)
+        return "tool" if is_tool else self.role.value
 
     @property
     def compaction(self) -> CompactionBlock | None:

@@ -25,6 +25,15 @@ def test_a_result_is_named_after_its_call_with_the_path_from_the_sessions_folder
     assert openings.describe(result("no such file", is_error=True)) == "Read src/a.py: failed: no such file"
 
 
+def test_several_results_are_all_named_and_what_failed_is_marked() -> None:
+    openings = Openings()
+    calls = [ToolUseBlock(id=name, name="Read", input={"file_path": f"{name}.py"}) for name in ("a", "b", "c")]
+    openings.describe(said(*calls))
+    results = [ToolResultBlock(tool_use_id=call.id, content=(TextBlock(text="1 " * 400),)) for call in calls[:2]]
+    message = said(*results, ToolResultBlock(tool_use_id="c", content=(), is_error=True))
+    assert openings.describe(message) == "Read a.py · Read b.py · Read c.py (failed)"
+
+
 def test_of_a_long_path_the_end_is_shown() -> None:
     call = said(ToolUseBlock(id="t1", name="Read", input={"path": "/opt/a/b/c/d.py"}))
     assert Openings().describe(call) == "→ Read …/b/c/d.py"
@@ -50,3 +59,9 @@ def test_a_marker_says_how_many_messages_it_stands_for() -> None:
         compaction_number=2, timestamp=0, summary="s", messages_archived=1_207, context_size_before=9
     )
     assert Openings().describe(said(block)) == "Compaction 2: a summary of 1,207 messages"
+
+
+def test_a_message_with_results_alone_is_the_tools_and_one_with_the_users_words_is_the_users() -> None:
+    assert result("12 passed").speaker == "tool"
+    words = TextBlock(text="And now?")
+    assert said(*result("12 passed").content, words).speaker == said(words).speaker == said().speaker == "user"

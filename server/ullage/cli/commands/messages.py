@@ -59,7 +59,7 @@ def _row(entry: Entry, shown: Entry | None, opening: str) -> MessageRow:
     return MessageRow(
         number=number_of(entry.index),
         id=entry.message.id,
-        role=entry.message.role.value,
+        role=entry.message.speaker,
         tokens=shown.tokens if shown else None,
         archived=shown is None,
         pinned=entry.pinned,

@@ -194,7 +194,7 @@ def _message(entry: Entry, session_id: str) -> MessageReport:
 
 def _head(entry: Entry) -> Text:
     state = ", archived" if entry.archived else ""
-    return Text(f"#{number_of(entry.index)} {entry.message.role} {entry.message.id}{state}", "dim")
+    return Text(f"#{number_of(entry.index)} {entry.message.speaker} {entry.message.id}{state}", "dim")
 
 
 def hit_lines(hits: Sequence[SearchHit], workspace: Workspace, screen: Screen) -> Iterator[Text]:

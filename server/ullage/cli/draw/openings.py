@@ -35,9 +35,17 @@ class Openings:
 
     def describe(self, message: Message) -> str:
         """Returns one line about the message, at most 300 characters: the first line of its text, its tool calls, or
-        which call it is the result of."""
-        parts = [part for block in message.content if (part := self._describe(block))]
+        which call it is the result of. Of several results each is named, without its text."""
+        results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+        if len(results) > 1:
+            parts = [self._named(block) for block in results]
+        else:
+            parts = [part for block in message.content if (part := self._describe(block))]
         return " · ".join(_merged(parts))[:_LONGEST]
+
+    def _named(self, result: ToolResultBlock) -> str:
+        failed = " (failed)" if result.is_error else ""
+        return self._calls.get(result.tool_use_id, "tool") + failed
 
     def _describe(self, block: Block) -> str:
         match block:
