@@ -63,7 +63,7 @@ TOOLS: Mapping[Action, tuple[str, ...]] = {
         *("bash", "shell", "terminal", "execute", "execute_bash", "execute_command", "exec", "exec_command"),
         *("container.exec", "run", "run_command", "run_commands", "run_shell_command", "run_terminal_cmd"),
         *("run_terminal_command", "run_in_terminal", "local_shell", "local_shell_call", "shell_command", "cmd"),
-        *("launch_process", "shell_exec", "run_terminal"),
+        *("launch_process", "shell_exec", "run_terminal", "powershell"),
     ),
     Action.FETCH: (
         *("fetch", "web_fetch", "fetch_url", "agentic_fetch", "fetch_web_content", "fetch_webpage", "read_url_content"),

@@ -23,6 +23,12 @@ _WITHOUT_TEXT = {
     *("hook_non_blocking_error", "hook_permission_decision", "hook_progress", "hook_system_message", "output_style"),
     *("pdf_reference", "plan_mode", "plan_mode_exit", "plan_mode_reentry", "structured_output", "team_context"),
     *("token_usage", "ultra_effort_enter", "ultra_effort_exit"),
+    # Those of 2.1.332: what the program notes for itself, or shows to the user.
+    *("advisor_stripped", "agent_progress", "api_metrics", "artifact_opening_prefetch", "at_mention_reference"),
+    *("context_efficiency", "credential_org", "hook_deferred_tool", "inlined_image_paths", "max_turns_reached"),
+    *("mcp_dropped_tools_delta", "output_token_usage", "prefix_delta", "progress_reminder_sent"),
+    *("prompt_as_file", "prompt_render_point", "secondary_reminder_sent", "thinking_drop", "thread_state"),
+    *("whole_texts_withdrawn",),
 }
 _FILES = ("file", "already_read_file")
 

@@ -106,3 +106,15 @@ def test_a_queued_prompt_that_has_a_line_of_its_own_is_read_once() -> None:
         queued("remove"),
     )
     assert [message.text for message in messages_of(transcript)] == ["question", "second", "third", "fourth"]
+
+
+def test_lines_and_attachments_that_the_program_writes_for_itself_are_no_gap() -> None:
+    transcript = read_lines(
+        line("user", "u1", None, "question"),
+        attachment("h1", "u1", "thinking_drop", blocks=2),
+        {"type": "content-replacement", "sessionId": "s", "replacements": [{"id": "t1"}]},
+        {"type": "fork-context-ref", "sessionId": "s"},
+        line("assistant", "a1", "h1", [say("answer")]),
+    )
+    assert len(transcript.skipped) == 3
+    assert all(skipped.expected for skipped in transcript.skipped)
