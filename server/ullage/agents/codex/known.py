@@ -5,7 +5,9 @@ that the reader reports them.
 """
 
 # Types of lines that keep Codex's own state.
-OWN_LINES = frozenset({"world_state", "inter_agent_communication_metadata", "rollout_reference", "turn_context"})
+OWN_LINES = frozenset(
+    {"world_state", "inter_agent_communication_metadata", "rollout_reference", "turn_context", "security_risk_score"}
+)
 # Items that Codex keeps among the conversation's items and does not send to the model, or that only OpenAI can read.
 OWN_ITEMS = frozenset(
     {"ghost_snapshot", "compaction", "compaction_summary", "context_compaction", "compaction_trigger"}

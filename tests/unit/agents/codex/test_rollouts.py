@@ -127,6 +127,7 @@ def test_what_codex_keeps_for_itself_is_explained_and_what_is_new_is_told() -> N
         session(),
         said("user", "go"),
         line("world_state", full=True, state={}),
+        line("security_risk_score", score=1),
         line("inter_agent_communication_metadata", trigger_turn=False),
         item("ghost_snapshot", ghost_commit={"id": "0"}),
         event("sub_agent_activity"),
