@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from ullage.agents.discovery import Wanted, kept_path, origin_in
 from ullage.agents.table import AGENTS
+from ullage.app.running_now import running_agents
 from ullage.model.errors import InputError, NotFound
-from ullage.model.followed import FollowedRow, LiveSessions
+from ullage.model.followed import FollowedRow
 from ullage.service.archive.discovered import Listed, list_found
-from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.agent_follower import AgentFollower
-from ullage.service.follow.followed_file import FollowedFile
+from ullage.service.follow.followed_file import read_conversation
 from ullage.service.follow.followed_rows import Following
 from ullage.service.follow.keeper import Keeper
 from ullage.service.follow.live_rows import row_of
@@ -38,7 +38,6 @@ from ullage.system.live_file import JsonLiveFile, live_path
 from ullage.system.told import ToldWindows
 from ullage.watch.candidates import Candidate, find_candidates, is_of_sub_agent
 from ullage.watch.finder import this_machine
-from ullage.watch.processes import find_processes, is_running
 
 log = logging.getLogger(__name__)
 # Seconds: a server follows the conversations that have changed in this time.
@@ -117,24 +116,6 @@ def _candidates(store_path: Path) -> list[Candidate]:
     ]
 
 
-def running_agents() -> Mapping[tuple[str, str], int | None]:
-    """Returns the agents' processes on this machine that say which conversations they have (`FindProcesses`)."""
-    return find_processes(this_machine(), AGENTS)
-
-
-def followed_now(place: StorePlace | None) -> Sequence[FollowedRow]:
-    """Returns the conversations that a process follows now into a store (None: the user's), the last changed first.
-    Returns an empty list if no process follows."""
-    live = live_now(place)
-    return live.sessions if live else ()
-
-
-def live_now(place: StorePlace | None) -> LiveSessions | None:
-    """Returns what a process that follows now shows; None if no process follows into the store at `place`."""
-    live = JsonLiveFile(live_path(local_path(place))).read()
-    return live if live and is_running(live.follower) else None
-
-
 def make_following(workspace: Workspace, place: StorePlace | None, listener: FollowingListener) -> Following:
     """Returns what follows agents' conversations in a server, off at first. `listener` gets the changes."""
 
@@ -161,21 +142,13 @@ async def _read(workspace: Workspace, listed: Listed) -> FollowedRow | None:
         conversation = workspace.open(known.session_id)
     else:
         file = FoundFile(path=Path(found.path), run=found.run, origin_id=found.origin_id)
-        conversation = await read_file(workspace, file)
+        conversation = await read_conversation(workspace, GrowingFiles(), file)
     if conversation is None:
         return None
     row = row_of(conversation)
     return replace(
         row, agent=row.agent or found.agent, agent_session_id=row.agent_session_id or found.origin_id, path=found.path
     )
-
-
-async def read_file(workspace: Workspace, found: FoundFile) -> Conversation | None:
-    """Reads a file into its session. Returns its conversation; None if it has no message. Raises `InputError` if it
-    can't be read, and `StoreError`."""
-    file = FollowedFile(workspace, GrowingFiles(), found)
-    await file.read_all()
-    return file.conversation
 
 
 def find_sources(store_path: Path) -> Sequence[Source]:

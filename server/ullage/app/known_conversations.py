@@ -16,7 +16,7 @@ from ullage.agents.machine import Machine
 from ullage.agents.session_facts import Facts
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import detect_format, format_of
-from ullage.app.agent_following import followed_now
+from ullage.app.running_now import followed_now
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.model.errors import InvalidRequest, StoreError, UllageError, UnknownFormat, UnreadableTranscript

@@ -10,14 +10,16 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from ullage.agents.machine import Machine
-from ullage.app.agent_following import live_now, read_file
 from ullage.app.known_conversations import KnownConversations, StoredCopies, all_candidates, changed_at
+from ullage.app.running_now import live_now
 from ullage.model.errors import InputError, NotFound, StoreError
 from ullage.service.archive.indexing import index_session
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.followed_file import read_conversation
 from ullage.service.ports.agent_files import FoundFile
 from ullage.service.ports.catalogue import KnownConversation
 from ullage.store.store_place import StorePlace, local_path
+from ullage.system.growing_files import GrowingFiles
 from ullage.system.lease import FileLease
 from ullage.watch.finder import this_machine
 
@@ -77,7 +79,7 @@ class ReadingAll:
         try:
             if self._is_followed and _has_changed_since(file.path, self._looked):
                 return ""
-            conversation = await read_file(self._workspace, file)
+            conversation = await read_conversation(self._workspace, GrowingFiles(), file)
         except (InputError, NotFound, OSError) as error:
             log.info("%s is not read: %s", file.path, error)
             conversation = None

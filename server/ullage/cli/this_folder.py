@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from ullage.agents.discovery import Found, UnreadFile, is_in, is_kept_for
-from ullage.app.agent_following import followed_now, running_agents
 from ullage.app.known_conversations import KnownConversations, StoredCopies, changed_at
+from ullage.app.running_now import followed_now, running_agents
 from ullage.cli.reports import ConversationRow
 from ullage.model.errors import InputError
 from ullage.model.followed import FollowedRow

@@ -465,3 +465,11 @@ async def _project_end(
         return None
     conversation = await project_transcript(workspace, transcript)
     return None if conversation.projection.tracker.reading.source is UsageSource.ESTIMATED else conversation
+
+
+async def read_conversation(workspace: Workspace, files: TranscriptFiles, found: FoundFile) -> Conversation | None:
+    """Reads a file into its session. Returns its conversation; None if it has no message. Raises `InputError` if it
+    can't be read, and `StoreError`."""
+    file = FollowedFile(workspace, files, found)
+    await file.read_all()
+    return file.conversation
