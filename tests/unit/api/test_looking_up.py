@@ -36,7 +36,7 @@ async def test_wrong_arguments_are_a_result_that_a_model_can_correct() -> None:
 
 async def test_an_unknown_tool_or_session_is_refused() -> None:
     client, session_id = await start()
-    with pytest.raises(InvalidRequest, match="the tools are search, open, context, lost"):
+    with pytest.raises(InvalidRequest, match="the tools are ullage_search, ullage_open, ullage_context, ullage_lost"):
         await client.call("context/lookUp", sessionId=session_id, tool="delete")
     with pytest.raises(SessionNotFound):
         await client.call("context/lookUp", sessionId="s_none", tool="context")
