@@ -319,7 +319,7 @@ def _lines(entry: Entry, cwd: str) -> list[str]:  # noqa: PLR0911 - a table of k
             named = f"task {entry.name}, " if entry.name and entry.name != entry.text else ""
             return [f"{number}[{entry.life.value}] {named}{text}"]
         case Kind.PROBLEM:
-            return [f"{number}{text}{_then(entry.beside)}{_changed(entry, cwd)}"]
+            return [f"{number}{text}{_then(entry.beside)}{_changed(entry, cwd, 'not tried again since a change of ')}"]
         case Kind.CHECK:
             return [
                 f"{number}`{text}` passed{_colon(entry.beside)}{_changed(entry, cwd, 'not run since a change of ')}"
@@ -443,7 +443,7 @@ def _colon(beside: str) -> str:
     return f": {_line(beside)}" if beside else ""
 
 
-def _changed(entry: Entry, cwd: str, words: str = "changed since: ") -> str:
+def _changed(entry: Entry, cwd: str, words: str) -> str:
     if not entry.changed:
         return ""
     names = [relative(path, cwd) for path in entry.changed[-3:]]

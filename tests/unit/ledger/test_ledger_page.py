@@ -32,6 +32,13 @@ def headings(text: str) -> list[str]:
     return re.findall(r"^([A-Z].*):$", text, re.MULTILINE)
 
 
+def test_a_failure_of_code_that_was_changed_since_says_that_it_was_not_tried_again() -> None:
+    failed = Talk().user("Go on.").shell("pytest a.py", "E  KeyError: 'x'\n1 failed in 0.1s", failed=True)
+    assert "not tried again" not in page(failed)
+    (line,) = [line for line in page(failed.edit("b.py", "1", "2")).splitlines() if "KeyError" in line]
+    assert line.endswith("(not tried again since a change of b.py)")
+
+
 def test_the_sections_come_in_the_order_of_need() -> None:
     talk = Talk().user("Never push to main.").call("TodoWrite", {"todos": [{"content": "Add it", "status": "pending"}]})
     talk.shell("pytest a.py", "E  KeyError: 'x'\n1 failed in 0.1s", failed=True).edit("b.py", "1", "2")
