@@ -147,7 +147,7 @@ async def test_many_large_results_at_the_end_leave_room_for_the_record_of_what_c
     assert edit is not None
     assert client.workspace.open(session_id).used <= 3_000
     said = "".join(block.summary for message in view if (block := message.compaction))
-    assert sum(f"module_{number}.py" in said for number in range(20)) >= 5
+    assert sum(f"module_{number}.py" in said for number in range(40)) >= 5
 
 
 async def test_what_the_summary_leaves_free_goes_to_the_large_message_before_the_tail() -> None:
