@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from support.fill import exchange, fill, fill_until_compacted, prompt, reply, start
-from support.workspace import PATIENCE, PacedSummarizer, TestClient, build_test_client
+from support.workspace import LARGE_MODEL, PATIENCE, PacedSummarizer, TestClient, build_test_client
 from ullage.model.errors import ProviderError, SessionBusy
 
 PIECES = ("## Task\n", "Find the fault ", "in the parser.\n")
@@ -54,7 +54,7 @@ async def test_an_automatic_compaction_publishes_its_steps_in_order() -> None:
 
 async def test_the_chunks_joined_are_the_summary() -> None:
     client = build_test_client()
-    session_id = await fill(client)
+    session_id = await fill(client, exchanges=12, model=LARGE_MODEL)
     compacted = await client.call("context/compact", sessionId=session_id)
     updates = client.recorder.take()
     chunks = [u["content"]["text"] for u in updates if u["sessionUpdate"] == "compaction_summary_chunk"]

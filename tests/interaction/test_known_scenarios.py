@@ -241,7 +241,7 @@ async def test_a_compaction_resets_the_warning_even_if_one_answer_fills_the_cont
     await client.call("context/compact", sessionId=session_id)
     client.recorder.take()
     # One append goes from half full to over the threshold, so no figure just below the threshold is ever computed.
-    used = (await client.say(session_id, "Look at all of it. " * 370, "I have looked at it. " * 200))["usage"]["used"]
+    used = (await client.say(session_id, "Look at all of it. " * 350, "I have looked at it. " * 200))["usage"]["used"]
     assert 4_915 <= used < 6_000
     assert warned(client) == 1
 
@@ -271,7 +271,7 @@ async def test_a_warning_is_not_given_again_when_the_session_is_opened_again_or_
     assert warned(folded) == 0
     # After a compaction by one process, the other process warns at the next crossing again.
     await again.call("context/compact", sessionId=session_id)
-    await folded.say(session_id, "Look at all of it. " * 370, "I have looked at it. " * 200)
+    await folded.say(session_id, "Look at all of it. " * 350, "I have looked at it. " * 200)
     assert warned(folded) == 1
     await client.say(session_id, "And you?", "Me, too.")
     assert warned(client) == 0
