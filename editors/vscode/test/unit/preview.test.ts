@@ -52,8 +52,10 @@ test('it reads as a diff: lines that go have a minus, those that stay none, the 
 });
 
 test('the live line follows the edit, and warns when the context would grow', () => {
-  expect(previewLine(result, result.summary)).toBe('718 → 293 (59% less)');
-  expect(previewLine(result, `${result.summary}${'x'.repeat(400)}`)).toBe('718 → ≈393 (45% less)');
+  const { contextSizeBefore: before, contextSizeAfter: after } = result;
+  const less = (tokens: number): string => `${Math.round(((before - tokens) / before) * 100)}% less`;
+  expect(previewLine(result, result.summary)).toBe(`${before} → ${after} (${less(after)})`);
+  expect(previewLine(result, `${result.summary}${'x'.repeat(400)}`)).toBe(`${before} → ≈${after + 100} (${less(after + 100)})`);
   expect(previewLine(result, 'x'.repeat(8_000))).toContain('larger than what it replaces');
   expect(sizeWith(result, '')).toBeGreaterThanOrEqual(0);
 });
