@@ -19,7 +19,7 @@ from support.postgres_server import PostgresServer
 from ullage.model.message import Message
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
 from ullage.store.postgres.text_index import TextIndex, read_expression
-from ullage.store.search.search_words import stem
+from ullage.store.search.indexed_text import stem
 
 SHORT, LONG, LONG_COPIES = 5_000, 20_000, (5, 50)
 _QUESTIONS = 60

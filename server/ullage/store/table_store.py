@@ -17,10 +17,9 @@ from ullage.service.ports.store import (
     SessionInfo,
     StoredSession,
 )
-from ullage.store.search.search_query import read_query
-from ullage.store.search.search_rows import drop_rows
+from ullage.store.search.query import read_query
 from ullage.store.search.searcher import Searcher
-from ullage.store.search.word_index import WordIndex
+from ullage.store.search.word_index import WordIndex, drop_rows
 from ullage.store.tables import copied_rows, session_table
 from ullage.store.tables.codec import decode_event
 from ullage.store.tables.connection import Connection

@@ -7,8 +7,8 @@ from ullage.model.blocks import TextBlock, ToolResultBlock
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
 from ullage.store import SqliteStore
-from ullage.store.search.search_asked import asked_speaker
-from ullage.store.search.search_scoring import lend_by_session, score_message
+from ullage.store.search.query import asked_speaker
+from ullage.store.search.scoring import lend_by_session, score_message
 
 ASKED = "Since when has the harbour been closed to ferries?"
 ANSWER = "Three weeks ago, on a Tuesday."

@@ -2,9 +2,8 @@
 
 import pytest
 
-from ullage.store.search.search_matching import Held, Matcher, together
-from ullage.store.search.search_query import read_query
-from ullage.store.search.search_terms import Term, Terms
+from ullage.store.search.query import read_query
+from ullage.store.search.scoring import Held, Matcher, Term, Terms, together
 
 
 def held(query: str, text: str) -> Held:

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.store.search.search_query import read_query
-from ullage.store.search.search_snippet import make_snippet, without_bare_numbers
+from ullage.store.search.query import read_query
+from ullage.store.search.searcher import make_snippet, without_bare_numbers
 
 FILLER = "so many other words stand here " * 40
 

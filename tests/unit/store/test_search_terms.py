@@ -8,9 +8,9 @@ import pytest
 
 from support.logs import conversation
 from ullage.store import SqliteStore, open_store
-from ullage.store.search.search_counts import Counts
-from ullage.store.search.search_query import read_query
-from ullage.store.search.search_terms import Terms, weigh_terms
+from ullage.store.search.query import read_query
+from ullage.store.search.scoring import Terms, weigh_terms
+from ullage.store.search.word_index import Counts
 from ullage.store.sqlite.database import reconnect
 from ullage.store.sqlite.fts5_index import Fts5Index
 

@@ -7,8 +7,7 @@ import pytest
 from support.logs import message
 from ullage.model.events import Record, SessionCreated
 from ullage.store import SqliteStore
-from ullage.store.search.search_query import read_query
-from ullage.store.search.search_time import read_time
+from ullage.store.search.query import read_query, read_time
 
 # A Wednesday.
 NOW = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.store.search.search_words import index_tokens, places, read_name, stem
+from ullage.store.search.indexed_text import index_tokens, places, read_name, stem
 
 
 @pytest.mark.parametrize(

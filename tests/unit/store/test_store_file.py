@@ -18,7 +18,7 @@ from support.logs import conversation, fork, message, records
 from support.systems import needs_bound_permissions, needs_modes
 from ullage.model.errors import InvalidRequest, StoreTooNew, StoreUnavailable
 from ullage.store import SqliteStore, open_store
-from ullage.store.search.search_index import STEP_BYTES
+from ullage.store.search.word_index import STEP_BYTES
 from ullage.store.sqlite.journal import has_log, set_journal
 from ullage.store.sqlite.migrations import MIGRATIONS, VERSION, migrate
 

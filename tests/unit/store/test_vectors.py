@@ -6,7 +6,7 @@ from support.logs import conversation
 from ullage.model.events import Record, SessionConfigured
 from ullage.service.ports.store import SessionStore
 from ullage.store import SqliteStore
-from ullage.store.search.vectors import load_vectors, save_vectors
+from ullage.store.search.word_index import load_vectors, save_vectors
 from ullage.store.sqlite.database import reconnect
 from ullage.store.sqlite.fts5_index import Fts5Index
 

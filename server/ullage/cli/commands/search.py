@@ -30,7 +30,7 @@ from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
 from ullage.service.ports.world import Indexing, SearchWait
-from ullage.store.search.search_query import read_query
+from ullage.store.search.query import read_query
 from ullage.store.store_place import may_write
 
 _INDENT = "    "

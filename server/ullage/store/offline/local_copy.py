@@ -9,8 +9,7 @@ from msgspec import Struct
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import Record
 from ullage.service.ports.store import StoredSession
-from ullage.store.search.search_rows import drop_rows
-from ullage.store.search.word_index import WordIndex
+from ullage.store.search.word_index import WordIndex, drop_rows
 from ullage.store.sqlite.database import connect
 from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.sqlite.sqlite_store import SqliteStore

@@ -1,5 +1,7 @@
-"""Finds messages by words: takes candidates from the full-text index and ranks them by message."""
+"""Finds messages by words: takes candidates from the full-text index, ranks them by message, and shows of each the part
+that best matches."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
@@ -10,22 +12,49 @@ from msgspec.structs import replace
 from ullage.model.blocks import ToolResultBlock
 from ullage.model.message import Message
 from ullage.service.ports.store import ChunkId, Passage, SearchHit
-from ullage.store.search.indexed_text import chunks, message_text
-from ullage.store.search.search_asked import says_number, says_time, speaker_label
-from ullage.store.search.search_candidates import Candidate, find_around, find_candidates
-from ullage.store.search.search_counts import Counts
-from ullage.store.search.search_index import index_some
-from ullage.store.search.search_matching import Matcher, place_of_beginning, together
-from ullage.store.search.search_query import Query, query_tokens, read_query
-from ullage.store.search.search_scope import find_scope
-from ullage.store.search.search_scoring import REACH, Answers, lend_by_session, score_asked, score_message
-from ullage.store.search.search_snippet import make_snippet, without_bare_numbers
-from ullage.store.search.search_terms import weigh_terms
-from ullage.store.search.search_variants import with_variants
-from ullage.store.search.search_words import fold, stem
-from ullage.store.search.vectors import load_vectors, save_vectors
-from ullage.store.search.word_index import IndexTransactions, WordIndex
+from ullage.store.search.candidates import Candidate, find_around, find_candidates, find_scope
+from ullage.store.search.indexed_text import Name, chunks, fold, message_text, places, plain_name, stem
+from ullage.store.search.query import (
+    Query,
+    query_tokens,
+    read_query,
+    says_number,
+    says_time,
+    speaker_label,
+    with_variants,
+)
+from ullage.store.search.scoring import (
+    REACH,
+    Answers,
+    Matcher,
+    lend_by_session,
+    place_of_beginning,
+    score_asked,
+    score_message,
+    together,
+    weigh_terms,
+)
+from ullage.store.search.word_index import Counts, IndexTransactions, WordIndex, index_some, load_vectors, save_vectors
 from ullage.store.tables.session_table import require_session
+
+# The share of a query's words from which on a message is likely enough about it that its neighbours are, too.
+_HALF = 0.5
+# Words of a query up to which more than half of them must be near each other in a message that fits it; of a longer
+# query half of them is enough. Of questions asked of another conversation than theirs, which cannot answer them, nine
+# in ten find no such message (with the words anywhere in it, half of them); of 163 that found their answer, one.
+_SHORT = 4
+# Messages that are scored closely: several for each hit that is returned, because the second score may change their
+# order.
+_MIN_CANDIDATES, _CANDIDATES_PER_HIT = 60, 3
+# Words of a query from which on a message may be found by the words of its neighbours alone: fewer words name a thing,
+# which a hit must have.
+_QUESTION_WORDS = 3
+# About three lines of a terminal.
+_CHARS = 240
+_LEAD = 40
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+# A whole name is worth more than any word.
+_WHOLE_WEIGHT = 3
 
 
 class Searcher:
@@ -60,20 +89,6 @@ class Searcher:
             save_vectors(connection, model, vectors)
 
 
-# The share of a query's words from which on a message is likely enough about it that its neighbours are, too.
-_HALF = 0.5
-# Words of a query up to which more than half of them must be near each other in a message that fits it; of a longer
-# query half of them is enough. Of questions asked of another conversation than theirs, which cannot answer them, nine
-# in ten find no such message (with the words anywhere in it, half of them); of 163 that found their answer, one.
-_SHORT = 4
-# Messages that are scored closely: several for each hit that is returned, because the second score may change their
-# order.
-_MIN_CANDIDATES, _CANDIDATES_PER_HIT = 60, 3
-# Words of a query from which on a message may be found by the words of its neighbours alone: fewer words name a thing,
-# which a hit must have.
-_QUESTION_WORDS = 3
-
-
 class _Scored(Struct, frozen=True, kw_only=True):
     """A message with its score and the share of the query's words that it contains, from 0 to 1."""
 
@@ -88,7 +103,7 @@ def search_messages(
     """Returns the best passages of at most `limit` messages that contain any word of the query, best first, in one
     session or in all, each message once. A query of several words also finds messages next to those.
 
-    `search_matching.py` scores a message's own text, and `search_scoring.py` what is around it.
+    A message is scored by its own text first, then by what is around it.
     """
     scope = find_scope(connection, session_id)
     terms = weigh_terms(connection, query, counts)
@@ -198,3 +213,77 @@ def _passage(query: Query, scored: _Scored) -> Passage:
         text=text[start:stop],
         has_half=scored.share >= _HALF,
     )
+
+
+class _Mark(Struct, frozen=True):
+    """A token of a text that matches a query: the stems and whole names of the query that it holds, their weight, and
+    its position."""
+
+    found: frozenset[str]
+    weight: int
+    start: int
+    stop: int
+
+
+def make_snippet(text: str, query: Query) -> str:
+    """Returns the passage of about 240 characters that has most of the query's words, with the matches in `**`. If
+    nothing matches, returns the beginning of the text. `…` marks text that is left out."""
+    marks = _marks(text, query)
+    if not marks:
+        return _cut(text, 0, _CHARS, ())
+    best = max(range(len(marks)), key=lambda at: (_weight(_window(marks, at)), -at))
+    window = _window(marks, best)
+    start = max(0, window[0].start - _LEAD)
+    return _cut(text, start, max(start + _CHARS, window[-1].stop), window)
+
+
+def without_bare_numbers(text: str, query: Query) -> str:
+    """Returns the text without the lines that are a number and nothing else, unless the query asks for the number.
+    Such lines are mostly limits and offsets of tool calls."""
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if not _NUMBER.fullmatch(line.strip()) or _marks(line, query))
+
+
+def _marks(text: str, query: Query) -> list[_Mark]:
+    marks: list[_Mark] = []
+    names = frozenset(query.names)
+    forms = {form: one for one, others in query.variants.items() for form in others} | {one: one for one in query.stems}
+    # A token without these characters matches nothing; most tokens are done with by this look.
+    begun = re.compile("|".join(map(re.escape, (*forms, *query.names, *query.beginnings))), re.IGNORECASE)
+    for place in places(text, begun if text.isascii() else None):
+        name = place.name if text.isascii() else _folded(place.name)
+        wholes = names.intersection(map(plain_name, name.wholes))
+        found = frozenset(forms[one] for one in map(stem, name.parts) if one in forms)
+        stems = found | _begun(name, query) if query.beginnings else found
+        if wholes or stems:
+            weight = len(stems) + _WHOLE_WEIGHT * len(wholes)
+            marks.append(_Mark(wholes | stems, weight, place.start, place.stop))
+    return marks
+
+
+def _folded(name: Name) -> Name:
+    return Name(tuple(map(fold, name.wholes)), tuple(map(fold, name.parts)))
+
+
+def _begun(name: Name, query: Query) -> frozenset[str]:
+    spelt = (*map(plain_name, name.wholes), *name.parts)
+    return frozenset(start for start in query.beginnings if any(one.startswith(start) for one in spelt))
+
+
+def _window(marks: Sequence[_Mark], first: int) -> list[_Mark]:
+    end = marks[first].start + _CHARS - _LEAD
+    return [mark for mark in marks[first : first + _CHARS] if mark.stop <= end] or [marks[first]]
+
+
+def _weight(window: Sequence[_Mark]) -> int:
+    """Returns the sum of the marks' weights; several marks of the same words count once."""
+    return sum({mark.found: mark.weight for mark in window}.values())
+
+
+def _cut(text: str, start: int, stop: int, marks: Sequence[_Mark]) -> str:
+    start = text.find(" ", start) + 1 if 0 < start < text.find(" ", start) < start + _LEAD // 2 else start
+    pieces: list[str] = ["…"] if start > 0 else []
+    for mark in marks:
+        pieces += (text[start : mark.start], "**", text[mark.start : mark.stop], "**")
+        start = mark.stop
+    return "".join((*pieces, text[start:stop], "…" if stop < len(text) else ""))

@@ -1,18 +1,39 @@
-"""What the search needs of a database: an index of which rows have which tokens.
+"""The index of words: what a search needs of a database, which chunk each row is, and how the index is filled.
 
-A row is a chunk of a message, see `search_rows.py`. What a search asks for several times, it asks for together, because
-each statement that goes to a server takes time. An expression is `"token"`, `"beginning" *` for all tokens that begin
-so, or several of these joined by `AND` and `OR`, with brackets: the syntax of SQLite's FTS5
-(https://www.sqlite.org/fts5.html#full_text_query_syntax).
+A row is a chunk of a message. The first chunk of a message has its record's id, so that rows need no table and their
+ids differ by little, which makes the index small. The further chunks of long messages have ids from `WordIndex.further`
+on, in the order of their indexing. The index is filled from the log in steps, so that appending costs nothing for it.
+
+What a search asks for several times, it asks for together, because each statement that goes to a server takes time. An
+expression is `"token"`, `"beginning" *` for all tokens that begin so, or several of these joined by `AND` and `OR`,
+with brackets: the syntax of SQLite's FTS5 (https://www.sqlite.org/fts5.html#full_text_query_syntax).
+
+The table of vectors is here, too: the embeddings of chunks, by the model that made them. It is a cache: the oldest go.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import accumulate
 from typing import Protocol
 
 from msgspec import Struct
 
-from ullage.store.tables.connection import Connection
+from ullage.model.events import MessageAppended
+from ullage.model.message import Message
+from ullage.service.ports.store import ChunkId
+from ullage.store.search.indexed_text import chunks, index_tokens, message_text
+from ullage.store.tables.codec import decode_event, event_name, storable
+from ullage.store.tables.connection import Connection, marks
+from ullage.store.tables.log import lineage
+
+# Bytes of records that one step indexes. Making words of them takes some tens of milliseconds, outside of the
+# transaction; writing takes a few, so that no append waits long.
+STEP_BYTES = 200_000
+_MESSAGE = event_name(MessageAppended)
+# The last record of a session that is indexed: a fork's inherited ones are indexed with its parent.
+_SEEN = "CASE WHEN indexed_position < fork_position THEN fork_position ELSE indexed_position END"
+# Vectors that a store keeps: 80 MB with 1,536 bytes each. A search needs some tens.
+MOST_VECTORS = 50_000
 
 
 class WantedRows(Struct, frozen=True):
@@ -95,3 +116,228 @@ class IndexTransactions(Protocol):
     def writing(self) -> AbstractContextManager[WordIndex]:
         """Returns a transaction that writes to the index. No other one writes to it meanwhile."""
         ...
+
+
+class Counts:
+    """The numbers of rows that have tokens, for one search."""
+
+    def __init__(self, connection: WordIndex) -> None:
+        self._connection = connection
+        self._known: dict[str, int] = {}
+
+    def load(self, tokens: Iterable[str]) -> None:
+        """Asks for those of the tokens that are not known yet, together."""
+        asked = [token for token in dict.fromkeys(tokens) if token not in self._known]
+        if asked:
+            self._known.update(zip(asked, self._connection.count_rows(asked), strict=True))
+
+    def of(self, token: str) -> int:
+        """Returns about how many rows have a token."""
+        self.load((token,))
+        return self._known[token]
+
+    def has(self, token: str) -> bool:
+        """Returns whether any row has a token."""
+        return self.of(token) > 0
+
+
+def read_message(payload: bytes) -> Message:
+    """Returns the message in the payload of a `message_appended` record."""
+    event = decode_event(payload)
+    assert isinstance(event, MessageAppended)
+    return event.message
+
+
+def chunk_tokens(payload: bytes) -> list[str]:
+    """Returns the tokens of each chunk of a message, joined by spaces, from its record's payload."""
+    text = message_text(read_message(payload))
+    return [" ".join(sorted(index_tokens(storable(text[start:stop])))) for start, stop in chunks(text)]
+
+
+def insert_rows(connection: WordIndex, messages: Iterable[tuple[int, Sequence[str]]]) -> None:
+    """Writes rows for messages, each given as its record's id with the tokens of its chunks. The caller must hold a
+    write transaction."""
+    made = [*messages]
+    further = {record_id: len(tokens) - 1 for record_id, tokens in made if len(tokens) > 1}
+    first = connection.further_rows(sum(further.values())) if further else 0
+    firsts = dict(zip(further, accumulate(further.values(), initial=first), strict=False))
+    connection.executemany(
+        "INSERT INTO message_chunks (first_row, record_id, chunks) VALUES (?, ?, ?)",
+        [(firsts[record_id], record_id, count) for record_id, count in further.items()],
+    )
+    ids = {one: (one, *range(firsts.get(one, 0), firsts.get(one, 0) + further.get(one, 0))) for one, _ in made}
+    connection.insert_rows(
+        [
+            (row_id, record_id, one)
+            for record_id, tokens in made
+            for row_id, one in zip(ids[record_id], tokens, strict=False)
+        ]
+    )
+
+
+def drop_rows(connection: WordIndex, record_ids: Sequence[int]) -> None:
+    """Deletes the rows and vectors of the messages in the records with these ids, which must still be there: the index
+    has no text of its own, so the tokens to delete are made of the record again."""
+    for record_id in record_ids:
+        drop_vectors(connection, record_id)
+        if not connection.has_row(record_id):
+            continue
+        (payload,) = connection.execute("SELECT payload FROM records WHERE record_id = ?", (record_id,)).fetchone()
+        ids = rows_of(connection, record_id)
+        connection.delete_rows([*zip(ids, chunk_tokens(payload), strict=True)])
+        connection.execute("DELETE FROM message_chunks WHERE record_id = ?", (record_id,))
+
+
+def rows_of(connection: WordIndex, record_id: int) -> list[int]:
+    """Returns the ids of the rows of an indexed message, in the order of its chunks."""
+    found = connection.execute(
+        "SELECT first_row, chunks FROM message_chunks WHERE record_id = ?", (record_id,)
+    ).fetchone()
+    first, further = found or (connection.further, 0)
+    return [record_id, *range(first, first + further)]
+
+
+def chunks_of(connection: WordIndex, row_ids: Sequence[int]) -> list[tuple[int, int]]:
+    """Returns for each row the id of its record, and the number of the chunk in it, from 0."""
+    found = {row_id: (row_id, 0) for row_id in row_ids if row_id < connection.further}
+    further = [row_id for row_id in row_ids if row_id >= connection.further]
+    if further:
+        before = "SELECT {} FROM message_chunks c WHERE c.first_row <= w.row_id ORDER BY c.first_row DESC LIMIT 1"
+        rows = connection.execute(
+            f"WITH wanted (row_id) AS (VALUES {marks(further, '(?)')}) "
+            f"SELECT row_id, ({before.format('record_id')}), row_id - ({before.format('first_row')}) + 1 FROM wanted w",
+            further,
+        )
+        found |= {row_id: (record_id, chunk) for row_id, record_id, chunk in rows}
+    return [found[row_id] for row_id in row_ids]
+
+
+# A record's id, and the tokens of each chunk of its message.
+_Tokens = tuple[int, Sequence[str]]
+
+
+class _Pending(Struct, frozen=True):
+    """A session of whose own records the `left` ones after `position` are not indexed yet."""
+
+    session_id: str
+    position: int
+    left: int
+
+
+class _Part(Struct, frozen=True):
+    """The messages of a session's pending records up to and including `position`, as they are indexed, and the bytes of
+    these records."""
+
+    pending: _Pending
+    position: int
+    messages: Sequence[_Tokens]
+    size: int
+
+
+def index_some(transactions: IndexTransactions, session_id: str | None) -> int:
+    """Indexes some of the records that a search of the session, or of all sessions if it is None, would read. Returns
+    the number of records left, 0 once the index is complete."""
+    with transactions.reading() as connection:
+        parts = _read_step(connection, _pending(connection, session_id))
+    if not parts:
+        return 0
+    with transactions.writing() as connection:
+        for part in parts:
+            _write_part(connection, part)
+        return sum(session.left for session in _pending(connection, session_id))
+
+
+def _pending(connection: WordIndex, session_id: str | None) -> list[_Pending]:
+    """Returns the sessions with records that are not indexed, of all sessions or of one and its ancestors. An inherited
+    record is indexed with the session that it was written in."""
+    rows = connection.execute(
+        "SELECT session_id, seen, newest FROM ("
+        f"    SELECT session_id, {_SEEN} AS seen,"
+        "        (SELECT max(position) FROM records WHERE session_id = s.session_id) AS newest FROM sessions s"
+        ") AS found WHERE seen < newest"
+    )
+    sessions = [_Pending(owner, seen, last - seen) for owner, seen, last in rows]
+    if session_id is None:
+        return sessions
+    wanted = {span.session_id for span in lineage(connection, session_id)}
+    return [session for session in sessions if session.session_id in wanted]
+
+
+def _read_step(connection: WordIndex, pending: Sequence[_Pending]) -> Sequence[_Part]:
+    """Returns what one step indexes: of as many sessions as have about `STEP_BYTES`. Looking for pending sessions takes
+    as long as there are sessions, so a step for each of many small ones would take longer and longer."""
+    parts: list[_Part] = []
+    room = STEP_BYTES
+    for session in pending:
+        if room <= 0:
+            break
+        parts.append(_read_part(connection, session, room))
+        room -= parts[-1].size
+    return parts
+
+
+def _read_part(connection: WordIndex, pending: _Pending, room: int) -> _Part:
+    records = connection.execute(
+        "SELECT record_id, position, event, payload FROM records WHERE session_id = ? AND position > ? "
+        "ORDER BY position",
+        (pending.session_id, pending.position),
+    )
+    messages: list[_Tokens] = []
+    seen, reached = 0, pending.position
+    for record_id, position, event, payload in records:
+        reached = position
+        seen += len(payload)
+        if event == _MESSAGE:
+            messages.append((record_id, chunk_tokens(payload)))
+        if seen >= room:
+            break
+    return _Part(pending, reached, messages, seen)
+
+
+def _write_part(connection: WordIndex, part: _Part) -> None:
+    taken = connection.execute(
+        # Another process may have done the same step in the meantime, or deleted the session.
+        f"UPDATE sessions SET indexed_position = ? WHERE session_id = ? AND {_SEEN} = ?",
+        (part.position, part.pending.session_id, part.pending.position),
+    )
+    if taken.rowcount:
+        insert_rows(connection, part.messages)
+
+
+def load_vectors(connection: Connection, model: str, chunks: Iterable[ChunkId]) -> dict[ChunkId, bytes]:
+    """Returns the kept vectors of these chunks."""
+    wanted = [*chunks]
+    if not wanted:
+        return {}
+    rows = connection.execute(
+        f"WITH wanted (record_id, chunk) AS (VALUES {marks(wanted, '(?, ?)')}) "
+        "SELECT v.record_id, v.chunk, v.vector FROM wanted w JOIN vectors v "
+        "ON v.record_id = w.record_id AND v.chunk = w.chunk AND v.model = ?",
+        [*(value for one in wanted for value in one), model],
+    )
+    return {(record_id, chunk): bytes(vector) for record_id, chunk, vector in rows}
+
+
+def save_vectors(
+    connection: Connection, model: str, vectors: Mapping[ChunkId, bytes], most: int = MOST_VECTORS
+) -> None:
+    """Keeps vectors, in place of earlier ones of the same chunks, and drops the oldest above `most`. A message that was
+    deleted meanwhile gets none. The caller must hold a write transaction."""
+    connection.executemany(
+        "DELETE FROM vectors WHERE record_id = ? AND chunk = ? AND model = ?", [(*one, model) for one in vectors]
+    )
+    connection.executemany(
+        "INSERT INTO vectors (record_id, chunk, model, vector) "
+        "SELECT record_id, ?, ?, ? FROM records WHERE record_id = ?",
+        [(chunk, model, vector, record_id) for (record_id, chunk), vector in vectors.items()],
+    )
+    connection.execute(
+        "DELETE FROM vectors WHERE vector_id <= "
+        "(SELECT vector_id FROM vectors AS newest ORDER BY vector_id DESC LIMIT 1 OFFSET ?)",
+        (most,),
+    )
+
+
+def drop_vectors(connection: Connection, record_id: int) -> None:
+    """Deletes the vectors of a message."""
+    connection.execute("DELETE FROM vectors WHERE record_id = ?", (record_id,))

@@ -48,7 +48,7 @@ _V1 = (
     f"PRAGMA application_id = {APPLICATION_ID}",
 )
 
-# A row of `message_text` is a chunk of a message, see `search_index.py`. The older index held one message per row; the
+# A row of `message_text` is a chunk of a message, see `word_index.py`. The older index held one message per row; the
 # next search fills the new one from the log.
 _V2 = (
     "DROP TABLE message_text",
@@ -56,7 +56,7 @@ _V2 = (
     "UPDATE sessions SET indexed_position = -1",
 )
 
-# The index has no text of its own (`content`), and of a word only in which rows it is (`detail`), see `search_rows.py`:
+# The index has no text of its own (`content`), and of a word only in which rows it is (`detail`), see `word_index.py`:
 # a seventh of the text, where text, places and two columns took more than twice the text. `message_vocabulary` counts
 # the rows of a word.
 _V3 = (
