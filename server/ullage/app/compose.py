@@ -38,7 +38,7 @@ from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.store.memories.project_memory import project_memory
 from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at
 from ullage.system.agent_settings import LocalAgentSettings
-from ullage.system.commands import SubprocessRunner
+from ullage.system.processes import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
 from ullage.tools.read_linked import LocalLinkedFiles
 from ullage.tools.toolbox import LocalToolbox

@@ -17,7 +17,7 @@ from ullage.jsonrpc.rpc_errors import INVALID_REQUEST, ErrorObject
 from ullage.model.errors import AgentError
 from ullage.model.json_values import as_text
 from ullage.proxy.lines import Frame, LineCutter, Outlet, Piece, fields, line, peek, unwrapped, with_method
-from ullage.system.agent_process import GRACE, AgentProcess, start_agent
+from ullage.system.processes import GRACE, AgentProcess, start_agent
 
 # The beginning of the ids of the proxy's own requests. Clients use numbers or UUIDs, so no client's id begins so.
 _PREFIX = "ullage-proxy-"

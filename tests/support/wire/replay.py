@@ -24,7 +24,7 @@ from ullage.service.ports.ports import Ports
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.service.turns import run as turns
 from ullage.store.sqlite.sqlite_store import open_store
-from ullage.system.commands import SubprocessRunner
+from ullage.system.processes import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
 
 MODELS = {"anthropic": "claude-sonnet-5", "openai": "gpt-5", "openai_chat": "gpt-4o"}

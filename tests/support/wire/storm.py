@@ -35,7 +35,7 @@ from ullage.service.ports.store import SessionStore
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.service.turns import run as turns
 from ullage.store.sqlite.sqlite_store import open_store
-from ullage.system.commands import SubprocessRunner
+from ullage.system.processes import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
 
 # Tokens: small enough that a few hundred turns compact many times.

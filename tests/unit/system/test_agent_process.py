@@ -2,7 +2,7 @@
 
 import pytest
 
-from ullage.system.agent_process import last_words
+from ullage.system.processes import last_words
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.system.commands import SubprocessRunner
+from ullage.system.processes import SubprocessRunner
 
 PATIENCE = 60.0
 # Connects to the test, says so, and waits. Only its own death ends the connection.

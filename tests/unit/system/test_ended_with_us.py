@@ -19,7 +19,7 @@ _GENTLE = "exec 3>'{pipe}'; echo ready >&3; sleep 150 & for n in $(seq 150); do 
 _STUBBORN = "trap '' TERM HUP INT; " + _GENTLE
 _AGENT = """
 import asyncio, sys
-from ullage.system.agent_process import start_agent
+from ullage.system.processes import start_agent
 
 async def main():
     agent = await start_agent(["sh", "-c", sys.argv[1]])
@@ -29,7 +29,7 @@ asyncio.run(main())
 """
 _HOOK = """
 import asyncio, sys
-from ullage.system.commands import SubprocessRunner
+from ullage.system.processes import SubprocessRunner
 
 asyncio.run(SubprocessRunner().run(["sh", "-c", sys.argv[1]], b"", 3600))
 """

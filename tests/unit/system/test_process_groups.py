@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.system.process_groups import ask_to_end, kill_group, own_group
+from ullage.system.processes import ask_to_end, kill_group, own_group
 
 PATIENCE = 60.0
 WAIT = (sys.executable, "-c", "print(flush=True); import time; time.sleep(3600)")
