@@ -26,7 +26,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of
 from ullage.service.imports import project_transcript
 from ullage.store.sqlite.known_catalogue import SqliteCatalogue
-from ullage.system.live_file import JsonLiveFile, live_path
+from ullage.system.next_to_store import JsonLiveFile, live_path
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"

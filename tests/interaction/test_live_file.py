@@ -22,7 +22,7 @@ from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.live_file import JsonLiveFile, live_path
+from ullage.system.next_to_store import JsonLiveFile, live_path
 
 # Seconds. A busy machine may be slow.
 PATIENCE = 60

@@ -11,7 +11,7 @@ from support.workspace import build_test_client
 from ullage.app.reading_all import ReadingAll, read_in_background
 from ullage.model.followed import FollowedRow, LiveSessions
 from ullage.service.conversation.workspace import Workspace
-from ullage.system.live_file import JsonLiveFile, live_path
+from ullage.system.next_to_store import JsonLiveFile, live_path
 
 IDS = [f"{number}a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9" for number in range(4)]
 

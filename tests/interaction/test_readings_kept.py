@@ -10,7 +10,7 @@ from support.log_trees import to_bytes
 from ullage.model.events import SessionRenamed
 from ullage.service.ports.agent_files import Appended, FoundFile, Growth, Mark, Pieces, Replaced
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.kept_readings import ReadingsFolder
+from ullage.system.next_to_store import ReadingsFolder
 
 # Messages that make up more than the 256 KiB from which on a reading is kept.
 _LONG = "word " * 2_000

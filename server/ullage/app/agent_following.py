@@ -28,14 +28,18 @@ from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.sqlite.known_catalogue import SqliteReadFiles
 from ullage.store.store_place import StorePlace, local_path
-from ullage.system.forgotten import ForgottenList, forgotten_key
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.keeping import Keeping
 from ullage.system.kept_files import AgentOriginals
-from ullage.system.kept_readings import ReadingsFolder
-from ullage.system.lease import FileLease
-from ullage.system.live_file import JsonLiveFile, live_path
-from ullage.system.told import ToldWindows
+from ullage.system.next_to_store import (
+    ForgottenList,
+    JsonLiveFile,
+    Keeping,
+    ReadingsFolder,
+    ToldWindows,
+    forgotten_key,
+    live_path,
+)
+from ullage.system.shared_files import FileLease
 from ullage.watch.candidates import Candidate, find_candidates, is_of_sub_agent
 from ullage.watch.finder import this_machine
 

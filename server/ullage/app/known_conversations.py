@@ -27,9 +27,8 @@ from ullage.service.follow.known_rows import KnownRows
 from ullage.service.ports.catalogue import KnownConversation
 from ullage.store.sqlite.known_catalogue import SqliteCatalogue
 from ullage.store.store_place import StorePlace, local_path
-from ullage.system.forgotten import ForgottenList, forgotten_key
+from ullage.system.next_to_store import ForgottenList, forgotten_key, told_beside
 from ullage.system.single_files import read_database
-from ullage.system.told import told_beside
 from ullage.system.transcript_files import read_transcript_file
 from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of
 from ullage.watch.file_parts import has_any, last_with, read_ends

@@ -20,7 +20,7 @@ from ullage.service.ports.agent_files import FoundFile
 from ullage.service.ports.catalogue import KnownConversation
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.lease import FileLease
+from ullage.system.shared_files import FileLease
 from ullage.watch.finder import this_machine
 
 log = logging.getLogger(__name__)

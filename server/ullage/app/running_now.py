@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from ullage.agents.table import AGENTS
 from ullage.model.followed import FollowedRow, LiveSessions
 from ullage.store.store_place import StorePlace, local_path
-from ullage.system.live_file import JsonLiveFile, live_path
+from ullage.system.next_to_store import JsonLiveFile, live_path
 from ullage.watch.finder import this_machine
 from ullage.watch.processes import find_processes, is_running
 

@@ -14,9 +14,7 @@ from ullage.model.errors import StoreError
 from ullage.model.followed import FollowedRow
 from ullage.store.sqlite.known_catalogue import SqliteCatalogue
 from ullage.store.store_place import StorePlace, local_path
-from ullage.system.forgotten import ForgottenList
-from ullage.system.kept_readings import ReadingsFolder
-from ullage.system.live_file import JsonLiveFile, live_path
+from ullage.system.next_to_store import ForgottenList, JsonLiveFile, ReadingsFolder, live_path
 
 # Folders next to the store with files that are called as the agent's session, with a suffix.
 _FOLDERS = ("given", "hooks", "statusline")

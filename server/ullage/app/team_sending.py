@@ -16,8 +16,8 @@ from ullage.service.background import repeated
 from ullage.service.ports.store import SessionStore
 from ullage.service.ports.team import digest_of
 from ullage.store.store_place import StorePlace, is_there, local_path, open_to_read_at
-from ullage.system.lease import FileLease
 from ullage.system.private_patterns import all_patterns, kept_private, private_path
+from ullage.system.shared_files import FileLease
 from ullage.system.team_choices import SharedFolder, TeamChoices, choices_path, read_choices
 from ullage.system.team_sent import Sent, read_sent, write_sent
 

@@ -34,7 +34,7 @@ def keep_private(place: Path, private: PrivatePatterns) -> None:
     if not private.patterns:
         path.unlink(missing_ok=True)
     elif not path.exists() or path.read_bytes() != data:
-        from ullage.system.replaced_files import replace_file  # noqa: PLC0415  (no start of a server needs it)
+        from ullage.system.shared_files import replace_file  # noqa: PLC0415  (no start of a server needs it)
 
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(path, data)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
-from ullage.system.replaced_files import replace_file
+from ullage.system.shared_files import replace_file
 
 _VARIABLE = "ULLAGE_TEAM"
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage.service.ports.team import SentMark, digest_of
-from ullage.system.replaced_files import replace_file
+from ullage.system.shared_files import replace_file
 
 
 class Sent(Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ullage.cli.hooks.given import note_receipt
-from ullage.system.receipts import Receipts
+from ullage.system.next_to_store import Receipts
 
 NUMBERS = {"characters": 9, "tokens": 3}
 

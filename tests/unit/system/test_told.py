@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.system.told import ToldWindows
+from ullage.system.next_to_store import ToldWindows
 
 
 def put(folder: Path, text: str) -> None:

@@ -15,7 +15,7 @@ from ullage.cli.typed_arguments import ArchiveOptions, read_options
 from ullage.service.ports.originals import Room
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.store_place import local_path
-from ullage.system.keeping import Keeping
+from ullage.system.next_to_store import Keeping
 
 _NEXT: dict[bool | None, str] = {
     True: "`ullage watch` and editors keep agents' files while they run. To stop it: ullage archive off",

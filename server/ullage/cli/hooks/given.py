@@ -1,4 +1,4 @@
-"""The receipts of what was given back to a session, one line each: the file that `ullage.system.receipts` reads."""
+"""The receipts of what was given back to a session, one line each, which `ullage.system.next_to_store` reads."""
 
 import os
 import time

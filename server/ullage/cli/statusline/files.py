@@ -1,7 +1,7 @@
 """The files next to the store that a status line reads and writes: the live file, and what agents say of themselves.
 
 An agent gives its status line its exact figures, on standard input; some are in none of its files. So the text is kept,
-one file for each conversation, for the process that follows (`ullage.system.told`).
+one file for each conversation, for the process that follows (`ullage.system.next_to_store`).
 """
 
 import os

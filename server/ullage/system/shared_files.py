@@ -1,4 +1,4 @@
-"""Replaces whole files, so that a reader sees the old one or the new one."""
+"""A file that several processes share: replaced at once as a whole, or locked by one of them."""
 
 import os
 import tempfile
@@ -25,3 +25,28 @@ def replace_file(path: Path, data: bytes) -> None:
     except OSError as error:
         # On Windows a file can't be replaced while another process reads it.
         raise StoreUnavailable(f"cannot write {path}: {error.strerror or error}") from error
+
+
+class FileLease:
+    """A lease by a locked file, which is made if it is missing."""
+
+    def __init__(self, path: Path) -> None:
+        from filelock import FileLock  # noqa: PLC0415  (18 ms to import, which only followers need)
+
+        self._lock = FileLock(path)
+
+    def take(self) -> bool:
+        """Takes the lease if no other process holds it. Returns whether this process holds it now."""
+        from filelock import Timeout  # noqa: PLC0415
+
+        if self._lock.is_locked:
+            return True
+        try:
+            self._lock.acquire(blocking=False)
+        except (OSError, Timeout):
+            return False
+        return True
+
+    def give_up(self) -> None:
+        """Lets another process take the lease. Does nothing if this process does not hold it."""
+        self._lock.release()
