@@ -24,8 +24,7 @@ from ullage.model.followed import FollowedRow
 from ullage.model.usage import UsageSource
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.known_rows import KnownRows
-from ullage.service.ports.catalogue import KnownConversation
-from ullage.store.sqlite.known_catalogue import SqliteCatalogue
+from ullage.store.sqlite.known_catalogue import KnownConversation, SqliteCatalogue
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.next_to_store import ForgottenList, forgotten_key, told_beside
 from ullage.system.single_files import read_database

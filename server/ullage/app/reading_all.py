@@ -17,7 +17,7 @@ from ullage.service.archive.indexing import index_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import read_conversation
 from ullage.service.ports.agent_files import FoundFile
-from ullage.service.ports.catalogue import KnownConversation
+from ullage.store.sqlite.known_catalogue import KnownConversation
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.shared_files import FileLease

@@ -19,14 +19,13 @@ from ullage.app.scratch import examples_of, reading_settings, throwaway_workspac
 from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import Event, MessageAppended
 from ullage.policy.evidence import Compacted
-from ullage.service.continuing.continuation import write_continuation
 from ullage.service.continuing.prepare import Prepared, prepare_continuation
 from ullage.service.continuing.wanted import BUDGET, WantedContext, choose_context
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import copied_session
 from ullage.service.ports.continuing import Choices, PlannedSession, WantedSession, WritableAgent
-from ullage.system.created_files import LocalNewFiles
+from ullage.system.created_files import create_file
 from ullage.watch.finder import machine_of_paths
 
 # Planned sessions that are kept until they are written: more than a picker offers at once. Each has its file's content.
@@ -68,7 +67,7 @@ class SessionContinuing:
         prepared = self._planned.get(planned_id)
         if prepared is None:
             raise PreviewExpired("this new session is written already, or was planned too long ago; preview it again")
-        await asyncio.to_thread(write_continuation, LocalNewFiles(), prepared.continuation)
+        await asyncio.to_thread(create_file, prepared.continuation.path, prepared.continuation.data)
         self._planned.pop(planned_id, None)
         return _planned(prepared)
 

@@ -17,8 +17,8 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import QUIET, of_agent, row_of
 from ullage.service.follow.sub_agents import list_main
-from ullage.service.ports.catalogue import KnownConversation
 from ullage.service.ports.store import SessionInfo
+from ullage.store.sqlite.known_catalogue import KnownConversation
 from ullage.store.store_place import StorePlace
 
 R = TypeVar("R", bound=FollowedRow)

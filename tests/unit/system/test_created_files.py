@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from ullage.model.errors import InvalidRequest
-from ullage.system.created_files import LocalNewFiles
+from ullage.system.created_files import create_file
 
 
 def test_a_file_and_its_folders_are_made_for_the_user_alone(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "new.jsonl"
-    LocalNewFiles().create(str(path), b"{}\n")
+    create_file(str(path), b"{}\n")
     assert path.read_bytes() == b"{}\n"
     assert [one.name for one in path.parent.iterdir()] == ["new.jsonl"]
     if sys.platform != "win32":
@@ -23,7 +23,7 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "new.jsonl"
     path.write_bytes(b"old")
     with pytest.raises(InvalidRequest, match="is there already"):
-        LocalNewFiles().create(str(path), b"new")
+        create_file(str(path), b"new")
     assert path.read_bytes() == b"old"
     assert [one.name for one in tmp_path.iterdir()] == ["new.jsonl"]
 
@@ -31,4 +31,4 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(InvalidRequest, match="cannot write"):
-        LocalNewFiles().create(str(tmp_path / "file" / "new.jsonl"), b"new")
+        create_file(str(tmp_path / "file" / "new.jsonl"), b"new")

@@ -12,10 +12,9 @@ from ullage.cli.output import Screen, print_json, working
 from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.typed_arguments import ContinueOptions, read_options
 from ullage.cli.visible import visible
-from ullage.service.continuing.continuation import write_continuation
 from ullage.service.continuing.prepare import Prepared, prepare_continuation
 from ullage.service.continuing.wanted import BUDGET, WantedContext
-from ullage.system.created_files import LocalNewFiles
+from ullage.system.created_files import create_file
 from ullage.watch.finder import machine_of_paths
 
 
@@ -34,7 +33,7 @@ def run(args: Namespace) -> int:
             )
     report = _report(prepared, source.name, written=not options.preview)
     if not options.preview:
-        write_continuation(LocalNewFiles(), prepared.continuation)
+        create_file(prepared.continuation.path, prepared.continuation.data)
     if options.json:
         print_json(report)
     else:

@@ -15,7 +15,6 @@ from ullage.model.blocks import ThinkingBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import Message, Role
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.ports.new_files import NewFiles
 
 
 class Continuation(Struct, frozen=True, kw_only=True):
@@ -141,11 +140,6 @@ def plan_continuation(
         used=used,
         hidden=known.hidden,
     )
-
-
-def write_continuation(files: NewFiles, continuation: Continuation) -> None:
-    """Writes the file of a new session. Raises `InvalidRequest` if that fails; no file is changed then."""
-    files.create(continuation.path, continuation.data)
 
 
 def summary_first(view: Sequence[Message]) -> tuple[Message, ...]:

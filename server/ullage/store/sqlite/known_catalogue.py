@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ullage import __version__
 from ullage.model.errors import StoreError
-from ullage.service.ports.catalogue import KnownConversation
+from ullage.model.followed import FollowedRow
 from ullage.service.ports.read_files import ReadFile
 from ullage.store.sqlite.database import connected, overwrite_deleted, transaction
 from ullage.store.sqlite.sqlite_errors import reporting
@@ -65,6 +65,33 @@ def catalogue_path(store: Path) -> Path:
     return store.with_name(f"{store.name}.catalogue.db")
 
 
+class KnownConversation(FollowedRow, frozen=True, kw_only=True):
+    """A conversation in an agent's file, as it was when its end was last read. It is not live, and has no session:
+    whether an agent runs, and what was imported, is asked each time.
+
+    - `place`: what names it: the path of its file, or, in a database, the path that `kept_path` makes.
+    - `run`: its number in a file that holds several, counted from 1. `format`: the name of the file's format.
+    - `stat`: differs whenever the file, or the row of a database, has changed.
+    - `basis`: differs whenever what the figure rests on besides the file has changed: Ullage, the agent's settings,
+      what it said to its status line, compactions of its other conversations.
+    - `is_side`: whether it is a sub-agent's. `is_whole`: whether all of the file was read, and not only its ends.
+      `is_sure`: whether a reading of the whole file would give the same. If not, what follows the last report is
+      estimated by its length, or an earlier part of the file may say more of the window and the threshold.
+    - `reason`: why it has no figure, in words; "" if it has one, or if its file holds none.
+    """
+
+    session_id: str = ""
+    place: str
+    format: str
+    stat: tuple[int, int, int]
+    basis: bytes = b""
+    run: int | None = None
+    is_side: bool = False
+    is_whole: bool = False
+    is_sure: bool = False
+    reason: str = ""
+
+
 class SqliteCatalogue:
     """The catalogue next to the store at `store`. Only the user may read it. It is made when it is first written."""
 
@@ -72,7 +99,8 @@ class SqliteCatalogue:
         self._path = catalogue_path(store)
 
     def read(self) -> Mapping[str, KnownConversation]:
-        """Returns all conversations, as `Catalogue.read` describes."""
+        """Returns all conversations by their `place`; none if the catalogue is missing, damaged or of another version
+        of Ullage, which might read the files differently."""
         if not self._path.exists():
             return {}
         with suppress(sqlite3.Error, OSError, ValueError), _opened(self._path) as database:
@@ -80,7 +108,7 @@ class SqliteCatalogue:
         return {}
 
     def write(self, changed: Collection[KnownConversation], gone: Collection[str]) -> None:
-        """Changes the catalogue, as `Catalogue.write` describes. Raises `StoreUnavailable`."""
+        """Adds or replaces conversations, and removes those at the places `gone`. Raises `StoreUnavailable`."""
         with reporting(self._path, "catalogue"):
             make_file(self._path)
             with _opened(self._path) as database, transaction(database, "IMMEDIATE"):
