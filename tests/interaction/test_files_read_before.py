@@ -10,8 +10,7 @@ from support.followed_rig import Rig, talk
 from support.log_trees import to_bytes
 from ullage import __version__
 from ullage.model.events import SessionRenamed
-from ullage.service.ports.agent_files import Growth, Mark, Pieces
-from ullage.service.ports.read_files import ReadFile
+from ullage.service.ports.agent_files import Growth, Mark, Pieces, ReadFile
 from ullage.store.sqlite.known_catalogue import SqliteReadFiles
 from ullage.system.growing_files import GrowingFiles
 

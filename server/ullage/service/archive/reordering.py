@@ -21,7 +21,7 @@ from ullage.model.settings import SearchSettings, context_settings
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide_text
 from ullage.service.conversation.environment import Environment
-from ullage.service.ports.embeddings import Embeds
+from ullage.service.ports.ports import Embeds
 from ullage.service.ports.store import ChunkId, Passage
 
 # Passages that are put in another order: the first page of results and what may come onto it.

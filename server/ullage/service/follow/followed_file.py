@@ -46,10 +46,10 @@ from ullage.service.ports.agent_files import (
     Mark,
     Missing,
     Pieces,
+    ReadFile,
     Replaced,
     TranscriptFiles,
 )
-from ullage.service.ports.read_files import ReadFile
 
 # Seconds of silence after which nothing more is expected to belong to what a file ends with. Claude Code up to 2.1.39
 # writes a block of an answer when the block is complete, and does not say which is the last: of 3,300 recorded blocks,

@@ -3,8 +3,7 @@
 import logging
 
 from ullage.model.errors import StoreError
-from ullage.service.ports.agent_files import FoundFile
-from ullage.service.ports.read_files import ReadFile, ReadFiles
+from ullage.service.ports.agent_files import FoundFile, ReadFile, ReadFiles
 
 log = logging.getLogger(__name__)
 # Seconds between two writes of the list. What is not in it when the process dies is read again.

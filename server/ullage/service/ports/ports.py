@@ -1,8 +1,11 @@
 """All ports together."""
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from msgspec import Struct
 
-from ullage.service.ports.embeddings import Embeds
+from ullage.model.settings import SearchSettings
 from ullage.service.ports.models import Catalog, Prices, Providers, Summarizer, SummaryPrompts, Toolbox
 from ullage.service.ports.store import SessionStore, TakesNews, no_news
 from ullage.service.ports.world import (
@@ -15,6 +18,15 @@ from ullage.service.ports.world import (
     ProjectFiles,
     TranscriptFinder,
 )
+
+
+class Embeds(Protocol):
+    """Asks the embeddings server that the settings name: vectors are near each other for texts of like meaning."""
+
+    async def __call__(self, settings: SearchSettings, texts: Sequence[str], /) -> list[Sequence[float]]:
+        """Returns a vector for each text, all of one length. Raises `ProviderError` if the server can't be asked,
+        refuses, or answers with anything else."""
+        ...
 
 
 class Ports(Struct, frozen=True, kw_only=True):

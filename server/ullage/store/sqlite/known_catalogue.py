@@ -17,7 +17,7 @@ from msgspec import Struct
 from ullage import __version__
 from ullage.model.errors import StoreError
 from ullage.model.followed import FollowedRow
-from ullage.service.ports.read_files import ReadFile
+from ullage.service.ports.agent_files import ReadFile
 from ullage.store.sqlite.database import connected, overwrite_deleted, transaction
 from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.sqlite.store_file import make_file
