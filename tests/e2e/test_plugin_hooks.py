@@ -14,7 +14,7 @@ import pytest
 from support.command_line import PATIENCE, Ran, ullage
 from support.documents import ROOT
 from support.hook_place import AGENT, ID, RULE, SUMMARY, TRIES, arrivals_at, end_worker, is_silent, log
-from ullage.cli.hooks.kept import Kept
+from ullage.cli.hooks.hook_state import HookState
 from ullage.cli.plugin_health import plugin_checks
 
 _HOOKS = {
@@ -79,7 +79,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     for name, value in made.variables.items():
         monkeypatch.setenv(name, value)
     yield made
-    end_worker(Kept(str(made.store), ID).worker())
+    end_worker(HookState(str(made.store), ID).worker())
 
 
 def shell(command: str, said: str, variables: dict[str, str]) -> Ran:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ullage.agents.wiring import HookInFile, Wiring
 from ullage.app.agent_wiring import all_known, path_here
 from ullage.cli.draw.text import ago
-from ullage.cli.hooks.arrivals import arrivals_path
+from ullage.cli.hooks.hook_output import arrivals_path
 from ullage.cli.provider_health import Check
 from ullage.cli.wired_programs import gone_programs, unsafe_programs, wire_command
 from ullage.model.errors import InputError

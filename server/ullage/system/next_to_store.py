@@ -7,7 +7,7 @@ none has to be there: what a file would say is then missing, or is worked out ag
 - `STORE.readings/`: how far that process has read large files of agents.
 - `STORE.statusline/`: what agents have said to their status lines. `ullage statusline` keeps the newest text of each
   conversation.
-- `STORE.given/`: the receipts of what `ullage hook` gave back (`cli/hooks/given.py` writes them).
+- `STORE.given/`: the receipts of what `ullage hook` gave back (`cli/hooks/hook_output.py` writes them).
 - `STORE.keeping.json`: whether the user wants agents' files kept in the archive, a question that is asked once.
 - `STORE.forgotten.json`: the agents' conversations that the user has Ullage forget. Their files are not read again
   until they change.

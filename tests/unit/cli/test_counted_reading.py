@@ -12,8 +12,8 @@ from support.codex_files import counted, line, said, session
 from support.foreign import to_lines
 from support.long_session import long_session
 from ullage.api.values import usage_result
-from ullage.cli.hooks.counted_reading import reported_figures
-from ullage.cli.hooks.kept import Kept
+from ullage.cli.hooks.counting import reported_figures
+from ullage.cli.hooks.hook_state import HookState
 from ullage.cli.reported_figures import Figures, figures_of
 from ullage.cli.session_source import open_source
 from ullage.cli.typed_arguments import ReadingOptions
@@ -42,7 +42,7 @@ class Counting:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "session.jsonl"
-        self.kept = Kept(str(folder / "sessions.db"), "s")
+        self.kept = HookState(str(folder / "sessions.db"), "s")
         self._options = ReadingOptions(store=str(folder / "sessions.db"), target=str(self.path))
 
     async def figures(self) -> Figures | None:
@@ -117,7 +117,7 @@ async def test_figures_that_no_provider_reported_need_the_whole_file(counting: C
 
 
 async def test_readings_of_sessions_that_rest_for_a_day_go(counting: Counting) -> None:
-    rests = Kept(str(counting.path.with_name("sessions.db")), "rests")
+    rests = HookState(str(counting.path.with_name("sessions.db")), "rests")
     rests.note_reading(b"reading")
     rests.note_figure(b"{}")
     folder = counting.path.with_name("sessions.db.hooks")

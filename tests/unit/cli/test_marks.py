@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ullage.cli.hooks import marks
-from ullage.cli.hooks.kept import Kept
-from ullage.cli.hooks.marks import has_new_mark
+from ullage.cli.hooks import hook_state
+from ullage.cli.hooks.hook_state import HookState, has_new_mark
 
 MARK = "<state_snapshot>"
 
@@ -27,7 +26,7 @@ class Log:
 
     @property
     def is_new(self) -> bool:
-        return has_new_mark(Kept(self._store, "s1"), str(self.path), MARK)
+        return has_new_mark(HookState(self._store, "s1"), str(self.path), MARK)
 
 
 @pytest.fixture
@@ -62,7 +61,7 @@ def test_of_a_file_that_has_grown_only_the_new_lines_are_read(log: Log, monkeypa
             read.append(len(data))
             return data
 
-    monkeypatch.setattr(marks, "open", Counted, raising=False)
+    monkeypatch.setattr(hook_state, "open", Counted, raising=False)
     # The agent is in the midst of writing this line.
     with log.path.open("a") as file:
         file.write(f'{{"content": [{{"text": "{MARK}the')

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.cli.hooks.given import note_receipt
+from ullage.cli.hooks.hook_output import note_receipt
 from ullage.system.next_to_store import Receipts
 
 NUMBERS = {"characters": 9, "tokens": 3}

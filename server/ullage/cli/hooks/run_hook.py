@@ -5,14 +5,9 @@ import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
-from ullage.cli.hooks.arrivals import note_arrival
 from ullage.cli.hooks.fill import Fill, current_figure, follows
-from ullage.cli.hooks.given import note_receipt
-from ullage.cli.hooks.kept import Kept
-from ullage.cli.hooks.marks import has_new_mark
-from ullage.cli.hooks.printed import print_answer, print_nothing, print_plain
-from ullage.cli.hooks.starting import start_counting, start_worker
-from ullage.cli.hooks.wired import is_wired
+from ullage.cli.hooks.hook_output import note_arrival, note_receipt, print_answer, print_nothing, print_plain
+from ullage.cli.hooks.hook_state import HookState, has_new_mark
 from ullage.cli.statusline.files import is_safe, runs
 from ullage.cli.statusline.line_figure import as_object
 from ullage.cli.statusline.plain_json import parse
@@ -20,7 +15,7 @@ from ullage.cli.store_choice import local_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 # Seconds. A user waits for an agent's hook; what needs longer is left out. Agents wait for 5 seconds, of which a busy
@@ -37,12 +32,14 @@ _SETTLED = ("given", "nothing")
 _CHARACTERS = 4
 # Characters of the longest summary that is kept.
 _LONGEST = 1_000_000
+# Folders from an agent's file up to the one of its settings: Gemini CLI has the most, four.
+_HIGHEST = 6
 
 
 def run(words: "Sequence[str]") -> int | None:
     """Answers the hook that an agent describes on standard input. Returns 0, whatever happens; prints nothing unless
     there is something to give back. Returns None if the arguments are not valid."""
-    options = _parse(words)
+    options = _read_words(words)
     if options is None:
         return None
     *values, notes_fill = options
@@ -69,7 +66,7 @@ class _Hook:
         self._session = self._path = self._event = self._source = ""
         self._worker = 0
         self._began = time.monotonic()
-        self._kept = Kept(self._store, "")
+        self._kept = HookState(self._store, "")
         # Held by what ends the hook first: the answer, or the time limit.
         self._ending = allocate_lock()
 
@@ -96,7 +93,7 @@ class _Hook:
             self._session = ""
             self.note("failed")
             return
-        self._kept = Kept(self._store, self._session)
+        self._kept = HookState(self._store, self._session)
         handler(said)
 
     def note(self, outcome: str) -> None:
@@ -276,7 +273,7 @@ def _text(value: "dict[str, Any]", name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _parse(words: "Sequence[str]") -> "tuple[str, str, str, str, bool] | None":
+def _read_words(words: "Sequence[str]") -> "tuple[str, str, str, str, bool] | None":
     """Returns the agent's word, the place of the store, the mark, the name of the settings that a plugin's hook gives
     way to, and whether there are notes of the fill. Returns None if the arguments are not valid or ask for help."""
     agent, notes_fill = "", False
@@ -297,3 +294,66 @@ def _parse(words: "Sequence[str]") -> "tuple[str, str, str, str, bool] | None":
     if not known:
         return None
     return agent, chosen["--store"], chosen["--mark"], chosen["--unless-wired-in"], notes_fill
+
+
+def start_worker(agent: str, store: str, session: str, path: str) -> int:
+    """Starts the worker of a session of an agent, whose file is at `path`. Returns its process's id. Raises
+    `OSError`."""
+    return _start("worker", (agent, store, session, path, *_starters()))
+
+
+def start_counting(store: str, session: str, path: str, window: int) -> int:
+    """Starts counting the session in the file at `path`, for a note of its fill. `window` is that of its model, in
+    tokens, or 0. Returns the process's id. Raises `OSError`."""
+    named = (str(window),) if window > 0 else ()
+    return _start("counting", (store, session, path, str(time.time_ns()), *named))
+
+
+def _starters() -> "list[str]":
+    """Returns the ids of the processes that started this one, for the worker to end with them; [] where asking for them
+    takes a process of its own."""
+    if sys.platform != "linux":
+        return []
+    from ullage.system.process_tree import ancestors  # noqa: PLC0415
+
+    return [*map(str, ancestors(os.getpid()))]
+
+
+def _start(module: str, words: "Iterable[str]") -> int:
+    """Starts a module of this room. It shares no open file with this process, so nothing waits for its end."""
+    # `-P`: the folder in which the agent runs may have a module of any name.
+    command = [sys.executable, "-P", "-m", f"ullage.cli.hooks.{module}", *words]
+    if sys.platform != "win32":
+        nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+        try:
+            return os.posix_spawn(command[0], command, os.environ, file_actions=nothing, setsid=True)
+        except NotImplementedError:
+            # A system without POSIX_SPAWN_SETSID, such as macOS.
+            pass
+    import subprocess  # noqa: PLC0415
+
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=sys.platform != "win32",
+        creationflags=subprocess.DETACHED_PROCESS if sys.platform == "win32" else 0,
+    )
+    # It outlives this process; nothing is to be said of that at exit.
+    process.returncode = 0
+    return process.pid
+
+
+def is_wired(agent: str, transcript: str, settings: str) -> bool:
+    """Returns whether a settings file of this name has a hook of Ullage's for the agent. It is looked for in the
+    folders that the agent's file is in, the nearest first: these are the session's, wherever the user has moved them.
+    A file that can't be read has none."""
+    folder = os.path.dirname(transcript)  # noqa: PTH120
+    for _ in range(_HIGHEST):
+        try:
+            with open(f"{folder}/{settings}", "rb") as file:  # noqa: PTH123
+                return f" hook {agent}".encode() in file.read()
+        except OSError:
+            folder = os.path.dirname(folder)  # noqa: PTH120
+    return False

@@ -12,7 +12,7 @@ import time
 from _thread import start_new_thread
 from collections.abc import Sequence
 
-from ullage.cli.hooks.kept import Kept
+from ullage.cli.hooks.hook_state import HookState
 from ullage.cli.statusline.files import runs
 
 # Seconds. A model writes the summary of a long conversation in a few minutes.
@@ -31,7 +31,7 @@ def main(words: Sequence[str]) -> None:
     """Works for one compaction: `words` are the agent's word, the store, the session, the agent's file, and the ids of
     the processes that started the worker, the hook's own first."""
     agent, store, session, path, *starters = words
-    kept = Kept(store, session)
+    kept = HookState(store, session)
     # The hook that started it may not have come to it.
     kept.set_worker(os.getpid())
     if sys.platform != "win32":
@@ -44,10 +44,10 @@ def main(words: Sequence[str]) -> None:
         kept.end_worker()
 
 
-def _work(agent: str, session: str, path: str, kept: Kept) -> None:
+def _work(agent: str, session: str, path: str, kept: HookState) -> None:
     """Reads the agent's file, and answers each summary until no more come."""
     # Imports the readers of transcripts.
-    from ullage.cli.hooks.giving_back import BriefWriter, takes_guide  # noqa: PLC0415
+    from ullage.cli.hooks.make_brief import BriefWriter, takes_guide  # noqa: PLC0415
 
     if not takes_guide(agent):
         # The hook does not wait if its agent takes no guide.
@@ -68,7 +68,7 @@ def _work(agent: str, session: str, path: str, kept: Kept) -> None:
         time.sleep(_STEP)
 
 
-def _end_in_time(kept: Kept, agent: "_Agent") -> None:
+def _end_in_time(kept: HookState, agent: "_Agent") -> None:
     """Ends this process when its time is over or no hook can come for its brief, whatever it is doing."""
     until = time.monotonic() + _LIFE + _LINGER
     while time.monotonic() < until and not agent.is_gone() and kept.worker() == os.getpid():

@@ -1,0 +1,134 @@
+"""What a hook prints for its agent, and what it writes down next to the store: a receipt for each text that was given,
+which `ullage.system.receipts` reads, and a line for each hook, for `ullage doctor`."""
+
+import os
+import sys
+import time
+
+from ullage.cli.statusline.files import remove_old
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Bytes: some fifty briefs.
+_LONGEST_RECEIPTS = 600_000
+# Seconds after which the receipts of a session are removed.
+_RECEIPTS_KEPT = 90 * 86_400
+# Bytes after which the older half is dropped: some hundred lines.
+_LONGEST_ARRIVALS = 100_000
+
+
+def quoted(text: str) -> str:
+    """Returns a text as a JSON string, without importing `json`, which takes as long as all else that a hook does."""
+    try:
+        from _json import encode_basestring_ascii  # noqa: PLC0415
+    except ImportError:
+        import json  # noqa: PLC0415
+
+        return json.dumps(text)
+    return encode_basestring_ascii(text)
+
+
+def print_answer(event: str, text: str) -> None:
+    """Prints the answer to the hook of an event."""
+    told = f'{{"hookEventName":{quoted(event)},"additionalContext":{quoted(text)}}}'
+    _print(f'{{"hookSpecificOutput":{told}}}')
+
+
+def print_plain(text: str) -> None:
+    """Prints text that an agent takes as it is: before a compaction, as instructions for its summary."""
+    _print(text)
+
+
+def print_nothing() -> None:
+    """Prints that there is nothing to give, and will not be."""
+    _print("{}")
+
+
+def _print(answer: str) -> None:
+    try:
+        sys.stdout.buffer.write(f"{answer}\n".encode())
+        sys.stdout.buffer.flush()
+    except OSError:
+        # The agent no longer waits for it. Python would try again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def note_receipt(
+    store: str, texts: "Mapping[str, str]", numbers: "Mapping[str, int]", counts: "Mapping[str, int]"
+) -> None:
+    """Adds a receipt, a line of JSON, to those of a session.
+
+    - `texts`: `session`, an id that a file can be named after; `agent`; `transcript`, the path of the agent's file;
+      `why` and `text`.
+    - `numbers`: `characters` and `tokens`.
+    - `counts`: how many losses of each kind are in the text.
+
+    All but the first three are as in `GivenBack`. Raises `OSError`.
+    """
+    folder = f"{store}.given"
+    path = f"{folder}/{texts['session']}.jsonl"
+    if not os.path.isdir(folder):  # noqa: PTH112
+        os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103
+    if not os.path.exists(path):  # noqa: PTH110
+        remove_old(folder, _RECEIPTS_KEPT)
+    at = time.time_ns() // 1_000_000
+    told = [f"{quoted(name)}:{quoted(text)}" for name, text in texts.items()]
+    told += [f"{quoted(name)}:{number}" for name, number in numbers.items()]
+    by_kind = ",".join(f"{quoted(kind)}:{count}" for kind, count in counts.items())
+    append_line(path, f'{{"at":{at},{",".join(told)},"counts":{{{by_kind}}}}}\n'.encode(), _LONGEST_RECEIPTS)
+
+
+def arrivals_path(store: str) -> str:
+    """Returns the path of the list of hooks that arrived, for the store at `store`."""
+    return f"{store}.hooks.jsonl"
+
+
+def note_arrival(store: str, texts: "Mapping[str, str]", characters: int, given: "Mapping[str, int]") -> None:
+    """Adds a line: the time, these texts, the number of characters of the answer, and how many losses of each kind it
+    has. All texts are plain words, so that they need no escapes in JSON. Raises `OSError`."""
+    path = arrivals_path(store)
+    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120
+    told = "".join(f',"{name}":"{text}"' for name, text in texts.items())
+    counts = ",".join(f'"{kind}":{count}' for kind, count in given.items())
+    at = time.time_ns() // 1_000_000
+    line = f'{{"at":{at}{told},"characters":{characters},"given":{{{counts}}}}}\n'
+    append_line(path, line.encode(), _LONGEST_ARRIVALS)
+
+
+def append_line(path: str, line: bytes, longest: int) -> None:
+    """Adds a line, with its line end, to a file in one write. If the file is longer than `longest` bytes then, its
+    older half is dropped. No line of another process is lost. Raises `OSError`."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        # Until it is closed, no other process drops the older half, which rewrites the file, and none appends while
+        # this one does.
+        _lock(descriptor)
+        os.write(descriptor, line)
+        if os.fstat(descriptor).st_size > longest:
+            _drop_older(path, longest // 2)
+    finally:
+        os.close(descriptor)
+
+
+def _drop_older(path: str, kept: int) -> None:
+    """Leaves the whole lines of the last `kept` bytes. A process that ends in the midst of this leaves lines twice."""
+    with open(path, "r+b") as file:  # noqa: PTH123
+        file.seek(-kept, os.SEEK_END)
+        newer = file.read().partition(b"\n")[2]
+        file.seek(0)
+        file.write(newer)
+        file.truncate()
+
+
+def _lock(descriptor: int) -> None:
+    """Waits until no other process has the file locked. Windows locks no file that is only appended to."""
+    if sys.platform != "win32":
+        from fcntl import LOCK_EX, flock  # noqa: PLC0415
+
+        try:  # noqa: SIM105  (importing contextlib takes a hook's time)
+            flock(descriptor, LOCK_EX)
+        except OSError:
+            # A file system without locks. One write is whole on its own.
+            pass
