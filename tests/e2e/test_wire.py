@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.command_line import PATIENCE, Ran, ullage
-from ullage.cli.provider_health import Check
+from ullage.cli.health_checks import Check
 from ullage.cli.wiring_health import wiring_checks
 
 AGENT = "claude-code"

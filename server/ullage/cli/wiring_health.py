@@ -1,24 +1,43 @@
-"""The checks of `ullage doctor` for what `ullage wire` has added to agents: whether it is still there, and when the
-agent last ran it."""
+"""The checks of `ullage doctor` for what is added to agents, by `ullage wire` or as a plugin: whether it is still there
+and starts Ullage, and when the agent last ran it."""
 
 import os
+import shutil
+import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from ullage.agents.wiring import HookInFile, Wiring
-from ullage.app.agent_wiring import all_known, path_here
+from ullage.agents.wiring import HookInFile, Plugin, Wiring
+from ullage.app.agent_wiring import all_known, has_plugin, path_here, project_with_plugin
+from ullage.app.own_command import gives_fill_notes, own_words, started_by
 from ullage.cli.draw.text import ago
+from ullage.cli.health_checks import Check
 from ullage.cli.hooks.hook_output import arrivals_path
-from ullage.cli.provider_health import Check
-from ullage.cli.wired_programs import gone_programs, unsafe_programs, wire_command
 from ullage.model.errors import InputError
+from ullage.store.sqlite.database import default_path
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.wired_files import Receipt, plan_removing, read_receipt, read_settings
 from ullage.wire.json_files import find_handlers
+
+_WORDS = {
+    "given": "gave back {characters:,} characters",
+    "begun": "began to read the conversation",
+    "kept": "kept a summary",
+    "nothing": "had nothing to give back",
+    "no summary": "was not given the summary before, so it looks again at the next prompt",
+    "late": "was too slow; the next prompt gives it back",
+    "failed": "could not read the conversation",
+}
+# The program that the hooks run, and where they look for it besides PATH.
+_PROGRAM, _ELSEWHERE = "ullage", "~/.local/bin"
+# Seconds. Ullage says its version in a fifth of one.
+_PATIENCE = 20
+# How an agent's settings started Ullage before modules of the agent's folder were kept out.
+_UNSAFE = ("-m", "ullage")
 
 
 class Arrival(Struct, frozen=True, kw_only=True):
@@ -30,17 +49,6 @@ class Arrival(Struct, frozen=True, kw_only=True):
     event: str
     outcome: str
     characters: int
-
-
-_WORDS = {
-    "given": "gave back {characters:,} characters",
-    "begun": "began to read the conversation",
-    "kept": "kept a summary",
-    "nothing": "had nothing to give back",
-    "no summary": "was not given the summary before, so it looks again at the next prompt",
-    "late": "was too slow; the next prompt gives it back",
-    "failed": "could not read the conversation",
-}
 
 
 def wiring_checks(store: StorePlace | None) -> Iterator[Check]:
@@ -127,3 +135,84 @@ def last_arrival(arrivals: Sequence[Arrival]) -> str:
     now = time.time_ns() // 1_000_000
     told = _WORDS.get(last.outcome, last.outcome).format(characters=last.characters)
     return f"the last hook arrived {ago(last.at, now)} ({last.event}) and {told}"
+
+
+def plugin_checks(store: StorePlace | None) -> Iterator[Check]:
+    """Yields one check for each agent that has Ullage's plugin, if only in the project of this folder. `store` is the
+    session store's place, or None for the user's, which alone the hooks of a plugin use."""
+    path = local_path(store)
+    for agent, wiring in all_known():
+        try:
+            if wiring.plugin is not None and has_plugin(wiring):
+                yield _check_plugin(f"{agent.name}: Ullage's plugin is on", wiring, wiring.plugin, path)
+            elif wiring.plugin is not None and (project := project_with_plugin(wiring)):
+                found = f"{agent.name}: Ullage's plugin is on in this project alone, by {project}"
+                yield _check_plugin(found, wiring, wiring.plugin, path)
+        except InputError as error:
+            yield Check(what="plugin", found=f"{agent.name}: {error}", remedy="correct the file")
+
+
+def _check_plugin(found: str, wiring: Wiring, plugin: Plugin, store: Path) -> Check:
+    receipt = read_receipt(store, wiring.word)
+    if receipt is not None:
+        return _beside_wired(f"{found}; its hooks give way to those that `ullage wire` added", receipt, wiring, plugin)
+    arrivals = [arrival for arrival in read_arrivals(store) if arrival.agent == wiring.word]
+    if not arrivals and not _is_found():
+        found = f"{found}, but the program `{_PROGRAM}` that it runs is not found"
+        return Check(what="plugin", found=found, remedy=f"put its folder on PATH, or a link to it into {_ELSEWHERE}")
+    return Check(what="plugin", found=f"{found}; {last_arrival(arrivals)}")
+
+
+def _beside_wired(found: str, receipt: Receipt, wiring: Wiring, plugin: Plugin) -> Check:
+    if any(file.added.mcp for file in receipt.files):
+        remedy = f"take one of them out: {plugin.remedy}, or ullage wire {wiring.word}"
+        return Check(what="plugin", found=f"{found}; the MCP server is there twice", remedy=remedy)
+    return Check(what="plugin", found=found)
+
+
+def _is_found() -> bool:
+    folders = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(_ELSEWHERE).expanduser())))
+    return shutil.which(_PROGRAM, path=folders) is not None
+
+
+def gone_programs(receipt: Receipt) -> Iterator[str]:
+    """Yields, in words, what is wrong with each program that was added to an agent and no longer starts Ullage. None is
+    run that would run a module of this folder."""
+    for words in _programs(receipt):
+        if not os.access(words[0], os.X_OK):
+            yield f"{words[0]} is no longer there"
+        elif words[1:] != _UNSAFE and words != own_words() and not _starts(words):
+            yield f"`{' '.join(words)}` no longer starts Ullage"
+
+
+def unsafe_programs(receipt: Receipt) -> Iterator[str]:
+    """Yields, in words, what is wrong with each program that was added to an agent and would run a module of the folder
+    in which the agent works."""
+    for words in _programs(receipt):
+        if words[1:] == _UNSAFE:
+            yield f"`{' '.join(words)}` would run a module `ullage` of a project"
+
+
+def wire_command(receipt: Receipt, word: str, store: StorePlace | None) -> str:
+    """Returns the command that adds the same to an agent once more."""
+    added = [file.added for file in receipt.files]
+    options = {
+        "--statusline": any(one.status_line for one in added),
+        "--fill-notes": any(map(gives_fill_notes, added)),
+        "--no-mcp": not any(one.mcp for one in added),
+        f"--store {store}": local_path(store) != default_path(),
+    }
+    return " ".join(["ullage wire", word, *(option for option, is_given in options.items() if is_given)])
+
+
+def _programs(receipt: Receipt) -> Iterable[tuple[str, ...]]:
+    return dict.fromkeys(words for file in receipt.files for words in started_by(file.added))
+
+
+def _starts(words: tuple[str, ...]) -> bool:
+    command = [*words, "--version"]
+    try:
+        ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return ran.returncode == 0

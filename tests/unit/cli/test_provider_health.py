@@ -4,7 +4,7 @@ import json
 
 import msgspec
 
-from ullage.cli.provider_health import GivenProvider, provider_checks
+from ullage.cli.health_checks import GivenProvider, provider_checks
 from ullage.model.settings import ProviderSettings
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from ullage.agents.table import AGENTS
 from ullage.app.own_command import OwnCommand, added_to, own_words
-from ullage.cli.wired_programs import gone_programs, unsafe_programs
+from ullage.cli.wiring_health import gone_programs, unsafe_programs
 from ullage.system.wired_files import Receipt, WiredFile
 
 

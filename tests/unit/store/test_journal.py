@@ -13,7 +13,7 @@ import pytest
 
 from support.logs import message, records
 from support.systems import needs_signals
-from ullage.cli.health import checks
+from ullage.cli.commands.doctor import checks
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import SessionCreated
 from ullage.store import open_store
