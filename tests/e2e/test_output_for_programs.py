@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator, validate
 
 from support.claude_log import ClaudeLog
 from support.command_line import SAMPLE, Ended, ullage_bytes
-from ullage.cli.output_schema import output_schema
+from ullage.cli.commands.schema import output_schema
 
 # What Windows gives a redirected output, and a system without any locale.
 LOCALES = ({"PYTHONIOENCODING": "cp1252"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})

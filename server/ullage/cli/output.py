@@ -6,9 +6,12 @@ every locale.
 
 import os
 import re
+import shlex
+import shutil
+import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -22,7 +25,6 @@ from rich.text import Text
 from ullage.cli.color import wants_color
 from ullage.cli.draw.glyphs import Glyphs, choose_glyphs
 from ullage.cli.draw.text import clean, wrap
-from ullage.cli.pager import show_in_pager
 from ullage.cli.visible import visible
 from ullage.model.errors import InputError
 
@@ -34,6 +36,8 @@ STDOUT = Path("-")
 UNCUT = 10_000
 # The beginning of a line under which its continuation lines begin: blanks and a list mark.
 _INDENT = re.compile(r"\s*(?:[-*] )?")
+# As git sets them if LESS is unset: end at once if the text fits, pass colours on, leave the text on the screen.
+_LESS_OPTIONS = "FRX"
 
 
 class Screen:
@@ -172,3 +176,44 @@ def write_file(path: Path, data: bytes) -> None:
 
 def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot write {path}: {error.strerror or error}")
+
+
+def show_in_pager(text: str, environment: Mapping[str, str]) -> bool:
+    """Shows the text in the pager: the command in the variable PAGER, or `less` if it is unset. Returns True once the
+    user has left the pager.
+
+    Returns False, and shows nothing, if there is no pager: PAGER is empty or `cat`, the command can't be started, or
+    the terminal is `dumb`.
+    """
+    command = _pager_command(environment)
+    if not command:
+        return False
+    less = {} if "LESS" in environment else {"LESS": _LESS_OPTIONS}
+    try:
+        pager = subprocess.Popen(command, stdin=subprocess.PIPE, env={**environment, **less})
+    except OSError:
+        return False
+    try:
+        pager.communicate(text.encode(errors="replace"))
+    except BrokenPipeError:
+        # The user has left before the end.
+        pass
+    except KeyboardInterrupt:
+        # The pager gets Ctrl-C as well, and means "stop searching" by it.
+        pass
+    while pager.poll() is None:
+        try:
+            pager.wait()
+        except KeyboardInterrupt:
+            continue
+    return True
+
+
+def _pager_command(environment: Mapping[str, str]) -> list[str]:
+    if environment.get("TERM") == "dumb":
+        return []
+    asked = environment.get("PAGER")
+    if asked is None:
+        return ["less"] if shutil.which("less", path=environment.get("PATH", os.defpath)) else []
+    words = shlex.split(asked)
+    return [] if words == ["cat"] else words

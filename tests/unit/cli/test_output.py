@@ -8,8 +8,7 @@ import pytest
 
 from ullage.cli.color import wants_color
 from ullage.cli.draw.glyphs import UNICODE
-from ullage.cli.output import UNCUT, WIDEST, Screen, working
-from ullage.cli.pager import show_in_pager
+from ullage.cli.output import UNCUT, WIDEST, Screen, show_in_pager, working
 
 
 @pytest.mark.parametrize(

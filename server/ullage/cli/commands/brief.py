@@ -3,14 +3,25 @@
 import asyncio
 from argparse import Namespace
 
-from ullage.cli.lost_reports import BriefReport
+from ullage.cli.commands.lost import left_out
 from ullage.cli.output import print_bytes, print_json, working
+from ullage.cli.reported_figures import Report
 from ullage.cli.session_source import open_source
-from ullage.cli.source_losses import left_out
 from ullage.cli.typed_arguments import BriefOptions, read_options
 from ullage.lost.brief import characters, write_brief
 from ullage.lost.left_out import count_kinds
 from ullage.model.errors import InputError
+
+
+class BriefReport(Report, frozen=True, kw_only=True):
+    """What `ullage brief --json` prints. `text` is the brief, empty if nothing was left out, and `characters` its
+    length in UTF-16 units. `given` has how many things of each kind are in it, `left` how many had no room."""
+
+    name: str
+    text: str
+    characters: int
+    given: dict[str, int]
+    left: dict[str, int]
 
 
 def run(args: Namespace) -> int:

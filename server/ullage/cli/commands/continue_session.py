@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ullage.app.scratch import examples_of
-from ullage.cli.continue_report import ContinueReport
 from ullage.cli.draw.text import percent, plain, plural
 from ullage.cli.output import Screen, print_json, working
+from ullage.cli.reported_figures import Report
 from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.typed_arguments import ContinueOptions, read_options
 from ullage.cli.visible import visible
@@ -16,6 +16,36 @@ from ullage.service.continuing.prepare import Prepared, prepare_continuation
 from ullage.service.continuing.wanted import BUDGET, WantedContext
 from ullage.system.created_files import create_file
 from ullage.watch.finder import machine_of_paths
+
+
+class ContinueReport(Report, frozen=True, kw_only=True):
+    """What `ullage continue --json` prints: the new session. `written` is false for a preview.
+
+    `source` is the path or id of what it is made from, `path` the new file, and `command` the words that resume it in
+    the folder `cwd`; `shell` is the same for a shell. `messages` are those of the new session, `left_out` those of the
+    conversation that are not among them. `used` is the size of its context with what the agent adds to every request
+    (`hidden`), and `before` the size before Ullage compacted it, null if it did not. `size` is the window and
+    `compacts_at` where the agent compacts by itself, null if unknown. `fits` is false if the agent may compact the
+    session before it asks the first prompt. `notes` are sentences for the user.
+    """
+
+    agent: str
+    session_id: str
+    source: str
+    path: str
+    cwd: str
+    command: tuple[str, ...]
+    shell: str
+    written: bool
+    messages: int
+    left_out: int
+    used: int
+    hidden: int
+    before: int | None
+    size: int | None
+    compacts_at: int | None
+    fits: bool
+    notes: tuple[str, ...]
 
 
 def run(args: Namespace) -> int:

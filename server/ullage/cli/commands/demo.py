@@ -1,4 +1,5 @@
-"""`ullage demo`: shows a conversation that fills a context, is warned about, and is compacted."""
+"""`ullage demo`: shows a conversation that fills a context, is warned about, and is compacted. It is played into the
+server as by a client that calls its model itself."""
 
 import asyncio
 import io
@@ -6,16 +7,35 @@ import re
 import tempfile
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
+import msgspec
+from msgspec import Raw
 from rich.console import Console
 
-from ullage.cli.demo.play import Player
-from ullage.cli.demo.played_transcript import ConversationOptions, load_conversation
+from ullage.api.context_methods import (
+    CompactParams,
+    CompactResult,
+    MessagesParams,
+    MessagesResult,
+    RevertResult,
+    UndoParams,
+)
+from ullage.api.message_input import MessageInput
+from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
+from ullage.api.values import SessionResult
+from ullage.api.wire import UPDATE, SessionNotification
+from ullage.cli.demo.played_transcript import Conversation, ConversationOptions, Step, load_conversation
 from ullage.cli.demo.scene import Scene
-from ullage.cli.demo.stage import HEIGHT, WIDTH, draw_screen, open_stage
+from ullage.cli.demo.stage import HEIGHT, WIDTH, Stage, draw_screen, open_stage
 from ullage.cli.draw.glyphs import UNICODE
+from ullage.cli.lsp_client import LSP_PREFIX, LanguageClient, start_server
 from ullage.cli.output import Screen, write_file
 from ullage.cli.typed_arguments import read_options
+from ullage.model.message import Role
+from ullage.model.settings import ModelSettings, Settings, SummarySettings
+from ullage.model.updates import CompactionSummaryChunk, CompactionUpdate, Notice, Update
+from ullage.model.words import undone
 
 # Rich refers to fonts on a web host. A picture in a README must not load them; the reader's monospace font is enough.
 _WEB = re.compile(r"\s*@font-face \{.*?\}|\s*<!--.*?-->", re.DOTALL)
@@ -30,6 +50,11 @@ Any LSP client can start the server today: ullage lsp
 For VS Code and Neovim there are plugins in editors/, to be built from a checkout.
 Read on in README.md, server/ARCHITECTURE.md and protocol/README.md.
 """
+# Seconds on a terminal: for all messages together, the longest pause after one, and pauses after updates and actions
+# that take longer to read.
+_MESSAGES_TAKE, _LONGEST_PAUSE = 14.0, 0.5
+_PAUSES: dict[type[Any], float] = {CompactionSummaryChunk: 0.25, CompactionUpdate: 1.0, Notice: 1.2}
+_LOOK = 2.0
 
 
 class DemoOptions(ConversationOptions, frozen=True, kw_only=True):
@@ -65,3 +90,80 @@ def _picture(scene: Scene) -> str:
         console.print(line, soft_wrap=True)
     svg = console.export_svg(title="ullage demo", unique_id="ullage")
     return _WEB.sub("", svg)
+
+
+class Player:
+    """Plays one conversation: starts a server, appends the messages to a session in it, and shows the server's updates
+    in a scene."""
+
+    def __init__(self, conversation: Conversation, scene: Scene, stage: Stage) -> None:
+        self._conversation = conversation
+        self._scene = scene
+        self._stage = stage
+        self._updates: asyncio.Queue[Update] = asyncio.Queue()
+        self._compacted = False
+
+    async def play(self, store: Path) -> None:
+        """Starts a server with the store file `store` and plays the messages, then an undo of the last compaction, then
+        the compaction again. Raises `ServerTrouble`."""
+        async with start_server(store, self._settings(), self._told) as client:
+            session_id = await self._begin(client)
+            pause = min(_LONGEST_PAUSE, _MESSAGES_TAKE / max(1, len(self._conversation.steps)))
+            for step in self._conversation.steps:
+                await self._append(client, session_id, step)
+                await self._stage.pause(pause)
+            await self._show_updates()
+            if self._scene.edit_id is not None:
+                await self._undo_and_redo(client, session_id, self._scene.edit_id)
+
+    def _settings(self) -> Any:
+        window = ModelSettings(window=self._conversation.window)
+        # Offline, so that the demo looks the same for users with a key.
+        summary = SummarySettings(writer="offline")
+        return msgspec.to_builtins(Settings(models={self._conversation.model: window}, summary=summary))
+
+    async def _begin(self, client: LanguageClient) -> str:
+        conversation = self._conversation
+        params = NewSessionParams(title=conversation.title, model=conversation.model, tools=conversation.tools)
+        return (await client.call("session/new", params, SessionResult)).session_id
+
+    async def _append(self, client: LanguageClient, session_id: str, step: Step) -> None:
+        if step.message.role is Role.ASSISTANT:
+            # A client asks for the context before it asks its model, which makes it wait for a running compaction.
+            await client.call("context/messages", MessagesParams(session_id=session_id, limit=1), MessagesResult)
+            await self._show_updates()
+        message = step.message
+        content = tuple(msgspec.to_builtins(block) for block in message.content)
+        given = MessageInput(role=message.role.value, content=content, id=message.id, timestamp=message.timestamp)
+        # After a compaction, the usage in the transcript is that of another context.
+        usage = msgspec.to_builtins(step.usage) if step.usage and not self._compacted else None
+        params = AppendParams(session_id=session_id, messages=(given,), usage=usage)
+        await client.call("session/append", params, AppendResult)
+        self._scene.say(message)
+        self._stage.show()
+        await self._show_updates()
+
+    async def _undo_and_redo(self, client: LanguageClient, session_id: str, edit_id: str) -> None:
+        before = self._scene.usage.used if self._scene.usage else 0
+        self._scene.remark("undo")
+        result = await client.call("context/undo", UndoParams(session_id=session_id, edit_id=edit_id), RevertResult)
+        await self._show_updates()
+        self._scene.report(undone(before, result.usage.used))
+        self._stage.show()
+        await self._stage.pause(_LOOK)
+        self._scene.remark("compact")
+        await client.call("context/compact", CompactParams(session_id=session_id), CompactResult)
+        await self._show_updates()
+        await self._stage.pause(_LOOK)
+
+    def _told(self, method: str, params: Raw) -> None:
+        if method == LSP_PREFIX + UPDATE:
+            self._updates.put_nowait(msgspec.json.decode(params, type=SessionNotification).update)
+
+    async def _show_updates(self) -> None:
+        while not self._updates.empty():
+            update = self._updates.get_nowait()
+            self._scene.told(update)
+            self._compacted = self._compacted or isinstance(update, CompactionUpdate)
+            self._stage.show()
+            await self._stage.pause(_PAUSES.get(type(update), 0.0))

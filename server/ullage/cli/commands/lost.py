@@ -4,18 +4,20 @@ import asyncio
 from argparse import Namespace
 from collections.abc import Iterator
 
+from msgspec import Struct
 from rich.text import Text
 
 from ullage.cli.commands.context import chosen_words
 from ullage.cli.draw.text import ago, plain, plural
-from ullage.cli.lost_reports import LostReport, LostRow
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.session_source import open_source
-from ullage.cli.source_losses import left_out
+from ullage.cli.reported_figures import Report
+from ullage.cli.session_source import Source, open_source
 from ullage.cli.typed_arguments import LostOptions, read_options
 from ullage.cli.unread import unread_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.lost.left_out import LeftOut, counted_words, detail_of, text_of
+from ullage.lost.left_out import left_out as left_out_of
+from ullage.model.errors import InputError
 from ullage.model.message import number_of
 
 _HEADINGS = {
@@ -33,6 +35,32 @@ _HEADINGS = {
 _SHOWN = 10
 # Characters of an entry in a terminal, by which its user knows it again.
 _LINE = 300
+
+
+class LostRow(Struct, frozen=True, kw_only=True):
+    """A thing that an agent's compaction left out. `number` is that of its message. `state` is its newest state, such
+    as `open`, `failed` or `created`. `detail` is what is needed to understand it: the question that a reply answers,
+    how a check ended; may be empty."""
+
+    kind: Kind
+    state: Life
+    text: str
+    detail: str
+    number: int
+
+
+class LostReport(Report, frozen=True, kw_only=True):
+    """What `ullage lost --json` prints: what the last compaction left out, by kind and then in
+    the order of the conversation. `messages` is
+    the number of messages before it, `kept` of those among them that the agent kept, and `at` its time, null if
+    unknown. `counts` has how many were left out of each kind, whether listed or not."""
+
+    name: str
+    at: int | None
+    messages: int
+    kept: int
+    counts: dict[str, int]
+    lost: tuple[LostRow, ...]
 
 
 def run(args: Namespace) -> int:
@@ -129,3 +157,20 @@ def _told(entry: Entry, cwd: str) -> str:
     text = text if len(text) <= _LINE else f"{text[: _LINE - 1].rstrip()}…"
     beside = " ".join(detail_of(entry).split())
     return f"{state}{text}{f' ({beside})' if beside else ''}"
+
+
+def left_out(source: Source) -> LeftOut:
+    """Returns what the last compaction of the session left out. Raises `InputError` if there is none, or if its summary
+    is not readable."""
+    conversation = source.conversation
+    found = left_out_of(source.workspace.ports.store.read(conversation.id), conversation.transcript.cwd)
+    if found is None:
+        raise InputError(
+            f"{source.name}: no compaction is in force, so nothing was left out; `ullage context` shows how full it is"
+        )
+    if not found.compaction.is_readable:
+        raise InputError(
+            f"{source.name}: the provider keeps the summary of the last compaction encrypted, so what it left out "
+            "is not known; `ullage messages` lists what was said before it"
+        )
+    return found

@@ -7,21 +7,22 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 
-from msgspec import to_builtins
-from msgspec.structs import replace
+from msgspec import Struct, to_builtins
+from msgspec.structs import asdict, replace
 from rich.text import Text
 
+from ullage.app.chosen_team import open_archive
 from ullage.app.compose import open_workspace
 from ullage.app.reading_all import ReadingAll
 from ullage.cli.draw.parts import bar
 from ullage.cli.draw.text import clean, fit_most, plural
 from ullage.cli.output import Screen, print_json, working
+from ullage.cli.reported_figures import Report
 from ullage.cli.reports import HitRow, MessageReport, SearchReport
 from ullage.cli.short_ids import ShortIds
-from ullage.cli.team_search import search_team
 from ullage.cli.typed_arguments import SearchOptions, read_options
 from ullage.model.errors import InvalidRequest
-from ullage.model.message import number_of
+from ullage.model.message import index_of, number_of
 from ullage.model.settings import SearchSettings, Settings, SummarySettings
 from ullage.service.archive.naming import find_message, find_session
 from ullage.service.archive.recall import message_lines
@@ -32,6 +33,11 @@ from ullage.service.ports.store import SearchHit
 from ullage.service.ports.world import Indexing, SearchWait
 from ullage.store.search.query import read_query
 from ullage.store.store_place import may_write
+from ullage.system.team_choices import archive_of, choices_path, read_choices
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ullage.service.ports.team import TeamHit
 
 _INDENT = "    "
 # Cells that a snippet has at least.
@@ -52,46 +58,6 @@ class IndexingShown:
         """Shows the progress of indexing, or at its end that the search runs."""
         left = f"Indexing first: {progress.left:,} of {progress.total:,} records left"
         self._show(left if progress.left else "Searching")
-
-
-def run(args: Namespace) -> int:
-    """Prints the messages that match, or with `--show` one whole message; with `--team` those in the team's archive.
-    Returns 1 if nothing is found, otherwise
-    0."""
-    options, screen = read_options(args, SearchOptions), Screen.of(args)
-    if options.team:
-        return search_team(options, screen, _hit)
-    url, model = options.embeddings or ("", "")
-    # Without settings of an editor, summaries are written offline.
-    settings = Settings(
-        summary=SummarySettings(writer="offline"), search=SearchSettings(embeddings_url=url, embeddings_model=model)
-    )
-    to_read = bool(options.session) or not may_write(options.store)
-    with open_workspace(options.store, settings, to_read=to_read) as workspace:
-        return _show(workspace, options, screen) if options.show else _search(workspace, options, screen)
-
-
-def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int:
-    session, query = find_session(workspace.ports.store, options.session) if options.session else None, options.query
-    # A query without a word is refused before anything is read.
-    read_query(query or "")
-    heading: Sequence[str] = ()
-    with working("Searching") as show:
-        workspace.indexing_listeners.append(IndexingShown(show))
-        if session is None and may_write(options.store):
-            everything = _Everything(workspace, options, screen, show)
-            found = asyncio.run(everything.search())
-            heading = ("", "The best of all:") if everything.shown else ()
-        else:
-            found = asyncio.run(search_to_end(workspace, session, query or "", options.limit))
-    hits, note = found.hits, found.note
-    if options.json:
-        print_json(SearchReport(hits=tuple(map(_row, hits)), unread=found.unread, note=note))
-        return 0 if hits else 1
-    none = () if hits else (f"Nothing found for {options.query!r}.",)
-    doubt = _doubt(hits, options, screen) if hits else ()
-    screen.print([*none, *screen.prose(note), *heading, *doubt, *hit_lines(hits, workspace, screen)])
-    return 0 if hits else 1
 
 
 class _Everything:
@@ -142,6 +108,81 @@ class _Everything:
         self.shown.update(hit.message_id for hit in new)
         for line in hit_lines(new, self._workspace, self._screen):
             self._screen.print([line])
+
+
+class TeamHitRow(Struct, frozen=True, kw_only=True):
+    """A message in the team's archive that matches: as `HitRow`, with the role of the database whose it is, and the
+    folder and the title of its session."""
+
+    owner: str
+    folder: str
+    title: str
+    session_id: str
+    number: int
+    role: str
+    score: float
+    snippet: str
+    fits: bool
+
+
+class TeamMessageReport(Report, frozen=True, kw_only=True):
+    """What `ullage search --team --show --json` prints: a whole message in the team's archive, with the role of the
+    database whose it is, the folder and the title of its session, and the number of the messages that the archive has
+    of this session."""
+
+    owner: str
+    folder: str
+    title: str
+    session_id: str
+    number: int
+    role: str
+    text: str
+    messages: int
+
+
+class TeamSearchReport(Report, frozen=True, kw_only=True):
+    """What `ullage search --team --json` prints: the hits, the best first."""
+
+    hits: tuple[TeamHitRow, ...]
+
+
+def run(args: Namespace) -> int:
+    """Prints the messages that match, or with `--show` one whole message; with `--team` those in the team's archive.
+    Returns 1 if nothing is found, otherwise 0."""
+    options, screen = read_options(args, SearchOptions), Screen.of(args)
+    if options.team:
+        return _search_team(options, screen)
+    url, model = options.embeddings or ("", "")
+    # Without settings of an editor, summaries are written offline.
+    settings = Settings(
+        summary=SummarySettings(writer="offline"), search=SearchSettings(embeddings_url=url, embeddings_model=model)
+    )
+    to_read = bool(options.session) or not may_write(options.store)
+    with open_workspace(options.store, settings, to_read=to_read) as workspace:
+        return _show(workspace, options, screen) if options.show else _search(workspace, options, screen)
+
+
+def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int:
+    session, query = find_session(workspace.ports.store, options.session) if options.session else None, options.query
+    # A query without a word is refused before anything is read.
+    read_query(query or "")
+    heading: Sequence[str] = ()
+    with working("Searching") as show:
+        workspace.indexing_listeners.append(IndexingShown(show))
+        if session is None and may_write(options.store):
+            everything = _Everything(workspace, options, screen, show)
+            found = asyncio.run(everything.search())
+            heading = ("", "The best of all:") if everything.shown else ()
+        else:
+            found = asyncio.run(search_to_end(workspace, session, query or "", options.limit))
+    hits, note = found.hits, found.note
+    if options.json:
+        print_json(SearchReport(hits=tuple(map(_row, hits)), unread=found.unread, note=note))
+        return 0 if hits else 1
+    none = () if hits else (f"Nothing found for {options.query!r}.",)
+    doubt = _doubt(hits, options, screen) if hits else ()
+    screen.print([*none, *screen.prose(note), *heading, *doubt, *hit_lines(hits, workspace, screen)])
+    return 0 if hits else 1
 
 
 async def search_to_end(workspace: Workspace, session: str | None, query: str, limit: int) -> Found:
@@ -233,3 +274,76 @@ def _hit(hit: SearchHit, screen: Screen) -> Iterator[Text]:
     for line in snippet.wrap(screen.console(), max(_LEAST, screen.room - len(_INDENT))):
         line.rstrip()
         yield Text.assemble(_INDENT, line)
+
+
+def _search_team(options: SearchOptions, screen: Screen) -> int:
+    """Prints the messages in the team's archive that match, or with `--show` one whole message. Returns 1 if nothing is
+    found, otherwise 0. Raises `InvalidRequest` if no archive was chosen or the options don't go together."""
+    if (options.session is None) != (options.show is None):
+        raise InvalidRequest("--team searches all that is shared: --session and --show only open a message, together")
+    archive = archive_of(options.archive, read_choices(choices_path()))
+    if options.session is not None:
+        return _show_of_team(options.session, options.show or "", archive, options, screen)
+    with working("Searching"), open_archive(archive, is_team=True) as team:
+        from ullage.store.team.team_archive import find_in_team  # noqa: PLC0415  (needs a package that few have)
+
+        hits = find_in_team(team, options.query or "", options.limit)
+    if options.json:
+        print_json(TeamSearchReport(hits=tuple(map(_team_row, hits))))
+    else:
+        none = () if hits else (f"Nothing found for {options.query!r}.",)
+        screen.print([*none, *_team_lines(hits, screen)])
+    return 0 if hits else 1
+
+
+def _show_of_team(session: str, shown: str, archive: str, options: SearchOptions, screen: Screen) -> int:
+    digits = shown.removeprefix("#")
+    if not digits.isdecimal() or not int(digits):
+        raise InvalidRequest(f"--show {shown!r}: a message in the team's archive is shown by its number, from 1 on")
+    index = index_of(int(digits))
+    with open_archive(archive, is_team=True) as team:
+        from ullage.store.team.team_archive import open_in_team  # noqa: PLC0415  (needs a package that few have)
+
+        (message,) = open_in_team(team, session, index, index + 1)
+    if options.json:
+        fields = {name: value for name, value in asdict(message).items() if name != "index"}
+        print_json(TeamMessageReport(number=number_of(index), **fields))
+    else:
+        place = f"#{number_of(index)} of {message.messages:,}, {message.role}"
+        head = (_whose(message.owner, message.folder, message.title, screen), Text(place, "dim"))
+        screen.print([*head, *screen.prose(message.text)])
+    return 0
+
+
+def _team_row(hit: "TeamHit") -> TeamHitRow:
+    found = hit.passage.hit
+    return TeamHitRow(
+        owner=hit.owner,
+        folder=hit.folder,
+        title=hit.title,
+        session_id=found.session_id,
+        number=number_of(found.index),
+        role=found.role,
+        score=found.score,
+        snippet=found.snippet,
+        fits=found.fits,
+    )
+
+
+def _team_lines(hits: "Sequence[TeamHit]", screen: Screen) -> Iterator[Text]:
+    """Yields the lines for all hits, those of one session together under whose it is, its folder and its title."""
+    for session_id in dict.fromkeys(hit.passage.hit.session_id for hit in hits):
+        of = [hit for hit in hits if hit.passage.hit.session_id == session_id]
+        yield _whose(of[0].owner, of[0].folder, of[0].title, screen)
+        for hit in of:
+            yield from _hit(hit.passage.hit, screen)
+    if hits:
+        found = hits[0].passage.hit
+        show = f"A whole message: ullage search --team --session {found.session_id} --show {number_of(found.index)}"
+        yield from (Text(line, "dim") for line in screen.prose(show))
+
+
+def _whose(owner: str, folder: str, title: str, screen: Screen) -> Text:
+    whose = f"{owner}  {folder}"
+    room = max(len(owner), screen.room - len(whose) - 2)
+    return Text.assemble((whose, "bold"), "  ", fit_most(title, room, screen.glyphs))

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from msgspec import ValidationError
+from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
 from ullage.agents.discovery import is_in
@@ -14,13 +14,48 @@ from ullage.app.chosen_team import open_archive
 from ullage.app.team_sending import open_source, send_chosen, sending_alone, sent_path, store_name
 from ullage.cli.draw.text import ago, plural
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.team_reports import EditorPrivateRow, TeamFolderRow, TeamReport
+from ullage.cli.reported_figures import Report
 from ullage.cli.typed_arguments import TeamOptions, read_options
 from ullage.model.errors import InputError
 from ullage.model.settings import ContextSettings
 from ullage.system.private_patterns import PrivatePatterns, kept_private, private_path
 from ullage.system.team_choices import SharedFolder, TeamChoices, archive_of, choices_path, read_choices, write_choices
 from ullage.system.team_sent import forget_sent, read_sent
+
+
+class TeamFolderRow(Struct, frozen=True, kw_only=True):
+    """A shared folder: the roles of the database that may read it, the patterns of private text, and, after something
+    was sent or removed, the numbers of its sessions in the archive, of those that were sent and of those removed.
+    `by_hand` says that only a command sends them; `sent_at` is when what was new was sent last, in Unix milliseconds,
+    and `error` what was wrong with a later try."""
+
+    folder: str
+    members: tuple[str, ...]
+    private: tuple[str, ...]
+    by_hand: bool = False
+    sent_at: int | None = None
+    error: str = ""
+    sessions: int | None = None
+    sent: int | None = None
+    removed: int | None = None
+
+
+class EditorPrivateRow(Struct, frozen=True, kw_only=True):
+    """What an editor's setting `privatePatterns` says, which is left out of all shared folders, too: the editor's name,
+    and the folders that were open in it."""
+
+    editor: str
+    folders: tuple[str, ...]
+    private: tuple[str, ...]
+
+
+class TeamReport(Report, frozen=True, kw_only=True):
+    """What `ullage team --json` prints: the address of the team's archive, "" if none was chosen, and the folders that
+    are shared, or that the action was about, and what the user's editors call private."""
+
+    archive: str
+    folders: tuple[TeamFolderRow, ...]
+    editors: tuple[EditorPrivateRow, ...] = ()
 
 
 def run(args: Namespace) -> int:

@@ -4,29 +4,35 @@ import asyncio
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from shutil import get_terminal_size
 
 from msgspec.structs import asdict
 from rich.console import Group
 from rich.live import Live
+from rich.text import Text
 
+from ullage.api.values import usage_result
 from ullage.app.agent_following import find_sources, make_follower
 from ullage.app.compose import open_workspace
 from ullage.app.opening_archive import open_originals
 from ullage.app.team_sending import TeamSender
 from ullage.cli.asked_change import agreed
-from ullage.cli.draw.text import in_bytes, plural
+from ullage.cli.commands.messages import message_rows, message_table
+from ullage.cli.commands.search import hit_lines
+from ullage.cli.draw.boxes import context_box
+from ullage.cli.draw.text import fit_most, in_bytes, plural
+from ullage.cli.figures import biggest
 from ullage.cli.output import Screen, print_json_line
 from ullage.cli.reports import WatchReport
 from ullage.cli.typed_arguments import WatchOptions, read_options
 from ullage.cli.watching.keyboard import keys_pressed
-from ullage.cli.watching.live_table import Board, Wish
-from ullage.cli.watching.opened_pages import make_page
-from ullage.model.errors import StoreError
+from ullage.cli.watching.live_table import Board, What, Wish
+from ullage.model.errors import StoreError, UllageError
 from ullage.model.followed import FollowedRow
 from ullage.model.settings import ArchiveSettings
+from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.store_place import StorePlace, local_path
@@ -40,6 +46,7 @@ _TERMINATED = 143
 # Seconds between two counts of what is kept.
 _COUNT_EVERY = 30.0
 _LIMIT = ArchiveSettings().limit or 0.0
+_HITS = 20
 
 
 def run(args: Namespace) -> int:
@@ -197,3 +204,23 @@ class _Watch:
             yield
         finally:
             loop.remove_signal_handler(signal.SIGWINCH)
+
+
+async def make_page(workspace: Workspace, wish: Wish, screen: Screen) -> Sequence[Text | str]:
+    """Returns the lines of the page that the user asks for, or what prevents it."""
+    try:
+        conversation = workspace.open(wish.session_id)
+        title = Text(fit_most(conversation.transcript.title or wish.session_id, screen.room, screen.glyphs), "bold")
+        match wish.what:
+            case What.CONTEXT:
+                now = workspace.ports.clock.now()
+                usage, big = usage_result(conversation), await biggest(conversation)
+                return [title, *context_box(usage, now, screen.glyphs, screen.width, big)]
+            case What.MESSAGES:
+                return [title, *message_table(await message_rows(conversation), screen)]
+            case What.HITS:
+                found = await search(workspace, wish.session_id, wish.query, _HITS)
+                none = () if found.hits else (f"Nothing found for {wish.query!r}.",)
+                return [*none, *screen.prose(found.note), *hit_lines(found.hits, workspace, screen)]
+    except UllageError as error:
+        return [*screen.prose(str(error))]
