@@ -2,9 +2,7 @@
 
 from argparse import ArgumentParser
 
-from ullage.cli.arguments.argument_values import number
-from ullage.cli.arguments.command import Command
-from ullage.cli.arguments.shared_arguments import add_drawing, add_json, add_target
+from ullage.cli.arguments.shared_arguments import Command, add_drawing, add_json, add_target, number
 
 
 def _here(parser: ArgumentParser) -> None:

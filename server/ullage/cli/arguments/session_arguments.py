@@ -3,15 +3,17 @@
 from argparse import ArgumentParser
 from pathlib import Path
 
-from ullage.cli.arguments.argument_values import days, number, size
-from ullage.cli.arguments.command import Command
 from ullage.cli.arguments.shared_arguments import (
+    Command,
     add_drawing,
     add_embeddings,
     add_file,
     add_json,
     add_provider,
     add_target,
+    days,
+    number,
+    size,
 )
 
 
