@@ -1,5 +1,5 @@
 """What a hook prints for its agent, and what it writes down next to the store: a receipt for each text that was given,
-which `ullage.system.receipts` reads, and a line for each hook, for `ullage doctor`."""
+which `ullage.system.next_to_store` reads, and a line for each hook, for `ullage doctor`."""
 
 import os
 import sys
