@@ -14,13 +14,14 @@ class ContextWarning(_ContextEvent, frozen=True, kw_only=True, tag="context-warn
     """Published when the context reaches the warning threshold, once per crossing; opening the session again does not
     publish it again. Figures are tokens. `agent` names the agent that compacts this conversation, empty if Ullage
     compacts it. `compact_at` is None if it is not known where the agent compacts. `asks` is set if the next compaction
-    will wait for the user's consent."""
+    will wait for the user's consent, `on_request` if a program that embeds Ullage decides when room is made."""
 
     used: int
     usable: int
     window: int
     compact_at: int | None
     asks: bool = False
+    on_request: bool = False
     agent: str = ""
 
 

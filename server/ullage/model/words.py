@@ -53,15 +53,25 @@ def shrinking(before: int, after: int) -> str:
     return f"{short(before)} → {short(after)}"
 
 
-def context_warning(used: int, window: int, compact_at: int | None, *, asks: bool = False, agent: str = "") -> str:
+def context_warning(  # noqa: PLR0913 (the facts of one sentence)
+    used: int,
+    window: int,
+    compact_at: int | None,
+    *,
+    asks: bool = False,
+    on_request: bool = False,
+    agent: str = "",
+) -> str:
     """Returns the notice that the context reached the warning threshold, with the compaction threshold `compact_at` if
-    that is not None. `asks` means that a compaction will wait for the user's consent. `agent` is the name of the agent
-    that compacts the context, empty if Ullage does. Figures are tokens."""
+    that is not None. `asks` means that a compaction will wait for the user's consent, `on_request` that it happens only
+    when a program asks for room. `agent` is the name of the agent that compacts the context, empty if Ullage does.
+    Figures are tokens."""
     if compact_at is None:
         return _full(used, window)
     if used >= compact_at and not agent:
         return f"{_full(used, window)} Due for compaction since {percent(compact_at, window)}% ({short(compact_at)})."
-    what = f"{agent} compacts it" if agent else "Asks to be compacted" if asks else "Compacts by itself"
+    by_ullage = "Due for compaction" if on_request else "Asks to be compacted" if asks else "Compacts by itself"
+    what = f"{agent} compacts it" if agent else by_ullage
     return f"{_full(used, window)} {what} at {percent(compact_at, window)}% ({short(compact_at)})."
 
 

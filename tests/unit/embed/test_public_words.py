@@ -324,6 +324,9 @@ def test_a_warning_reaches_the_program_once() -> None:
             context.add_message(message)
     warnings = [update for update in told if type(update).__name__ == "Notice" and "full" in update.title]
     assert len(warnings) == 1
+    # Nothing happens until the program asks for a request.
+    assert "Due for compaction at 67% (5.5K)." in warnings[0].title
+    assert "by itself" not in warnings[0].title
 
 
 def test_the_memory_tool_keeps_notes_in_its_folder(tmp_path: Path) -> None:

@@ -31,6 +31,12 @@ def test_the_warning_says_how_full_it_is_and_when_it_compacts() -> None:
     )
 
 
+def test_where_a_program_makes_room_the_warning_says_when_that_is_due() -> None:
+    assert words.context_warning(131_200, 200_000, 144_000, on_request=True) == (
+        "Context 66% full (131K of 200K). Due for compaction at 72% (144K)."
+    )
+
+
 def test_a_context_over_the_threshold_is_not_said_to_compact_at_a_lower_figure() -> None:
     assert words.context_warning(968_000, 1_048_576, 944_000) == (
         "Context 92% full (968K of 1M). Due for compaction since 90% (944K)."

@@ -22,7 +22,7 @@ def warn_if_due(conversation: Conversation) -> None:
     budget = conversation.budget
     if budget is not None and is_due(conversation.projection.alarm, conversation.sure, budget):
         with beside_the_log():
-            _warn(conversation, budget, quietly=False)
+            _warn(conversation, budget, quietly=False, on_request=True)
 
 
 def warn_or_wait(conversation: Conversation, budget: ContextBudget, due: Action) -> None:
@@ -52,9 +52,10 @@ def _awaits_report(conversation: Conversation) -> bool:
     return attached is not None and attached.reports and source is not UsageSource.REPORTED
 
 
-def _warn(conversation: Conversation, budget: ContextBudget, *, quietly: bool) -> None:
+def _warn(conversation: Conversation, budget: ContextBudget, *, quietly: bool, on_request: bool = False) -> None:
     """Publishes a warning and records it, so that no other process and no later opening of the session warns of the
-    same crossing. With `quietly` nothing is published or recorded; only the alarm is set."""
+    same crossing. With `quietly` nothing is published or recorded; only the alarm is set. `on_request` means that room
+    is made only when a program asks for it."""
     alarm = raised(conversation.used, budget)
     if quietly:
         conversation.projection.alarm = alarm
@@ -67,6 +68,7 @@ def _warn(conversation: Conversation, budget: ContextBudget, *, quietly: bool) -
         window=budget.window,
         compact_at=threshold.tokens if threshold else None,
         asks=conversation.workspace.settings.summary.confirm,
+        on_request=on_request,
         agent=conversation.rules.holder if conversation.keeper is Keeper.AGENT else "",
     )
     conversation.record(ContextWarned(used=alarm.used, again_below=alarm.again_below or 0))

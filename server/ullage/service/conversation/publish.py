@@ -105,8 +105,15 @@ def guarded(call: Callable[..., object], *arguments: object) -> None:
 def notice_of(event: ContextEvent) -> Notice:
     """Returns the notice that describes an event to the user."""
     match event:
-        case ContextWarning(used=used, window=window, compact_at=compact_at, asks=asks, agent=agent):
-            text = words.context_warning(used, window, compact_at, asks=asks, agent=agent)
+        case ContextWarning():
+            text = words.context_warning(
+                event.used,
+                event.window,
+                event.compact_at,
+                asks=event.asks,
+                on_request=event.on_request,
+                agent=event.agent,
+            )
             return _notice("context_warning", Severity.WARNING, text)
         case AutoCompacting(used=used):
             return _notice("auto_compacting", Severity.INFO, words.auto_compacting(used))
