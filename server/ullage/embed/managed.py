@@ -194,9 +194,21 @@ class ManagedContext:
             self._check_guess(messages)
         events = read_events(self.provider, messages, lambda: workspace.ports.ids.new("m"))
         now = workspace.ports.clock.now()
-        read = [replace(event.message, timestamp=now) for event in events if isinstance(event, MessageAppended)]
+        said = [event.message for event in events if isinstance(event, MessageAppended)]
+        read = [replace(self._with_own_id(message), timestamp=now) for message in said]
         reported = next((event.usage for event in reversed(events) if isinstance(event, UsageReported)), None)
         return await self._recorded(read, _read_usage(usage) if usage is not None else reported)
+
+    def _with_own_id(self, message: Message) -> Message:
+        """Returns a message with a new id if another message of the conversation has its id. The id of an answer is the
+        server's, and a server that only imitates a provider may give one to several answers."""
+        ports = self._host.workspace.ports
+        found = ports.store.find_message(self.session_id, message.id)
+        if found is None or not isinstance(found.event, MessageAppended):
+            return message
+        known = found.event.message
+        is_again = (known.role, known.content) == (message.role, message.content)
+        return message if is_again else replace(message, id=ports.ids.new("m"))
 
     async def _reported(self, usage: Any) -> None:
         await self._recorded((), _read_usage(usage))

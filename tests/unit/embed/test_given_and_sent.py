@@ -209,6 +209,16 @@ def test_a_whole_answer_is_taken_with_its_usage(provider: str, answer: Callable[
             assert len(said) == (3 if provider == "openai-responses" else 2)
 
 
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "openai-responses"])
+def test_answers_of_a_server_that_gives_them_all_one_id_are_all_kept(provider: str) -> None:
+    whole = {"anthropic": claude, "openai": completion, "openai-responses": response}[provider]().model_dump_json()
+    answers = [json.loads(whole.replace("Twelve.", said)) for said in ("Eleven.", "Twelve.", "Ten.")]
+    with ContextManager("gpt-4o", provider=provider) as manager:
+        for answer in answers:
+            manager.add_message(ASKED, answer)
+        assert all(said in str(manager.get_request()) for said in ("Eleven.", "Twelve.", "Ten."))
+
+
 def within_a_minute(work: Callable[[], T]) -> T:
     """Returns what the work returns, or raises what it raises."""
     done: Future[T] = Future()
