@@ -1,0 +1,153 @@
+"""Long agent loops with the providers' own clients, against a server that refuses what the real one does: in every way
+of making room no request is refused, and the marks of the prompt cache stay where the program put them."""
+
+import json
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from support.wire.clients import DIALECTS, KEY
+from support.wire.replies import Call, Reply, Say, Think
+from support.wire.server import Received, WireServer
+from ullage import AsyncContextManager, RangeTruncationStrategy, TruncationMode
+
+anthropic = pytest.importorskip("anthropic")
+openai = pytest.importorskip("openai")
+
+Json = dict[str, Any]
+TURNS, WINDOW, ANSWER = 20, 6_000, 300
+MODEL = "test-model"
+PROVIDERS = {"anthropic": "anthropic", "openai_chat": "openai", "openai": "openai-responses"}
+CACHED: Json = {"cache_control": {"type": "ephemeral"}}
+PROMPT: list[Json] = [{"type": "text", "text": "You count trees."}, {"type": "text", "text": "Be exact.", **CACHED}]
+SCHEMA: Json = {"type": "object", "properties": {"row": {"type": "integer"}}, "required": ["row"]}
+TOOLS: dict[str, list[Json]] = {
+    "anthropic": [{"name": "count", "description": "Counts.", "input_schema": SCHEMA, **CACHED}],
+    "openai_chat": [{"type": "function", "function": {"name": "count", "parameters": SCHEMA}}],
+    "openai": [{"type": "function", "name": "count", "parameters": SCHEMA, "strict": False}],
+}
+# The turns whose question has a mark of the cache: with the prompt's and the tool's they are the four that Anthropic
+# allows ("Prompt caching").
+MARKED = {0, TURNS // 2}
+WAYS: dict[str, Json] = {
+    **{mode.value: {"mode": mode} for mode in TruncationMode},
+    **{f"keep {keep}": {"strategy": RangeTruncationStrategy(keep)} for keep in ("none", "lastTwo", "half", "quarter")},
+}
+
+
+def asks(turn: int, kind: str) -> Json:
+    text = f"Question {turn}: how many trees stand in rows {turn} and {turn + 1}? " + "Look twice. " * 10
+    if kind != "anthropic":
+        return {"role": "user", "content": text}
+    block: Json = {"type": "text", "text": text}
+    return {"role": "user", "content": [{**block, **CACHED} if turn in MARKED else block]}
+
+
+def results(kind: str, calls: list[str]) -> list[Json]:
+    text = "A row of oak, ash and elm. " * 20
+    match kind:
+        case "anthropic":
+            blocks = [{"type": "tool_result", "tool_use_id": call, "content": text} for call in calls]
+            return [{"role": "user", "content": blocks}]
+        case "openai":
+            return [{"type": "function_call_output", "call_id": call, "output": text} for call in calls]
+        case _:
+            return [{"role": "tool", "tool_call_id": call, "content": text} for call in calls]
+
+
+class Model:
+    """Thinks and calls the tool twice at once for each question, then answers."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind, self._answers = kind, 0
+
+    def __call__(self, _: Received) -> Reply:
+        self._answers += 1
+        turn, is_last = divmod(self._answers - 1, 2)
+        if is_last:
+            return Reply(parts=(Say(f"Answer {turn}: " + "thirty trees, " * 20 + "that is all."),))
+        rows = [Call(id=f"call_{turn}_{row}", name="count", arguments=json.dumps({"row": row})) for row in (1, 2)]
+        thought = () if self._kind == "openai_chat" else (Think("I have to count them first."),)
+        return Reply(parts=(*thought, *rows))
+
+
+@asynccontextmanager
+async def client_of(server: WireServer) -> AsyncGenerator[Any]:
+    made = anthropic.AsyncAnthropic if server.dialect.name == "anthropic" else openai.AsyncOpenAI
+    async with made(api_key=KEY, base_url=server.base_url, max_retries=0) as client:
+        yield client
+
+
+async def answered(client: Any, kind: str, request: Json) -> Any:
+    match kind:
+        case "anthropic":
+            async with client.messages.stream(model=MODEL, max_tokens=ANSWER, **request) as stream:
+                return await stream.get_final_message()
+        case "openai":
+            options: Json = {"max_output_tokens": ANSWER, "store": False, "include": ["reasoning.encrypted_content"]}
+            async with client.responses.stream(model=MODEL, **options, **request) as stream:
+                return await stream.get_final_response()
+        case _:
+            options = {"max_completion_tokens": ANSWER, "stream_options": {"include_usage": True}}
+            async with client.chat.completions.stream(model=MODEL, **options, **request) as stream:
+                return await stream.get_final_completion()
+
+
+def marked(value: Any) -> Iterator[Json]:
+    """The objects in a request that have a mark of the cache."""
+    if isinstance(value, dict) and "cache_control" in value:
+        yield cast("Json", value)
+    inner: list[Any] = list(cast("Json", value).values()) if isinstance(value, dict) else []
+    inner += cast("list[Any]", value) if isinstance(value, list) else []
+    for one in inner:
+        yield from marked(one)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", DIALECTS)
+async def test_no_request_of_a_long_loop_is_refused(kind: str, way: str) -> None:
+    server = WireServer(DIALECTS[kind](), Model(kind), window=WINDOW)
+    system = PROMPT if kind == "anthropic" else "You count trees."
+    manager = AsyncContextManager(
+        "gpt-4o",
+        provider=PROVIDERS[kind],
+        window=WINDOW,
+        max_output=ANSWER,
+        system=system,
+        tools=TOOLS[kind],
+        **WAYS[way],
+    )
+    given: list[Json] = []
+    async with server.serving(), client_of(server) as client, manager:
+        for turn in range(TURNS):
+            question = asks(turn, kind)
+            given.append(question)
+            await manager.add_message(question)
+            await manager.add_message(await answered(client, kind, await manager.get_request()))
+            for result in results(kind, [f"call_{turn}_1", f"call_{turn}_2"]):
+                await manager.add_message(result)
+            request = await manager.get_request()
+            assert question["content"] in [message.get("content") for message in sent(request)]
+            await manager.add_message(await answered(client, kind, request))
+        edits = await manager.history()
+    assert len(server.asked) == 2 * TURNS
+    assert edits, "the loop is longer than the window"
+    if kind == "anthropic":
+        for received in server.asked:
+            assert received.body["system"] == PROMPT
+            assert received.body["tools"] == TOOLS[kind]
+            check_marks(received.body["messages"], given)
+
+
+def sent(request: Json) -> list[Json]:
+    return request.get("messages") or request["input"]
+
+
+def check_marks(messages: list[Json], given: list[Json]) -> None:
+    """Only questions that were given with a mark have one, and none of those that are sent whole has lost it."""
+    mine = list(marked(given))
+    assert all(block in mine for block in marked(messages))
+    texts = [block["text"] for message in messages for block in message["content"] if block["type"] == "text"]
+    assert [block for block in mine if block["text"] in texts] == list(marked(messages))
