@@ -7,6 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator
+from itertools import chain
 from pathlib import Path
 
 from ullage.agents.machine import Machine
@@ -18,7 +19,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import read_conversation
 from ullage.service.ports.agent_files import FoundFile
 from ullage.store.sqlite.known_catalogue import KnownConversation
-from ullage.store.store_place import StorePlace, local_path
+from ullage.store.store_place import StorePlace, is_there, local_path
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.shared_files import FileLease
 from ullage.watch.finder import this_machine
@@ -61,6 +62,13 @@ class ReadingAll:
         # What changes from now on is read by the process that follows.
         self._is_followed, self._looked = live is not None, time.time()
         self.total, self.left = len(known) + len(sides), len(self._missing)
+
+    @staticmethod
+    def has_place(place: StorePlace | None) -> bool:
+        """Returns whether there is a store at `place`, or a conversation on this machine for which one is made."""
+        machine = this_machine(str(Path.cwd()))
+        found = (all_candidates(local_path(place), machine, [], are_side=is_side) for is_side in (False, True))
+        return is_there(place) or any(chain.from_iterable(found))
 
     async def read(self) -> AsyncGenerator[str]:
         """Reads what is missing, one conversation after the other, and yields the id of each session, "" if there is

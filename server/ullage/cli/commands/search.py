@@ -157,7 +157,7 @@ def run(args: Namespace) -> int:
     settings = Settings(
         summary=SummarySettings(writer="offline"), search=SearchSettings(embeddings_url=url, embeddings_model=model)
     )
-    to_read = bool(options.session) or not may_write(options.store)
+    to_read = bool(options.session) or not may_write(options.store) or not ReadingAll.has_place(options.store)
     with open_workspace(options.store, settings, to_read=to_read) as workspace:
         return _show(workspace, options, screen) if options.show else _search(workspace, options, screen)
 
