@@ -102,7 +102,7 @@ def test_a_size_that_the_agent_does_not_know_is_a_question_mark(place: Place, us
     assert place.line(given=said(usage)) == "? · ?/200K\n"
     # After a compaction, the process that follows may know more.
     place.show(row(used=30_000, used_source="estimated"))
-    assert place.line(given=said(usage)).startswith("○ 15% · 30K/200K")
+    assert place.line(given=said(usage)).startswith("○ ~15% · 30K/200K")
 
 
 def test_without_a_follower_only_what_does_not_change_is_taken_from_the_live_file(place: Place) -> None:

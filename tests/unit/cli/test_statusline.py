@@ -82,7 +82,7 @@ def said(window: int | None, **usage: object) -> "dict[str, object]":
     ],
 )
 def test_what_an_agent_says_is_judged_as_a_log_is(given: object, used: int | None, window: int | None) -> None:
-    figure = line_figure.figure_of_agent(line_figure.as_object(given), None, is_followed=False)
+    figure = line_figure.figure_of_agent(plain_json.as_object(given), None, is_followed=False)
     assert (figure.used, figure.window) == (used, window)
 
 

@@ -1,7 +1,8 @@
 """Notes of how full the context is, for the agent's model: one line with a prompt, at each mark once per fill."""
 
 from ullage.cli.statusline.files import read_live
-from ullage.cli.statusline.line_figure import Figure, as_list, as_object, figure_of_row, row_of_session
+from ullage.cli.statusline.line_figure import Figure, figure_of_row, row_of_session
+from ullage.cli.statusline.plain_json import as_list, as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

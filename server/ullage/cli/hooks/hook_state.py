@@ -14,8 +14,7 @@ import os
 import time
 
 from ullage.cli.statusline.files import remove, remove_old, write_whole
-from ullage.cli.statusline.line_figure import as_object
-from ullage.cli.statusline.plain_json import parse
+from ullage.cli.statusline.plain_json import as_object, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

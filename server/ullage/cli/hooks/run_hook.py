@@ -9,8 +9,7 @@ from ullage.cli.hooks.fill import Fill, current_figure, follows
 from ullage.cli.hooks.hook_output import note_arrival, note_receipt, print_answer, print_nothing, print_plain
 from ullage.cli.hooks.hook_state import HookState, has_new_mark
 from ullage.cli.statusline.files import is_safe, runs
-from ullage.cli.statusline.line_figure import as_object
-from ullage.cli.statusline.plain_json import parse
+from ullage.cli.statusline.plain_json import as_object, parse
 from ullage.cli.store_choice import local_store
 
 TYPE_CHECKING = False

@@ -8,8 +8,7 @@ import os
 import sys
 import time
 
-from ullage.cli.statusline.line_figure import as_list, as_object
-from ullage.cli.statusline.plain_json import parse
+from ullage.cli.statusline.plain_json import as_list, as_object, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

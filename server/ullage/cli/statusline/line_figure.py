@@ -1,17 +1,12 @@
 """The figure of a conversation: from what its agent says of it, else from the end of its transcript."""
 
-import os
-
-from ullage.cli.statusline.plain_json import parse
+from ullage.cli.statusline.plain_json import as_list, as_object
 from ullage.model.usage_report import context_of, holding_window
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
-# Bytes at the end of a transcript that are searched for the last report. A tool's result may have as many.
-_TAIL = 1 << 20
 # Tokens. The window that an agent states for a model is too small if it does not know the model's larger one.
 _WIDER = (1_000_000,)
 
@@ -68,16 +63,19 @@ def figure_of_agent(said: "dict[str, Any]", row: "dict[str, Any] | None", *, is_
     """Returns the figure of the conversation that an agent describes on standard input.
 
     `row` is its row in the live file, or None; `is_followed` says that the row is kept up to date. What the agent says
-    of the context's size and the window is exact; where it compacts, only the row says.
+    of the context's size and the window is exact; where it compacts, only the row says. A size that the agent does not
+    say is the row's, or else what its transcript shows.
     """
     window, used = _said(said)
     known = figure_of_row(row) if row else Figure()
-    warns = known.warns if is_followed else None
-    if used is None and is_followed:
-        used = known.used
-    elif not warns:
+    warns, is_estimated = known.warns if is_followed else None, False
+    if used is None and is_followed and known.used is not None:
+        used, is_estimated = known.used, known.is_estimated
+    else:
+        if used is None:
+            used, is_estimated = _in_transcript(said)
         # The row may be older than what the agent says.
-        warns = None
+        warns = warns or None
     if window is None:
         window = known.window
     is_same = window == known.window
@@ -87,6 +85,7 @@ def figure_of_agent(said: "dict[str, Any]", row: "dict[str, Any] | None", *, is_
         compacts_at=known.compacts_at if is_same else None,
         calls_left=known.calls_left if is_same and is_followed else None,
         idle_at=known.idle_at if is_followed else None,
+        is_estimated=is_estimated,
         warns=warns,
     )
 
@@ -98,52 +97,21 @@ def _said(said: "dict[str, Any]") -> tuple[int | None, int | None]:
     context's size is unknown then. A context larger than the stated window raises that.
     """
     context = as_object(said.get("context_window"))
-    if not context:
-        path = said.get("transcript_path")
-        return None, _last_report(path) if isinstance(path, str) else None
     window = _count(context.get("context_window_size")) or None
     used = context_of(as_object(context.get("current_usage")))
     return holding_window(used, window, _WIDER) if window and used else window, used
 
 
-def _last_report(path: str) -> int | None:
-    """Returns the size of the context according to the last report in a transcript. Returns None if there is none after
-    the last compaction, or if the file can't be read."""
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123  (`pathlib` takes 5 ms to import)
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _TAIL))
-            lines = file.read().split(b"\n")
-    except OSError:
-        return None
-    for record in _records(lines[::-1]):
-        if record.get("subtype") == "compact_boundary":
-            return None
-        used = context_of(as_object(as_object(record.get("message")).get("usage")))
-        if used and record.get("isSidechain") is not True:
-            return used
-    return None
+def _in_transcript(said: "dict[str, Any]") -> tuple[int | None, bool]:
+    """Returns the size of the context by the agent's transcript, and whether it is an estimate. Reports count for an
+    early version, which says nothing of its context. A later one knows them, so without a figure of its own they are
+    of what is no longer in its context, and only a compaction counts."""
+    # Rarely needed, and a module takes half a millisecond to import.
+    from ullage.cli.statusline.transcript_end import context_at_end  # noqa: PLC0415
 
-
-def _records(lines: "list[bytes]") -> "Iterator[dict[str, Any]]":
-    for line in lines:
-        # Most lines are long and of no interest.
-        if b'"usage"' in line or b'"compact_boundary"' in line:
-            try:
-                record = parse(line)
-            except (ValueError, RecursionError):
-                continue
-            yield as_object(record)
-
-
-def as_object(value: "Any") -> "dict[str, Any]":
-    """Returns the value if it is a JSON object, otherwise an empty one."""
-    return value if value.__class__ is dict else {}
-
-
-def as_list(value: "Any") -> "list[Any]":
-    """Returns the value if it is a list, otherwise an empty one."""
-    return value if value.__class__ is list else []
+    path = said.get("transcript_path")
+    used, is_estimated = context_at_end(path) if isinstance(path, str) else (None, False)
+    return (None, False) if as_object(said.get("context_window")) and not is_estimated else (used, is_estimated)
 
 
 def _count(value: object) -> int | None:

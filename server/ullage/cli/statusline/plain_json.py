@@ -35,3 +35,13 @@ def parse(data: bytes) -> "Any":
     if end != len(text):
         raise ValueError("more than one JSON value")
     return value
+
+
+def as_object(value: "Any") -> "dict[str, Any]":
+    """Returns the value if it is a JSON object, otherwise an empty one."""
+    return value if value.__class__ is dict else {}
+
+
+def as_list(value: "Any") -> "list[Any]":
+    """Returns the value if it is a list, otherwise an empty one."""
+    return value if value.__class__ is list else []

@@ -5,8 +5,8 @@ import sys
 
 from ullage.cli.statusline.files import keep, read_live
 from ullage.cli.statusline.line import draw
-from ullage.cli.statusline.line_figure import as_object, figure_of_agent, row_of_session
-from ullage.cli.statusline.plain_json import parse
+from ullage.cli.statusline.line_figure import figure_of_agent, row_of_session
+from ullage.cli.statusline.plain_json import as_object, parse
 from ullage.cli.store_choice import local_store
 
 TYPE_CHECKING = False
