@@ -135,7 +135,8 @@ class Sessions(Struct, frozen=True, kw_only=True):
       own or one next to it, is the record `{"file": name, "text": text}`.
     - `is_sub_agent`: says whether a file that a pattern finds is a sub-agent's, judged by its path.
     - `format`: the name of the files' format, if the agent has no formats of its own.
-    - `table`: the table whose rows are conversations, if they are kept in a SQLite database.
+    - `table`: the table whose rows are conversations, if they are kept in a SQLite database. `newer_table`: that of
+      newer versions, whose name sorts after it. Its row decides where both have a conversation.
     - `marks`: bytes of which some are in each record of a compaction, and in each that says the window otherwise than
       with every answer.
     - `registry`: returns the conversations' files that a file lists, as glob patterns, judged by the records of a file
@@ -149,6 +150,7 @@ class Sessions(Struct, frozen=True, kw_only=True):
     is_sub_agent: Callable[[str], bool] = _never
     format: str = ""
     table: str = ""
+    newer_table: str = ""
     marks: tuple[bytes, ...] = (b"ompact",)
     registry: Callable[[Sequence[JsonObject]], tuple[str, ...]] | None = None
 

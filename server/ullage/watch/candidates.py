@@ -134,16 +134,18 @@ def _rows(candidate: Candidate) -> Iterator[Candidate]:
     """Yields one candidate per conversation in a database. Raises `InvalidRequest` if the database can't be read."""
     # SQLite is imported on first use: the doors start without it.
     database = import_module("ullage.watch.database_rows")
-    lines: tuple[Line, ...] = database.read_rows(Path(candidate.path), {candidate.sessions.table})
+    tables = {candidate.sessions.table, candidate.sessions.newer_table} - {""}
+    lines: tuple[Line, ...] = database.read_rows(Path(candidate.path), tables)
     beside = tuple(read_fact_files(candidate))
+    rows: dict[str | int, Candidate] = {}
     for number, line in enumerate(lines, start=1):
         facts = candidate.sessions.facts_of(candidate.name, [line.value or {}, *beside])
-        if not facts.session_id:
-            continue
         updated_at = facts.updated_at or candidate.updated_at
-        yield replace(
-            candidate, run=number, row=line.value, updated_at=updated_at, stat=(0, updated_at, candidate.stat[2])
-        )
+        found = replace(candidate, row=line.value, updated_at=updated_at, stat=(0, updated_at, candidate.stat[2]))
+        rows[facts.session_id or number] = found
+    for number, (session_id, found) in enumerate(rows.items(), start=1):
+        if isinstance(session_id, str):
+            yield replace(found, run=number)
 
 
 def read_fact_files(candidate: Candidate) -> Iterator[JsonObject]:

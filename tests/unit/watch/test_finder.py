@@ -173,6 +173,23 @@ def test_each_conversation_of_a_database_has_its_run_and_what_is_in_the_log_coun
     ]
 
 
+def test_conversations_in_a_table_of_newer_versions_are_found_once_each(home: Home) -> None:
+    row = {"id": "s1", "project_id": "p", "parent_id": None, "directory": PROJECT, "title": "one", "time_updated": 1}
+    path = home.put_rows(".local/share/opencode/opencode.db", "session", [row, row | {"id": "s2", "title": "two"}])
+    with closing(sqlite3.connect(path)) as database:
+        with database:
+            database.execute("CREATE TABLE session_v2 AS SELECT * FROM session WHERE id = 's1'")
+            database.execute("INSERT INTO session_v2 VALUES ('s3', 'p', NULL, ?, 'three', 3)", (PROJECT,))
+            database.execute("UPDATE session_v2 SET title = 'first', time_updated = 4 WHERE id = 's1'")
+        both = look(home).conversations
+        with database:
+            database.execute("DROP TABLE session")
+        newer = look(home).conversations
+    found = {(one.title, one.run, one.origin_id, one.updated_at) for one in both}
+    assert found == {("first", 1, "s1", 4000), ("two", 2, "s2", 1000), ("three", 3, "s3", 3000)}
+    assert {(one.title, one.run) for one in newer} == {("first", 1), ("three", 2)}
+
+
 def test_variables_and_a_home_folder_with_special_characters_are_honoured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

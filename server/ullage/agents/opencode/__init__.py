@@ -12,7 +12,9 @@ AGENT = Agent(
     name="opencode",
     formats=(FORMAT,),
     companions=companions,
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, table="session"),
+    sessions=Sessions(
+        patterns=patterns, title_of=title_of, facts_of=facts_of, table="session", newer_table="session_v2"
+    ),
     tables=TABLES,
     # Measured by trial: 92,000 of 100,000 with answers of up to 8,000.
     own_context=OwnContext(threshold=less_output(32_000, RESERVED)),

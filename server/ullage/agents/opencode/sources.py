@@ -16,7 +16,7 @@ from ullage.formats.transcripts.format import Records
 from ullage.formats.transcripts.several import Conversation, choose, parsed, rows_of
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 
-TABLES = ("session", "message", "part", "session_message")
+TABLES = ("session", "session_v2", "message", "part", "session_message")
 
 
 class _Store(Struct, frozen=True):
@@ -29,7 +29,7 @@ class _Store(Struct, frozen=True):
 
 def matches(document: Document) -> bool:
     """Returns whether the document is a database, a storage folder, a session's file or an export of opencode."""
-    if document.lines and any({"project_id", "directory"} <= row.keys() for row in rows_of(document, "session")):
+    if document.lines and any({"project_id", "directory"} <= row.keys() for row in _session_rows(document)):
         return True
     value = as_object(document.value)
     if _is_export(value):
@@ -95,15 +95,24 @@ def _read_store(document: Document) -> _Store:
     return _from_files((document, *document.companions))
 
 
+def _session_rows(document: Document) -> Iterable[JsonObject]:
+    """Returns the rows of the sessions, those of opencode 2 last: they decide where both have a session."""
+    return [*rows_of(document, "session"), *rows_of(document, "session_v2")]
+
+
 def _from_rows(document: Document) -> _Store:
     sessions: list[JsonObject] = []
-    for row in rows_of(document, "session"):
+    for row in _session_rows(document):
         time = {"created": row.get("time_created"), "updated": row.get("time_updated")}
         known = {"parentID": row.get("parent_id"), "revert": parsed(row.get("revert")), "time": time}
         sessions.append({**row, **known})
+    # Where opencode 2 has written a session, what an earlier version wrote of it no longer counts.
+    moved = {row.get("id") for row in rows_of(document, "session_v2")}
+    moved &= {row.get("session_id") for row in rows_of(document, "session_message")}
     messages = [
         {**as_object(parsed(row.get("data"))), "id": row.get("id"), "sessionID": row.get("session_id")}
         for row in rows_of(document, "message")
+        if row.get("session_id") not in moved
     ]
     parts = [
         {**as_object(parsed(row.get("data"))), "id": row.get("id"), "messageID": row.get("message_id")}

@@ -205,3 +205,30 @@ def test_an_answer_that_is_being_written_is_read_when_it_is_complete() -> None:
 def test_rows_read_in_pieces_are_the_same_as_at_once() -> None:
     compaction = row("compaction", 8, reason="manual", summary="The port is 8042.", recent="")
     expect_every_split_to_read_alike(FORMAT, stored(*TALK, compaction, row("user", 9, text="Go on.")))
+
+
+def second(**session: Any) -> tuple[str, dict[str, Any]]:
+    return "session_v2", SESSION | {"version": "2.0.12", "title": "Ports of casks"} | session
+
+
+def test_the_tables_of_opencode_2_are_read_without_and_with_older_ones() -> None:
+    for older in ([], [("session", SESSION | {"id": "ses_0", "title": "Old", "time_updated": T - 9})]):
+        transcript = read_document(database("opencode.db", *older, second(), *TALK))
+        assert (transcript.session_id, transcript.version, transcript.title) == ("ses_1", "2.0.12", "Ports of casks")
+        assert [report.usage.output_tokens for report in reports_of(transcript)] == [37, 37]
+
+
+def test_where_opencode_2_has_written_a_session_older_rows_of_it_do_not_count() -> None:
+    older = {"id": "msg_0", "session_id": "ses_1", "data": json.dumps({"role": "user", "time": {"created": T}})}
+    part = {"id": "p", "message_id": "msg_0", "session_id": "ses_1", "data": json.dumps(text("Older."))}
+    rows = [("session", SESSION | {"title": "Old"}), ("message", older), ("part", part)]
+
+    def texts(*newer: tuple[str, dict[str, Any]]) -> tuple[str, list[str]]:
+        transcript = read_document(database("opencode.db", *rows, *newer))
+        return transcript.title, [message.text for message in messages_of(transcript)][:1]
+
+    assert texts() == ("Old", ["Older."])
+    # The second interface of earlier versions adds to a session that the older tables have.
+    assert texts(*TALK) == ("Old", ["Older."])
+    assert texts(second(), *TALK) == ("Ports of casks", ["Which port?"])
+    assert texts(second()) == ("Ports of casks", ["Older."])
