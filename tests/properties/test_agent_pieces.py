@@ -10,15 +10,10 @@ from support.codex_files import logged as _log
 from support.foreign import to_lines
 from support.growing_files import expect_pieces_to_equal_the_whole
 from support.transcripts import ROOT
-from ullage.agents.antigravity import reader as antigravity
+from ullage.agents import antigravity, copilot_cli, droid, grok, hermes
 from ullage.agents.codex import log_reader as codex_log
 from ullage.agents.copilot_chat import reader as copilot_chat
-from ullage.agents.copilot_cli import reader as copilot_cli
 from ullage.agents.cursor import reader as cursor
-from ullage.agents.droid import reader as droid
-from ullage.agents.droid import stream_reader as droid_stream
-from ullage.agents.grok import reader as grok
-from ullage.agents.hermes import reader as hermes
 from ullage.formats.parsing import Line, parse_document
 from ullage.formats.transcripts.format import Format
 
@@ -97,7 +92,7 @@ LINES: dict[str, tuple[Format, list[dict[str, Any]]]] = {
         ],
     ),
     "droid-stream": (
-        droid_stream.FORMAT,
+        droid.STREAM_FORMAT,
         [
             {"type": "system", "model": "m"},
             {"type": "message", "role": "user", "text": "one"},

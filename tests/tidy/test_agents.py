@@ -1,4 +1,4 @@
-"""Everything about one coding agent is in its folder: no module outside `agents/` names an agent
+"""Everything about one coding agent is in its file or folder: no module outside `agents/` names an agent
 (`agents/table.py`)."""
 
 import ast

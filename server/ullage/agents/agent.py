@@ -1,6 +1,6 @@
 """What can be known about a coding agent, as one value.
 
-Each agent has a folder with its own values; `table.py` lists the agents.
+Each agent has a file or a folder with its own values; `table.py` lists the agents.
 """
 
 from collections.abc import Callable, Mapping, Sequence

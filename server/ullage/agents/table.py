@@ -1,6 +1,6 @@
 """The coding agents that Ullage knows, one line each.
 
-To add an agent, add a folder in this package, whose `__init__.py` makes its `AGENT`, and a line here.
+To add an agent, add a module in this package that makes its `AGENT`, and a line here.
 """
 
 from ullage.agents import (

@@ -2,7 +2,7 @@ from msgspec.structs import replace
 
 from support.foreign import messages_of, reports_of, texts_of
 from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
-from ullage.agents.aider.reader import FORMAT
+from ullage.agents.aider import FORMAT
 from ullage.agents.transcripts import read, read_document
 from ullage.formats.parsing import parse_document
 from ullage.transcript.fold import project

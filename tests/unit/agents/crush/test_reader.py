@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from support.databases import database
 from support.foreign import messages_of, reports_of, texts_of
 from support.growing_files import expect_every_split_to_read_alike, read_pieces
-from ullage.agents.crush.reader import FORMAT
+from ullage.agents.crush import FORMAT
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import Document
 from ullage.formats.transcripts.imported import ImportedTranscript

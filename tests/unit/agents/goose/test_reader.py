@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from support.databases import database
 from support.foreign import messages_of, read_lines, reports_of, to_lines
 from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
-from ullage.agents.goose.reader import FORMAT
+from ullage.agents.goose import FORMAT
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import Document, parse_document
 from ullage.formats.transcripts.imported import ImportedTranscript

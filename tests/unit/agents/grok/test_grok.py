@@ -8,7 +8,7 @@ import pytest
 
 from support.foreign import messages_of, read_lines, to_lines
 from support.transcripts import conversation
-from ullage.agents.grok.sessions import facts_of
+from ullage.agents.grok import facts_of
 from ullage.agents.transcripts import read_document
 from ullage.model.blocks import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Role

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from support.foreign import messages_of, reports_of
 from support.growing_files import expect_every_split_to_read_alike, read_pieces
-from ullage.agents.openhands.reader import FORMAT
+from ullage.agents.openhands import FORMAT
 from ullage.agents.transcripts import companions_of, read_document
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.imported import ImportedTranscript

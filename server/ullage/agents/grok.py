@@ -1,10 +1,17 @@
-"""Reads the chat histories of the Grok CLI (`~/.grok/sessions/*/ID/chat_history.jsonl`).
+"""What Ullage knows about the Grok CLI: where its sessions are, and how they are read.
 
-One row per line, without times and usage; `summary.json` next to the file has the session's facts. A `reasoning` row
-comes before the `assistant` row it belongs to.
+A chat history (`~/.grok/sessions/*/ID/chat_history.jsonl`) has one row per line, without times and usage;
+`summary.json` next to the file has the session's facts. A `reasoning` row comes before the `assistant` row it belongs
+to.
 """
 
-from ullage.agents.grok.sessions import is_of_sub_agent
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from ullage.agents.agent import Agent, Sessions
+from ullage.agents.machine import Machine, first_prompt, last_text
+from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts
@@ -13,6 +20,34 @@ from ullage.formats.transcripts.message_pieces import PieceReader
 from ullage.model.blocks import Block, TextBlock, ThinkingBlock, join_texts
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role
+
+
+def patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns a glob pattern for Grok's chat histories: in a folder per project, and in it one per session."""
+    return (f"{machine.folder('', '.grok')}/sessions/*/*/chat_history.jsonl",)
+
+
+def title_of(records: Sequence[JsonObject]) -> str:
+    """Returns a session's title from `summary.json`, or else the first line of the first prompt in these records.
+    Returns "" if they contain neither."""
+    named = last_text(records, "generated_title") or last_text(records, "session_summary")
+    typed = (record for record in records if record.get("type") == "user" and "synthetic_reason" not in record)
+    return named or first_prompt(record.get("content") for record in typed)
+
+
+def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    """Returns the facts of a session. Its id, and whether it is a sub-agent's, says `summary.json`, which does not say
+    which session started it."""
+    summary = as_object(next((record for record in records if "info" in record), None))
+    session_id = as_text(as_object(summary.get("info")).get("id"))
+    facts = replace(common_facts(path, records), session_id=session_id)
+    return side_of(facts, session_id, "") if is_of_sub_agent(summary) else facts
+
+
+def is_of_sub_agent(summary: JsonObject) -> bool:
+    """Returns whether a session is a sub-agent's, according to its `summary.json`. The user's own has no kind."""
+    return summary.get("session_kind") == "subagent"
+
 
 NAME = "grok-cli"
 # Keys that rows of no other format have.
@@ -106,3 +141,11 @@ def _read_content(row: JsonObject) -> list[Block]:
 
 
 FORMAT = incremental(NAME, matches, GrokReader, records)
+
+AGENT = Agent(
+    name="Grok CLI",
+    short="Grok",
+    formats=(FORMAT,),
+    companions=companions,
+    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, fact_files=companions),
+)

@@ -1,11 +1,15 @@
-"""Reads Antigravity's transcripts (`…/brain/ID/.system_generated/logs/transcript_full.jsonl` and `transcript.jsonl`).
+"""What Ullage knows about Antigravity: where its transcripts are, and how they are read.
 
-One step per line: `{step_index, source, type, status, created_at}`. A `PLANNER_RESPONSE` is an answer with calls; the
-other steps of the model are the tools that ran. A `CHECKPOINT` is a compaction. No file holds the usage.
+A transcript (`…/brain/ID/.system_generated/logs/transcript_full.jsonl` and `transcript.jsonl`) has one step per line:
+`{step_index, source, type, status, created_at}`. A `PLANNER_RESPONSE` is an answer with calls; the other steps of the
+model are the tools that ran. A `CHECKPOINT` is a compaction. No file holds the usage.
 """
 
 import re
+from collections.abc import Sequence
 
+from ullage.agents.agent import Agent, Inserted, Sessions
+from ullage.agents.machine import Machine, first_line
 from ullage.formats.parsing import Document, Line, as_timestamp, parse_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import incremental
@@ -13,6 +17,29 @@ from ullage.formats.transcripts.message_pieces import PieceReader
 from ullage.model.blocks import Block, TextBlock, ThinkingBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
+
+_BEGIN, _END = "<USER_REQUEST>", "</USER_REQUEST>"
+
+
+def patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns glob patterns for the transcripts of Antigravity's editor, desktop program and command line.
+
+    Of the two files of a conversation only the complete one, `transcript_full.jsonl`, is matched.
+    """
+    home = f"{machine.folder('', '.gemini')}"
+    return tuple(
+        f"{home}/{program}/brain/*/.system_generated/logs/transcript_full.jsonl"
+        for program in ("antigravity", "antigravity-ide", "antigravity-cli")
+    )
+
+
+def title_of(records: Sequence[JsonObject]) -> str:
+    """Returns the first line of the first prompt in these records of a conversation, as its title; empty if they have
+    none."""
+    texts = (as_text(record.get("content")) for record in records if record.get("type") == "USER_INPUT")
+    parts = (text.partition(_BEGIN)[2].partition(_END) for text in texts)
+    return next((first_line(request) for request, ends, _ in parts if ends), "")
+
 
 NAME = "antigravity"
 _MODEL = re.compile(r"changed setting `Model Selection` from .{0,200}? to (.{1,200}?)\.\s*+(?:</|$)")
@@ -92,3 +119,14 @@ def _decode(value: object) -> object:
 
 
 FORMAT = incremental(NAME, matches, StepReader)
+
+AGENT = Agent(
+    name="Antigravity",
+    formats=(FORMAT,),
+    sessions=Sessions(patterns=patterns, title_of=title_of),
+    inserted=Inserted(
+        not_typed=(r"The following is a <SYSTEM_MESSAGE> not actually sent by the user",),
+        tags=("USER_SETTINGS_CHANGE",),
+        typed_tags=("USER_REQUEST",),
+    ),
+)

@@ -1,16 +1,26 @@
-"""Reads Crush's sessions (`PROJECT/.crush/crush.db`): the tables `sessions` and `messages`.
+"""What Ullage knows about Crush: where its sessions are, how they are read, its settings, and where it compacts.
 
-A message's `parts` are JSON, each `{type, data}`. A compaction is a message of its own, the summary, with which the
-context begins from then on. Tokens are known for a session's newest request alone: `prompt_tokens` is its prompt,
-cached or not. (Tables and parts: charmbracelet/crush, `internal/db/migrations`, `internal/message/content.go`.)
+Sessions (`PROJECT/.crush/crush.db`) are the tables `sessions` and `messages`. A message's `parts` are JSON, each
+`{type, data}`. A compaction is a message of its own, the summary, with which the context begins from then on. Tokens
+are known for a session's newest request alone: `prompt_tokens` is its prompt, cached or not. (Tables and parts:
+charmbracelet/crush, `internal/db/migrations`, `internal/message/content.go`.)
+
+The setting `options.disable_auto_summarize` switches the summaries off. The settings also have the windows of models
+that the user added.
 """
 
+import glob
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
+from ullage.agents.agent import Agent, Sessions
+from ullage.agents.machine import Machine, last_text
+from ullage.agents.own_context import OwnContext, Rule, Setup, Threshold, switched_off
+from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number, switch
+from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url
@@ -30,6 +40,39 @@ from ullage.model.blocks import (
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
+
+
+def patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns the path of Crush's list of projects. Each project has its own database, in `data_dir` or in `.crush`
+    under its `path`."""
+    folder = machine.folder("LOCALAPPDATA", "AppData/Local") if machine.system == "win32" else machine.data
+    return (f"{folder}/crush/projects.json",)
+
+
+def registry(records: Sequence[JsonObject]) -> tuple[str, ...]:
+    """Returns glob patterns for the databases of the projects that are listed in `projects.json`."""
+    projects = (project for record in records for project in as_objects(record.get("projects")))
+    folders = ((as_text(project.get("path")), as_text(project.get("data_dir"))) for project in projects)
+    # The folder of a database may be relative to the project.
+    places = (PurePosixPath(_slashed(path)) / _slashed(data or ".crush") for path, data in folders if path or data)
+    return tuple(f"{glob.escape(str(place))}/crush.db" for place in places)
+
+
+def _slashed(path: str) -> str:
+    return path.replace("\\", "/")
+
+
+def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    """Returns the facts of a session. Its folder is the one that contains `.crush`, the default folder of the database;
+    it is "" if the database is in another folder."""
+    folder = PurePosixPath(path).parent
+    return replace(common_facts(path, records), cwd=str(folder.parent) if folder.name == ".crush" else "")
+
+
+def title_of(records: Sequence[JsonObject]) -> str:
+    """Returns the session's title from these rows; empty if they have none."""
+    return last_text((as_object(record.get("row", record)) for record in records), "title")
+
 
 NAME = "crush"
 TABLES = ("sessions", "messages")
@@ -199,3 +242,50 @@ def _read_result(data: JsonObject) -> ToolResultBlock:
 
 
 FORMAT = replace(incremental(NAME, matches, CrushReader, records), is_complete=CrushReader.is_complete)
+
+_SWITCH = "disable_auto_summarize"
+
+
+def _files(machine: Machine) -> tuple[str, ...]:
+    windows = machine.system == "win32"
+    own = machine.folder("LOCALAPPDATA", "AppData/Local") if windows else machine.folder("XDG_CONFIG_HOME", ".config")
+    project = (f"{machine.cwd}/crush.json", f"{machine.cwd}/.crush.json") if machine.cwd else ()
+    return (f"{own}/crush/crush.json", *project)
+
+
+def _read(texts: Texts) -> Given:
+    reading = Reading()
+    for file in texts.files:
+        off = switch(inner(file, "options", _SWITCH))
+        if off is not None:
+            reading.take("automatic", _SWITCH, not off)
+            reading.rename("automatic", f"{_SWITCH}={str(off).lower()}")
+        for provider in as_object(file.get("providers")).values():
+            for model in as_objects(as_object(provider).get("models")):
+                if texts.model and model.get("id") == texts.model:
+                    reading.take("model_window", "context_window", number(model.get("context_window")) or None)
+    return reading.given()
+
+
+SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SWITCH}), prefix="CRUSH")
+
+_LARGE_WINDOW, _LEFT, _SHARE = 200_000, 20_000, 0.2
+
+
+def _threshold(setup: Setup) -> Threshold:
+    if setup.given.automatic is False:
+        return switched_off(setup.given)
+    if setup.window > _LARGE_WINDOW:
+        return Rule(tokens=setup.window - _LEFT, basis=f"{_LEFT:,} tokens before the end of the window")
+    return Rule(tokens=int(setup.window * (1 - _SHARE)), basis="80% of the window")
+
+
+AGENT = Agent(
+    name="Crush",
+    formats=(FORMAT,),
+    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, registry=registry, table="sessions"),
+    tables=TABLES,
+    # Read in its source, `internal/agent/agent.go`.
+    own_context=OwnContext(threshold=_threshold),
+    own_settings=SETTINGS,
+)

@@ -1,23 +1,56 @@
-"""Reads aider's chat history (`.aider.chat.history.md`): Markdown, with a heading for each start of the program.
+"""What Ullage knows about aider: where its chats are, and how they are read.
 
-Lines that begin with `####` are the user's, those that begin with `>` are notices, and the others are the model's. The
-token counts in the notices are rounded to two digits from 1,000 on. (Rules: aider's own reader of the file.)
+A chat history (`.aider.chat.history.md`) is Markdown, with a heading for each start of the program. Lines that begin
+with `####` are the user's, those that begin with `>` are notices, and the others are the model's. The token counts in
+the notices are rounded to two digits from 1,000 on. (Rules: aider's own reader of the file.)
 """
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
+from ullage.agents.agent import Agent, Sessions
+from ullage.agents.machine import Machine, first_line
+from ullage.agents.session_facts import Facts
 from ullage.formats.parsing import Document, Line, as_timestamp
 from ullage.formats.provider_usage import exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.formats.transcripts.several import Conversation, choose
 from ullage.model.blocks import TextBlock
+from ullage.model.json_values import JsonObject, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
+
+# The line with which the program begins a chat.
+_STARTED = re.compile(r"^# aider chat started at (\S+ \S+)", re.MULTILINE)
+
+
+def patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns the paths of aider's chat histories: in the home folder (or `AIDER_CHAT_HISTORY_FILE`), and in the folder
+    in which the user works."""
+    name = ".aider.chat.history.md"
+    own = (f"{machine.cwd}/{name}",) if machine.cwd else ()
+    return (machine.folder("AIDER_CHAT_HISTORY_FILE", name), *own)
+
+
+def title_of(records: Sequence[JsonObject]) -> str:
+    """Returns the first line of the first prompt in the chat history's text, or "" if there is none. Prompts that are
+    slash commands are skipped."""
+    lines = (line for record in records for line in as_text(record.get("text")).splitlines())
+    prompts = (line.lstrip("#").strip() for line in lines if line.startswith("####"))
+    return next((first_line(prompt) for prompt in prompts if prompt and not prompt.startswith("/")), "")
+
+
+def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    """Returns the facts of a chat history. Its folder is the one in which the file is, and its id is the time at which
+    its newest chat began."""
+    starts = [start for record in records for start in _STARTED.findall(as_text(record.get("text")))]
+    return Facts(cwd=path.rpartition("/")[0], session_id=starts[-1] if starts else "")
+
 
 NAME = "aider"
 _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
@@ -142,3 +175,7 @@ def _usage(text: str) -> Usage:
 
 
 FORMAT = replace(incremental(NAME, matches, AiderReader, records), begins_another=_begins)
+
+AGENT = Agent(
+    name="aider", formats=(FORMAT,), sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of)
+)

@@ -1,5 +1,10 @@
-"""Reads the sessions of Hermes Agent as JSON: facts, and `messages` in the shape of OpenAI's chat API."""
+"""What Ullage knows about Hermes Agent: how its sessions are read, and where it compacts.
 
+A session is JSON: facts, and `messages` in the shape of OpenAI's chat API.
+"""
+
+from ullage.agents.agent import Agent
+from ullage.agents.own_context import OwnContext, share
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import ChatReader, read_functions
@@ -61,3 +66,10 @@ class HermesReader:
 
 
 FORMAT = incremental(NAME, matches, HermesReader, records)
+
+AGENT = Agent(
+    name="Hermes",
+    formats=(FORMAT,),
+    # As its maintainers say (hermes PR 1096).
+    own_context=OwnContext(threshold=share(0.5)),
+)

@@ -1,16 +1,25 @@
-"""Reads goose's sessions: a database of all of them (`sessions.db`), and the JSONL files of older versions.
+"""What Ullage knows about goose: where its sessions are, how they are read, its setting, and where it compacts.
 
-A message's content is a list of goose's own items. A compaction hides the messages before it from the model
-(`agentVisible`) and adds the summary as a message that only the model sees. Tokens are known for a session's newest
-request alone. (Tables and items: block/goose, `session_manager.rs`, `conversation/message.rs`.)
+Sessions are rows of one database (`sessions.db`), and in older versions JSONL files. A message's content is a list of
+goose's own items. A compaction hides the messages before it from the model (`agentVisible`) and adds the summary as a
+message that only the model sees. Tokens are known for a session's newest request alone. (Tables and items: block/goose,
+`session_manager.rs`, `conversation/message.rs`.)
+
+The setting `GOOSE_AUTO_COMPACT_THRESHOLD`, in the environment or in `config.yaml`, is the share of the window at which
+goose compacts. 0 and 1 switch compaction off (read in its source, `context_mgmt/mod.rs`).
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
+from ullage.agents.agent import Agent, Sessions
+from ullage.agents.machine import Machine, last_text
+from ullage.agents.own_context import OwnContext, share
+from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
+from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import Records, incremental
@@ -29,6 +38,32 @@ from ullage.model.blocks import (
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
+
+
+def patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns the path of goose's database of sessions, and a glob pattern for the session files of older versions."""
+    windows = machine.system == "win32"
+    folder = f"{machine.settings}/Block/goose/data/sessions" if windows else f"{machine.data}/goose/sessions"
+    return (f"{folder}/sessions.db", f"{folder}/*.jsonl")
+
+
+def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    """Returns the facts of a session: from its row in the database, which also shows a sub-agent's session, or from the
+    first line of its file."""
+    facts = common_facts(path, records)
+    models = (as_object(parsed(as_object(record.get("row")).get("model_config_json"))) for record in records)
+    return replace(
+        facts,
+        model=next((name for model in models if (name := as_text(model.get("model_name")))), facts.model),
+        is_side=any(as_object(record.get("row")).get("session_type") == "sub_agent" for record in records),
+    )
+
+
+def title_of(records: Sequence[JsonObject]) -> str:
+    """Returns the session's name from these rows of the database or records of its file; empty if they have none."""
+    heads = [as_object(record.get("row", record)) for record in records]
+    return last_text(heads, "name") or last_text(heads, "description")
+
 
 NAME = "goose"
 TABLES = ("sessions", "messages")
@@ -239,3 +274,42 @@ def _read_content(part: JsonObject) -> ResultPart:
 
 # Messages are complete when they are written, so nothing more may come for the end.
 FORMAT = replace(incremental(NAME, matches, GooseReader, records), is_complete=GooseReader.is_complete)
+
+_SHARE, _WINDOW = "GOOSE_AUTO_COMPACT_THRESHOLD", "GOOSE_CONTEXT_LIMIT"
+
+
+def _files(machine: Machine) -> tuple[str, ...]:
+    if machine.system == "win32":
+        return (f"{machine.settings}/Block/goose/config/config.yaml",)
+    return (f"{machine.folder('XDG_CONFIG_HOME', '.config')}/goose/config.yaml",)
+
+
+def _read(texts: Texts) -> Given:
+    reading, window = Reading(), Reading()
+    # The environment comes before the file.
+    for values in (*texts.files, texts.variables):
+        window.take("model_window", _WINDOW, number(values.get(_WINDOW)) or None)
+        share = number(values.get(_SHARE))
+        if share is None:
+            continue
+        if 0 < share < 1:
+            reading = Reading()
+            reading.take("share", _SHARE, share)
+        else:
+            reading.take("automatic", _SHARE, False)
+            reading.rename("automatic", f"{_SHARE}={share:g}")
+    limit = window.given()
+    return replace(reading.given(), model_window=limit.model_window, names={**limit.names, **reading.given().names})
+
+
+SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SHARE}), prefix="GOOSE")
+
+AGENT = Agent(
+    name="goose",
+    formats=(FORMAT,),
+    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, table="sessions"),
+    tables=TABLES,
+    # Read in its source, `context_mgmt/mod.rs`.
+    own_context=OwnContext(threshold=share(0.8)),
+    own_settings=SETTINGS,
+)

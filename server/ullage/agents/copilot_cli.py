@@ -1,23 +1,132 @@
-"""Reads the event logs of GitHub Copilot CLI (`$COPILOT_HOME/session-state/ID/events.jsonl`).
+"""What Ullage knows about GitHub Copilot CLI: where its sessions are, and how they are read.
 
-One `{type, data, id, timestamp}` per line. A `session.usage_record` comes before the `assistant.message` with the same
-`apiCallId`. A compaction runs in the background: the messages after its `session.compaction_start` stay. If the context
-is full before the summary is there, `session.truncation` says how many messages are left.
+An event log (`$COPILOT_HOME/session-state/ID/events.jsonl`) has one `{type, data, id, timestamp}` per line. A
+`session.usage_record` comes before the `assistant.message` with the same `apiCallId`. A compaction runs in the
+background: the messages after its `session.compaction_start` stay. If the context is full before the summary is there,
+`session.truncation` says how many messages are left.
+
+One log has several conversations: the main one, and one for each sub-agent. The events of a sub-agent have its id as
+`agentId`, and in older versions the call that started it as `parentToolCallId`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from ullage.agents.copilot_cli.agent_runs import CHOSEN, WORKSPACE, records, run_of
+from ullage.agents.agent import Agent, Inserted, Sessions
+from ullage.agents.machine import Machine, first_prompt, last_text
+from ullage.agents.own_context import OwnContext, share
+from ullage.agents.running import Processes, running_in_name
+from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.provider_usage import exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_parts
-from ullage.formats.transcripts.format import incremental
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.imported import SkippedLine, choose_run
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
+
+
+def patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns glob patterns for Copilot CLI's event logs: one in a folder per session; in early versions a file per
+    session."""
+    return (f"{_home(machine)}/*/events.jsonl", f"{_home(machine)}/*.jsonl")
+
+
+def running_patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns a glob pattern for the files that exist while a session is open: `inuse.PID.lock` in its folder (seen
+    with 1.0.102)."""
+    return (f"{_home(machine)}/*/inuse.*.lock",)
+
+
+def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    """Returns the facts of a session. Those in `workspace.yaml` are preferred to those in its log, because they follow
+    the session if it moves to another folder."""
+    return common_facts(path, [*_workspaces(records), *records])
+
+
+def _workspaces(records: Sequence[JsonObject]) -> list[dict[str, str]]:
+    return [read_pairs(as_text(record.get("text")).splitlines()) for record in records if "file" in record]
+
+
+def title_of(records: Sequence[JsonObject]) -> str:
+    """Returns a session's title from these of its records, or else the first line of its first prompt. Empty if they
+    have neither."""
+    data = [as_object(record.get("data")) for record in records]
+    named = next((pairs["name"] for pairs in _workspaces(records) if pairs.get("name")), "")
+    prompts = (
+        as_object(record.get("data")).get("content") for record in records if record.get("type") == "user.message"
+    )
+    return last_text(data, "title") or named or first_prompt(prompts)
+
+
+def _home(machine: Machine) -> str:
+    return f"{machine.folder('COPILOT_HOME', '.copilot')}/session-state"
+
+
+# Types of records that come before the events: the session's facts, and the id of the conversation that is to be read.
+WORKSPACE, CHOSEN = "workspace", "chosen"
+_MAIN = ""
+# Events about a sub-agent that belong to the conversation that started it.
+_OF_PARENT = ("subagent.started", "subagent.completed", "subagent.failed")
+
+
+def records(document: Document) -> Records:
+    """Returns the events of the log, of which the reader takes those of one conversation: the one that `document.run`
+    asks for, by default the main one.
+
+    A record with the conversation's id comes before them, and the session's facts from `workspace.yaml`. The other
+    conversations are listed as skipped. Raises `InvalidRequest` if there is no such conversation.
+    """
+    runs: dict[str, list[Line]] = {_MAIN: []}
+    names: dict[str, str] = {}
+    for line in document.lines:
+        run = run_of(line)
+        runs.setdefault(run, []).append(line)
+        data = as_object((line.value or {}).get("data"))
+        for key in (as_text((line.value or {}).get("agentId")), as_text(data.get("toolCallId"))):
+            names.setdefault(key, as_text(data.get("agentDisplayName")) or as_text(data.get("agentName")))
+    keys = list(runs)
+    chosen = keys[choose_run([len(run) for run in runs.values()], document.run or 1, document.name)]
+    head = [Line(number=1, value={"type": CHOSEN, "data": {"agentId": chosen}})]
+    head += [_facts(companion) for companion in document.companions if chosen == _MAIN]
+    others = [(number, key) for number, key in enumerate(keys, start=1) if key != chosen and runs[key]]
+    skipped = [_describe(number, names.get(key, ""), runs[key]) for number, key in others]
+    return Records(lines=(*head, *document.lines), skipped=tuple(skipped))
+
+
+def companions(path: str) -> tuple[str, ...]:
+    """Returns the path, relative to the log's folder, of the file with the session's facts."""
+    return ("workspace.yaml",) if "/session-state/" in path and path.endswith("/events.jsonl") else ()
+
+
+def _facts(workspace: Document) -> Line:
+    """Returns the facts of `workspace.yaml`, a flat file of keys with values, as an event of type `WORKSPACE`."""
+    return Line(number=1, value={"type": WORKSPACE, "data": read_pairs(line.text for line in workspace.lines)})
+
+
+def read_pairs(lines: Iterable[str]) -> dict[str, str]:
+    """Returns the keys and values in the lines of a YAML file without nesting, as texts without quotation marks."""
+    pairs = (line.partition(":")[::2] for line in lines)
+    return {key.strip(): value.strip().strip("\"'") for key, value in pairs}
+
+
+def run_of(line: Line) -> str:
+    """Returns the id of the sub-agent whose conversation an event belongs to; empty for the main conversation."""
+    value = line.value or {}
+    if as_text(value.get("type")) in _OF_PARENT:
+        return _MAIN
+    return as_text(value.get("agentId")) or as_text(as_object(value.get("data")).get("parentToolCallId"))
+
+
+def _describe(number: int, name: str, lines: Sequence[Line]) -> SkippedLine:
+    title = name or ("the main conversation" if number == 1 else "a sub-agent")
+    return SkippedLine(
+        line=lines[0].number, reason=f"run {number}: another conversation: {title}, {len(lines)} events", expected=True
+    )
+
 
 NAME = "copilot-cli"
 _OWN_EVENTS = {
@@ -255,3 +364,15 @@ def _time(event: JsonObject) -> int:
 
 
 FORMAT = incremental(NAME, matches, CopilotReader, records)
+
+AGENT = Agent(
+    name="Copilot CLI",
+    short="Copilot",
+    formats=(FORMAT,),
+    companions=companions,
+    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, fact_files=companions),
+    processes=Processes(patterns=running_patterns, running_in=running_in_name),
+    # Of the most tokens of a prompt, which it reports as its window; measured by trial with 1.0.102.
+    own_context=OwnContext(threshold=share(0.8)),
+    inserted=Inserted(tags=("current_datetime", "system_reminder")),
+)

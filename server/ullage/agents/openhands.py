@@ -1,16 +1,22 @@
-"""Reads OpenHands' conversations (`~/.openhands/conversations/ID/`): a JSON file for each event, and `base_state.json`.
+"""What Ullage knows about OpenHands: where its conversations are, and how they are read.
 
-An answer with several tool calls is several events with the same response id. The state holds the usage of each
-response; it is written when a turn begins and ends. A condensation names the events that leave the context, and may put
-a summary at some place among the others. (Events: OpenHands/software-agent-sdk, `sdk/event`.)
+A conversation (`~/.openhands/conversations/ID/`) is a JSON file for each event, and `base_state.json`. An answer with
+several tool calls is several events with the same response id. The state holds the usage of each response; it is
+written when a turn begins and ends. A condensation names the events that leave the context, and may put a summary at
+some place among the others. (Events: OpenHands/software-agent-sdk, `sdk/event`.)
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ullage.agents.agent import Agent, Sessions
+from ullage.agents.machine import Machine, first_prompt
+from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.provider_usage import exclude_cache
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
@@ -21,6 +27,39 @@ from ullage.formats.transcripts.several import Conversation, choose
 from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role, ToolDefinition
+
+
+def patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns a glob pattern for OpenHands' conversations: the file `base_state.json` in a folder for each."""
+    return (f"{machine.folder('', '.openhands')}/conversations/*/base_state.json",)
+
+
+def title_of(records: Sequence[JsonObject]) -> str:
+    """Returns the first line of the first prompt in these events, as the conversation's title; empty if they have
+    none."""
+    said = [as_object(record.get("llm_message")) for record in records if record.get("source") == "user"]
+    return first_prompt(message.get("content") for message in said)
+
+
+def fact_files(path: str) -> tuple[str, ...]:
+    """Returns a glob pattern, relative to the conversation's folder, for its first four events, which contain the first
+    prompt."""
+    return ("events/event-0000[0-3]-*.json",) if path.endswith("/base_state.json") else ()
+
+
+def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    """Returns the facts of a conversation: folder, model and id, from `base_state.json`."""
+    state = as_object(next((record for record in records if "workspace" in record), None))
+    model = as_text(as_object(as_object(state.get("agent")).get("llm")).get("model"))
+    cwd = as_text(as_object(state.get("workspace")).get("working_dir"))
+    return replace(common_facts(path, records), cwd=cwd, model=model, session_id=as_text(state.get("id")))
+
+
+def companions(path: str) -> tuple[str, ...]:
+    """Returns a glob pattern, relative to the folder of a `base_state.json`, for the conversation's events. Empty for
+    other files."""
+    return ("events/event-*.json",) if path.endswith("/base_state.json") else ()
+
 
 NAME = "openhands"
 # Events about the program: the model is never sent them.
@@ -246,3 +285,10 @@ def _read_image(part: Any) -> ResultPart:
 
 
 FORMAT = incremental(NAME, matches, OpenHandsReader, records, reads_folders=True)
+
+AGENT = Agent(
+    name="OpenHands",
+    formats=(FORMAT,),
+    companions=companions,
+    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, fact_files=fact_files),
+)

@@ -1,0 +1,235 @@
+"""What Ullage knows about Factory's Droid: where its sessions are, and how they are read.
+
+A session (`~/.factory/sessions/*/ID.jsonl`) has one `{type, id, timestamp}` per line. The content of a `message` is in
+the shape of Anthropic's API. The model is named in `ID.settings.json`; the usage there is the sum of a session, so it
+says nothing about the context.
+
+What `droid exec --output-format stream-json` prints is read, too: one `{type, timestamp}` per line. The last line,
+`completion`, repeats the final answer. Its usage is the sum of the run's requests.
+"""
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from msgspec.structs import replace
+
+from ullage.agents.agent import Agent, Sessions
+from ullage.agents.machine import Machine, first_prompt, last_text
+from ullage.agents.session_facts import Facts, common_facts
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.formats.provider_usage import convert_usage
+from ullage.formats.transcripts.anthropic_blocks import read_blocks
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_arguments
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.message_pieces import PieceReader
+from ullage.model.blocks import TextBlock
+from ullage.model.json_values import JsonObject, as_object, as_text
+from ullage.model.message import Role
+
+
+def patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns glob patterns for Droid's session files: in a folder per project; in early versions without such a
+    folder."""
+    home = f"{machine.folder('', '.factory')}/sessions"
+    return (f"{home}/*/*.jsonl", f"{home}/*.jsonl")
+
+
+def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    """Returns the facts of a session. Its id is in the first record, of type `session_start`."""
+    facts = common_facts(path, records)
+    head = as_object(next((record for record in records if record.get("type") == "session_start"), None))
+    return replace(facts, session_id=as_text(head.get("id")) or facts.session_id)
+
+
+def title_of(records: Sequence[JsonObject]) -> str:
+    """Returns a session's title from these of its records, or else the first line of its first prompt. Empty if they
+    have neither."""
+    messages = [as_object(record.get("message")) for record in records]
+    prompts = (message.get("content") for message in messages if message.get("role") == "user")
+    return last_text(records, "sessionTitle") or last_text(records, "title") or first_prompt(prompts)
+
+
+NAME = "droid"
+_OWN_LINES = {"todo_state", "agent_turn_outcome", "session_end"}
+_SETTINGS = "settings"
+
+
+def matches(document: Document) -> bool:
+    """Returns whether any line of the file begins a session of Droid."""
+    return any(value.get("type") == "session_start" and "id" in value for value in document.objects)
+
+
+def companions(path: str) -> tuple[str, ...]:
+    """Returns the name of the file with a session's settings, which is in the folder of the session's file. Empty if
+    `path` is not a session's file."""
+    return (f"{PurePosixPath(path).stem}.settings.json",) if "/.factory/" in path and path.endswith(".jsonl") else ()
+
+
+def records(document: Document) -> Records:
+    """Returns a record with the session's settings, if that file is there, then the lines of the session's file."""
+    settings = tuple(
+        Line(number=1, value={"type": _SETTINGS} | as_object(companion.value)) for companion in document.companions
+    )
+    return Records(lines=(*settings, *document.lines))
+
+
+class DroidReader:
+    """Reads the lines of one session of Droid. Each line is complete, so no event is held back."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._said: list[str] = []
+
+    def take(self, record: Line) -> None:
+        """Reads the settings or the next line of the session."""
+        if record.value is None:
+            self._builder.skip_unread(record)
+            return
+        kind = as_text(record.value.get("type"))
+        if kind == "message":
+            self._take_message(record)
+        elif kind == "compaction_state":
+            self._take_compaction(record)
+        elif kind in ("session_start", _SETTINGS):
+            self._take_facts(record)
+        else:
+            self._builder.skip(record.number, f"{kind or 'unknown'} line", expected=kind in _OWN_LINES)
+
+    def finish(self) -> None:
+        """Does nothing, because no event is held back."""
+
+    def _take_facts(self, record: Line) -> None:
+        value = record.value or {}
+        self._builder.use_model(as_text(value.get("model")))
+        if value.get("type") == _SETTINGS:
+            return
+        self._builder.agent = "Droid"
+        # Older files have the number of the format here.
+        self._builder.version = as_text(value.get("version"))
+        self._builder.session_id = as_text(value.get("id"))
+        self._builder.title = as_text(value.get("sessionTitle")) or as_text(value.get("title"))
+        self._builder.cwd = as_text(value.get("cwd"))
+        self._builder.skip(record.number, "session_start line", expected=True)
+
+    def _take_message(self, record: Line) -> None:
+        value = record.value or {}
+        message = as_object(value.get("message"))
+        if as_text(message.get("visibility")) == "user_only":
+            self._builder.skip(record.number, "shown to the user and not sent to the model", expected=True)
+            return
+        answer = message.get("role") == "assistant"
+        if answer:
+            self._builder.use_model(as_text(message.get("modelId")))
+        role = Role.ASSISTANT if answer else Role.SYSTEM if message.get("role") == "system" else Role.USER
+        content = read_blocks(message.get("content"))
+        self._said.append(
+            self._builder.add(role, content, as_text(value.get("id")), as_timestamp(value.get("timestamp")))
+        )
+
+    def _take_compaction(self, record: Line) -> None:
+        """Adds a compaction of the first `removedCount` messages, or of all if the line has no such count."""
+        value = record.value or {}
+        removed = as_count(value.get("removedCount")) or len(self._said)
+        self._builder.compact(
+            as_text(value.get("summaryText")) or as_text(as_object(value.get("summary")).get("body")),
+            as_text(value.get("id")),
+            as_timestamp(value.get("timestamp")),
+            kept=self._said[removed:],
+        )
+
+
+FORMAT = incremental(NAME, matches, DroidReader, records)
+
+STREAM_NAME = "droid-stream"
+_STREAM_OWN_LINES = {"system", "error", "reasoning_start", "reasoning_end"}
+
+
+def matches_stream(document: Document) -> bool:
+    """Returns whether any line is a tool call or the end of a run in the shape of Droid's `stream-json` output."""
+    return any(
+        (value.get("type") == "completion" and "finalText" in value)
+        or (value.get("type") == "tool_call" and "toolName" in value and "parameters" in value)
+        for value in document.objects
+    )
+
+
+class DroidStreamReader:
+    """Reads the lines of one run of `droid exec`. The pieces of a message are held back until another message
+    begins."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._pieces = PieceReader(builder)
+        self._called = False
+        self._said = ""
+
+    def take(self, record: Line) -> None:
+        """Reads the next line."""
+        if record.value is None:
+            self._builder.skip_unread(record)
+            return
+        value, time = record.value, as_timestamp(record.value.get("timestamp"))
+        known = as_text(value.get("session_id")) or as_text(value.get("sessionId"))
+        self._builder.session_id = known or self._builder.session_id
+        match value.get("type"):
+            case "message":
+                self._take_message(value, time)
+            case "tool_call":
+                self._called = True
+                given = read_arguments(value.get("parameters"))
+                self._pieces.call(as_text(value.get("toolName")), given, _call_id(value), time=time)
+            case "tool_result":
+                failed = value.get("isError") is True
+                self._pieces.result(_read_output(value.get("value")), _call_id(value), failed=failed, time=time)
+            case "completion":
+                self._take_end(value, time)
+            case _:
+                kind = as_text(value.get("type"))
+                self._take_facts(value)
+                self._builder.skip(record.number, f"{kind or 'unknown'} line", expected=kind in _STREAM_OWN_LINES)
+
+    def finish(self) -> None:
+        """Adds the message that was held back."""
+        self._pieces.end()
+
+    def _take_facts(self, value: JsonObject) -> None:
+        self._builder.agent = "Droid"
+        self._builder.use_model(as_text(value.get("model")))
+        self._builder.cwd = self._builder.cwd or as_text(value.get("cwd"))
+
+    def _take_message(self, value: JsonObject, time: int) -> None:
+        text = as_text(value.get("text"))
+        if value.get("role") == "assistant":
+            self._said = text
+            self._pieces.answer([TextBlock(text=text)], as_text(value.get("id")), time)
+        else:
+            self._pieces.say(Role.USER, [TextBlock(text=text)], as_text(value.get("id")), time)
+
+    def _take_end(self, value: JsonObject, time: int) -> None:
+        text = as_text(value.get("finalText"))
+        if text and text != self._said:
+            self._pieces.answer([TextBlock(text=text)], as_text(value.get("id")), time)
+        self._pieces.end()
+        # Only the usage of a single request is that of the context.
+        if not self._called and self._pieces.last_answer:
+            self._builder.report(convert_usage(as_object(value.get("usage"))), self._pieces.last_answer, time)
+
+
+def _call_id(value: JsonObject) -> str:
+    return as_text(value.get("toolCallId")) or as_text(value.get("id"))
+
+
+def _read_output(output: Any) -> list[TextBlock]:
+    return [TextBlock(text=output if isinstance(output, str) else to_json(output))]
+
+
+STREAM_FORMAT = incremental(STREAM_NAME, matches_stream, DroidStreamReader)
+
+AGENT = Agent(
+    name="Droid",
+    formats=(FORMAT, STREAM_FORMAT),
+    companions=companions,
+    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of),
+)
