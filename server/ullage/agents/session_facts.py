@@ -1,7 +1,6 @@
 """Facts about a conversation that a list shows, found in some records of its file.
 
 Most agents write the same few keys, so one function finds them. Agents that differ have their own function.
-
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -3,19 +3,20 @@
 `api_conversation_history.json` holds Anthropic's messages, and `ui_messages.json` what the user was shown, with the
 usage of each request. Roo Code hides messages instead of removing them: each names the summary or the marker that took
 its place. Cline says which range of messages it no longer sends.
+
+A request in `ui_messages.json` is `{say: "api_req_started", text}`, whose text is JSON with the request's token counts.
 """
 
 import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from ullage.agents.cline.reader import read_content
-from ullage.agents.cline.requests import requests_of, usage_of
+from ullage.agents.cline.messages import read_content
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.provider_usage import exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import Records, incremental
-from ullage.formats.transcripts.several import file_named
+from ullage.formats.transcripts.several import file_named, parsed
 from ullage.model.blocks import Block, ThinkingBlock, join_texts
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
@@ -50,7 +51,7 @@ def records(document: Document) -> Records:
     messages = _messages(document)
     shown = file_named(document, _SHOWN)
     ui_messages = as_objects(shown.value) if shown else []
-    requests = requests_of(messages, ui_messages)
+    requests = _requests_of(messages, ui_messages)
     about = {
         name: as_object(found.value)
         for name in ("history_item.json", "task_metadata.json")
@@ -137,7 +138,9 @@ class TaskReader:
         hidden = as_text(message.get("truncationParent"))
         if hidden:
             self._hidden.setdefault(hidden, []).append(message_id)
-        builder.report(usage_of(request, includes_cache=builder.agent == "Roo Code") or _own_usage(message), message_id)
+        builder.report(
+            _usage_of(request, includes_cache=builder.agent == "Roo Code") or _own_usage(message), message_id
+        )
 
     def _read_facts(self, message: JsonObject, content: list[Block], timestamp: int) -> None:
         builder, text = self._builder, join_texts(content)
@@ -167,6 +170,58 @@ def _own_usage(message: JsonObject) -> Usage:
     return exclude_cache(
         as_count(tokens.get("prompt")), as_count(tokens.get("completion")), as_count(tokens.get("cached"))
     )
+
+
+def _requests_of(messages: Sequence[JsonObject], ui_messages: Sequence[JsonObject]) -> dict[int, JsonObject]:
+    """Returns the listed request of each answer, by the answer's index in `messages`. It has the request's token
+    counts, and `deletedRange` if the range of messages that are no longer sent has changed.
+
+    An answer is paired with the last request before its time if both have times. Otherwise answers and requests are
+    paired from the end, because a request that failed has no answer, and the newest figures matter most.
+    """
+    requests = _read_requests(ui_messages)
+    answers = [index for index, message in enumerate(messages) if message.get("role") == "assistant"]
+    times = [as_timestamp(messages[index].get("ts")) for index in answers]
+    if not all(times) or not all(request["ts"] for request in requests):
+        return dict(zip(reversed(answers), reversed(requests), strict=False))
+    paired: dict[int, JsonObject] = {}
+    place = 0
+    for index, time in zip(answers, times, strict=True):
+        begun = [at for at in range(place, len(requests)) if requests[at]["ts"] <= time]
+        if begun:
+            paired[index] = requests[begun[-1]]
+            place = begun[-1] + 1
+    return paired
+
+
+def _usage_of(request: JsonObject, *, includes_cache: bool) -> Usage | None:
+    """Returns a request's token counts as `Usage`, or None if the request has none.
+
+    `includes_cache` says that `tokensIn` counts the whole prompt; this is ignored if the cached tokens alone are more.
+    """
+    prompt, answer = as_count(request.get("tokensIn")), as_count(request.get("tokensOut"))
+    read, written = as_count(request.get("cacheReads")), as_count(request.get("cacheWrites"))
+    if not prompt + answer + read + written:
+        return None
+    return exclude_cache(
+        prompt if includes_cache and prompt >= read + written else prompt + read + written, answer, read, written
+    )
+
+
+def _read_requests(ui_messages: Sequence[JsonObject]) -> list[JsonObject]:
+    requests: list[JsonObject] = []
+    left_out: list[object] = []
+    for shown in ui_messages:
+        now = as_list(shown.get("conversationHistoryDeletedRange"))
+        if shown.get("say") != "api_req_started":
+            continue
+        counts = as_object(parsed(shown.get("text")))
+        # A request that is still running has no counts yet.
+        if "tokensIn" in counts or "tokensOut" in counts:
+            changed = {"deletedRange": now} if now and now != left_out else {}
+            requests.append({**counts, **changed, "ts": as_timestamp(shown.get("ts"))})
+            left_out = now or left_out
+    return requests
 
 
 FORMAT = incremental(NAME, matches, TaskReader, records)

@@ -1,12 +1,150 @@
-"""What Ullage knows about opencode."""
+"""What Ullage knows about opencode: where its sessions are, its settings, and how Ullage is added to it.
+
+Kilo Code's CLI is built on it and keeps its sessions and settings in the same way.
+
+The settings about compaction are `compaction.auto`, `compaction.reserved` (`compaction.buffer` in opencode 2), the
+limits of a model of the user's own, and those in the list of models that the program keeps.
+
+Ullage is added by a plugin (`plugin.js`), since the settings know no hooks, and as an MCP server. Measured with
+1.18.33: after a compaction the next request is made from the messages in the database, which has the summary by then.
+The plugin adds the brief to these messages each time; opencode keeps none of it, so a resumed session asks again. What
+the plugin adds to the `context` of a compaction is at the end of the request for the summary.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
 
 from ullage.agents.agent import AcpAgent, Agent, Inserted, Sessions
-from ullage.agents.opencode.compaction_settings import RESERVED, SETTINGS
-from ullage.agents.opencode.reader import FORMAT
-from ullage.agents.opencode.sessions import companions, facts_of, patterns, title_of
+from ullage.agents.machine import Machine, last_text
+from ullage.agents.opencode.messages import FORMAT, given_title
 from ullage.agents.opencode.sources import TABLES
-from ullage.agents.opencode.wiring import WIRING
 from ullage.agents.own_context import OwnContext, less_output
+from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number, switch
+from ullage.agents.session_facts import Facts, common_facts
+from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring
+from ullage.formats.transcripts.several import parsed
+from ullage.model.json_values import JsonObject, as_object, as_text
+
+_ABSOLUTE = re.compile("/|[A-Za-z]:/")
+
+
+def patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns glob patterns for opencode's databases (a test version has one of its own), and for the session files of
+    older versions. They are the same on every operating system. `OPENCODE_DB` names another database, by a path that
+    may be relative to the folder of the usual one."""
+    folder = f"{machine.data}/opencode"
+    named = machine.variables.get("OPENCODE_DB", "").replace("\\", "/")
+    if named and not _ABSOLUTE.match(named):
+        named = f"{folder}/{named}"
+    databases = (named,) if named else (f"{folder}/opencode.db", f"{folder}/opencode-*.db")
+    return (*databases, f"{folder}/storage/session/*/*.json")
+
+
+def kilo_patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns the path of the database of Kilo Code's CLI."""
+    return (f"{machine.data}/kilo/kilo.db",)
+
+
+def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    """Returns the facts of a session: from its row in the database, in which the model is JSON, or from its file."""
+    facts = common_facts(path, records)
+    ids = (as_text(record.get("id")) for record in records if "projectID" in record)
+    model = as_text(as_object(parsed(facts.model)).get("id")) or facts.model
+    return replace(facts, model=model, session_id=facts.session_id or next(ids, ""))
+
+
+def title_of(records: Sequence[JsonObject]) -> str:
+    """Returns the session's title from these rows of the database or the session's file; empty if they have none."""
+    return given_title(last_text((as_object(record.get("row", record)) for record in records), "title"))
+
+
+def companions(path: str) -> tuple[str, ...]:
+    """Returns glob patterns, relative to the folder of a session's file in `storage/session/PROJECT/`, for the files of
+    its messages and their parts. Empty for other files."""
+    folder, _, name = path.rpartition("/")
+    if not folder.rpartition("/")[0].endswith("storage/session") or not name.endswith(".json"):
+        return ()
+    return (f"../../message/{name.removesuffix('.json')}/*.json", "../../part/*/*.json")
+
+
+# Tokens. What is kept free of a model's largest prompt, if the settings name that.
+RESERVED = 20_000
+
+
+def _files(name: str, machine: Machine) -> tuple[str, ...]:
+    folder = f"{machine.folder('XDG_CONFIG_HOME', '.config')}/{name}"
+    named = machine.variables.get(f"{name.upper()}_CONFIG", "").replace("\\", "/")
+    folders = (folder, *((machine.cwd, f"{machine.cwd}/.{name}") if machine.cwd else ()))
+    own, *project = (f"{place}/{name}.{ending}" for place in folders for ending in ("json", "jsonc"))
+    first, *rest = project
+    listed = f"{machine.folder('XDG_CACHE_HOME', '.cache')}/{name}/models.json"
+    return (listed, own, first, *((named,) if named else ()), *rest)
+
+
+def _read(texts: Texts) -> Given:
+    reading = Reading()
+    for file in texts.files:
+        if switch(inner(file, "compaction", "auto")) is False:
+            reading.take("automatic", "compaction.auto", False)
+        for name in ("reserved", "buffer"):
+            reading.take("reserve", f"compaction.{name}", number(inner(file, "compaction", name)))
+        limits = [*_limits(as_object(file.get("provider")), texts.model)]
+        # Several providers of the list may offer a model. Which one answers is not known.
+        listed = [] if limits else [*_limits(file, texts.model)]
+        for limit in limits or (listed[:1] if all(one == listed[0] for one in listed) else []):
+            reading.take("model_window", "limit.context", number(limit.get("context")) or None)
+            reading.take("window", "limit.input", number(limit.get("input")) or None)
+            reading.take("max_output", "limit.output", number(limit.get("output")) or None)
+    return reading.given()
+
+
+def _limits(providers: JsonObject, model: str) -> Iterator[JsonObject]:
+    """Yields the limits that providers give the model with this id."""
+    for provider in providers.values():
+        if limit := as_object(inner(as_object(provider), "models", model, "limit")):
+            yield limit
+
+
+# Those besides the ones above do not change when a context is compacted.
+_KNOWN = frozenset({"auto", "reserved", "buffer", "prune", "keep", "tail_turns", "model", "preserve_recent_tokens"})
+SETTINGS = OwnSettings(files=lambda machine: _files("opencode", machine), read=_read, known=_KNOWN, prefix="OPENCODE")
+KILO_SETTINGS = OwnSettings(files=lambda machine: _files("kilo", machine), read=_read, known=_KNOWN, prefix="KILO")
+
+
+def _folder(machine: Machine) -> str:
+    return f"{machine.folder('XDG_CONFIG_HOME', '.config')}/opencode"
+
+
+def _settings(machine: Machine) -> str:
+    return f"{_folder(machine)}/opencode.jsonc"
+
+
+def _other_settings(machine: Machine) -> tuple[str, ...]:
+    """Returns the other files that opencode reads, in the order in which it chooses one to write to."""
+    return (f"{_folder(machine)}/opencode.json", f"{_folder(machine)}/config.json")
+
+
+def _plugin(machine: Machine) -> str:
+    return f"{_folder(machine)}/plugin/ullage.js"
+
+
+WIRING = Wiring(
+    word="opencode",
+    files=(
+        SettingsFile(
+            path=_settings,
+            instead=_other_settings,
+            mcp_server=True,
+            mcp_place=McpPlace(key="mcp", kind="local"),
+        ),
+        SettingsFile(path=_plugin, syntax="whole", plugin=("plugin_call.js", "opencode/plugin.js")),
+    ),
+    summary_in_file=True,
+    # Its own request for a summary has 2,900 characters.
+    steering=Steering(characters=4_000, is_answer=True),
+)
 
 AGENT = Agent(
     name="opencode",

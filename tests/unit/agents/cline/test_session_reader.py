@@ -2,7 +2,7 @@ from typing import Any
 
 from support.foreign import messages_of, reports_of
 from support.growing_files import expect_every_split_to_read_alike
-from ullage.agents.cline.reader import FORMAT
+from ullage.agents.cline.messages import FORMAT
 from ullage.agents.transcripts import companions_of, read_document
 from ullage.formats.parsing import Document
 from ullage.model.blocks import ResourceBlock, ToolResultBlock, ToolUseBlock

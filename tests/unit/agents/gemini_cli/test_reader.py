@@ -2,7 +2,7 @@ from typing import Any
 
 from support.foreign import messages_of, read_lines, read_value, reports_of, texts_of, to_lines
 from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
-from ullage.agents.gemini_cli.reader import FORMAT
+from ullage.agents.gemini_cli.conversations import FORMAT
 from ullage.agents.transcripts import read
 from ullage.formats.parsing import parse_document
 from ullage.formats.transcripts.format import OpenReading, open_reading

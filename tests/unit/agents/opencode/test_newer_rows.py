@@ -6,7 +6,7 @@ from typing import Any
 from support.databases import database
 from support.foreign import messages_of, reports_of
 from support.growing_files import expect_every_split_to_read_alike, read_pieces
-from ullage.agents.opencode.reader import CLEARED, FORMAT
+from ullage.agents.opencode.messages import CLEARED, FORMAT
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import Document
 from ullage.model.blocks import CompactionBlock, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock

@@ -1,8 +1,7 @@
 """What Ullage knows about Kilo Code's CLI. It is built on opencode, whose reader reads its sessions."""
 
 from ullage.agents.agent import Agent, Sessions
-from ullage.agents.opencode.compaction_settings import KILO_SETTINGS, RESERVED
-from ullage.agents.opencode.sessions import facts_of, kilo_patterns, title_of
+from ullage.agents.opencode import KILO_SETTINGS, RESERVED, facts_of, kilo_patterns, title_of
 from ullage.agents.own_context import OwnContext, less_output
 
 AGENT = Agent(

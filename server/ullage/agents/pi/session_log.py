@@ -2,16 +2,20 @@
 
 A session is a header and entries. Since version 2 of the format each entry names its parent, so that entries form a
 tree; the newest entry is where the conversation continues. Entries of version 1 have no ids and follow each other.
+
+pi puts summaries, and commands that the user ran, into the user's messages. The texts are those that pi sends a model;
+its record has their parts.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
 from msgspec import Struct
 
+from ullage.agents.agent import Inserted
 from ullage.agents.inserted import by_program
-from ullage.agents.pi.inserted import LEFT_OUT, branch_text, command_text, compaction_text
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import incremental
@@ -21,12 +25,40 @@ from ullage.model.message import Role, ToolDefinition
 from ullage.model.usage import Usage
 
 NAME = "pi"
+
+_COMPACTED = "The conversation history before this point was compacted into the following summary:"
+_CAME_BACK = "The following is a summary of a branch that this conversation came back from:"
+# In place of a message that pi sends no more.
+_LEFT_OUT = "[pi left a message out of the context here.]"
+INSERTED = Inserted(
+    summary_openings=(_COMPACTED, _CAME_BACK),
+    not_typed=(r"Ran `[^`]{1,4000}`\n(?:```\n|\(no output\))", re.escape(_LEFT_OUT)),
+)
+
+
+def _compaction_text(summary: str) -> str:
+    """Returns the text of pi's own summary of a conversation."""
+    return f"{_COMPACTED}\n\n<summary>\n{summary}\n</summary>"
+
+
+def _branch_text(summary: str) -> str:
+    """Returns the text of the summary of a branch that the conversation left."""
+    return f"{_CAME_BACK}\n\n<summary>\n{summary}</summary>"
+
+
+def _command_text(command: str, output: str, status: int, *, cancelled: bool) -> str:
+    """Returns the text of a shell command that the user ran and its output."""
+    shown = f"```\n{output}\n```" if output else "(no output)"
+    end = "\n\n(command cancelled)" if cancelled else f"\n\nCommand exited with code {status}" if status else ""
+    return f"Ran `{command}`\n{shown}{end}"
+
+
 # Entries about the program, its display and its other requests.
 _OWN_ENTRIES = {"thinking_level_change", "label", "custom", "usage"}
 # Entries that are no messages and change the context.
 _EDITS = {"compaction", "context_edit"}
 # How pi writes the summaries that have a role of their own.
-_SUMMARIES = {"branchSummary": branch_text, "compactionSummary": compaction_text}
+_SUMMARIES = {"branchSummary": _branch_text, "compactionSummary": _compaction_text}
 # Requests that ended so have no usage, or one that stops in the middle.
 _UNFINISHED = {"aborted", "error"}
 
@@ -114,7 +146,7 @@ class PiReader:
         elif kind == "custom_message":
             self._add_custom(entry, entry_id, timestamp)
         elif kind == "branch_summary":
-            builder.add(Role.USER, [TextBlock(text=branch_text(as_text(entry.get("summary"))))], entry_id, timestamp)
+            builder.add(Role.USER, [TextBlock(text=_branch_text(as_text(entry.get("summary"))))], entry_id, timestamp)
         elif kind == "compaction":
             kept = self._kept(entry, parent)
             before = as_count(entry.get("tokensBefore"))
@@ -177,7 +209,7 @@ class PiReader:
             return
         replacement = edit.get("replacement")
         if replacement is None:
-            self._builder.exchange(target.message_id, Role.USER, [TextBlock(text=LEFT_OUT)], timestamp)
+            self._builder.exchange(target.message_id, Role.USER, [TextBlock(text=_LEFT_OUT)], timestamp)
             return
         content = _read_content(as_object(replacement).get("content"))
         if target.call_id:
@@ -277,7 +309,7 @@ def _answer(call_id: str, content: list[Block], *, is_error: bool = False) -> To
 def _describe_command(message: JsonObject) -> str:
     """Returns, as text, a shell command that the user ran and its output."""
     command, output = as_text(message.get("command")), as_text(message.get("output"))
-    return command_text(command, output, as_count(message.get("exitCode")), cancelled=message.get("cancelled") is True)
+    return _command_text(command, output, as_count(message.get("exitCode")), cancelled=message.get("cancelled") is True)
 
 
 def _read_usage(usage: JsonObject) -> Usage:

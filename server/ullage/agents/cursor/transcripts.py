@@ -4,7 +4,6 @@ One message per line, in the shape of Anthropic's API, but without ids, times an
 written, and calls may have no ids. The conversation's id is the name of the file.
 """
 
-from ullage.agents.cursor.sessions import ids_in
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -19,6 +18,21 @@ _OWN_LINES = {"turn_ended", "turn_started", "turn_id", "status"}
 _ROLES = ("user", "assistant")
 # The key of a record, made here, with the conversation's id and its parent's.
 _IDS = "ullage.ids"
+
+
+def is_sub_agent(path: str) -> bool:
+    """Returns whether a transcript is a sub-agent's: it is in a folder `subagents`."""
+    return "/subagents/" in path
+
+
+def ids_in(path: str) -> tuple[str, str]:
+    """Returns the id of the conversation according to the path of its transcript and, for a sub-agent's, that of the
+    conversation that started it, else "". Both are "" if the path is not that of a transcript."""
+    _, separator, place = path.replace("\\", "/").rpartition("/agent-transcripts/")
+    if not separator or not place.endswith(".jsonl"):
+        return "", ""
+    own = place.rpartition("/")[2].removesuffix(".jsonl")
+    return own, place.partition("/")[0] if is_sub_agent(path.replace("\\", "/")) else ""
 
 
 def matches(document: Document) -> bool:

@@ -1,7 +1,7 @@
 """What Ullage knows about Roo Code. It began as a copy of Cline, whose reader reads its tasks."""
 
 from ullage.agents.agent import Agent, Sessions
-from ullage.agents.cline.sessions import companions, roo_patterns, title_of
+from ullage.agents.cline import companions, roo_patterns, title_of
 
 AGENT = Agent(
     name="Roo Code",

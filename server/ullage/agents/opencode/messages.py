@@ -5,12 +5,12 @@ several requests, each between `step-start` and `step-finish`. A compaction is a
 and the answer to it, which is the summary. In the newer table a compaction is a message of its own.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.opencode.sessions import given_title
 from ullage.agents.opencode.sources import matches, records
 from ullage.formats.parsing import Line, as_count, as_timestamp
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -37,6 +37,14 @@ _MARKS = {"step-start", "step-finish", "snapshot", "patch", "agent", "retry", "c
 _GROWING = {"assistant", "compaction", "shell"}
 # What opencode sends in the place of a result that it has cleared.
 CLEARED = "[Old tool result content cleared]"
+
+_MADE_OF_TIME = re.compile(r"(New|Child) session - \d{4}-\d{2}-\d{2}T[\d:.]+Z")
+
+
+def given_title(title: str) -> str:
+    """Returns a session's title, or "" for the one that opencode makes of the time until a model has written
+    another."""
+    return "" if _MADE_OF_TIME.fullmatch(title) else title
 
 
 class _Step(Struct):
