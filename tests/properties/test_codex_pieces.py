@@ -10,8 +10,8 @@ from support.codex_files import call, compacted, counted, event, item, line, out
 from support.foreign import to_lines
 from support.growing_files import expect_pieces_to_equal_the_whole, records_of
 from support.transcripts import ROOT
-from ullage.agents.codex import log_reader
-from ullage.agents.codex.reader import FORMAT
+from ullage.agents.codex import early_log
+from ullage.agents.codex.rollout import FORMAT
 from ullage.formats.parsing import parse_document
 
 NUMBER = st.integers(1, 5)
@@ -58,5 +58,5 @@ def test_recorded_terminal_logs_that_grow_are_read_as_the_whole_is() -> None:
     if not files:
         pytest.skip("no recorded terminal logs on this machine (set ULLAGE_TRANSCRIPTS)")
     for path in files:
-        records = records_of(log_reader.FORMAT, parse_document(path.read_bytes(), path.name))
-        expect_pieces_to_equal_the_whole(log_reader.FORMAT, records, range(0, len(records), 97))
+        records = records_of(early_log.FORMAT, parse_document(path.read_bytes(), path.name))
+        expect_pieces_to_equal_the_whole(early_log.FORMAT, records, range(0, len(records), 97))

@@ -6,7 +6,7 @@ import pytest
 
 from support.codex_files import call, counted, output, said, session
 from support.foreign import to_lines
-from ullage.agents.codex.reader import FORMAT as CODEX
+from ullage.agents.codex.rollout import FORMAT as CODEX
 from ullage.formats.parsing import Document, parse_document
 from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.model.errors import UnreadableTranscript

@@ -1,9 +1,9 @@
 """Writes a session that Codex resumes with `codex resume ID`.
 
 The file is a rollout: `session_meta`, then the items that the model is sent. Codex adds its own instructions and the
-`environment_context` at every resume, so these are left out. A summary is a `compacted` record whose whole new context
-it is. Events repeat the messages, because the screen shows only events; one `token_count` says how full the context is,
-by which Codex decides whether to compact before the next request.
+`environment_context` at every resume, so these are left out. A `compacted` record holds the summary. It replaces all
+messages before it. Events repeat the messages, because the screen shows only events; one `token_count` says how full
+the context is, by which Codex decides whether to compact before the next request.
 
 Reasoning is left out: Codex keeps it encrypted for the account and the model that wrote it, and a summary of it alone
 is refused by the provider.
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ullage.agents.codex.inserted import is_added_again
+from ullage.agents.codex.rollout import is_added_again
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import NewSession, SessionWriter, as_said, is_later, is_system, moment, summary_text
 from ullage.formats.parsing import clean_text

@@ -4,7 +4,7 @@ from typing import Any
 
 from support.codex_files import logged as event
 from support.foreign import messages_of, read_lines, reports_of, texts_of, to_lines
-from ullage.agents.codex.log_turn import UNRECORDED_PROMPT
+from ullage.agents.codex.early_log import UNRECORDED_PROMPT
 from ullage.agents.transcripts import read
 from ullage.model.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock, join_texts
 

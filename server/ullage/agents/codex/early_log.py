@@ -3,22 +3,190 @@
 A `token_count` ends a request; the tools of the request's answer ran before it. A second `session_configured` (after
 `/new`) begins another conversation. The log contains no system prompt; older logs don't contain the user's prompts
 either.
+
+The log streams a command's output in pieces, and has its beginning once more at the end, cut for the screen. The model
+is sent more of it than the screen shows (`codex-rs/core/src/exec.rs` and `codex.rs`).
 """
 
+import binascii
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
-from ullage.agents.codex.log_outputs import CommandOutputs
-from ullage.agents.codex.log_turn import CodexTurn
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.formats.transcripts.imported import SkippedLine, choose_run
+from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import Role
+from ullage.model.usage import Usage
 
 NAME = "codex-log"
+
+# The part of an output that the model is sent: the first lines, up to a number of bytes.
+_LINES = 256
+_BYTES = 10 * 1024
+# Characters of an output that are shown. An output of this length was cut; that of a stopped command may be missing.
+_SHOWN = 5 * 1024
+# The exit code of a command that Codex or its sandbox stopped.
+_STOPPED = -1
+
+
+class CommandOutputs:
+    """Collects the streamed outputs of commands that are running, and gives their results as the model was sent
+    them."""
+
+    def __init__(self) -> None:
+        self._streams: dict[tuple[str, str], bytearray] = {}
+
+    def stream(self, event: JsonObject) -> None:
+        """Adds a chunk of a command's output, which is Base64 or a list of bytes. A chunk that can't be decoded is
+        ignored."""
+        key = as_text(event.get("call_id")), as_text(event.get("stream"))
+        chunk = event.get("chunk")
+        try:
+            piece = binascii.a2b_base64(chunk) if isinstance(chunk, str) else bytes(chunk or ())
+        except (ValueError, TypeError):
+            return
+        self._streams.setdefault(key, bytearray()).extend(piece)
+
+    def end(self, event: JsonObject, *, failed: bool) -> str:
+        """Returns the result of the command that the event ends, as the model was sent it.
+
+        Newer versions log that text (`formatted_output`). For older ones it is a JSON object with the standard output,
+        the standard error of a command that failed, or both if the sandbox stopped the command.
+        """
+        outputs = [self._output(event, name) for name in ("stdout", "stderr")]
+        if formatted := as_text(event.get("formatted_output")):
+            return formatted
+        exit_code = event.get("exit_code", 0)
+        output = "".join(outputs) if exit_code == _STOPPED else outputs[failed]
+        duration = as_object(event.get("duration"))
+        seconds = as_count(duration.get("secs")) + as_count(duration.get("nanos")) / 1e9
+        metadata = {"exit_code": exit_code, "duration_seconds": round(seconds, 1)}
+        return msgspec.json.encode({"output": output, "metadata": metadata}).decode()
+
+    def _output(self, event: JsonObject, name: str) -> str:
+        shown = as_text(event.get(name))
+        streamed = _cut(self._streams.pop((as_text(event.get("call_id")), name), bytearray()))
+        cut = not shown or len(shown) >= _SHOWN
+        return streamed if cut and len(streamed) > len(shown) else shown
+
+
+def _cut(output: bytearray) -> str:
+    lines = b"".join(islice(output.splitlines(keepends=True), _LINES))
+    return lines[:_BYTES].decode("utf-8", "replace")
+
+
+# Replaces the user's prompt if the log doesn't contain it.
+UNRECORDED_PROMPT = "[The log does not record this message.]"
+
+
+class CodexTurn:
+    """Collects the events of one request to the model, and adds its answer and tool results to the transcript when it
+    ends.
+
+    Streamed pieces of a text are used only if the log doesn't contain the complete text.
+    """
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._answer: list[Block] = []
+        self._results: list[Block] = []
+        self._streamed_thinking = ""
+        self._streamed_text = ""
+        self._prompted = False
+        self.timestamp = 0
+
+    def start(self) -> None:
+        """Begins a task (a prompt turn) and ends the request before it. If the log didn't contain the user's prompt, a
+        placeholder is added for it."""
+        self.finish()
+        if not self._prompted:
+            self._builder.add(Role.USER, (TextBlock(text=UNRECORDED_PROMPT),), timestamp=self.timestamp)
+        self._prompted = False
+
+    def add_user(self, text: str) -> None:
+        """Adds the user's prompt to the transcript. A second prompt before the task begins is ignored.
+
+        Newer logs contain each prompt twice, as an operation and as an event.
+        """
+        if self._prompted:
+            return
+        self.finish()
+        self._builder.add(Role.USER, (TextBlock(text=text),), timestamp=self.timestamp)
+        self._prompted = True
+
+    def stream_thinking(self, delta: str) -> None:
+        """Adds a piece of streamed reasoning."""
+        self._streamed_thinking += delta
+
+    def add_thinking(self, text: str) -> None:
+        """Adds a complete reasoning text, which replaces its streamed pieces."""
+        self._open_answer()
+        self._streamed_thinking = ""
+        self._answer.append(ThinkingBlock(thinking=text))
+
+    def stream_text(self, delta: str) -> None:
+        """Adds a piece of the answer's streamed text."""
+        self._streamed_text += delta
+
+    def add_text(self, text: str) -> None:
+        """Adds a complete text of the answer, which replaces its streamed pieces."""
+        self._open_answer()
+        self._take_streamed_thinking()
+        self._streamed_text = ""
+        self._answer.append(TextBlock(text=text))
+
+    def begin_call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
+        """Adds a tool call to the answer."""
+        self._take_streamed()
+        self._answer.append(ToolUseBlock(id=call_id, name=name, input=arguments))
+
+    def end_call(self, call_id: str, output: str, *, failed: bool) -> None:
+        """Adds the result of a tool call."""
+        content = (TextBlock(text=output),) if output else ()
+        self._results.append(ToolResultBlock(tool_use_id=call_id, content=content, is_error=failed))
+
+    def finish(self, usage: Usage | None = None) -> None:
+        """Ends the request: adds the answer with its `usage`, then a message with all tool results, to the transcript.
+
+        If there is no answer, `usage` is dropped.
+        """
+        self._take_streamed()
+        if self._answer:
+            message_id = self._builder.add(Role.ASSISTANT, self._answer, timestamp=self.timestamp)
+            if usage is not None:
+                self._builder.report(usage, message_id)
+        if self._results:
+            self._builder.add(Role.USER, self._results, timestamp=self.timestamp)
+        self._answer, self._results = [], []
+
+    def _open_answer(self) -> None:
+        """Ends the previous request if tool results have come, because text after results belongs to the next request.
+
+        This is needed for requests that end without a `token_count`.
+        """
+        if self._results:
+            self.finish()
+
+    def _take_streamed(self) -> None:
+        self._take_streamed_thinking()
+        if self._streamed_text:
+            self._answer.append(TextBlock(text=self._streamed_text))
+            self._streamed_text = ""
+
+    def _take_streamed_thinking(self) -> None:
+        if self._streamed_thinking:
+            self._answer.append(ThinkingBlock(thinking=self._streamed_thinking))
+            self._streamed_thinking = ""
+
+
 _OWN_EVENTS = {
     "session_configured",
     "agent_reasoning_section_break",
