@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from support.bounded import ends
 from support.build import user
 from support.foreign import reports_of
-from ullage.agents.claude_code.wiring import WIRING
+from ullage.agents.claude_code import WIRING
 from ullage.agents.file_reads import file_reads
 from ullage.agents.outcomes import judge, said_in_refusal
 from ullage.agents.shell import first_line, touched_files

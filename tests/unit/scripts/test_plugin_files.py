@@ -8,7 +8,7 @@ import pytest
 
 from support.documents import ROOT
 from ullage import __version__
-from ullage.agents.claude_code.wiring import WIRING as CLAUDE_CODE
+from ullage.agents.claude_code import WIRING as CLAUDE_CODE
 from ullage.agents.gemini_cli import WIRING as GEMINI_CLI
 from ullage.agents.wiring import Wiring
 from ullage.cli.command_line import build_parser

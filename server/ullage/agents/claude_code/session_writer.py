@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.claude_code.inserted import INSERTED, is_listed_again
+from ullage.agents.claude_code.entries import INSERTED, is_listed_again
 from ullage.agents.claude_code.sessions import project_pattern
 from ullage.agents.inserted import is_by_program
 from ullage.agents.machine import Machine

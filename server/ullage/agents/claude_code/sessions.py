@@ -1,10 +1,14 @@
-"""Where Claude Code keeps its sessions, and how their titles are found."""
+"""Where Claude Code keeps its sessions, how their titles are found, and after how long it deletes them.
+
+It deletes transcripts at its start, by the time of their last change.
+"""
 
 import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from ullage.agents.machine import Machine, first_prompt, last_text
+from ullage.agents.retention import Retention
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.model.json_values import JsonObject, as_object, as_text
 
@@ -104,3 +108,17 @@ def title_of(records: Sequence[JsonObject]) -> str:
 
 def _home(machine: Machine) -> str:
     return machine.folder("CLAUDE_CONFIG_DIR", ".claude")
+
+
+def _retention_files(machine: Machine) -> tuple[str, ...]:
+    return (settings_pattern(machine),)
+
+
+def _days_in(settings: JsonObject) -> float | None:
+    days = settings.get("cleanupPeriodDays")
+    return float(days) if isinstance(days, int | float) and not isinstance(days, bool) else None
+
+
+# The default is in the documentation ("Settings"). A period of 0 makes Claude Code write no transcripts at all, so a
+# hundred years are what "never" is.
+RETENTION = Retention(patterns=_retention_files, days_in=_days_in, default=30, setting='"cleanupPeriodDays": 36500')

@@ -3,12 +3,18 @@
 from collections.abc import Sequence
 from hashlib import sha256
 
-from ullage.agents.claude_code.attachments import attached, is_known
-from ullage.agents.claude_code.boundary import read_boundary
-from ullage.agents.claude_code.entry import Entry
-from ullage.agents.claude_code.open_answer import Answer, Extra, Place, Written
-from ullage.agents.claude_code.prompt_queue import PromptQueue
-from ullage.agents.claude_code.windows import WindowReader
+from ullage.agents.claude_code.compaction import WindowReader
+from ullage.agents.claude_code.entries import (
+    Answer,
+    Entry,
+    Extra,
+    Place,
+    PromptQueue,
+    Written,
+    attached,
+    is_known,
+    read_boundary,
+)
 from ullage.agents.inserted import by_program
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.branches import kept_place

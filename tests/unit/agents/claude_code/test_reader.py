@@ -5,7 +5,7 @@ import pytest
 
 from support.foreign import ids_of, messages_of, read_lines, reports_of, texts_of, to_lines, view_of
 from support.session_log import aside, call, line, result, say
-from ullage.agents.claude_code.reader import Reader
+from ullage.agents.claude_code.log import Reader
 from ullage.agents.transcripts import detect
 from ullage.formats.parsing import Line
 from ullage.formats.transcripts.builder import TranscriptBuilder

@@ -6,7 +6,7 @@ import pytest
 
 from support.foreign import read_lines
 from support.session_log import JsonObject, line, say
-from ullage.agents.claude_code.windows import usual_window
+from ullage.agents.claude_code.compaction import usual_window
 from ullage.agents.own_context import Setup
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.events import WindowReported

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.claude_code.entry import Entry, entry_of
+from ullage.agents.claude_code.entries import Entry, entry_of
 from ullage.agents.claude_code.tree_writer import TreeWriter
 from ullage.agents.side_chains import conversation_records, may_be_another
 from ullage.formats.parsing import Document, Line

@@ -1,0 +1,316 @@
+"""Where Claude Code compacts: the windows of its models, its settings, its thresholds, and what it attaches again.
+
+Each window was asked of the program with `/context`, which needs no model. A name that ends in `[1m]` means a million
+tokens in every version. Without it, the versions 2.1.197 to 2.1.283 gave every model that was tried 200,000 tokens, and
+the versions 2.1.291 to 2.1.316 gave a million to all but older models. The versions between were not tried.
+
+The thresholds were measured on the `preTokens` of 73 recorded automatic compactions in windows of 200,000 tokens:
+155,000 in the versions 2.0.76 to 2.1.20 (42 of them) and 167,000 in 2.1.25 to 2.1.42 (31); in 2.1.22 conversations
+continued beyond 155,000. By trial with 2.1.197: that version compacts only two models by itself, and others if the user
+names a window. `/context` of 2.1.316 shows that newer models are compacted again. The one compaction of an earlier
+version, 1.0.53, was at 154,566 after a call with 153,818.
+
+The files that are attached again were measured with 2.1.316 in one process: of the files that were read or changed
+since the last compaction, the five that were last changed on the disk come back whole, if each has at most 5,000
+tokens; of a longer one only the name comes. A process that has resumed a session attaches no file that an earlier one
+has read, and the log does not say which.
+
+Measured on seven compactions of the versions 2.0.76 to 2.1.39: what their next prompts held beyond the summary and the
+hidden part was, within 5,000 tokens each, the last five files that had been read or changed, each cut to 5,000 tokens.
+The logs of these versions don't contain them. Later logs have them as attachments.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from ullage.agents.claude_code.entries import Entry
+from ullage.agents.machine import Machine
+from ullage.agents.own_context import (
+    Idle,
+    OwnContext,
+    Reattached,
+    Rule,
+    Setup,
+    Threshold,
+    Without,
+    switched_off,
+    version_of,
+)
+from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number, switch
+from ullage.agents.tools import Action, action_of, path_of
+from ullage.formats.transcripts.anthropic_blocks import read_blocks
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.model.blocks import ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.json_values import JsonObject, as_object, as_text
+from ullage.model.message import Message
+from ullage.tokens.model_names import bare_name
+
+USUAL, MILLION = 200_000, 1_000_000
+_CHOSEN = "[1m]"
+_MILLION_BY_ITSELF = (2, 1, 291)
+# Models to which these versions, too, give 200,000 tokens.
+_OLDER = re.compile(r"claude-(3|(sonnet|haiku)-[34]\b|opus-(3|4$|4-20|4-[0156]\b))")
+# What `/context` prints as Markdown, for example `**Tokens:** 13.3k / 1m (1%)`. Only these windows are not rounded.
+_TOLD = re.compile(r"\*\*Tokens:\*\* \S+ / (200k|1m) \(")
+_SIZES = {"200k": USUAL, "1m": MILLION}
+
+
+def usual_window(setup: Setup) -> Rule:
+    """Returns the window that Claude Code gives a model if its user chooses none."""
+    if _CHOSEN in setup.model:
+        return Rule(tokens=MILLION, basis="the model's name ends in [1m]")
+    is_new = "claude-" in setup.model and not _OLDER.search(setup.model)
+    if is_new and version_of(setup.version) >= _MILLION_BY_ITSELF:
+        return Rule(tokens=MILLION, basis=f"Claude Code {setup.version} gives {setup.model} a million tokens")
+    return Rule(tokens=USUAL, basis="Claude Code's window unless a larger one is chosen")
+
+
+class WindowReader:
+    """Reads from a log's lines which window the agent says that it has. Versions before 2.1.316 only say it with
+    `/context`."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._is_chosen = False
+
+    def read_answer(self, requested: str, timestamp: int) -> None:
+        """Reads the name of the model that was asked for an answer, which the builder has. Unlike the answer's own
+        model it ends in `[1m]` if a million tokens were chosen. Versions that don't write it have ""."""
+        if not requested:
+            return
+        was_chosen, self._is_chosen = self._is_chosen, _CHOSEN in requested
+        if self._is_chosen or was_chosen:
+            window = usual_window(Setup(version=self._builder.version, model=requested))
+            self._builder.window(window.tokens, timestamp=timestamp)
+
+    def read_prompt(self, entry: Entry) -> None:
+        """Reads a line of the user's role, which may be the output of `/context`."""
+        if entry.value.get("isMeta") is not True:
+            return
+        told = _TOLD.search(join_texts(read_blocks(entry.content)))
+        if told:
+            self._builder.window(_SIZES[told[1]], timestamp=entry.timestamp)
+
+
+_OFF = ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT")
+_PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
+_WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
+_IDLE = "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS"
+_OUTPUT = "CLAUDE_CODE_MAX_OUTPUT_TOKENS"
+# The window of a model that the program does not know; without compaction, that of every model.
+_CONTEXT, _NO_MILLION = "CLAUDE_CODE_MAX_CONTEXT_TOKENS", "CLAUDE_CODE_DISABLE_1M_CONTEXT"
+_OWN_MODEL = re.compile("claude|opus|sonnet|haiku|fable")
+# Windows that the program's server sets, by model, as they are cached in the program's state (2.1.332).
+_CACHED = "cachedGrowthBookFeatures"
+_SERVED = {
+    "claude-opus-4-8": ("tengu_amber_redwood2", "tengu_amber_redwood3"),
+    "claude-opus-5-5": ("tengu_jaunty_breeze",),
+}
+_THOUSANDS = re.compile(r"(\d+)k", re.IGNORECASE)
+_SIZE, _OWN_SIZE = "autoCompactWindow", "modelSettings.{}.autoCompactWindow"
+
+
+def _files(machine: Machine) -> tuple[str, ...]:
+    own = machine.folder("CLAUDE_CONFIG_DIR", ".claude")
+    # The program's own state, which `/config` writes, is next to the folder unless that is named.
+    state = f"{own}/.claude.json" if machine.variables.get("CLAUDE_CONFIG_DIR") else f"{machine.home}/.claude.json"
+    project = (f"{machine.cwd}/.claude/settings.json", f"{machine.cwd}/.claude/settings.local.json")
+    return (state, f"{own}/settings.json", *(project if machine.cwd else ()))
+
+
+def _read(texts: Texts) -> Given:
+    reading = Reading()
+    _take_variables(reading, texts.variables)
+    model = bare_name(texts.model)
+    for file in texts.files:
+        if isinstance(enabled := file.get("autoCompactEnabled"), bool):
+            reading.take("automatic", "autoCompactEnabled", enabled)
+        reading.take("idle", "idleCompaction", switch(file.get("idleCompaction")))
+        _take_window(reading, file, model)
+        _take_variables(reading, as_object(file.get("env")))
+    # The variable comes before all files, wherever it is set (2.1.318).
+    all_variables = (texts.variables, *(as_object(file.get("env")) for file in texts.files))
+    for variables in all_variables:
+        reading.take("window", _WINDOW, number(variables.get(_WINDOW)))
+        reading.take("idle_least", _IDLE, number(variables.get(_IDLE)))
+    for file in texts.files:
+        _take_served(reading, file, model)
+    _take_model_window(reading, dict(chain.from_iterable(each.items() for each in all_variables)), model)
+    return reading.given()
+
+
+def _take_model_window(reading: Reading, variables: Mapping[str, Any], model: str) -> None:
+    if switch(variables.get(_NO_MILLION)):
+        reading.take("model_window", _NO_MILLION, USUAL)
+        reading.rename("model_window", f"{_NO_MILLION}={variables[_NO_MILLION]}")
+    if not _OWN_MODEL.search(model) or switch(variables.get("DISABLE_COMPACT")):
+        reading.take("model_window", _CONTEXT, number(variables.get(_CONTEXT)) or None)
+
+
+def _take_served(reading: Reading, state: JsonObject, model: str) -> None:
+    """Takes the window that the server sets for a model, which comes after all settings."""
+    cached = as_object(state.get(_CACHED))
+    for name in _SERVED.get(model, ()):
+        said = cached.get(name)
+        thousands = _THOUSANDS.fullmatch(as_text(said))
+        tokens = int(thousands[1]) * 1_000 if thousands else number(said)
+        if tokens and reading.given().window is None:
+            reading.take("window", f"{_CACHED}.{name}", tokens)
+
+
+def _take_window(reading: Reading, file: JsonObject, model: str) -> None:
+    """Takes the window of a settings file. Within one file, that of the model comes before that of all models, and a
+    later file comes before an earlier one (2.1.318). `/autocompact` writes that of the model; `"auto"` means none."""
+    by_model = as_object(file.get("modelSettings"))
+    own = {bare_name(name): as_object(said).get(_SIZE) for name, said in by_model.items()}
+    said, name = file.get(_SIZE), _SIZE
+    if own.get(model) is not None:
+        said, name = own[model], _OWN_SIZE.format(model)
+    if said == "auto":
+        reading.drop("window")
+    reading.take("window", name, number(said))
+
+
+def _take_variables(reading: Reading, variables: Mapping[str, Any]) -> None:
+    for name in _OFF:
+        if switch(variables.get(name)):
+            reading.take("automatic", name, False)
+            reading.rename("automatic", f"{name}={variables[name]}")
+    percent = number(variables.get(_PERCENT))
+    if percent:
+        reading.take("share", _PERCENT, percent / 100)
+        reading.rename("share", f"{_PERCENT}={percent:g}")
+    reading.take("max_output", _OUTPUT, number(variables.get(_OUTPUT)) or None)
+
+
+_KNOWN = frozenset(
+    {
+        *(*_OFF, _PERCENT, _WINDOW, _SIZE, "autoCompactEnabled"),
+        # How the user answered an offer, and compactions for other causes than the threshold.
+        *("autoCompactOfferAnswer", "idleCompaction", "precomputeCompactionEnabled"),
+        _IDLE,
+    }
+)
+SETTINGS = OwnSettings(files=_files, read=_read, known=_KNOWN, prefix="CLAUDE", programs_own=1)
+
+_FIRST_MEASURED = (1, 0, 53)
+# Up to a version before this one the threshold was a share of the window less the answer.
+_NO_SHARE, _SHARE = (2, 0, 76), 0.92
+# From this version on less is kept free for the answer.
+_LESS_RESERVE = (2, 1, 22)
+_OLD_RESERVE, _RESERVE = 32_000, 20_000
+# Kept free besides the answer.
+_BUFFER = 13_000
+# From a version between 2.1.42 and this one on, most models are compacted only after the provider refused a request.
+_FEW_MODELS = (2, 1, 197)
+_COMPACTED = re.compile(r"(opus|sonnet)-4-6")
+_NOT_COMPACTED = re.compile(r"opus-4-[1578]|sonnet-4-5|haiku-4-5|fable-5(?!-)")
+# From a version up to this one on, newer models are compacted again, in their window of a million.
+_NEWER_MODELS = (2, 1, 316)
+_COMPACTED_AGAIN = re.compile(r"opus-4-8|(opus|sonnet|haiku)-5-5")
+# From a version between 2.1.286 and this one on, a conversation that idles is compacted: milliseconds after its last
+# answer, and the sizes from which on.
+_IDLES = (2, 1, 299)
+_IDLE_AFTER = 54 * 60_000
+_IDLE_USUAL, _IDLE_LEAST = 200_000, 100_000
+# A smaller window in the settings counts as this one.
+_SMALLEST = 100_000
+
+
+def _threshold(setup: Setup) -> Threshold:
+    version, given = version_of(setup.version), setup.given
+    if not version or version < _FIRST_MEASURED:
+        return None
+    if given.automatic is False:
+        return switched_off(given)
+    if given.window is not None:
+        window = max(_SMALLEST, min(given.window, setup.window))
+        return _within(setup, window, f"{given.name('window')}: it", given.name("window"))
+    is_newer = version >= _NEWER_MODELS and _COMPACTED_AGAIN.search(setup.model)
+    if version >= _FEW_MODELS and not is_newer:
+        if _NOT_COMPACTED.search(setup.model) or setup.window > USUAL or "[1m]" in setup.model:
+            return _none(setup)
+        if not _COMPACTED.search(setup.model):
+            return None
+    return _within(setup, setup.window, f"Claude Code {setup.version}")
+
+
+def _none(setup: Setup) -> Without:
+    """Returns that this model is not compacted in this version. A percentage in the settings changes nothing then."""
+    basis = (
+        f"Claude Code {setup.version} compacts {setup.model or 'this model'} only after the provider has refused a "
+        "request as too long"
+    )
+    return Without(basis=basis, ignored=setup.given.name("share"))
+
+
+def _within(setup: Setup, window: int, what: str, setting: str = "") -> Rule | None:
+    """Returns the threshold within this window. A percentage in the settings can only lower it."""
+    given, version = setup.given, version_of(setup.version)
+    reserve = _RESERVE if version >= _LESS_RESERVE else _OLD_RESERVE
+    kept = min(reserve, given.max_output or setup.max_output or reserve) + _BUFFER
+    tokens = window - kept
+    if version < _NO_SHARE:
+        shared = int((window - _OLD_RESERVE) * _SHARE)
+        basis = f"Claude Code 1.0.53 compacted at {_SHARE:.0%} of {window - _OLD_RESERVE:,} tokens"
+        return Rule(tokens=shared, basis=basis) if shared > 0 else None
+    if tokens <= 0:
+        return None
+    if given.share is None:
+        return Rule(tokens=tokens, basis=f"{what} keeps {kept:,} tokens free", setting=setting)
+    shared = int((window - reserve) * given.share)
+    if shared < tokens:
+        basis = f"{given.name('share')}, of {window - reserve:,} tokens"
+        return Rule(tokens=max(1, shared), basis=basis, setting=given.name("share"))
+    return Rule(tokens=tokens, basis=f"{what} keeps {kept:,} tokens free", setting=setting, ignored=given.name("share"))
+
+
+def _idle(setup: Setup) -> Idle | None:
+    """Returns when a conversation that idles is compacted: after nine tenths of the hour for which its prompt is cached
+    (read in the program, 2.1.332)."""
+    given = setup.given
+    if version_of(setup.version) < _IDLES or given.automatic is False or given.idle is False:
+        return None
+    return Idle(
+        after=_IDLE_AFTER,
+        least=max(_IDLE_LEAST, _IDLE_USUAL if given.idle_least is None else given.idle_least),
+        setting='"idleCompaction": false',
+    )
+
+
+_FILES, _MOST = 5, 5_000
+_FIRST, _LAST = (2, 0, 76), (2, 1, 42)
+_TOUCHING = (Action.READ, Action.WRITE, Action.EDIT)
+
+
+def reattached(setup: Setup, context: Sequence[Message]) -> Reattached | None:
+    """Returns the texts of the files that Claude Code adds to the context again after a compaction. `context` is the
+    messages before it. Returns None for versions of which it is not known."""
+    if not _FIRST <= version_of(setup.version) <= _LAST:
+        return None
+    return Reattached(texts=tuple(_last_files(context)), most=_MOST)
+
+
+def _last_files(context: Sequence[Message]) -> list[str]:
+    """Returns what the context's last five read or changed files contained when they were read, oldest first. The text
+    of a file that was only changed is empty."""
+    calls: dict[str, ToolUseBlock] = {}
+    files: dict[str, str] = {}
+    for message in context:
+        for block in message.content:
+            if isinstance(block, ToolUseBlock) and action_of(block.name, block.input) in _TOUCHING:
+                calls[block.id] = block
+            elif isinstance(block, ToolResultBlock) and (call := calls.get(block.tool_use_id)):
+                path = path_of(call.input)
+                known = files.pop(path, "")
+                is_read = action_of(call.name, call.input) is Action.READ
+                # Claude Code reads the file again; what was read of it may be a part.
+                files[path] = max(known, join_texts(block.content) if is_read else "", key=len)
+    return list(files.values())[-_FILES:]
+
+
+OWN_CONTEXT = OwnContext(
+    window=usual_window, wider=(MILLION,), threshold=_threshold, is_exact=True, idle=_idle, reattached=reattached
+)
