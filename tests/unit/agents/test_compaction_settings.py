@@ -113,6 +113,17 @@ def test_a_switch_that_is_off_is_named(name: str, off: dict[str, Any]) -> None:
     assert str(threshold(name, given(name, off))).endswith("switches compaction off")
 
 
+@pytest.mark.parametrize(("name", "other"), [("opencode", "KILO"), ("Kilo Code", "OPENCODE")])
+def test_the_variable_that_switches_compaction_off_is_that_of_the_program(name: str, other: str) -> None:
+    own = {"OPENCODE": "KILO", "KILO": "OPENCODE"}[other] + "_DISABLE_AUTOCOMPACT"
+    switched = str(threshold(name, given(name, {"compaction": {"auto": True}}, **{own: "true"})))
+    assert own in switched and switched.endswith("switches compaction off")
+    on = threshold(name, given(name))
+    for off in ({own: ""}, {own: "0"}, {f"{other}_DISABLE_AUTOCOMPACT": "1"}):
+        said = given(name, **off)
+        assert (threshold(name, said), said.unknown) == (on, "")
+
+
 @pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent.own_settings], ids=lambda agent: agent.name)
 @pytest.mark.parametrize("value", [None, "", [], {}, -1, "nan", True, {"a": []}, 1e400])
 def test_settings_of_a_wrong_shape_say_nothing_and_break_nothing(agent: Agent, value: Any) -> None:

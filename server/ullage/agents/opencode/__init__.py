@@ -71,6 +71,8 @@ def companions(path: str) -> tuple[str, ...]:
 
 # Tokens. What is kept free of a model's largest prompt, if the settings name that.
 RESERVED = 20_000
+# The variable that switches compaction off, after the program's name.
+_OFF = "_DISABLE_AUTOCOMPACT"
 
 
 def _files(name: str, machine: Machine) -> tuple[str, ...]:
@@ -83,7 +85,7 @@ def _files(name: str, machine: Machine) -> tuple[str, ...]:
     return (listed, own, first, *((named,) if named else ()), *rest)
 
 
-def _read(texts: Texts) -> Given:
+def _read(prefix: str, texts: Texts) -> Given:
     reading = Reading()
     for file in texts.files:
         if switch(inner(file, "compaction", "auto")) is False:
@@ -97,6 +99,10 @@ def _read(texts: Texts) -> Given:
             reading.take("model_window", "limit.context", number(limit.get("context")) or None)
             reading.take("window", "limit.input", number(limit.get("input")) or None)
             reading.take("max_output", "limit.output", number(limit.get("output")) or None)
+    # The variable comes after all files.
+    off = f"{prefix}{_OFF}"
+    if switch(texts.variables.get(off)):
+        reading.take("automatic", off, False)
     return reading.given()
 
 
@@ -109,8 +115,19 @@ def _limits(providers: JsonObject, model: str) -> Iterator[JsonObject]:
 
 # Those besides the ones above do not change when a context is compacted.
 _KNOWN = frozenset({"auto", "reserved", "buffer", "prune", "keep", "tail_turns", "model", "preserve_recent_tokens"})
-SETTINGS = OwnSettings(files=lambda machine: _files("opencode", machine), read=_read, known=_KNOWN, prefix="OPENCODE")
-KILO_SETTINGS = OwnSettings(files=lambda machine: _files("kilo", machine), read=_read, known=_KNOWN, prefix="KILO")
+
+
+def _own_settings(name: str, prefix: str) -> OwnSettings:
+    known = _KNOWN | {f"{prefix}{_OFF}"}
+    return OwnSettings(
+        files=lambda machine: _files(name, machine),
+        read=lambda texts: _read(prefix, texts),
+        known=known,
+        prefix=prefix,
+    )
+
+
+SETTINGS, KILO_SETTINGS = _own_settings("opencode", "OPENCODE"), _own_settings("kilo", "KILO")
 
 
 def _folder(machine: Machine) -> str:
