@@ -245,7 +245,8 @@ def _shortened(fitting: _Fitting, messages: Collection[str], budget: int) -> Sho
 
 def _next(attempt: _Attempt, found: _Candidate, budget: int, *, tail_grew: bool) -> _Attempt:
     """Returns the limits of the next try. If the result was too large, the target is lower. Otherwise blocks that stay
-    and the tail get more room, and old messages do if the last try did not make the tail longer (`tail_grew`)."""
+    and the tail get more room, and so do the messages that are shortened, or else old messages if the last try did not
+    make the tail longer (`tail_grew`)."""
     limits = attempt.limits
     if found.after > budget:
         over = found.after - budget
@@ -254,12 +255,15 @@ def _next(attempt: _Attempt, found: _Candidate, budget: int, *, tail_grew: bool)
     said = found.after - found.planned.plan.used_without_marker
     cut = sum(len(edit.replacements) for edit in found.planned.cuts)
     more = (budget - found.after) / budget / cut if cut else 0.0
-    old = found.planned.plan.old_tokens
-    # At first no room for old messages means that the summary needs all of it.
-    if keep_old(budget) and not tail_grew:
-        old += max(0, budget - found.after - _SLACK)
+    old, shorter, left = found.planned.plan.old_tokens, attempt.shorter, max(0, budget - found.after - _SLACK)
+    if shorter:
+        # With these messages in the context the summary has less to say.
+        shorter = replace(shorter, tokens=shorter.tokens + left)
+    elif keep_old(budget) and not tail_grew:
+        # At first no room for old messages means that the summary needs all of it.
+        old += left
     return _Attempt(
         limits=replace(limits, summary=said + _SLACK, keep_old=old, whole_turns=_WHOLE_TURNS),
         block_share=attempt.block_share + more,
-        shorter=attempt.shorter,
+        shorter=shorter,
     )
