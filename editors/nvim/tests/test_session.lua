@@ -93,14 +93,14 @@ T['sessions are offered by title and age, those of this folder first'] = functio
   child = editor.start()
   editor.import(child)
   child.cmd('cd /')
-  child.lua("require('ullage').new_session({ model = 'gpt-4o' })")
+  child.lua("require('ullage').new_session({ model = 'gpt-4o', title = 'Next' })")
   editor.wait(child, "require('ullage').status() == 'ctx ~0% 0/128K'")
   child.lua('vim.ui.select = function(items, options) _G.offered = vim.tbl_map(options.format_item, items) end')
   child.cmd('Ullage switch')
   editor.wait(child, '_G.offered ~= nil')
   local offered = child.lua_get('_G.offered')
   eq(#offered, 2)
-  has('^● Untitled · 0 messages · just now$', offered[1])
+  has('^● Next · 0 messages · just now$', offered[1])
   has('^  .+ · 203 messages · .+ · %S+$', offered[2])
 end
 

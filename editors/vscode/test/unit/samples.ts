@@ -51,6 +51,7 @@ const meta: UsageMeta = {
   managedBy: 'ullage',
   agent: '',
   followed: null,
+  idle: null,
 };
 
 export function usage(changes: Partial<Omit<UsageState, 'meta'>> & { readonly meta?: Partial<UsageMeta> } = {}): UsageState {
