@@ -47,6 +47,11 @@ async def _context(workspace: Workspace, arguments: Sequence[Any], _: Progress) 
     session_id = _text(arguments, 0)
     usage = await context.get(workspace, SessionParams(session_id=session_id))
     line = words.context_line(usage.used, usage.size, usage.meta.ullage.source)
+    followed = (await following.list_followed(workspace, following.FollowingParams())).rows
+    for row in followed:
+        # The figure of a file's end is there before the whole file is read into its session.
+        if row.session_id == session_id and row.used is not None and row.used_source is not None:
+            line = words.context_line(row.used, row.window, row.used_source)
     return CommandOutcome(value=usage, session_id=session_id, message=line)
 
 
