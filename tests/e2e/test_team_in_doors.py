@@ -125,7 +125,7 @@ async def test_neovim_lists_what_the_team_shares_and_opens_it(team: Team, tmp_pa
         pane = opened.open(
             "nvim", [str(NVIM), "--clean", "-u", str(init)], variables | {"ULLAGE_TEAM": team.boris.archive}, tmp_path
         )
-        await pane.type(":Ullage team walnut")
+        await pane.type(":Ullage! search walnut")
         await pane.until("found in the team’s archive: walnut")
         screen = await pane.until("Where do we plant the walnut?")
         assert f"{team.anna.role}  /orchard  Trees  #1 user" in screen
