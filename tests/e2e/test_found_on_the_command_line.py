@@ -236,6 +236,17 @@ def test_a_search_that_is_ended_says_how_much_was_read_and_the_next_one_goes_on(
     assert "#1 user" in out
 
 
+def test_a_search_stores_nothing_for_a_user_who_wants_no_conversations_kept(place: Place) -> None:
+    put_claude(place.home, IDS[0], "Why is it wet?", tokens=9_000)
+    assert place.run("archive", "off").status == 0
+    found = place.run("search", "wet")
+    assert found.status == 1
+    assert "Not searched, because none is kept (ullage archive on): 1 conversation." in found.out.decode()
+    assert place.json("sessions")["sessions"] == []
+    assert place.run("archive", "on").status == 0
+    assert "#1 user" in place.run("search", "wet").out.decode()
+
+
 def test_a_conversation_that_cannot_be_read_keeps_a_search_from_no_other(place: Place) -> None:
     put_claude(place.home, IDS[0], "Why is it wet?", tokens=9_000)
     broken = put_codex(place.home, IDS[1], "Is the moon wet?")

@@ -32,7 +32,8 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
 from ullage.service.ports.world import Indexing, SearchWait
 from ullage.store.search.query import read_query
-from ullage.store.store_place import may_write
+from ullage.store.store_place import local_path, may_write
+from ullage.system.next_to_store import Keeping
 from ullage.system.team_choices import archive_of, choices_path, read_choices
 
 TYPE_CHECKING = False
@@ -76,10 +77,13 @@ class _Everything:
         self._is_watched = sys.stdout.isatty() and not options.json
 
     async def search(self) -> Found:
-        """Returns what is found in all conversations. Ctrl-C ends the reading; then it is what was found so far."""
+        """Returns what is found in all conversations. Ctrl-C ends the reading; then it is what was found so far. Who
+        does not want agents' conversations kept gets none into the store by a search."""
         reading = ReadingAll(self._workspace, self._options.store)
+        is_kept = Keeping(local_path(self._options.store)).wanted is not False
         try:
-            await self._read(reading)
+            if is_kept:
+                await self._read(reading)
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) is not None:
                 task.uncancel()
@@ -87,6 +91,8 @@ class _Everything:
         if not reading.left:
             return found
         read = f"{reading.total - reading.left:,} of {plural(reading.total, 'conversation')} were read so far."
+        if not is_kept:
+            read = f"Not searched, because none is kept (ullage archive on): {plural(reading.left, 'conversation')}."
         return replace(found, note=" ".join(filter(None, (read, found.note))))
 
     async def _read(self, reading: ReadingAll) -> None:
