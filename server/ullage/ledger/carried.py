@@ -64,6 +64,10 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+# What stands in quotation marks, of several languages.
+_QUOTED = re.compile(
+    r'"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«([^»\n]+)»|‹([^›\n]+)›|「([^」\n]+)」|『([^』\n]+)』|`([^`\n]+)`'
+)
 # Not after `./...`, which is a path.
 _PARTS = re.compile(r"(?<=[^\s./][.!?…])\s+|(?<=[。！？])|[\r\n]+")
 
@@ -156,6 +160,11 @@ class Context:
         return [(line, words, frozenset(words)) for line, words in lines]
 
     @cached_property
+    def _quotations(self) -> frozenset[tuple[str, ...]]:
+        """The words of each quotation."""
+        return frozenset(tuple(_words("".join(found))) for found in _QUOTED.findall(_folded(self._text)))
+
+    @cached_property
     def _outlines(self) -> list[list[Line]]:
         """Of each text that was written as prose the lines, each with the lines that it belongs to."""
         return [lines_of(text) for text in self._prose]
@@ -189,9 +198,9 @@ class Context:
         return [line for line, _, words in self._lines if len(wanted & words) >= enough]
 
     def says_alone(self, text: str) -> bool:
-        """Returns whether a line of the context is this text and nothing else, but for marks and quotation marks."""
+        """Returns whether a line of the context, or a quotation in it, is this text and nothing else, but for marks."""
         alone = words_of(text).all
-        return any(words == alone for _, words, _ in self._lines)
+        return alone in self._quotations or any(words == alone for _, words, _ in self._lines)
 
     def says_all(self, text: str) -> bool:
         """Returns whether the context says every sentence and line of a text."""

@@ -141,6 +141,22 @@ def test_a_reply_of_one_word_is_said_by_a_line_of_its_own_alone() -> None:
     assert carried('All user messages:\n- "2"\n').says_alone("2")
 
 
+@pytest.mark.parametrize(
+    "context",
+    [
+        'The user asked: "run the tests", then "use tabs", then "no".',
+        "Der Nutzer sagte „use tabs“ und »no«, danach “No”.",
+        "L’utilisateur a dit « use tabs » et «no».",
+        "ユーザーは「use tabs」と言い、『no』と答えた。",
+    ],
+)
+def test_a_short_message_is_said_by_a_quotation_of_it(context: str) -> None:
+    assert carried(context).says_alone("use tabs")
+    assert carried(context).says_alone("No")
+    assert not carried(context).says_alone("tabs")
+    assert not carried(context.replace("use tabs", "use tabs or no")).says_alone("use tabs")
+
+
 def test_sentences_end_at_their_ends_and_not_in_a_path() -> None:
     assert parts_of("Run `go test ./... -run Tax` now. Then stop! Really?") == [
         "Run `go test ./... -run Tax` now.",
