@@ -111,12 +111,12 @@ def _from_rows(document: Document) -> _Store:
         known = {"parentID": row.get("parent_id"), "revert": parsed(row.get("revert")), "time": time}
         sessions.append({**row, **known})
     # Where opencode 2 has written a session, what an earlier version wrote of it no longer counts.
-    moved = {row.get("id") for row in rows_of(document, "session_v2")}
-    moved &= {row.get("session_id") for row in rows_of(document, "session_message")}
+    moved = {as_text(row.get("id")) for row in rows_of(document, "session_v2")} - {""}
+    moved &= {as_text(row.get("session_id")) for row in rows_of(document, "session_message")}
     messages = [
         {**as_object(parsed(row.get("data"))), "id": row.get("id"), "sessionID": row.get("session_id")}
         for row in rows_of(document, "message")
-        if row.get("session_id") not in moved
+        if as_text(row.get("session_id")) not in moved
     ]
     parts = [
         {**as_object(parsed(row.get("data"))), "id": row.get("id"), "messageID": row.get("message_id")}
@@ -124,7 +124,8 @@ def _from_rows(document: Document) -> _Store:
     ]
     known = {as_text(message.get("id")) for message in messages}
     newer: list[JsonObject] = []
-    for message in converted(row for row in rows_of(document, "session_message") if row.get("id") not in known):
+    unread = (row for row in rows_of(document, "session_message") if as_text(row.get("id")) not in known)
+    for message in converted(unread):
         info = as_object(message.get("info"))
         newer.append(info)
         parts += [{**part, "messageID": info.get("id")} for part in as_objects(message.get("parts"))]
