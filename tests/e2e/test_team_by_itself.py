@@ -17,8 +17,7 @@ from ullage.model.events import MessageAppended, Record, SessionRenamed
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
 from ullage.store.team.redacted_copy import copy_id, redacted_copy
-from ullage.system.team_choices import read_choices
-from ullage.system.team_sent import read_sent
+from ullage.system.team_choices import read_choices, read_sent
 
 pytestmark = needs_postgres
 

@@ -15,8 +15,7 @@ from support.lsp_client import PATIENCE, frame
 from support.lsp_toy import EchoParams, Toy
 from ullage.app.acp_agent import make_agent
 from ullage.model.settings import Settings
-from ullage.system.stdio import Connection, serve_descriptors
-from ullage.system.writer import FULL
+from ullage.system.stdio import FULL, Connection, serve_descriptors
 
 VALUE = "x" * 100_000
 ANSWERS = 200

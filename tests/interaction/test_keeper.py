@@ -14,7 +14,7 @@ from ullage.service.follow.keeper import Keeper
 from ullage.service.ports.agent_files import FoundFile
 from ullage.service.ports.originals import Kept, KeptPorts, Source
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.system.kept_files import AgentOriginals
+from ullage.system.transcript_files import AgentOriginals
 
 SESSION = "11111111-2222-3333-4444-555555555555"
 

@@ -17,7 +17,7 @@ from ullage.service.ports.agent_files import FoundFile
 from ullage.service.ports.originals import KeptPorts
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.kept_files import AgentOriginals
+from ullage.system.transcript_files import AgentOriginals
 
 _MESSAGES = 60
 

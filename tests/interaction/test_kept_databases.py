@@ -14,8 +14,7 @@ from ullage.agents.transcripts import read, read_document
 from ullage.service.follow.file_copier import FileCopier
 from ullage.service.ports.originals import Source
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.system.kept_files import AgentOriginals
-from ullage.system.single_files import read_database
+from ullage.system.transcript_files import AgentOriginals, read_database
 
 DAY = 86_400_000
 

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from ullage.service.ports.agent_files import AgentPorts, FindChanged
 from ullage.store.sqlite.known_catalogue import SqliteReadFiles
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.next_to_store import JsonLiveFile, ReadingsFolder, live_path
-from ullage.system.shared_files import FileLease
+from ullage.system.next_to_store import FileLease, JsonLiveFile, ReadingsFolder, live_path
 
 
 def _no_window(origin_id: str) -> int | None:

@@ -38,7 +38,7 @@ from ullage.jsonrpc.peer import (
 from ullage.jsonrpc.rpc_errors import INTERNAL_ERROR, METHOD_NOT_FOUND, BadFrame, BadReply, ErrorObject, RpcError
 from ullage.model.errors import UllageError
 from ullage.model.json_values import encode_json
-from ullage.system.writer import Writer
+from ullage.system.stdio import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

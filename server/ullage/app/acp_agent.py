@@ -16,9 +16,9 @@ from ullage.model.settings import Settings, private_patterns
 from ullage.service.archive.indexing import indexing
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
-from ullage.system.private_patterns import PrivatePatterns, keep_private, private_path
 from ullage.system.stdio import serve_stdio
 from ullage.system.surroundings import look_around
+from ullage.system.team_choices import PrivatePatterns, keep_private, private_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.sqlite.known_catalogue import SqliteReadFiles
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.kept_files import AgentOriginals
 from ullage.system.next_to_store import (
+    FileLease,
     ForgottenList,
     JsonLiveFile,
     Keeping,
@@ -39,7 +39,7 @@ from ullage.system.next_to_store import (
     forgotten_key,
     live_path,
 )
-from ullage.system.shared_files import FileLease
+from ullage.system.transcript_files import AgentOriginals
 from ullage.watch.candidates import Candidate, find_candidates, is_of_sub_agent
 from ullage.watch.finder import this_machine
 

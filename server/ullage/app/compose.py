@@ -39,7 +39,7 @@ from ullage.store.memories.project_memory import project_memory
 from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at
 from ullage.system.agent_settings import LocalAgentSettings
 from ullage.system.processes import SubprocessRunner
-from ullage.system.project_files import LocalProjectFiles
+from ullage.system.surroundings import LocalProjectFiles
 from ullage.tools.read_linked import LocalLinkedFiles
 from ullage.tools.toolbox import LocalToolbox
 from ullage.watch.finder import AgentFiles, AgentsOwnFiles

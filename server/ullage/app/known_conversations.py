@@ -27,8 +27,7 @@ from ullage.service.follow.known_rows import KnownRows
 from ullage.store.sqlite.known_catalogue import KnownConversation, SqliteCatalogue
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.next_to_store import ForgottenList, forgotten_key, told_beside
-from ullage.system.single_files import read_database
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.transcript_files import read_database, read_transcript_file
 from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of
 from ullage.watch.file_parts import has_any, last_with, read_ends
 from ullage.watch.finder import this_machine

@@ -21,7 +21,7 @@ from ullage.service.ports.agent_files import FoundFile
 from ullage.store.sqlite.known_catalogue import KnownConversation
 from ullage.store.store_place import StorePlace, is_there, local_path
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.shared_files import FileLease
+from ullage.system.next_to_store import FileLease
 from ullage.watch.finder import this_machine
 
 log = logging.getLogger(__name__)

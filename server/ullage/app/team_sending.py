@@ -16,10 +16,19 @@ from ullage.service.background import repeated
 from ullage.service.ports.store import SessionStore
 from ullage.service.ports.team import digest_of
 from ullage.store.store_place import StorePlace, is_there, local_path, open_to_read_at
-from ullage.system.private_patterns import all_patterns, kept_private, private_path
-from ullage.system.shared_files import FileLease
-from ullage.system.team_choices import SharedFolder, TeamChoices, choices_path, read_choices
-from ullage.system.team_sent import Sent, read_sent, write_sent
+from ullage.system.next_to_store import FileLease
+from ullage.system.team_choices import (
+    Sent,
+    SharedFolder,
+    TeamChoices,
+    all_patterns,
+    choices_path,
+    kept_private,
+    private_path,
+    read_choices,
+    read_sent,
+    write_sent,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

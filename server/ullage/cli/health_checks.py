@@ -36,8 +36,7 @@ from ullage.store.sqlite.journal import has_log
 from ullage.store.sqlite.migrations import VERSION
 from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.store_place import StorePlace, local_path, offline_path
-from ullage.system.team_choices import choices_path, read_choices
-from ullage.system.team_sent import read_sent
+from ullage.system.team_choices import choices_path, read_choices, read_sent
 from ullage.watch.expiring import Expiring, find_expiring
 from ullage.watch.finder import this_machine
 from ullage.watch.unpacking import reads_zstd

@@ -24,8 +24,7 @@ from ullage.service.conversation.read_only import kept_by_agent
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import copied_session, import_transcript, import_without_reports
 from ullage.store.store_place import StorePlace, is_there
-from ullage.system.single_files import parse_transcript
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.transcript_files import parse_transcript, read_transcript_file
 
 STDIN = "-"
 # Conversations that an error lists.

@@ -16,8 +16,7 @@ from ullage.jsonrpc.rpc_errors import BadFrame
 from ullage.lsp.framing import FrameParser
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import encode_json
-from ullage.system.stdio import Connection
-from ullage.system.writer import Writer
+from ullage.system.stdio import Connection, Writer
 
 _SET_TRACE = "$/setTrace"
 _HEADER_END = b"\r\n\r\n"

@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from ullage.jsonrpc.envelope import ErrorResponse, Notification, Request, RequestId, Response
 from ullage.model.json_values import as_object, decode_json, encode_json
-from ullage.system.writer import Sink
+from ullage.system.stdio import Sink
 
 # Bytes in the longest line that is read, 32 MiB: far above any message of a session's replay. A longer line is
 # forwarded in pieces and unread, so that the proxy's memory stays bounded.

@@ -17,8 +17,7 @@ from ullage.proxy.recording import record_messages
 from ullage.proxy.session import Sessions
 from ullage.proxy.to_client import NoticeListener, send_unrecorded
 from ullage.service.conversation.workspace import Workspace
-from ullage.system.source import Source, open_source
-from ullage.system.writer import DescriptorWriter
+from ullage.system.stdio import DescriptorWriter, Source, open_source
 
 log = logging.getLogger(__name__)
 

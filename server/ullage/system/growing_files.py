@@ -16,8 +16,14 @@ from msgspec import Struct
 from ullage.formats.parsing import BLANK, Document, parse_json, parse_lines
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.agent_files import Appended, Growth, Mark, Missing, Pieces, Replaced
-from ullage.system.single_files import is_database, is_read_in_pieces, parse_transcript, read_database, with_companions
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.transcript_files import (
+    is_database,
+    is_read_in_pieces,
+    parse_transcript,
+    read_database,
+    read_transcript_file,
+    with_companions,
+)
 from ullage.watch.unpacking import LARGEST_VALUE, LONGEST_LINE, MOST_PASSED, TOO_LONG
 
 # Bytes at either end of what was read that are compared. Most records have their id and time within as many. A file

@@ -13,6 +13,8 @@ none has to be there: what a file would say is then missing, or is worked out ag
   until they change.
 """
 
+import os
+import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,7 +31,51 @@ from ullage.model.errors import StoreUnavailable
 from ullage.model.followed import LiveSessions
 from ullage.service.ports.agent_files import FoundFile, KeptReading, ToldWindow
 from ullage.service.ports.given_back import GivenBack
-from ullage.system.shared_files import replace_file
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Replaces a file at once as a whole by one that only the user may read. Raises `StoreUnavailable`; the old file is
+    then kept."""
+    try:
+        # `mkstemp` makes a file that only the user may read.
+        handle, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            Path(name).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(name).unlink()
+            raise
+    except OSError as error:
+        # On Windows a file can't be replaced while another process reads it.
+        raise StoreUnavailable(f"cannot write {path}: {error.strerror or error}") from error
+
+
+class FileLease:
+    """A lease by a locked file, which is made if it is missing."""
+
+    def __init__(self, path: Path) -> None:
+        from filelock import FileLock  # noqa: PLC0415  (18 ms to import, which only followers need)
+
+        self._lock = FileLock(path)
+
+    def take(self) -> bool:
+        """Takes the lease if no other process holds it. Returns whether this process holds it now."""
+        from filelock import Timeout  # noqa: PLC0415
+
+        if self._lock.is_locked:
+            return True
+        try:
+            self._lock.acquire(blocking=False)
+        except (OSError, Timeout):
+            return False
+        return True
+
+    def give_up(self) -> None:
+        """Lets another process take the lease. Does nothing if this process does not hold it."""
+        self._lock.release()
+
 
 # Readings in the folder, and bytes of them. A reading takes up to a third of its file, and only the files that continue
 # need theirs: a user has few of these at once.

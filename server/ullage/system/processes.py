@@ -37,8 +37,7 @@ from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.world import CommandOutcome
-from ullage.system.source import CHUNK, Source, open_source
-from ullage.system.writer import DescriptorWriter
+from ullage.system.stdio import CHUNK, DescriptorWriter, Source, open_source
 
 # Seconds that `taskkill` may take. After that, only the child itself is killed.
 _TASKKILL = 5.0

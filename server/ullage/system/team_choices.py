@@ -1,6 +1,14 @@
-"""Which folders the user of this machine shares with a team, in a file that only the user may read."""
+"""The files with what the user of this machine shares with a team. Only the user may read them.
+
+- `team.json`: which folders are shared, and with whom.
+- `team.sent/`: how far the sessions of each shared folder are sent, and what the last sending did. It may be deleted at
+  any time; the next sending then reads all sessions.
+- `team.private/`: what the settings of the user's editors call private, for commands that send texts without an editor.
+  There is one file for each editor and the folders that are open in it, so that two editors never write to one file.
+"""
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -8,7 +16,8 @@ from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
-from ullage.system.shared_files import replace_file
+from ullage.service.ports.team import SentMark, digest_of
+from ullage.system.next_to_store import replace_file
 
 _VARIABLE = "ULLAGE_TEAM"
 
@@ -65,3 +74,84 @@ def write_choices(path: Path, choices: TeamChoices) -> None:
     """Replaces the choices in a file. Raises `StoreUnavailable`."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     replace_file(path, msgspec.json.format(msgspec.json.encode(choices)))
+
+
+class Sent(Struct, frozen=True, kw_only=True):
+    """What the last sending of a folder did, `at` a time in Unix milliseconds: to which archive, by which rules of
+    redaction, how far each session is sent, by its id, and what went wrong, "" if all is sent. `by_itself` says that
+    no command was given."""
+
+    archive: str
+    at: int
+    rules: str
+    marks: Mapping[str, SentMark]
+    error: str = ""
+    by_itself: bool = False
+
+
+def read_sent(place: Path, folder: str) -> Sent | None:
+    """Returns what is known of a shared folder, None if nothing is or the file can't be read."""
+    try:
+        return msgspec.json.decode(_path(place, folder).read_bytes(), type=Sent)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def write_sent(place: Path, folder: str, sent: Sent) -> None:
+    """Replaces what is known of a shared folder. Raises `StoreUnavailable`."""
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_file(_path(place, folder), msgspec.json.encode(sent))
+
+
+def forget_sent(place: Path, folder: str) -> None:
+    """Deletes what is known of a folder."""
+    _path(place, folder).unlink(missing_ok=True)
+
+
+def _path(place: Path, folder: str) -> Path:
+    return place / f"{digest_of(folder)}.json"
+
+
+class PrivatePatterns(Struct, frozen=True, kw_only=True):
+    """The regular expressions of an editor's setting `privatePatterns` when these folders were open last."""
+
+    editor: str
+    folders: tuple[str, ...]
+    patterns: tuple[str, ...]
+
+
+def private_path() -> Path:
+    """Returns the folder in which the patterns of the user's editors are kept, in the user's data folder."""
+    from platformdirs import user_data_path  # noqa: PLC0415  (a cold import that a given path spares)
+
+    return user_data_path("ullage", appauthor=False) / "team.private"
+
+
+def keep_private(place: Path, private: PrivatePatterns) -> None:
+    """Keeps an editor's patterns in the folder `place`, in place of those that it had before. Without patterns nothing
+    is kept. Raises `StoreUnavailable` if that can't be written."""
+    path = place / f"{digest_of(private.editor, *private.folders)}.json"
+    data = msgspec.json.encode(private)
+    if not private.patterns:
+        path.unlink(missing_ok=True)
+    elif not path.exists() or path.read_bytes() != data:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(path, data)
+
+
+def kept_private(place: Path) -> tuple[PrivatePatterns, ...]:
+    """Returns what is kept in a folder. Raises `InvalidRequest` if a file can't be read: what it calls private is then
+    not known."""
+    return tuple(_read_patterns(path) for path in sorted(place.glob("*.json")))
+
+
+def _read_patterns(path: Path) -> PrivatePatterns:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=PrivatePatterns)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InvalidRequest(f"{path} can't be read ({error}): delete it, and open the editor again") from error
+
+
+def all_patterns(kept: Sequence[PrivatePatterns]) -> tuple[str, ...]:
+    """Returns each pattern once."""
+    return tuple(dict.fromkeys(pattern for one in kept for pattern in one.patterns))

@@ -1,20 +1,125 @@
-"""Finds the conversation in a file or a folder, and reads it with the files that belong to it.
+"""Reads agents' files: a transcript with the files that belong to it, and the same files byte for byte for the archive.
 
-Nothing is ever written next to an agent's files.
+A transcript is a file (plain, compressed or a SQLite database) or a folder in which the conversation is found. For the
+archive, the rows of a conversation in a database are read as a file with one row a line, in the order of the tables'
+names. Nothing is ever written next to an agent's files.
 """
 
+import os
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from io import BytesIO
 from operator import itemgetter
 from pathlib import Path
+from typing import BinaryIO
 
-from ullage.agents.transcripts import companions_of, known_format, read_document
-from ullage.formats.parsing import Document
+import msgspec
+from msgspec.structs import replace
+
+from ullage.agents.discovery import rows_at
+from ullage.agents.transcripts import (
+    companions_of,
+    conversation_tables,
+    kept_beside,
+    known_format,
+    read_document,
+    references_of,
+)
+from ullage.formats.parsing import Document, Line, parse_document
 from ullage.formats.transcripts.format import Format
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.events import MessageAppended
-from ullage.system.single_files import files_beside, parse_file, read_file
+from ullage.watch.unpacking import is_packed, read_content, unpack
+
+_SQLITE = b"SQLite format 3\0"
+# Bytes of the files that a transcript's content refers to. The smaller files are read; of a conversation whose file is
+# left out, its reader says that the file is missing.
+_MOST_REFERRED = 256 << 20
+
+
+def read_file(path: Path, run: int | None = None) -> Document:
+    """Returns the contents of a transcript file with the files that belong to it.
+
+    `run` chooses one of several conversations, counted from 1. Raises `InvalidRequest` if the file can't be read.
+    """
+    try:
+        return with_companions(path, parse_file(path, run))
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RuntimeError) as error:
+        # The path contains a NUL character, or a pattern is not valid.
+        raise InvalidRequest(f"cannot read {str(path)!r}: {error}") from error
+
+
+def with_companions(path: Path, document: Document) -> Document:
+    """Returns a file's document with the files that belong to the file. Raises `InvalidRequest` for a damaged one, and
+    `OSError`."""
+    companions = _companions(path, document)
+    return replace(document, companions=companions) if companions else document
+
+
+def parse_file(path: Path, run: int | None = None) -> Document:
+    """Returns the contents of a transcript file alone. Raises `InvalidRequest` for a damaged one, and `OSError`."""
+    if is_database(path):
+        return replace(read_database(path), run=run)
+    return parse_document(read_content(path), str(path), run)
+
+
+def is_database(path: Path) -> bool:
+    """Returns whether a file is a SQLite database. Raises `OSError`."""
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+
+
+def read_database(path: Path, origin_id: str = "") -> Document:
+    """Returns the rows of an agent's database: of all conversations, or of the one to which the agent gave the id
+    `origin_id`. Raises `InvalidRequest` if the database can't be read."""
+    # SQLite is imported on first use: the doors start without it.
+    read_rows = import_module("ullage.watch.database_rows").read_rows
+    rows: tuple[Line, ...] = read_rows(path, conversation_tables(), origin_id)
+    return Document(name=str(path), lines=rows, origin_id=origin_id)
+
+
+def parse_transcript(data: bytes, name: str, run: int | None = None) -> Document:
+    """Parses the bytes of a transcript file, compressed or not. `name` is its name in errors. Raises `InvalidRequest`
+    for a damaged compressed file."""
+    return parse_document(unpack(data, name), name, run)
+
+
+def is_read_in_pieces(data: bytes) -> bool:
+    """Returns whether a file that begins with `data` is text, which can be read on where an earlier read ended."""
+    return not data.startswith(_SQLITE) and not is_packed(data)
+
+
+def files_beside(path: Path, patterns: Iterable[str]) -> list[Path]:
+    """Returns the files that match patterns relative to a file's folder, sorted."""
+    return sorted({file for pattern in patterns for file in path.parent.glob(pattern) if file.is_file()})
+
+
+def _companions(path: Path, document: Document) -> tuple[Document, ...]:
+    """Returns the files that belong to a file, and those that its content and theirs refer to, each once."""
+    new = files_beside(path, companions_of(path.as_posix()))
+    found: dict[Path, Document] = {}
+    room, readers = _MOST_REFERRED, [document]
+    while new or readers:
+        parsed = {file.resolve(): (file, parse_file(file)) for file in new}
+        found |= {place: replace(one, name=_relative(file, path)) for place, (file, one) in parsed.items()}
+        readers += [one for _, one in parsed.values()]
+        patterns = [pattern for one in readers for pattern in references_of(replace(one, name=str(path)))]
+        new.clear()
+        readers.clear()
+        for file in sorted(files_beside(path, patterns), key=lambda file: file.stat().st_size):
+            room -= file.stat().st_size if file.resolve() not in found else 0
+            if room >= 0 and file.resolve() not in found:
+                new.append(file)
+    return tuple(found.values())
+
+
+def _relative(file: Path, path: Path) -> str:
+    return file.relative_to(path.parent).as_posix() if file.is_relative_to(path.parent) else file.name
+
 
 # Files and bytes in a folder that is read as one conversation or as one agent's storage. A home folder given by mistake
 # has more.
@@ -131,3 +236,88 @@ def _nothing(folder: Path, files: Sequence[Path]) -> str:
     named = ", ".join(file.relative_to(folder).as_posix() for file in files[:_MOST_NAMED])
     more = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
     return f"{folder} holds no conversation that is known; it holds {named}{more}"
+
+
+# What SQLite writes changes to first, and its index, which the running agent has.
+_AHEAD, _INDEX = "-wal", "-shm"
+# Bytes of a database that is copied to be read, because its agent ended without closing it. A larger one is read when
+# the agent runs again: there is a copy for each of its conversations.
+_MOST_COPIED = 32 << 20
+
+
+class _Open:
+    """An open file; see `OpenFile`."""
+
+    def __init__(self, file: BinaryIO, stat: tuple[int, ...]) -> None:
+        self._file = file
+        self.stat = stat
+
+    def read(self, start: int, most: int) -> bytes:
+        self._file.seek(start)
+        return self._file.read(most)
+
+
+class AgentOriginals:
+    """The files of this machine."""
+
+    def __init__(self) -> None:
+        # How the conversations in databases that were read were described.
+        self._read: dict[str, tuple[int, ...]] = {}
+
+    def stat(self, path: str) -> tuple[int, ...]:
+        """Returns what the operating system says of a file, or an empty tuple; see `OriginalFiles.stat`."""
+        rows = rows_at(path)
+        try:
+            if rows is None:
+                return _described(Path(path).stat())
+            now, known = _changed(Path(rows[0])), self._read.get(path)
+        except (OSError, ValueError):
+            return ()
+        return known if known and known[2] == now else (1, 0, now)
+
+    @contextmanager
+    def opened(self, path: str) -> Generator[_Open]:
+        """Opens a file; see `OriginalFiles.opened`. Raises `InvalidRequest` for a database that can't be read."""
+        rows = rows_at(path)
+        if rows is None:
+            with Path(path).open("rb") as file:
+                yield _Open(file, _described(os.fstat(file.fileno())))
+            return
+        database, changed = Path(rows[0]), _changed(Path(rows[0]))
+        data = _rows_of(database, rows[1])
+        self._read[path] = len(data), 0, changed
+        yield _Open(BytesIO(data), self._read[path])
+
+    def beside(self, path: str) -> Sequence[Path]:
+        """Returns the files that belong to a conversation's own file; see `OriginalFiles.beside`."""
+        if rows_at(path):
+            return []
+        file = Path(path)
+        try:
+            return [one for one in files_beside(file, kept_beside(file.as_posix())) if one != file]
+        except (OSError, ValueError, RuntimeError):
+            return []
+
+
+def _described(stat: os.stat_result) -> tuple[int, ...]:
+    return stat.st_size, stat.st_ino, stat.st_mtime_ns
+
+
+def _changed(database: Path) -> int:
+    """Returns the time at which a database or its write-ahead log was last written, in nanoseconds."""
+    own, ahead = database.stat().st_mtime_ns, database.with_name(database.name + _AHEAD)
+    try:
+        return max(own, ahead.stat().st_mtime_ns)
+    except OSError:
+        return own
+
+
+def _rows_of(database: Path, origin_id: str) -> bytes:
+    """Returns the rows of one conversation as JSON lines. Raises `OSError` if it is not there."""
+    ahead, index = (database.with_name(database.name + ending) for ending in (_AHEAD, _INDEX))
+    if ahead.exists() and not index.exists() and database.stat().st_size > _MOST_COPIED:
+        raise OSError(f"{database} was not closed; it is read when its agent runs again")
+    lines = read_database(database, origin_id).lines
+    if not lines:
+        raise FileNotFoundError(f"{database} has no conversation {origin_id}")
+    return b"".join(msgspec.json.encode(line.value) + b"\n" for line in lines)

@@ -25,7 +25,7 @@ from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.service.turns import run as turns
 from ullage.store.sqlite.sqlite_store import open_store
 from ullage.system.processes import SubprocessRunner
-from ullage.system.project_files import LocalProjectFiles
+from ullage.system.surroundings import LocalProjectFiles
 
 MODELS = {"anthropic": "claude-sonnet-5", "openai": "gpt-5", "openai_chat": "gpt-4o"}
 # Tokens: the longest answer that the models can give. The reserve is smaller, so a request asks for the remaining room,

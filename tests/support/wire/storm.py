@@ -36,7 +36,7 @@ from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.service.turns import run as turns
 from ullage.store.sqlite.sqlite_store import open_store
 from ullage.system.processes import SubprocessRunner
-from ullage.system.project_files import LocalProjectFiles
+from ullage.system.surroundings import LocalProjectFiles
 
 # Tokens: small enough that a few hundred turns compact many times.
 _WINDOW = 8_192

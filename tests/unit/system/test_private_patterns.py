@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ullage.model.errors import InvalidRequest
-from ullage.system.private_patterns import PrivatePatterns, all_patterns, keep_private, kept_private
+from ullage.system.team_choices import PrivatePatterns, all_patterns, keep_private, kept_private
 
 
 def private(editor: str, *patterns: str, folder: str = "file:///orchard") -> PrivatePatterns:

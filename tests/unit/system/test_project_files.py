@@ -6,7 +6,7 @@ import pytest
 
 from support.systems import needs_links
 from ullage.service.ports.world import ProjectFile
-from ullage.system.project_files import LocalProjectFiles
+from ullage.system.surroundings import LocalProjectFiles
 
 NAMES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
 

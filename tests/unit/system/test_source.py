@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from support.lsp_client import PATIENCE
-from ullage.system import source as sources
-from ullage.system.source import CHUNK, Source, ThreadSource, open_source
+from ullage.system import stdio as sources
+from ullage.system.stdio import CHUNK, Source, ThreadSource, open_source
 
 
 async def in_a_thread(descriptor: int) -> Source:

@@ -19,7 +19,7 @@ import pytest
 from ullage.agents.table import AGENTS
 from ullage.formats.parsing import Document
 from ullage.model.errors import InvalidRequest
-from ullage.system import single_files, transcript_files
+from ullage.system import transcript_files
 from ullage.system.transcript_files import read_transcript_file
 from ullage.watch import unpacking
 
@@ -28,7 +28,7 @@ LINES = b'{"a": 1}\n{"b": 2}\n'
 
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(single_files, "conversation_tables", lambda: frozenset({"message"}))
+    monkeypatch.setattr(transcript_files, "conversation_tables", lambda: frozenset({"message"}))
 
 
 def write_database(path: Path, *, log: bool = False) -> sqlite3.Connection:
@@ -161,7 +161,7 @@ def test_the_only_conversation_of_a_folder_is_read_with_what_belongs_to_it(
     write_chat(chat, "hello")
     (tmp_path / "id" / "workspace.yaml").write_text("title: shop\n")
     (tmp_path / "id" / "note.txt").write_text("nothing\n")
-    monkeypatch.setattr(single_files, "companions_of", {chat.as_posix(): ("workspace.yaml",)}.__getitem__)
+    monkeypatch.setattr(transcript_files, "companions_of", {chat.as_posix(): ("workspace.yaml",)}.__getitem__)
     document = read_transcript_file(tmp_path, 3)
     assert (document.name, document.run) == (str(chat), 3)
     assert [one.name for one in document.companions] == ["workspace.yaml"]
@@ -260,7 +260,7 @@ def test_files_that_belong_to_a_transcript_are_read_with_it(tmp_path: Path, monk
     (tmp_path / "main").mkdir()
     (tmp_path / "main" / "usage.json").write_text('{"used": 3}')
     patterns = {(tmp_path / "main.jsonl").as_posix(): ("main/*.json",)}
-    monkeypatch.setattr(single_files, "companions_of", patterns.__getitem__)
+    monkeypatch.setattr(transcript_files, "companions_of", patterns.__getitem__)
     document = read_transcript_file(tmp_path / "main.jsonl")
     assert [(one.name, one.value) for one in document.companions] == [("main/usage.json", {"used": 3})]
 
@@ -274,8 +274,8 @@ def test_files_that_are_referred_to_are_read_as_far_as_there_is_room(
 ) -> None:
     for name in ("main", "small", "large"):
         (tmp_path / f"{name}.jsonl").write_bytes(LINES * (1_000 if name == "large" else 1))
-    monkeypatch.setattr(single_files, "references_of", every_log)
-    monkeypatch.setattr(single_files, "_MOST_REFERRED", 1_000)
+    monkeypatch.setattr(transcript_files, "references_of", every_log)
+    monkeypatch.setattr(transcript_files, "_MOST_REFERRED", 1_000)
     document = read_transcript_file(tmp_path / "main.jsonl")
     assert [one.name for one in document.companions] == ["main.jsonl", "small.jsonl"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Generator
 import pytest
 
 from support.lsp_client import PATIENCE
-from ullage.system import writer as writing
-from ullage.system.writer import FULL, DescriptorWriter
+from ullage.system import stdio as writing
+from ullage.system.stdio import FULL, DescriptorWriter
 
 # Windows and terminals cannot report whether a write would block, so there the thread writes everything.
 WAYS = ["polled", "by the thread"]

@@ -17,7 +17,7 @@ from ullage.service.archive.naming import find_session
 from ullage.service.archive.restoring import choose_version, find_originals, read_version
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.originals import Original
-from ullage.system.kept_files import AgentOriginals
+from ullage.system.transcript_files import AgentOriginals
 
 # Conversations with one id of their agent's that are looked at.
 _CANDIDATES = 5

@@ -18,9 +18,19 @@ from ullage.cli.reported_figures import Report
 from ullage.cli.typed_arguments import TeamOptions, read_options
 from ullage.model.errors import InputError
 from ullage.model.settings import ContextSettings
-from ullage.system.private_patterns import PrivatePatterns, kept_private, private_path
-from ullage.system.team_choices import SharedFolder, TeamChoices, archive_of, choices_path, read_choices, write_choices
-from ullage.system.team_sent import forget_sent, read_sent
+from ullage.system.team_choices import (
+    PrivatePatterns,
+    SharedFolder,
+    TeamChoices,
+    archive_of,
+    choices_path,
+    forget_sent,
+    kept_private,
+    private_path,
+    read_choices,
+    read_sent,
+    write_choices,
+)
 
 
 class TeamFolderRow(Struct, frozen=True, kw_only=True):

@@ -36,8 +36,8 @@ from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.store_place import StorePlace, local_path
-from ullage.system.kept_files import AgentOriginals
 from ullage.system.next_to_store import Keeping
+from ullage.system.transcript_files import AgentOriginals
 
 # Seconds between two drawings of what only time changes, such as "a minute ago".
 _REDRAW_EVERY = 5.0
