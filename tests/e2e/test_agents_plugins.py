@@ -13,7 +13,7 @@ import pytest
 from benches.neovim import RIGS
 from support.acp_end import PATIENCE
 from ullage.agents.table import agent_of_word
-from ullage.app.own_command import plugin_text
+from ullage.app.agent_wiring import plugin_text
 
 _NODE = RIGS / "node" / "node_modules" / ".bin" / "node"
 _PROGRAM = """\

@@ -16,7 +16,7 @@ from support.command_line import PATIENCE
 from support.hook_place import AGENT, ASKED, ID, RULE, SUMMARY, Place, answer, hook_place, is_silent, log
 from support.program import language_server
 from ullage.agents.table import agent_of_word
-from ullage.app.own_command import OwnCommand, added_to
+from ullage.app.agent_wiring import OwnCommand, added_to
 from ullage.lost.brief import HEAD, LONGEST, characters
 
 

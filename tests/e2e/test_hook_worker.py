@@ -17,7 +17,7 @@ from support.command_line import PATIENCE
 from support.hook_place import AGENT, ID, RULE, SUMMARY, TRIES, Place, answer, hook_place, is_silent, log
 from support.systems import needs_linux
 from ullage.agents.table import agent_of_word
-from ullage.app.own_command import OwnCommand, added_to
+from ullage.app.agent_wiring import OwnCommand, added_to
 
 
 @pytest.fixture

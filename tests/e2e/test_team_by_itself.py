@@ -11,7 +11,7 @@ from support.command_line import ullage
 from support.lsp_client import PATIENCE
 from support.postgres_server import PostgresServer, needs_postgres
 from support.team import Member, Team, make_team, said
-from ullage.app import chosen_team, team_sending
+from ullage.app import team_sending
 from ullage.app.team_sending import TeamSender, open_source, send_chosen, sent_path
 from ullage.model.events import MessageAppended, Record, SessionRenamed
 from ullage.store import open_store
@@ -67,7 +67,7 @@ def sent(member: Member) -> tuple[int, dict[str, int]]:
     """Sends, and returns how many sessions were, and from which position each was read."""
     with open_source(member.store) as store:
         source: Any = ReadPositions(store)
-        done = send_chosen(read_choices(chosen_team.choices_path()), "/orchard", source, lambda _, __: None)
+        done = send_chosen(read_choices(team_sending.choices_path()), "/orchard", source, lambda _, __: None)
     return done.sent, source.read_from
 
 

@@ -12,7 +12,7 @@ from support.fill import exchange, fill
 from support.leaks import leaks, line_of
 from support.summaries import GOOD, TOLD, Listening, by_model, say, says, script
 from support.workspace import PATIENCE, SMALL_MODEL, Live, TestClient, build_test_client
-from ullage.app.summary_prompts import read_summary_prompts
+from ullage.app.compose import read_summary_prompts
 from ullage.model.errors import AnswerBroken, NoModelConfigured
 from ullage.model.settings import ModelSettings, Settings, SummarySettings
 from ullage.providers.registry import ProviderRegistry

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from support.settings_texts import json_texts, toml_texts
 from ullage.agents.table import AGENTS
 from ullage.agents.wiring import SettingsFile
-from ullage.app.own_command import OwnCommand, added_to
-from ullage.system.wired_files import apply, plan_adding, plan_removing
+from ullage.app.agent_wiring import OwnCommand, added_to, apply, plan_adding, plan_removing
 
 FILES = [
     pytest.param(agent.wiring.word, file, id=f"{agent.wiring.word} {number}")

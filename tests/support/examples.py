@@ -37,7 +37,7 @@ from support.workspace import (
     play,
 )
 from ullage.agents.discovery import Discovery, Found, UnreadFile
-from ullage.api.client_models import ClientModels
+from ullage.api.client_requests import ClientModels
 from ullage.api.wire import COMPLETE, COUNT, REQUEST_PERMISSION, ClientAbilities
 from ullage.app.serving_mcp import ConversationTools
 from ullage.model import words

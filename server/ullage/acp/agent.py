@@ -24,8 +24,8 @@ from ullage.acp.updates import with_whole_paths
 from ullage.acp.version_2 import introduction_as_v2, opened_as_v2, question_as_v2, update_as_v2
 from ullage.api import session_methods as api
 from ullage.api.client_input import read_settings
+from ullage.api.client_requests import ClientPermissions
 from ullage.api.engine import Handler, Reply
-from ullage.api.permissions import ClientPermissions
 from ullage.api.wire import REQUEST_PERMISSION, AnyMethod
 from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.model.errors import InvalidRequest

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.api.codes import acp_error_object
+from ullage.api.client_requests import Ask
 from ullage.api.engine import RequestEngine
-from ullage.api.permissions import Ask
+from ullage.api.wire import acp_error_object
 from ullage.jsonrpc.line_framing import MAX_LINE, LineFraming
 from ullage.jsonrpc.peer import Dialect
 from ullage.jsonrpc.rpc_errors import BadReply, ErrorObject

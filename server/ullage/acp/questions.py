@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from ullage.acp.connection import Client
-from ullage.api.permissions import Ask
+from ullage.api.client_requests import Ask
 from ullage.jsonrpc.rpc_errors import BadReply
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text

@@ -14,7 +14,7 @@ from ullage.acp.options import ABOUT_OFFER, ACCEPTED, OFFER_PLAN, PLANNING, Mode
 from ullage.acp.questions import ASK_USER, about_question, as_question, ask_user, forward
 from ullage.acp.task_list import ABOUT_PLAN, UPDATE_PLAN, read_plan
 from ullage.acp.updates import ConfigOptionUpdate, CurrentModeUpdate
-from ullage.api.permissions import Ask
+from ullage.api.client_requests import Ask
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.json_values import JsonObject

@@ -1,16 +1,24 @@
-"""The methods `context/*`: params, results and handlers."""
+"""The methods `context/*`: params, results and handlers. Those that read come first, then edits, then what a compaction
+left out and what hooks gave back to the agent.
+"""
 
+import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import asdict
 
 from ullage.api.session_methods import SessionParams
 from ullage.api.values import UsageResult, usage_result
 from ullage.edits.compaction import Summary
 from ullage.formats.provider import Provider
+from ullage.ledger.ledger_entry import Entry as LedgerEntry
+from ullage.ledger.ledger_entry import Kind, Life
+from ullage.lost.brief import LONGEST, write_brief
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.edits import compaction_block
-from ullage.model.errors import InvalidRequest
+from ullage.model.edits import CompactionEdit, compaction_block
+from ullage.model.errors import EditNotFound, InvalidRequest
 from ullage.service.archive import export
 from ullage.service.archive import search as archive
 from ullage.service.archive import undo as history
@@ -24,8 +32,13 @@ from ullage.service.conversation.checkpoints import Checkpoint
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import Entry, Page
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.given_back import GivenBack
 from ullage.service.ports.store import SearchHit
-from ullage.transcript.fold import EditInfo
+from ullage.transcript.fold import EditInfo, compaction_edits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ullage.lost.left_out import LeftOut
 
 Limit = Annotated[int, Meta(ge=1, le=1_000)]
 
@@ -277,3 +290,132 @@ async def look_up(workspace: Workspace, params: LookUpParams) -> LookUpResult:
         raise InvalidRequest("context/lookUp: this server has no tools for a conversation; run `ullage lsp`")
     found = await workspace.looks_up(params.session_id, params.tool, params.arguments)
     return LookUpResult(text=found.text, is_error=found.is_error)
+
+
+# Milliseconds. An agent may write its compaction into its file a moment after the hook has answered, with the time of
+# the writing.
+_LATE = 60_000
+
+
+class GivenBackRow(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A text that a hook gave the agent, `at` a time in Unix milliseconds.
+
+    `why` is `compact` at the restart after a compaction, `resume` when the session was resumed, `prompt` at the next
+    prompt, and `fill` for a note of how full the context is. `editId` is the compaction in force that it was given
+    after; null if there is none, and for a note. `counts` has how many of each kind are in the text, with the kinds of
+    `context/lost`. `characters` are UTF-16 units, `tokens` an estimate of what it costs.
+    """
+
+    at: int
+    why: str
+    edit_id: str | None
+    counts: dict[str, int]
+    characters: int
+    tokens: int
+    text: str
+
+
+class GivenBackResult(Struct, frozen=True, kw_only=True):
+    """What hooks gave back to the agent, the oldest first."""
+
+    rows: tuple[GivenBackRow, ...]
+
+
+async def given_back(workspace: Workspace, params: SessionParams) -> GivenBackResult:
+    conversation = workspace.open(params.session_id)
+    origin = conversation.transcript.origin
+    receipts = await asyncio.to_thread(workspace.receipts, origin.origin_id) if origin and origin.origin_id else ()
+    return GivenBackResult(rows=_receipt_rows(conversation, receipts))
+
+
+def _receipt_rows(conversation: Conversation, receipts: Sequence[GivenBack]) -> tuple[GivenBackRow, ...]:
+    records = conversation.workspace.ports.store.read_edits(conversation.id) if receipts else ()
+    edits = compaction_edits(records)
+    return tuple(GivenBackRow(edit_id=_edit_before(receipt, edits), **asdict(receipt)) for receipt in receipts)
+
+
+def _edit_before(receipt: GivenBack, edits: Sequence[CompactionEdit]) -> str | None:
+    before = [edit.id for edit in edits if edit.timestamp <= receipt.at + _LATE]
+    return before[-1] if before and receipt.why != "fill" else None
+
+
+class LostParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Lists what the compaction `editId` left out, or without it the last one in force. `limit` is the most entries of
+    each kind, `briefSize` the most UTF-16 units of the brief."""
+
+    session_id: str
+    edit_id: str | None = None
+    limit: Limit = 100
+    brief_size: Annotated[int, Meta(ge=1, le=100_000)] = LONGEST
+
+
+class LostEntry(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One thing that was left out. `text` is as it was written, without secrets; it may have several lines. `state` is
+    its newest state, such as `open`, `failed` or `created`. `detail` is what is needed to understand it: the question
+    that a reply answers, how a check ended, the line of the summary that says otherwise; may be empty. `index` is the
+    message that it was in."""
+
+    kind: Kind
+    state: Life
+    text: str
+    detail: str
+    index: int
+
+
+class LostResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a compaction left out, by kind and then in the order of the conversation.
+
+    `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix
+    milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has.
+    `readable` is false if the summary is encrypted, so that what it leaves out is not known. `counts` has how many were
+    left out of each kind, whether listed or not. `brief` quotes it as a page to be given back to the agent; empty if
+    nothing was left out or there is no room for a line.
+    """
+
+    edit_id: str | None = None
+    timestamp: int = 0
+    messages: int = 0
+    kept: int = 0
+    readable: bool = True
+    counts: dict[str, int] = {}
+    entries: tuple[LostEntry, ...] = ()
+    brief: str = ""
+
+
+async def lost(workspace: Workspace, params: LostParams) -> LostResult:
+    # Imported on use: what finds losses takes 50 ms to import, and the answer to `initialize` needs none of it.
+    from ullage.lost.left_out import left_out  # noqa: PLC0415
+
+    conversation = workspace.open(params.session_id)
+    read, cwd = workspace.ports.store.read_apart, conversation.transcript.cwd
+    # In a thread: reading a long conversation for the first time takes a second.
+    found = await asyncio.to_thread(lambda: left_out(read(conversation.id), cwd, params.edit_id))
+    if found is None:
+        if params.edit_id is not None:
+            raise EditNotFound(f"context/lost: no compaction {params.edit_id!r} is in force in this session")
+        return LostResult()
+    return _lost_result(found, params)
+
+
+def _lost_result(found: "LeftOut", params: LostParams) -> LostResult:
+    compaction = found.compaction
+    of_kind = ([entry for entry in found.entries if entry.kind is kind] for kind in Kind)
+    rows = (entry for entries in of_kind for entry in entries[: params.limit])
+    return LostResult(
+        edit_id=compaction.edit_id,
+        timestamp=compaction.timestamp,
+        messages=len(compaction.before),
+        kept=compaction.kept,
+        readable=compaction.is_readable,
+        counts=found.counts,
+        entries=tuple(_lost_entry(entry, found.cwd) for entry in rows),
+        brief=write_brief(found.entries, params.brief_size, cwd=found.cwd).text,
+    )
+
+
+def _lost_entry(entry: LedgerEntry, cwd: str) -> LostEntry:
+    from ullage.lost.left_out import detail_of, text_of  # noqa: PLC0415
+
+    return LostEntry(
+        kind=entry.kind, state=entry.life, text=text_of(entry, cwd), detail=detail_of(entry), index=entry.index
+    )

@@ -4,16 +4,11 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ullage.api import client_models as models
+from ullage.api import agent_methods as agents
+from ullage.api import client_requests as models
 from ullage.api import context_methods as context
-from ullage.api import continuing_methods as continuing
-from ullage.api import following_methods as following
-from ullage.api import given_back_methods as receipts
-from ullage.api import lost_methods as lost
 from ullage.api import session_methods as session
 from ullage.api import team_methods as team
-from ullage.api import transcript_methods as transcripts
-from ullage.api import wiring_methods as wiring
 from ullage.api.prompt_commands import prompt
 from ullage.api.values import SessionResult, UsageResult
 from ullage.api.wire import UPDATE, AnyMethod, Method, SessionNotification
@@ -129,65 +124,65 @@ METHODS: tuple[AnyMethod, ...] = (
     ),
     Method(
         name="transcripts/list",
-        params=transcripts.ListTranscriptsParams,
-        result=transcripts.ListTranscriptsResult,
-        handler=transcripts.list_transcripts,
+        params=agents.ListTranscriptsParams,
+        result=agents.ListTranscriptsResult,
+        handler=agents.list_transcripts,
         doc="Lists the conversations that coding agents keep on this machine.",
     ),
     Method(
         name="following/start",
-        params=following.StartFollowingParams,
-        result=following.FollowingResult,
-        handler=following.start,
+        params=agents.StartFollowingParams,
+        result=agents.FollowingResult,
+        handler=agents.start_following,
         doc="Starts following the conversations of agents on this machine.",
     ),
     Method(
         name="following/stop",
-        params=following.FollowingParams,
-        result=following.FollowingResult,
-        handler=following.stop,
+        params=agents.FollowingParams,
+        result=agents.FollowingResult,
+        handler=agents.stop_following,
         doc="Stops following.",
     ),
     Method(
         name="following/list",
-        params=following.FollowingParams,
-        result=following.FollowingResult,
-        handler=following.list_followed,
+        params=agents.FollowingParams,
+        result=agents.FollowingResult,
+        handler=agents.list_followed,
         doc="Lists the followed conversations, the last changed first.",
     ),
     Method(
         name="agents/wire",
-        params=wiring.WireParams,
-        result=wiring.WiringResult,
-        handler=wiring.wire,
+        params=agents.WireParams,
+        result=agents.WiringResult,
+        handler=agents.wire,
         doc="Adds Ullage's hooks and MCP server to agents' settings, or previews it.",
     ),
     Method(
         name="agents/unwire",
-        params=wiring.UnwireParams,
-        result=wiring.WiringResult,
-        handler=wiring.unwire,
+        params=agents.UnwireParams,
+        result=agents.WiringResult,
+        handler=agents.unwire,
         doc="Takes Ullage's hooks and MCP server out of agents' settings, or previews it.",
     ),
     Method(
         name="continuing/choices",
         params=session.SessionParams,
-        result=continuing.ContinuingChoicesResult,
-        handler=continuing.choices,
+        result=agents.ContinuingChoicesResult,
+        handler=agents.continuing_choices,
         doc="Returns how a conversation can be continued as a new session of an agent.",
     ),
     Method(
         name="continuing/preview",
-        params=continuing.ContinuingPreviewParams,
-        result=continuing.ContinuingResult,
-        handler=continuing.preview,
+        params=agents.ContinuingPreviewParams,
+        result=agents.ContinuingResult,
+        handler=agents.preview_continuing,
         doc="Previews a new session that an agent resumes.",
     ),
     Method(
         name="continuing/write",
-        params=continuing.WriteContinuingParams,
-        result=continuing.ContinuingResult,
-        handler=continuing.write,
+        params=agents.WriteContinuingParams,
+        result=agents.ContinuingResult,
+        handler=agents.write_continuing,
         doc="Writes the new session of a preview.",
     ),
     Method(
@@ -262,16 +257,16 @@ METHODS: tuple[AnyMethod, ...] = (
     ),
     Method(
         name="context/lost",
-        params=lost.LostParams,
-        result=lost.LostResult,
-        handler=lost.lost,
+        params=context.LostParams,
+        result=context.LostResult,
+        handler=context.lost,
         doc="Lists what a compaction left out.",
     ),
     Method(
         name="context/givenBack",
         params=session.SessionParams,
-        result=receipts.GivenBackResult,
-        handler=receipts.given_back,
+        result=context.GivenBackResult,
+        handler=context.given_back,
         doc="Lists what hooks gave back to the agent of a conversation.",
     ),
     Method(
@@ -292,5 +287,5 @@ METHODS: tuple[AnyMethod, ...] = (
 # The notifications that the server sends, and the types of their params.
 NOTIFICATIONS: Mapping[str, type[Struct]] = {
     UPDATE: SessionNotification,
-    following.FOLLOWING_CHANGED: following.FollowingChange,
+    agents.FOLLOWING_CHANGED: agents.FollowingChange,
 }

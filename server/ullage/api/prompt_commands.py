@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from ullage.api import context_methods as context
-from ullage.api.context_text import context_text
 from ullage.api.session_methods import PromptParams, PromptResult, SessionParams
 from ullage.api.session_methods import prompt as ask_model
+from ullage.api.values import context_text
 from ullage.memory.memory_tool import NAME
 from ullage.model import words
 from ullage.model.answer import TurnEnd

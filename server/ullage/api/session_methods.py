@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from ullage.api.client_input import read_prompt
-from ullage.api.message_input import MessageInput, require_shallow
+from ullage.api.client_input import MessageInput, read_prompt, require_shallow
 from ullage.api.values import SessionResult, UsageResult, prompting_of, session_result, usage_result
 from ullage.formats.parsing import Document, parse_document
 from ullage.formats.provider_usage import convert_usage

@@ -1,11 +1,14 @@
-"""Values that several methods take or return."""
+"""Values that several methods take or return, and a session's figures as text."""
 
 import asyncio
+from collections.abc import Iterator
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from ullage.model import words
 from ullage.model.errors import NoModelConfigured, SdkMissing
 from ullage.model.updates import Cost, Meta, UsageMeta
+from ullage.model.usage import Breakdown
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.usage import cost_of, usage_meta
@@ -75,3 +78,33 @@ def _prompting(workspace: Environment, model: str) -> Prompting:
         return Prompting(provider=workspace.ports.providers.name(model, workspace.settings))
     except (NoModelConfigured, SdkMissing) as error:
         return Prompting(provider=None, remedy=str(error), lacks_package=isinstance(error, SdkMissing))
+
+
+def context_text(usage: UsageResult) -> str:
+    """Returns a session's usage as Markdown: a headline, the parts in tokens, the numbers of messages and compactions,
+    and the thresholds if they are known."""
+    meta = usage.meta.ullage
+    parts = [*_parts(meta.breakdown, meta.hidden.name)]
+    lines = [
+        f"**{words.context_line(usage.used, usage.size, meta.source)}**",
+        "",
+        *([*parts, ""] if parts else ()),
+        f"{meta.messages_active:,} messages in the context, {meta.messages_archived:,} archived, "
+        f"{meta.compactions:,} compactions.",
+    ]
+    if meta.warn_at is not None and meta.compact_at is not None:
+        lines.append(f"Warns at {words.short(meta.warn_at)}, compacts at {words.short(meta.compact_at)}.")
+    return "\n".join(lines)
+
+
+def _parts(breakdown: Breakdown, hidden: str) -> Iterator[str]:
+    figures = {
+        "System prompt": breakdown.system_prompt,
+        "Tools": breakdown.tools,
+        "Memory": breakdown.memory,
+        "Messages": breakdown.messages,
+        "Tool results": breakdown.tool_results,
+        "Summary": breakdown.summary,
+        f"Overhead ({hidden})": breakdown.overhead,
+    }
+    yield from (f"- {name}: {tokens:,}" for name, tokens in figures.items() if tokens)

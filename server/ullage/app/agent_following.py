@@ -73,7 +73,7 @@ def make_follower(
 
 async def _read_older(workspace: Workspace, place: StorePlace | None) -> None:
     # It reads by what is here, and nothing else of a server's start needs it.
-    from ullage.app.reading_all import read_in_background  # noqa: PLC0415
+    from ullage.app.known_conversations import read_in_background  # noqa: PLC0415
 
     await read_in_background(workspace, place)
 

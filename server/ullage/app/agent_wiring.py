@@ -1,39 +1,307 @@
 """Adds Ullage to the settings of agents on this machine and takes it out again, as `ullage wire` and the editors do.
 
-First the agents as a user names them, and where their settings are; then the changes.
+In order: the files (settings that are written and restored, and the receipt next to the store that says what was
+added), the command lines by which an agent runs Ullage, which do no harm where Ullage is gone, the agents as a user
+names them, and the changes.
 """
 
+import json
 import os
+import shlex
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents import wiring
 from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_of_word
-from ullage.agents.wiring import Plugin, SettingsFile, Wiring
-from ullage.app.own_command import OwnCommand, added_to, gives_fill_notes, own_words
+from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Wiring
 from ullage.model.errors import InvalidRequest
+from ullage.model.store_address import is_address
 from ullage.store.store_place import StorePlace, local_path
-from ullage.system.wired_files import (
-    Change,
-    Receipt,
-    WiredFile,
-    apply,
-    keep_receipt,
-    plan_adding,
-    plan_removing,
-    read_receipt,
-    read_settings,
-    receipt_path,
-    remove_folder,
-    settings_without,
-)
+from ullage.wire.added import add, names_only_schema, take_out
 from ullage.wire.json_files import old_line
-from ullage.wire.plan import Added, AgentChange, FileChange, OptionState
+from ullage.wire.plan import Added, AgentChange, FileChange, HookEntry, McpServer, OptionState
+
+
+class WiredFile(Struct, frozen=True, kw_only=True):
+    """What was done to a settings file at `path`: what was `added`, and the file `before` and `after`. `before` is None
+    if there was no file. `folder_made` says that its folder was not there, either."""
+
+    path: str
+    added: Added
+    before: bytes | None
+    after: bytes
+    folder_made: bool = False
+
+
+class Receipt(Struct, frozen=True, kw_only=True):
+    """What was added to an agent of this name: the files."""
+
+    agent: str
+    files: tuple[WiredFile, ...]
+
+    def file(self, path: Path) -> WiredFile | None:
+        """Returns what was done to the file at `path`, or None if nothing was."""
+        return next((file for file in self.files if file.path == str(path)), None)
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """A change of a file that is not made yet. `before` and `after` are None where there is no file."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would change."""
+        return self.before == self.after
+
+
+def receipt_path(store: Path, word: str) -> Path:
+    """Returns the place of the receipt for an agent, for the store at `store`."""
+    return store.with_name(f"{store.name}.wired") / f"{word}.json"
+
+
+def read_receipt(store: Path, word: str) -> Receipt | None:
+    """Returns what was added to an agent, or None if nothing was. Raises `InvalidRequest` for a damaged receipt."""
+    path = receipt_path(store, word)
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Receipt)
+    except FileNotFoundError:
+        return None
+    except (msgspec.MsgspecError, OSError) as error:
+        raise InvalidRequest(f"{path}: not a receipt that can be read ({error})") from error
+
+
+def plan_adding(path: Path, added: Added, wired: WiredFile | None) -> tuple[Change, WiredFile | None]:
+    """Returns the change that adds something to the settings at `path`, in place of what was added before, and what it
+    does. This is None if there is nothing to add, or the user has added it already. Raises `InvalidRequest` if the
+    settings can't be changed."""
+    now, before = read_settings(path), settings_without(path, wired)
+    after = None if added.is_empty else _convert(path, before, lambda text: add(text, added))
+    if after is None or after == before:
+        return Change(path=path, before=now, after=before), None
+    made = (wired is not None and wired.folder_made) or not path.parent.exists()
+    done = WiredFile(path=str(path), added=added, before=before, after=after, folder_made=made)
+    return Change(path=path, before=now, after=after), done
+
+
+def plan_removing(wired: WiredFile) -> Change:
+    """Returns the change that takes out what was added. Raises `InvalidRequest` if the settings can't be changed."""
+    now = read_settings(Path(wired.path))
+    return Change(path=Path(wired.path), before=now, after=_without(now, wired))
+
+
+def apply(change: Change) -> None:
+    """Makes a change. A symbolic link stays one, the file keeps its mode, and its folder is made. Raises
+    `InvalidRequest` if the file has changed since it was read, or can't be written."""
+    if read_settings(change.path) != change.before:
+        raise InvalidRequest(f"{change.path} has changed in the meantime; run the command again")
+    target = Path(os.path.realpath(change.path))
+    try:
+        if change.after is None:
+            target.unlink(missing_ok=True)
+        elif not change.is_empty:
+            target.parent.mkdir(exist_ok=True)
+            _replace_settings(target, change.after, target.stat().st_mode & 0o7777 if target.exists() else 0o600)
+    except OSError as error:
+        raise InvalidRequest(f"cannot write {change.path}: {error.strerror or error}") from error
+
+
+def remove_folder(wired: WiredFile) -> None:
+    """Removes the folder of a file that was taken out, if it was made for the file and is empty now."""
+    if wired.folder_made:
+        with suppress(OSError):
+            Path(wired.path).parent.rmdir()
+
+
+def keep_receipt(store: Path, word: str, receipt: Receipt | None) -> None:
+    """Keeps a receipt, or removes it if it is None. Raises `InvalidRequest` if that fails."""
+    path = receipt_path(store, word)
+    try:
+        if receipt is None:
+            path.unlink(missing_ok=True)
+            return
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _replace_settings(path, msgspec.json.encode(receipt), 0o600)
+    except OSError as error:
+        raise InvalidRequest(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def settings_without(path: Path, wired: WiredFile | None) -> bytes | None:
+    """Returns the bytes of a settings file without what was added; None if there is no file. Raises
+    `InvalidRequest`."""
+    now = read_settings(path)
+    return _without(now, wired) if wired else now
+
+
+def read_settings(path: Path) -> bytes | None:
+    """Returns the bytes of a settings file, or None if there is none. Raises `InvalidRequest`."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _without(now: bytes | None, wired: WiredFile) -> bytes | None:
+    """Returns a file without what was added: as it was before, unless it has changed since."""
+    if now is None or now == wired.after:
+        return None if now is None else wired.before
+    before = (wired.before or b"").decode()
+    left = _convert(Path(wired.path), now, lambda text: take_out(text, wired.added, before))
+    return None if wired.before is None and names_only_schema(left.decode(), wired.added) else left
+
+
+def _convert(path: Path, data: bytes | None, change: Callable[[str], str]) -> bytes:
+    try:
+        return change((data or b"").decode()).encode()
+    except UnicodeError as error:
+        raise InvalidRequest(f"{path}: not UTF-8; nothing was changed") from error
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{path}: {error}; nothing was changed") from error
+
+
+def _replace_settings(path: Path, data: bytes, mode: int) -> None:
+    """Writes a file as a whole or not at all. Raises `OSError`."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+# The name of the MCP server in agents' settings.
+_SERVER = "ullage"
+_FILL_NOTES = "--fill-notes"
+# How Python runs Ullage's module. `-P`: the folder in which an agent works may have a module of any name.
+MODULE = ("-P", "-m", "ullage")
+# The line of a plugin that names the command.
+_COMMAND = "const COMMAND = {};\n"
+_PLUGINS = Path(wiring.__file__).parent
+
+
+def own_words() -> tuple[str, ...]:
+    """Returns the words that start this Ullage from any folder: its installed program, or Python with its module."""
+    program = Path(sys.argv[0])
+    found = program if program.is_file() else Path(shutil.which(sys.argv[0]) or "")
+    if found.is_file() and found.stem == "ullage" and os.access(found, os.X_OK):
+        return (str(found.absolute()).replace("\\", "/"),)
+    return (sys.executable.replace("\\", "/"), *MODULE)
+
+
+class OwnCommand(Struct, frozen=True, kw_only=True):
+    """How an agent starts Ullage: the words of the program, where the session store is if it is not the usual one, and
+    whether its hooks give the agent notes of how full its context is."""
+
+    words: tuple[str, ...]
+    store: StorePlace | None = None
+    fill_notes: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The option of `ullage hook` for notes, if there are any."""
+        return (_FILL_NOTES,) if self.fill_notes else ()
+
+    def arguments(self, *command: str) -> tuple[str, ...]:
+        """Returns the arguments of a command of Ullage's."""
+        if not self.store:
+            return command
+        is_file = not is_address(str(self.store))
+        return (*command, "--store", str(Path(self.store).absolute() if is_file else self.store))
+
+    def line(self, *command: str) -> tuple[str, ...]:
+        """Returns the program and all its arguments that run a command of Ullage's."""
+        return (*self.words, *self.arguments(*command))
+
+
+def added_to(file: SettingsFile, word: str, own: OwnCommand, line: str | None) -> Added:
+    """Returns what is added to a settings file of the agent that commands call `word`. `line` is the command of the
+    status line until now; None leaves the status line alone."""
+    program, *arguments = own.line("mcp")
+    server = McpServer(
+        name=_SERVER,
+        command=program,
+        arguments=tuple(arguments),
+        variables=file.mcp_variables,
+        place=file.mcp_place,
+    )
+    command = own.line("hook", word, *own.notes) if file.plugin else ()
+    return Added(
+        syntax=file.syntax,
+        hooks=tuple(_hook(place, word, own) for place in file.hooks if own.fill_notes or not place.for_notes),
+        status_line=_chained(own, line) if file.status_line and line is not None else "",
+        mcp=server if file.mcp_server else None,
+        text=plugin_text(file.plugin, command) if file.plugin else "",
+        command=command,
+    )
+
+
+def plugin_text(parts: Sequence[str], command: Sequence[str]) -> str:
+    """Returns the plugin of these parts, paths in the folder of agents, that runs the words of `command`."""
+    text = "\n".join((_PLUGINS / part).read_text(encoding="utf-8") for part in parts)
+    return text.replace(_COMMAND.format("[]"), _COMMAND.format(json.dumps([*command])))
+
+
+def gives_fill_notes(added: Added) -> bool:
+    """Says whether hooks that were added give notes of the context's fill."""
+    return _FILL_NOTES in added.command or any(_FILL_NOTES in hook.command.split() for hook in added.hooks)
+
+
+def started_by(added: Added) -> Iterator[tuple[str, ...]]:
+    """Yields the words that start Ullage in each command that was added, without the command's own arguments."""
+    lines = [(_words_in(hook.command), "hook") for hook in added.hooks]
+    if added.command:
+        lines.append(([*added.command], "hook"))
+    if added.status_line:
+        lines.append((_words_in(added.status_line), "statusline"))
+    if added.mcp:
+        lines.append(([added.mcp.command, *added.mcp.arguments], "mcp"))
+    for words, command in lines:
+        if command in words:
+            yield tuple(words[: words.index(command)])
+
+
+def _words_in(command: str) -> list[str]:
+    """Returns the words of a shell's command after the question whether its program is there."""
+    words = shlex.split(command)
+    return words[words.index("&&") + 1 :] if "&&" in words else words
+
+
+def _hook(place: HookPlace, word: str, own: OwnCommand) -> HookEntry:
+    command = _silent(own.line("hook", word, *place.arguments, *own.notes))
+    return HookEntry(event=place.event, matcher=place.matcher, command=command, timeout=place.timeout)
+
+
+def _silent(line: Sequence[str]) -> str:
+    """Returns a shell's command that prints no error and never fails."""
+    return f"[ -x {shlex.quote(line[0])} ] && {shlex.join(line)} 2>/dev/null || true"
+
+
+def _chained(own: OwnCommand, line: str) -> str:
+    """Returns a shell's command for a status line that also runs the one of before, by itself if Ullage is gone."""
+    if not line:
+        return _silent(own.line("statusline"))
+    whole = shlex.join([*own.line("statusline"), "--", line])
+    return f"[ -x {shlex.quote(own.words[0])} ] && {whole} 2>/dev/null || eval {shlex.quote(line)}"
 
 
 def path_here(path: Callable[[Machine], str]) -> Path:

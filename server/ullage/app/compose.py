@@ -1,36 +1,43 @@
-"""Builds a workspace from the concrete store, catalog, clock and other ports."""
+"""Builds a workspace from the concrete store, catalog, clock and other ports: a server's, a command's, or one on a
+temporary store for conversations that are only read.
+"""
 
 import asyncio
 import os
 import random
 import sys
+import tempfile
 import time
-from collections.abc import Generator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from msgspec import ValidationError, convert
+from msgspec import UnsetType, ValidationError, convert
 from msgspec.structs import replace
 
-from ullage.app.chosen_team import TeamReading
-from ullage.app.server_telemetry import ServerTelemetry
-from ullage.app.session_traces import SessionTraces
-from ullage.app.summary_prompts import read_summary_prompts
-from ullage.app.telemetry import traced
+from ullage.agents.discovery import Wanted
+from ullage.agents.table import agent_called
+from ullage.agents.transcripts import read_document
+from ullage.app.opening_archive import SessionTraces
+from ullage.app.team_sending import TeamReading
+from ullage.app.telemetry import telemetry, traced
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
-from ullage.model.errors import InvalidRequest
+from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.figure import Keeper
-from ullage.model.settings import ModelSettings, OfflineSettings, Settings, SummarySettings
+from ullage.model.settings import ContextSettings, ModelSettings, OfflineSettings, Settings, SummarySettings
+from ullage.model.updates import CompactionStatus, CompactionUpdate, Update, UsageUpdate
 from ullage.policy.alarm import is_due
 from ullage.providers.embedding_server import embed
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.archive.recall import recall
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.agent_files import NoOwnFiles
 from ullage.service.ports.models import Summarizer, ToolOutcome
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore, TakesNews, no_news
@@ -40,9 +47,11 @@ from ullage.store.store_place import StorePlace, local_path, news_of, open_sessi
 from ullage.system.agent_settings import LocalAgentSettings
 from ullage.system.processes import SubprocessRunner
 from ullage.system.surroundings import LocalProjectFiles
+from ullage.system.transcript_files import read_transcript_file
+from ullage.tools.reachable_files import resolve_inside
 from ullage.tools.read_linked import LocalLinkedFiles
 from ullage.tools.toolbox import LocalToolbox
-from ullage.watch.finder import AgentFiles, AgentsOwnFiles
+from ullage.watch.finder import AgentFiles, AgentsOwnFiles, find, this_machine
 
 
 class SystemClock:
@@ -206,3 +215,105 @@ def _needs_nothing(conversation: Conversation) -> bool:
         return True
     is_quiet = not is_due(conversation.projection.alarm, conversation.sure, budget)
     return is_quiet and conversation.used < budget.compact_at
+
+
+# Conversations of an agent of which one shows what the agent adds to each request, and the most bytes of each, which
+# are read within a second.
+_EXAMPLES, _LARGEST = 5, 8 << 20
+
+
+@contextmanager
+def throwaway_workspace(settings: Settings) -> Generator[Workspace]:
+    """Opens a workspace for the block, on a temporary store, which is deleted afterwards. Its sessions are copies, also
+    of what an agent keeps, and may be edited."""
+    with (
+        tempfile.TemporaryDirectory(prefix="ullage-") as folder,
+        open_workspace(Path(folder) / "sessions.db", settings) as workspace,
+    ):
+        workspace.own_files = NoOwnFiles()
+        yield workspace
+
+
+def reading_settings(model: str, window: int | None) -> Settings:
+    """Returns settings for a workspace that only reads a transcript of the model `model`. `window` replaces the model's
+    window, in tokens.
+
+    Nothing is compacted automatically, no file but the transcript is read, and no model writes summaries.
+    """
+    models = {model: ModelSettings(window=window)} if window else {}
+    context = ContextSettings(enabled=False, bring_back="off")
+    return Settings(model=model, models=models, context=context, summary=SummarySettings(writer="offline"))
+
+
+def examples_of(word: str, folder: str) -> Iterator[ImportedTranscript]:
+    """Yields the newest conversations on this machine of the agent that commands call `word`, a few, those of a folder
+    first. Files that are large or can't be read are left out; if `word` means no agent, there are none."""
+    agent = agent_called(word) if word else None
+    if agent is None:
+        return
+    wanted = Wanted(limit=_EXAMPLES, folder=folder)
+    for found in find(this_machine(folder), wanted, (agent,)).conversations:
+        if found.size <= _LARGEST:
+            with suppress(UllageError):
+                yield read_document(read_transcript_file(Path(found.path), found.run))
+
+
+PROJECT_FILE = ".ullage/summary.md"
+# Characters, some 5,000 tokens. A longer file was probably named by mistake.
+_MOST_CHARS = 20_000
+
+
+def read_summary_prompts(cwd: str, prompt_file: str, /) -> tuple[str, ...]:
+    """Returns the texts of the user's instruction files: `prompt_file`, a path from the settings, then
+    `.ullage/summary.md` in the project folder `cwd`.
+
+    If `prompt_file` is "", or if the project has no such file, the tuple lacks that text. Raises `InvalidRequest` if a
+    file can't be read, isn't UTF-8 text or has more than 20,000 characters, or if the project's file is a link to a
+    place outside `cwd`.
+    """
+    own = (_read_prompt(Path(prompt_file).expanduser(), "ullage.summary.promptFile"),) if prompt_file else ()
+    if not cwd or not Path(cwd, PROJECT_FILE).is_file():
+        return own
+    # A symbolic link in a project must not cause another file of the user to be sent to a model.
+    return (*own, _read_prompt(resolve_inside(cwd, PROJECT_FILE), PROJECT_FILE))
+
+
+def _read_prompt(path: Path, name: str) -> str:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidRequest(f"{name}: cannot read {str(path)!r}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"{name}: {str(path)!r} is not a text file") from error
+    if len(text) > _MOST_CHARS:
+        raise InvalidRequest(f"{name}: {str(path)!r} has {len(text):,} characters; at most {_MOST_CHARS:,} are used")
+    return text
+
+
+class ServerTelemetry:
+    """Records the figures and the compactions of a workspace's sessions, as a listener of its bus."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        # The spans of running compactions, by the compaction.
+        self._running: dict[str, Any] = {}
+
+    def session_updated(self, session_id: str, update: Update) -> None:
+        found = telemetry()
+        if found is None or (conversation := self._find(session_id)) is None:
+            return
+        match update:
+            case UsageUpdate():
+                found.measure(conversation)
+            case CompactionUpdate(status=CompactionStatus.IN_PROGRESS, meta=meta) if not isinstance(meta, UnsetType):
+                self._running[update.compaction_id] = found.begin(session_id, conversation.model, meta.ullage.trigger)
+            case CompactionUpdate(meta=meta) if not isinstance(meta, UnsetType):
+                span = self._running.pop(update.compaction_id, None)
+                if span is not None:
+                    is_done = update.status is CompactionStatus.COMPLETED
+                    found.end(span, conversation.model, meta.ullage, is_done=is_done)
+            case _:
+                pass
+
+    def _find(self, session_id: str) -> Conversation | None:
+        return next((one for one in self._workspace.conversations if one.id == session_id), None)

@@ -1,12 +1,19 @@
-"""Every conversation of an agent on this machine, with its figure: from the catalogue, and from the files that have
-changed since.
+"""Every conversation of an agent on this machine: its figure, and reading into the store what the store lacks.
 
-Of a file of records only the ends are read, as far as they say the figure. What has not changed is not read again.
+The figures come from the catalogue, and from the files that have changed since. Of a file of records only the ends are
+read, as far as they say the figure. What has not changed is not read again.
+
+What the store lacks is read so that a search finds everything, the last changed first. What is left when the reading is
+ended is read by the next one.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,17 +23,29 @@ from ullage.agents.machine import Machine
 from ullage.agents.session_facts import Facts
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import detect_format, format_of
-from ullage.app.running_now import followed_now
+from ullage.app.running_now import followed_now, live_now
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.format import Format, from_last_answer
-from ullage.model.errors import InvalidRequest, StoreError, UllageError, UnknownFormat, UnreadableTranscript
+from ullage.model.errors import (
+    InputError,
+    InvalidRequest,
+    NotFound,
+    StoreError,
+    UllageError,
+    UnknownFormat,
+    UnreadableTranscript,
+)
 from ullage.model.followed import FollowedRow
 from ullage.model.usage import UsageSource
+from ullage.service.archive.indexing import index_session
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.followed_file import read_conversation
 from ullage.service.follow.known_rows import KnownRows
+from ullage.service.ports.agent_files import FoundFile
 from ullage.store.sqlite.known_catalogue import KnownConversation, SqliteCatalogue
-from ullage.store.store_place import StorePlace, local_path
-from ullage.system.next_to_store import ForgottenList, forgotten_key, told_beside
+from ullage.store.store_place import StorePlace, is_there, local_path
+from ullage.system.growing_files import GrowingFiles
+from ullage.system.next_to_store import FileLease, ForgottenList, forgotten_key, told_beside
 from ullage.system.transcript_files import read_database, read_transcript_file
 from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of
 from ullage.watch.file_parts import has_any, last_with, read_ends
@@ -273,3 +292,103 @@ def _described(
         model=row.model or facts.model,
         **{name: getattr(row, name) for name in _FIGURE},
     )
+
+
+log = logging.getLogger(__name__)
+
+
+# The pause after a conversation, as a multiple of the time that its reading took: a fifth of one processor.
+_REST = 4.0
+
+
+class ReadingAll:
+    """The conversations of agents on this machine, of which the store at `place` (None: the user's) lacks some. Making
+    one looks for them, and blocks. Those that another process follows are left to it. Those of sub-agents are read
+    after all others. `machine` is by default this one.
+
+    `total` is the number of conversations, and `left` of those that are still to be read.
+    """
+
+    def __init__(self, workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
+        machine = machine or this_machine(str(Path.cwd()))
+        known = sorted(KnownConversations(workspace, place, machine).found, key=changed_at, reverse=True)
+        sides = sorted(all_candidates(local_path(place), machine, [], are_side=True), key=lambda one: -one.updated_at)
+        live = live_now(place)
+        copies, followed = StoredCopies(workspace), {row.path for row in live.sessions} if live else set[str]()
+        self._workspace = workspace
+        path = local_path(place)
+        self._lease = FileLease(path.with_name(f"{path.name}.reader"))
+        missing = [
+            FoundFile(path=Path(one.path), agent=one.agent, run=one.run, origin_id=one.agent_session_id)
+            for one in known
+            if _has_messages(one) and copies.of(one) is None
+        ]
+        missing += [
+            FoundFile(path=Path(one.path), agent=one.agent.name, origin_id=one.origin_id, is_side=True)
+            for one in sides
+            if copies.of_file(one.path, one.updated_at) is None
+        ]
+        self._missing = [one for one in missing if str(one.path) not in followed]
+        # What changes from now on is read by the process that follows.
+        self._is_followed, self._looked = live is not None, time.time()
+        self.total, self.left = len(known) + len(sides), len(self._missing)
+
+    @staticmethod
+    def has_place(place: StorePlace | None) -> bool:
+        """Returns whether there is a store at `place`, or a conversation on this machine for which one is made."""
+        machine = this_machine(str(Path.cwd()))
+        found = (all_candidates(local_path(place), machine, [], are_side=is_side) for is_side in (False, True))
+        return is_there(place) or any(chain.from_iterable(found))
+
+    async def read(self) -> AsyncGenerator[str]:
+        """Reads what is missing, one conversation after the other, and yields the id of each session, "" if there is
+        none. Reads nothing while another process does: two would make two sessions of one conversation. Raises
+        `StoreError`."""
+        if self._missing and not self._lease.take():
+            return
+        try:
+            for file in self._missing:
+                yield await self._read(file)
+        finally:
+            self._lease.give_up()
+
+    async def _read(self, file: FoundFile) -> str:
+        was_open = {conversation.id for conversation in self._workspace.conversations}
+        try:
+            if self._is_followed and _has_changed_since(file.path, self._looked):
+                return ""
+            conversation = await read_conversation(self._workspace, GrowingFiles(), file)
+        except (InputError, NotFound, OSError) as error:
+            log.info("%s is not read: %s", file.path, error)
+            conversation = None
+        self.left -= 1
+        if conversation is None:
+            return ""
+        if conversation.id not in was_open:
+            # Thousands are not kept in memory.
+            await self._workspace.end(conversation.id)
+        return conversation.id
+
+
+async def read_in_background(workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
+    """Reads and indexes all that the store lacks, with pauses. If the store can't be written, that is logged."""
+    loop = asyncio.get_running_loop()
+    try:
+        reading = await asyncio.to_thread(ReadingAll, workspace, place, machine)
+        began = loop.time()
+        async for session_id in reading.read():
+            if session_id:
+                await index_session(workspace, session_id, lambda _: None)
+            await asyncio.sleep(_REST * (loop.time() - began))
+            began = loop.time()
+    except StoreError as error:
+        log.warning("Could not read older conversations: %s", error)
+
+
+def _has_changed_since(path: Path, when: float) -> bool:
+    return path.stat().st_mtime > when
+
+
+def _has_messages(one: KnownConversation) -> bool:
+    """Returns whether there may be something to be read in a conversation."""
+    return one.used is not None or not one.is_whole

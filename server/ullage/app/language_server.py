@@ -6,8 +6,7 @@ from pathlib import Path
 
 from ullage import __version__
 from ullage.api.methods import METHODS
-from ullage.app.debugging import unix_milliseconds
-from ullage.app.serving import OpeningFailure, share_the_interpreter, warm_up
+from ullage.app.serving import OpeningFailure, share_the_interpreter, unix_milliseconds, warm_up
 from ullage.app.telemetry import request_span
 from ullage.lsp.announce import Announcer
 from ullage.lsp.framing import MAX_BODY

@@ -1,6 +1,9 @@
-"""Makes new sessions of agents from the conversations of a workspace, for its doors, in a thread of its own."""
+"""Makes new sessions of agents from the conversations of a workspace, for its doors, in a thread of its own, and writes
+their files.
+"""
 
 import asyncio
+import os
 from asyncio import AbstractEventLoop, Task
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Sequence
@@ -15,7 +18,7 @@ from msgspec.structs import replace
 from ullage.agents.agent import Agent
 from ullage.agents.table import AGENTS, agent_called, agent_of_format, word_of
 from ullage.app.agent_wiring import missing_folder
-from ullage.app.scratch import examples_of, reading_settings, throwaway_workspace
+from ullage.app.compose import examples_of, reading_settings, throwaway_workspace
 from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import Event, MessageAppended
 from ullage.policy.evidence import Compacted
@@ -25,7 +28,6 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import copied_session
 from ullage.service.ports.continuing import Choices, PlannedSession, WantedSession, WritableAgent
-from ullage.system.created_files import create_file
 from ullage.watch.finder import machine_of_paths
 
 # Planned sessions that are kept until they are written: more than a picker offers at once. Each has its file's content.
@@ -191,3 +193,34 @@ class _Work(Generic[T]):
                 raise asyncio.CancelledError
             self._running = asyncio.get_running_loop(), task
         return await self._make()
+
+
+def create_file(path: str, data: bytes) -> None:
+    """Makes a file that only the user may read, and its folders. The file appears whole or not at all. Raises
+    `InvalidRequest` if there is such a file, which is not changed, or if it can't be written."""
+    place = Path(path)
+    own = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidRequest(f"cannot write {path}: no folder {place.parent} can be made") from error
+    try:
+        _link(own, place, data)
+    except FileExistsError:
+        raise InvalidRequest(f"{path} is there already, and is not written over") from None
+    except OSError as error:
+        raise InvalidRequest(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _link(own: Path, place: Path, data: bytes) -> None:
+    """Writes a file under a name of its own and then gives it the wanted one. Raises `OSError`."""
+    try:
+        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        # Unlike a rename, a link never takes the place of a file.
+        os.link(own, place)
+    finally:
+        with suppress(FileNotFoundError):
+            own.unlink()

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from ullage.agents import transcripts
 from ullage.agents.discovery import Found, Wanted
-from ullage.app.compose import open_workspace
-from ullage.app.scratch import reading_settings, throwaway_workspace
+from ullage.app.compose import open_workspace, reading_settings, throwaway_workspace
 from ullage.cli.this_folder import ThisFolder
 from ullage.cli.typed_arguments import ReadingOptions
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine

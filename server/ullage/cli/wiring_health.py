@@ -12,15 +12,25 @@ import msgspec
 from msgspec import Struct
 
 from ullage.agents.wiring import HookInFile, Plugin, Wiring
-from ullage.app.agent_wiring import all_known, has_plugin, path_here, project_with_plugin
-from ullage.app.own_command import gives_fill_notes, own_words, started_by
+from ullage.app.agent_wiring import (
+    Receipt,
+    all_known,
+    gives_fill_notes,
+    has_plugin,
+    own_words,
+    path_here,
+    plan_removing,
+    project_with_plugin,
+    read_receipt,
+    read_settings,
+    started_by,
+)
 from ullage.cli.draw.text import ago
 from ullage.cli.health_checks import Check
 from ullage.cli.hooks.hook_output import arrivals_path
 from ullage.model.errors import InputError
 from ullage.store.sqlite.database import default_path
 from ullage.store.store_place import StorePlace, local_path
-from ullage.system.wired_files import Receipt, plan_removing, read_receipt, read_settings
 from ullage.wire.json_files import find_handlers
 
 _WORDS = {

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from lsprotocol import types
 from msgspec import UNSET
 
-from ullage.api.following_methods import FOLLOWING_CHANGED, FollowingChange, wire_rows
+from ullage.api.agent_methods import FOLLOWING_CHANGED, FollowingChange, wire_rows
 from ullage.api.wire import UPDATE, SessionNotification
 from ullage.lsp.connection import LspConnection
 from ullage.lsp.handshake import Client

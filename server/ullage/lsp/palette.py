@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ullage.agents.discovery import is_in
+from ullage.api import agent_methods as agents
 from ullage.api import context_methods as context
-from ullage.api import following_methods as following
 from ullage.api import session_methods as session
 from ullage.api.session_methods import SessionParams
 from ullage.lsp.commands import Command, CommandOutcome
@@ -47,7 +47,7 @@ async def _context(workspace: Workspace, arguments: Sequence[Any], _: Progress) 
     session_id = _text(arguments, 0)
     usage = await context.get(workspace, SessionParams(session_id=session_id))
     line = words.context_line(usage.used, usage.size, usage.meta.ullage.source)
-    followed = (await following.list_followed(workspace, following.FollowingParams())).rows
+    followed = (await agents.list_followed(workspace, agents.FollowingParams())).rows
     for row in followed:
         # The figure of a file's end is there before the whole file is read into its session.
         if row.session_id == session_id and row.used is not None and row.used_source is not None:
@@ -76,7 +76,7 @@ async def _import(workspace: Workspace, arguments: Sequence[Any], progress: Prog
 async def _follow(workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
     folders = tuple(_text(arguments, place) for place in range(len(arguments)))
     progress.report("Reading the conversations of agents")
-    done = await following.start(workspace, following.StartFollowingParams(folders=folders))
+    done = await agents.start_following(workspace, agents.StartFollowingParams(folders=folders))
     # In a message of one line there is room for one conversation: the folder's, or else the last changed.
     own = [row for row in done.rows if any(is_in(row.cwd, folder) for folder in folders)]
     text = words.follows(len(done.rows))
@@ -85,14 +85,14 @@ async def _follow(workspace: Workspace, arguments: Sequence[Any], progress: Prog
     return CommandOutcome(value=done, message=text)
 
 
-def _row_line(row: following.FollowedConversation) -> str:
+def _row_line(row: agents.FollowedConversation) -> str:
     if row.used is None or row.used_source is None:
         return ""
     return words.context_line(row.used, row.window, row.used_source)
 
 
 async def _unfollow(workspace: Workspace, _: Sequence[Any], __: Progress) -> CommandOutcome:
-    done = await following.stop(workspace, following.FollowingParams())
+    done = await agents.stop_following(workspace, agents.FollowingParams())
     return CommandOutcome(value=done, message="The conversations of agents are not followed any more.")
 
 

@@ -8,9 +8,8 @@ from lsprotocol import types
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.api.client_models import ClientModels
+from ullage.api.client_requests import ClientModels, ClientPermissions
 from ullage.api.engine import Reply
-from ullage.api.permissions import ClientPermissions
 from ullage.api.wire import AnyMethod
 from ullage.lsp.announce import UPDATE_METHOD, Announcer
 from ullage.lsp.commands import Command, CommandRunner, ExecuteCommandParams, OwnSession

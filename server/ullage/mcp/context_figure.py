@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from heapq import nlargest
 
-from ullage.api.context_text import context_text
-from ullage.api.values import usage_result
+from ullage.api.values import context_text, usage_result
 from ullage.mcp.references import reference_of
 from ullage.mcp.result_size import MAX_RESULT, fits
 from ullage.model.updates import UsageMeta

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from ullage.acp.replay import message_updates
 from ullage.acp.updates import OwnUpdate
-from ullage.api.context_text import context_text
-from ullage.api.values import usage_result
+from ullage.api.values import context_text, usage_result
 from ullage.model.errors import SessionNotFound, UllageError
 from ullage.model.events import AgentAttached, EditReverted, ModelChanged, SessionCreated, SessionForked, UsageReported
 from ullage.model.message import Message, Role

@@ -11,7 +11,7 @@ from support.wire.recording import GO_ON, RecordedTools, Recording
 from support.wire.replies import Reply, say
 from support.wire.server import Received, WireServer
 from support.workspace import CountingIds, FixedClock, KnownConversations, NoChance, OneProvider, TestClient
-from ullage.app.summary_prompts import read_summary_prompts
+from ullage.app.compose import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
 from ullage.model.blocks import TextBlock

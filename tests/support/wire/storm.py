@@ -14,8 +14,7 @@ from support.wire.replay import MODELS
 from support.wire.replies import Call, Fault, Reply, Say, Stop, Think
 from support.wire.server import Received, WireServer
 from support.workspace import KnownConversations, NoProviders, NoTools, OneProvider
-from ullage.app.compose import RandomIds, SystemChance, SystemClock
-from ullage.app.summary_prompts import read_summary_prompts
+from ullage.app.compose import RandomIds, SystemChance, SystemClock, read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
 from ullage.model.answer import TurnEnd

@@ -9,7 +9,7 @@ import pytest
 from ullage.agents.agent import Agent
 from ullage.agents.table import AGENTS
 from ullage.agents.wiring import SettingsFile
-from ullage.app.own_command import OwnCommand, added_to, own_words, started_by
+from ullage.app.agent_wiring import OwnCommand, added_to, own_words, started_by
 
 _WIRED = [(agent, file) for agent in AGENTS if agent.wiring for file in agent.wiring.files]
 

@@ -16,8 +16,8 @@ from support.proxy_rig import proxy_rig
 from support.workspace import LARGE_MODEL, PATIENCE, TestClient, build_test_client
 from ullage.api.engine import RequestEngine
 from ullage.app.acp_agent import make_agent
+from ullage.app.compose import ServerTelemetry
 from ullage.app.language_server import make_language_server
-from ullage.app.server_telemetry import ServerTelemetry
 from ullage.app.serving_mcp import make_mcp_server
 from ullage.app.telemetry import request_span
 from ullage.model.errors import NothingToCompact

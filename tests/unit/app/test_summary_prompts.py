@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.systems import needs_links
-from ullage.app.summary_prompts import read_summary_prompts
+from ullage.app.compose import read_summary_prompts
 from ullage.model.errors import InvalidRequest
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from ullage.agents.table import AGENTS
-from ullage.app.own_command import OwnCommand, added_to, own_words
+from ullage.app.agent_wiring import OwnCommand, Receipt, WiredFile, added_to, own_words
 from ullage.cli.wiring_health import gone_programs, unsafe_programs
-from ullage.system.wired_files import Receipt, WiredFile
 
 
 def _receipt(*words: str) -> Receipt:

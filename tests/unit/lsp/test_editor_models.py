@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from support.lsp_rig import Rig
-from ullage.api.client_models import ClientModels
+from ullage.api.client_requests import ClientModels
 from ullage.model.answer import Finished, ModelRequest, TextDelta
 from ullage.model.blocks import ImageBlock, TextBlock
 from ullage.model.errors import (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from support.lsp_rig import Rig
-from ullage.api.permissions import ClientPermissions
+from ullage.api.client_requests import ClientPermissions
 from ullage.model.permission import PermissionAnswer
 from ullage.model.updates import ToolCall, ToolKind, ToolStatus
 

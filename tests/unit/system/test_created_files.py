@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ullage.app.session_continuing import create_file
 from ullage.model.errors import InvalidRequest
-from ullage.system.created_files import create_file
 
 
 def test_a_file_and_its_folders_are_made_for_the_user_alone(tmp_path: Path) -> None:

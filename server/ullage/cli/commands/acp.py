@@ -66,7 +66,7 @@ def _serve_proxy(args: Namespace, settings: Settings) -> int:
 def _server(store: str | None) -> JsonObject:
     """Returns Ullage's MCP server as a client of the Agent Client Protocol offers it."""
     from ullage.agents.table import AGENTS  # noqa: PLC0415
-    from ullage.app.own_command import OwnCommand, own_words  # noqa: PLC0415
+    from ullage.app.agent_wiring import OwnCommand, own_words  # noqa: PLC0415
     from ullage.proxy.agent_sessions import NAME  # noqa: PLC0415
 
     command, *arguments = OwnCommand(words=own_words(), store=store).line("mcp")

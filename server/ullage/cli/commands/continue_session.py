@@ -5,7 +5,8 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from ullage.app.scratch import examples_of
+from ullage.app.compose import examples_of
+from ullage.app.session_continuing import create_file
 from ullage.cli.draw.text import percent, plain, plural
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reported_figures import Report
@@ -14,7 +15,6 @@ from ullage.cli.typed_arguments import ContinueOptions, read_options
 from ullage.cli.visible import visible
 from ullage.service.continuing.prepare import Prepared, prepare_continuation
 from ullage.service.continuing.wanted import BUDGET, WantedContext
-from ullage.system.created_files import create_file
 from ullage.watch.finder import machine_of_paths
 
 

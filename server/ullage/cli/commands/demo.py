@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw
 from rich.console import Console
 
+from ullage.api.client_input import MessageInput
 from ullage.api.context_methods import (
     CompactParams,
     CompactResult,
@@ -21,7 +22,6 @@ from ullage.api.context_methods import (
     RevertResult,
     UndoParams,
 )
-from ullage.api.message_input import MessageInput
 from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
 from ullage.api.values import SessionResult
 from ullage.api.wire import UPDATE, SessionNotification

@@ -31,7 +31,7 @@ def serve(store: str | None, trace: "Path | None" = None) -> int:
 
 
 def _prepare_debugging(args: "Namespace") -> None:
-    from ullage.app.debugging import start_logging, wait_for_debugger  # noqa: PLC0415
+    from ullage.app.serving import start_logging, wait_for_debugger  # noqa: PLC0415
 
     start_logging(debug=args.debug, file=args.log_file)
     if args.wait_for_debugger:

@@ -11,9 +11,9 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import asdict, replace
 from rich.text import Text
 
-from ullage.app.chosen_team import open_archive
 from ullage.app.compose import open_workspace
-from ullage.app.reading_all import ReadingAll
+from ullage.app.known_conversations import ReadingAll
+from ullage.app.team_sending import open_archive
 from ullage.cli.draw.parts import bar
 from ullage.cli.draw.text import clean, fit_most, plural
 from ullage.cli.output import Screen, print_json, working

@@ -10,8 +10,7 @@ from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
 from ullage.agents.discovery import is_in
-from ullage.app.chosen_team import open_archive
-from ullage.app.team_sending import open_source, send_chosen, sending_alone, sent_path, store_name
+from ullage.app.team_sending import open_archive, open_source, send_chosen, sending_alone, sent_path, store_name
 from ullage.cli.draw.text import ago, plural
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reported_figures import Report

@@ -1,12 +1,17 @@
-"""Asks the models that a client offers, through its door: the methods `models/*` and their port."""
+"""What the server asks of a client, through its door: answers of the models that the client offers (with the methods
+`models/*` by which it says what it offers), and whether a tool call may be made.
+"""
 
 import asyncio
-from collections.abc import AsyncGenerator
+import logging
+from collections.abc import AsyncGenerator, Callable
 from itertools import count
+from typing import Protocol, TypeVar
 
-from ullage.api.permissions import Ask
+from msgspec import Struct
+
 from ullage.api.session_methods import Nothing
-from ullage.api.wire import COMPLETE, COUNT
+from ullage.api.wire import COMPLETE, COUNT, REQUEST_PERMISSION
 from ullage.jsonrpc.rpc_errors import BadReply
 from ullage.model.errors import (
     AnswerBroken,
@@ -30,8 +35,11 @@ from ullage.model.offered_models import (
     Purpose,
     SpokenMessage,
 )
+from ullage.model.permission import PermissionAnswer, RequestPermissionResult, ask_for, read_answer
+from ullage.model.updates import ToolCall
 from ullage.service.conversation.workspace import Workspace
 
+R = TypeVar("R")
 # Seconds until the first piece: the editor may first ask its user whether Ullage may use the model.
 _FIRST = 600.0
 # Seconds of silence within an answer after which it is given up, as with providers that are asked by key.
@@ -39,6 +47,15 @@ _SILENCE = 120.0
 
 # Seconds that a model which takes no more requests asks to wait. Editors don't say how long; a quota lasts for hours.
 _NOT_SOON = 3600.0
+
+
+class Ask(Protocol):
+    """Sends a request to the client of a door. `RequestEngine.ask` is one."""
+
+    async def __call__(self, method: str, params: Struct, result: type[R], /) -> R:
+        """Returns the client's result, however long it takes. If the task is cancelled, the request is cancelled.
+        Raises `BadReply`."""
+        ...
 
 
 class ClientModels:
@@ -150,3 +167,30 @@ def _result(asking: "asyncio.Future[CompleteResult]", editor: str) -> CompleteRe
 
 def _line(text: str) -> str:
     return " ".join(text.split())[:300]
+
+
+_log = logging.getLogger(__name__)
+
+
+def _as_it_is(_: str, call: ToolCall) -> ToolCall:
+    return call
+
+
+class ClientPermissions:
+    """Asks a client's user for permission to make a tool call, for the port `Permissions`. `prefix` is the door's
+    prefix of method names. An answer that cannot be read counts as a refusal. `shown(session_id, call)` returns the
+    tool call as this door sends it."""
+
+    def __init__(self, ask: Ask, prefix: str, shown: Callable[[str, ToolCall], ToolCall] = _as_it_is) -> None:
+        self._ask = ask
+        self._method = prefix + REQUEST_PERMISSION.name
+        self._shown = shown
+
+    async def ask(self, session_id: str, call: ToolCall) -> PermissionAnswer:
+        question = ask_for(session_id, self._shown(session_id, call))
+        try:
+            answer = await self._ask(self._method, question, RequestPermissionResult)
+        except BadReply as error:
+            _log.warning("The client did not answer %s: %s", self._method, error)
+            return PermissionAnswer.REJECT_ONCE
+        return read_answer(answer)

@@ -1,0 +1,437 @@
+"""The methods about the coding agents of this machine: params, results, handlers, and the notification of a change.
+
+`following/*` follows their conversations, and `transcripts/*` lists them. `agents/*` adds Ullage to their settings and
+takes it out again. `continuing/*` makes new sessions that they resume.
+"""
+
+import asyncio
+import difflib
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
+
+from ullage.agents.discovery import UnreadFile, Wanted, is_in
+from ullage.api.session_methods import SessionParams
+from ullage.model.errors import Conflict, InvalidRequest, PreviewExpired
+from ullage.model.figure import IdleCompaction, Nearness, ThresholdSource, WindowSource
+from ullage.model.followed import FollowedRow
+from ullage.model.usage import UsageSource
+from ullage.service.archive.discovered import Listed, list_found
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.continuing import ContinuesSessions, PlannedSession, WantedSession
+from ullage.service.ports.following import FollowsAgents
+from ullage.wire.plan import AgentChange, FileChange, WiresAgents
+
+FOLLOWING_CHANGED = "following/changed"
+
+
+class FollowedConversation(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A conversation that an agent has and Ullage follows, and how full its context is. Sizes are tokens, times are
+    Unix milliseconds; a value that is not known is null, and a text that is not known is "".
+
+    `sessionId` is its session, which can be read as any other. `agentShort` is `agent` in a few characters, for a
+    status bar. `agentSessionId` is the agent's own id of the conversation, and `path` the agent's file. A sub-agent's
+    conversation is only listed if the one that started it is not known; `parent` is the agent's own id of that one, and
+    "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it
+    open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and
+    the most model calls until `compactsAt` in four of five cases. `idle` is a compaction that the agent makes because
+    the conversation idles; null if it makes none. `nearness` is how near `compactsAt` is, or the end of
+    the window if nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a
+    user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must
+    keep after it (`takesFocus`). `warnings` are sentences for the user.
+    """
+
+    session_id: str
+    agent: str
+    agent_short: str
+    agent_session_id: str
+    title: str
+    cwd: str
+    path: str
+    parent: str
+    model: str
+    live: bool
+    process_id: int | None
+    used: int | None
+    used_source: UsageSource | None
+    percent: int | None
+    window: int | None
+    window_source: WindowSource | None
+    compacts_at: int | None
+    compacts_at_source: ThresholdSource | None
+    calls_left: tuple[int, ...] | None
+    idle: IdleCompaction | None
+    nearness: Nearness | None
+    messages: int | None
+    warnings: tuple[str, ...]
+    updated_at: int
+    compact_command: str
+    takes_focus: bool
+
+
+class StartFollowingParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Starts following the conversations of agents on this machine, to which the user has agreed. `folders` are
+    absolute paths: the newest conversation of each is listed, too, however old it is."""
+
+    folders: tuple[str, ...] = ()
+
+
+class FollowingParams(Struct, frozen=True, kw_only=True):
+    """Empty params, of methods that take none."""
+
+
+class FollowingResult(Struct, frozen=True, kw_only=True):
+    """Whether the server follows, and the followed conversations, the last changed first."""
+
+    following: bool
+    rows: tuple[FollowedConversation, ...]
+
+
+class FollowingChange(Struct, frozen=True, kw_only=True):
+    """The params of `following/changed`: the followed conversations that are new or have changed. `gone` are the
+    sessions of those that another session has replaced, because their agent wrote the file again."""
+
+    rows: tuple[FollowedConversation, ...]
+    gone: tuple[str, ...] = ()
+
+
+async def start_following(workspace: Workspace, params: StartFollowingParams) -> FollowingResult:
+    following = _following(workspace)
+    await following.start(params.folders)
+    return FollowingResult(following=True, rows=wire_rows(following.rows))
+
+
+async def stop_following(workspace: Workspace, _: FollowingParams) -> FollowingResult:
+    following = _following(workspace)
+    await following.stop()
+    return FollowingResult(following=False, rows=())
+
+
+async def list_followed(workspace: Workspace, _: FollowingParams) -> FollowingResult:
+    following = workspace.following
+    if following is None:
+        return FollowingResult(following=False, rows=())
+    return FollowingResult(following=following.is_on, rows=wire_rows(following.rows))
+
+
+def wire_rows(rows: Iterable[FollowedRow]) -> tuple[FollowedConversation, ...]:
+    """Returns rows as they are sent."""
+    return tuple(FollowedConversation(**asdict(row)) for row in rows)
+
+
+def _following(workspace: Workspace) -> FollowsAgents:
+    if workspace.following is None:
+        raise Conflict("agents' conversations can't be followed through this connection; use `ullage watch`")
+    return workspace.following
+
+
+# Users do not read longer lists.
+_LIMIT, _MOST = 30, 500
+
+
+class ListTranscriptsParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Lists the conversations that coding agents keep on this machine, the newest first.
+
+    `cwd` is an absolute path: the conversations of this folder and the folders in it are listed before the others. If
+    `all` is false, the others are left out. Without `cwd`, all are listed. `limit` is the largest number of
+    conversations.
+    """
+
+    cwd: str = ""
+    all: bool = True
+    limit: Annotated[int, Meta(ge=1, le=_MOST)] = _LIMIT
+
+
+class FoundTranscript(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A conversation in an agent's own file. A text is "" if it is not known.
+
+    `path` and `run` are those of `session/import`; `run` is null if the file contains one conversation. `agent` is the
+    product's name, `format` the name of the file's format, and `originId` the agent's own id of the conversation.
+    `here` says whether it began in `cwd` or in a folder in it. `updatedAt` is Unix milliseconds, `bytes` the size of
+    the file. `sessionId` is the id of the stored session that was imported from it last, or null.
+    """
+
+    path: str
+    run: int | None
+    agent: str
+    format: str
+    origin_id: str
+    title: str
+    cwd: str
+    here: bool
+    model: str
+    updated_at: int
+    bytes: int
+    session_id: str | None
+
+
+class ListTranscriptsResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The conversations, without those of sub-agents, and the files that could not be read."""
+
+    transcripts: tuple[FoundTranscript, ...]
+    unread: tuple[UnreadFile, ...]
+
+
+async def list_transcripts(workspace: Workspace, params: ListTranscriptsParams) -> ListTranscriptsResult:
+    wanted = Wanted(folder=params.cwd, limit=params.limit, alone=bool(params.cwd) and not params.all)
+    listing = await list_found(workspace, wanted)
+    return ListTranscriptsResult(
+        transcripts=tuple(_found_row(listed, params.cwd) for listed in listing.conversations), unread=listing.unread
+    )
+
+
+def _found_row(listed: Listed, cwd: str) -> FoundTranscript:
+    found = listed.found
+    return FoundTranscript(
+        path=found.path,
+        run=found.run,
+        agent=found.agent,
+        format=found.format,
+        origin_id=found.origin_id,
+        title=found.title,
+        cwd=found.cwd,
+        here=is_in(found.cwd, cwd),
+        model=found.model,
+        updated_at=found.updated_at,
+        bytes=found.size,
+        session_id=listed.session_id,
+    )
+
+
+class UnwireParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Takes Ullage out of the agent `agent`, or without it out of all agents. `agent` is a name as in commands, such as
+    `claude-code`. `dryRun` previews the change. With `previewId`, the change of that preview is made to what the
+    settings say now, or nothing."""
+
+    agent: str | None = None
+    dry_run: bool = False
+    preview_id: str | None = None
+
+
+class WireParams(UnwireParams, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Adds Ullage to the agent `agent`, or without it to all agents on this machine. `agent` is a name as in commands,
+    such as `claude-code`. With `statusLine` it also becomes the agent's status line, and with `fillNotes` the agent's
+    model gets notes of how full the context is. Without them both stay as they are; false takes them out. `dryRun`
+    previews the change. With `previewId`, exactly the change of that preview is made, or nothing."""
+
+    status_line: bool | None = None
+    fill_notes: bool | None = None
+
+
+class WiringOption(Struct, frozen=True, kw_only=True):
+    """A param of `agents/wire` that an agent knows, and whether the agent has it after the change (`on`)."""
+
+    name: Literal["statusLine", "fillNotes"]
+    on: bool
+
+
+class FileDifference(Struct, frozen=True, kw_only=True):
+    """A change of a file. `before` and `after` are its texts, null where there is no file. `difference` has the changed
+    lines with two lines around them, as `diff -u` writes them, without the files' names."""
+
+    path: str
+    before: str | None
+    after: str | None
+    difference: str
+
+
+class WiredAgent(Struct, frozen=True, kw_only=True):
+    """An agent whose settings change. `word` is its name in commands and `path` the file with its settings. `wired`
+    says whether Ullage was added to it before this change. `files` are the changes; there are none if everything is as
+    wanted already. `notes` are sentences about what the user has to know or do. `failed` says that settings of this
+    agent, which was not named in the params, can't be changed; its note says why. `options` are what else the agent can
+    get; taking out has none."""
+
+    agent: str
+    word: str
+    path: str
+    wired: bool
+    files: tuple[FileDifference, ...]
+    notes: tuple[str, ...]
+    failed: bool
+    options: tuple[WiringOption, ...]
+
+
+class WiringResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A change of agents' settings. `done` is false for a preview, which has a `previewId`. Without an agent in the
+    params, `agents` is empty if none is on this machine."""
+
+    agents: tuple[WiredAgent, ...]
+    done: bool
+    preview_id: str | None = None
+
+
+async def wire(workspace: Workspace, params: WireParams) -> WiringResult:
+    wiring = _wiring(workspace)
+    changes = await asyncio.to_thread(
+        wiring.add, _words(params), status_line=params.status_line, fill_notes=params.fill_notes
+    )
+    return await _settle(wiring, changes, params)
+
+
+async def unwire(workspace: Workspace, params: UnwireParams) -> WiringResult:
+    wiring = _wiring(workspace)
+    changes = await asyncio.to_thread(wiring.take_out, _words(params))
+    return await _settle(wiring, changes, params)
+
+
+def _words(params: UnwireParams) -> Sequence[str]:
+    return (params.agent,) if params.agent else ()
+
+
+async def _settle(wiring: WiresAgents, changes: Sequence[AgentChange], params: UnwireParams) -> WiringResult:
+    """Makes the changes, unless they are to be previewed."""
+    shown = await asyncio.to_thread(_id_of, changes)
+    if params.dry_run:
+        return WiringResult(agents=tuple(map(_agent, changes)), done=False, preview_id=shown)
+    if params.preview_id not in (None, shown):
+        raise PreviewExpired(
+            "the settings have changed since the preview, so that another change would be made; look at that one"
+        )
+    await asyncio.to_thread(_make, wiring, changes)
+    return WiringResult(agents=tuple(map(_agent, changes)), done=True)
+
+
+def _make(wiring: WiresAgents, changes: Iterable[AgentChange]) -> None:
+    for change in changes:
+        if not change.failed and (change.files or change.is_wired):
+            wiring.make(change)
+
+
+def _id_of(changes: Sequence[AgentChange]) -> str:
+    """Returns an id that is the same for changes that do the same only."""
+    return hashlib.sha256(msgspec.json.encode([change.meaning for change in changes])).hexdigest()[:32]
+
+
+def _agent(change: AgentChange) -> WiredAgent:
+    return WiredAgent(
+        agent=change.agent,
+        word=change.word,
+        path=change.path,
+        wired=change.is_wired,
+        files=tuple(map(_file, change.files)),
+        notes=change.notes,
+        failed=change.failed,
+        options=tuple(WiringOption(name=option.name, on=option.is_on) for option in change.options),
+    )
+
+
+def _file(change: FileChange) -> FileDifference:
+    before, after = _file_text(change.before), _file_text(change.after)
+    lines = difflib.unified_diff((before or "").splitlines(), (after or "").splitlines(), lineterm="", n=2)
+    # The first two lines name the files.
+    return FileDifference(path=change.path, before=before, after=after, difference="\n".join([*lines][2:]))
+
+
+def _file_text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode(errors="replace")
+
+
+def _wiring(workspace: Workspace) -> WiresAgents:
+    if workspace.wiring is None:
+        raise Conflict("agents' settings can't be changed through this connection; use `ullage wire`")
+    return workspace.wiring
+
+
+class AgentChoice(Struct, frozen=True, kw_only=True):
+    """An agent in which a conversation can be continued. `word` is its name in commands. `own` says whether it is the
+    conversation's own agent."""
+
+    agent: str
+    word: str
+    own: bool
+
+
+class ContinuingChoicesResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a conversation can be continued: in which agents of this machine, its own first, and whether it can go
+    back to the context before its agent's own last compaction."""
+
+    agents: tuple[AgentChoice, ...]
+    before_compaction: bool
+
+
+class ContinuingPreviewParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Previews a new session that the agent named `agent` in commands resumes; without it the conversation's own agent.
+
+    Its context is the conversation's as it was before the agent's own last compaction (`beforeCompaction`), as it was
+    after the message `messageId`, or the present one. `compacted` says whether Ullage compacts it; without it that is
+    done for the conversation's own agent, if neither of the first two is asked for. `budget` is the most tokens of a
+    compacted context, without what the agent adds, and `focus` says what its summary must keep.
+    """
+
+    session_id: str
+    agent: str | None = None
+    before_compaction: bool = False
+    message_id: str | None = None
+    compacted: bool | None = None
+    budget: Annotated[int, Meta(ge=1)] | None = None
+    focus: str = ""
+
+
+class WriteContinuingParams(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Writes the new session of a preview."""
+
+    preview_id: str
+
+
+class ContinuingResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A new session of an agent. `written` is false for a preview, which `previewId` names until it is written or the
+    server ends.
+
+    `agentSessionId` is the session's id in the agent, `path` its file. `command` are the words that resume it in the
+    folder `cwd`; `shell` is the same as a line for a shell, for any folder. `messages` are those of its context, and
+    `leftOut` those of the conversation that are not among them. `used` is the size of its context in tokens, with the
+    `hidden` ones that the agent adds to every request; `before` is the size before Ullage compacted it, null if it did
+    not. `size` is the window and `compactsAt` where the agent compacts by itself, null if unknown. `fits` is
+    false if the agent may compact the session before it asks the first prompt. `notes` are sentences for the user.
+    """
+
+    written: bool
+    preview_id: str
+    agent: str
+    agent_session_id: str
+    path: str
+    cwd: str
+    command: tuple[str, ...]
+    shell: str
+    messages: int
+    left_out: int
+    used: int
+    hidden: int
+    before: int | None
+    size: int | None
+    compacts_at: int | None
+    fits: bool
+    notes: tuple[str, ...]
+
+
+async def continuing_choices(workspace: Workspace, params: SessionParams) -> ContinuingChoicesResult:
+    found = await _continuing(workspace).choices(params.session_id)
+    agents = tuple(AgentChoice(agent=one.agent, word=one.word, own=one.is_own) for one in found.agents)
+    return ContinuingChoicesResult(agents=agents, before_compaction=found.before_compaction)
+
+
+async def preview_continuing(workspace: Workspace, params: ContinuingPreviewParams) -> ContinuingResult:
+    if params.before_compaction and params.message_id is not None:
+        raise InvalidRequest("continuing/preview: give beforeCompaction or messageId, not both")
+    given = {name: value for name, value in asdict(params).items() if value is not None}
+    return _continuing_result(await _continuing(workspace).plan(WantedSession(**given)), written=False)
+
+
+async def write_continuing(workspace: Workspace, params: WriteContinuingParams) -> ContinuingResult:
+    return _continuing_result(await _continuing(workspace).write(params.preview_id), written=True)
+
+
+def _continuing_result(planned: PlannedSession, *, written: bool) -> ContinuingResult:
+    known = asdict(planned)
+    return ContinuingResult(preview_id=known.pop("id"), written=written, **known)
+
+
+def _continuing(workspace: Workspace) -> ContinuesSessions:
+    if workspace.continuing is None:
+        raise Conflict("no session can be continued through this connection; use `ullage continue`")
+    return workspace.continuing
