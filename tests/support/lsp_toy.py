@@ -12,7 +12,7 @@ from msgspec import Struct
 from ullage.api.wire import AnyMethod, Method
 from ullage.lsp.announce import Announcer
 from ullage.lsp.commands import Command, CommandOutcome
-from ullage.lsp.progress import Progress
+from ullage.lsp.connection import Progress
 from ullage.lsp.server import LspServer, WorkspaceHooks
 from ullage.model.errors import NothingToCompact, SessionNotFound
 from ullage.model.settings import Settings

@@ -5,9 +5,10 @@ The methods of version 2 are served by the handlers of version 1.
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 from msgspec import Struct
@@ -19,7 +20,6 @@ from ullage.acp.connection import INITIALIZE, AcpConnection, ClientFiles, Spoken
 from ullage.acp.prompt import PromptHandlers, PromptLife
 from ullage.acp.session_tools import DoorTools
 from ullage.acp.sessions import OpenSessionParams, SessionHandlers
-from ullage.acp.system_prompt import LookAround, introduce_agent
 from ullage.acp.updates import with_whole_paths
 from ullage.acp.version_2 import introduction_as_v2, opened_as_v2, question_as_v2, update_as_v2
 from ullage.api import session_methods as api
@@ -28,11 +28,15 @@ from ullage.api.client_requests import ClientPermissions
 from ullage.api.engine import Handler, Reply
 from ullage.api.wire import REQUEST_PERMISSION, AnyMethod
 from ullage.jsonrpc.line_framing import MAX_LINE
+from ullage.model.blocks import Block, ResourceBlock, TextBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject, as_object, as_plain
 from ullage.model.settings import Settings
+from ullage.model.standing_instructions import INSTRUCTION_FILES
 from ullage.model.updates import ToolCall
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.world import ProjectFile, Surroundings
 from ullage.tools.session_servers import is_usable
 
 PREFIX = "_ullage/"
@@ -42,6 +46,7 @@ _RENAMED = {"authenticate": "auth/login", "logout": "auth/logout"}
 _GONE = frozenset({"session/load", "session/set_mode"})
 _OPENED = frozenset({"session/new", "session/fork", "session/set_config_option"})
 _Known = dict[str, tuple[Any, Handler]]
+LookAround = Callable[[str], Surroundings]
 
 
 class AgentHooks(Struct, frozen=True, kw_only=True):
@@ -255,3 +260,64 @@ _REPLACED: dict[str, Callable[[str, _Known, PromptLife], Route]] = {
 async def _log_out(_: Any) -> api.Nothing:
     # There is nothing to forget: the keys are the user's.
     return api.Nothing()
+
+
+# About 5,000 tokens per file and 15,000 in all; a longer file is the first part of itself.
+_MOST_CHARS = 20_000
+_MOST_CHARS_IN_ALL = 60_000
+_TASK = (
+    "You help the user with the project that is open in their editor. Look at it with your tools before you answer "
+    "questions about it. Name files by their paths. Answer in Markdown, as briefly as the question allows.\n"
+    "You can do what your tools do and nothing else: without a tool for it, you run no commands and change no files. "
+    "Then say what the user should do."
+)
+_NOT_INCLUDED = "The project has instruction files that are not included here: "
+
+
+async def introduce_agent(look_around: LookAround, conversation: Conversation) -> tuple[Block, ...]:
+    """Returns the system prompt of a session in its folder and the client's further folders, for its first prompt. The
+    nearest instruction files come first. Never raises."""
+    return await asyncio.to_thread(_system_prompt, look_around, conversation)
+
+
+def _system_prompt(look_around: LookAround, conversation: Conversation) -> tuple[Block, ...]:
+    workspace, cwd = conversation.workspace, conversation.transcript.cwd
+    further = workspace.open_folders.get(conversation.id, ())
+    around = look_around(cwd)
+    trusted = conversation.settings.trusted_folders if workspace.trusts_projects else ()
+    find = workspace.ports.project_files.find
+    # The same text is often there twice, under the names that two agents look for.
+    read: dict[str, ProjectFile] = {}
+    named: list[str] = []
+    for folder in around.folders:
+        for file in find(folder, INSTRUCTION_FILES, trusted, _MOST_CHARS):
+            path = str(PurePath(folder, file.path))
+            if file.text.strip():
+                read.setdefault(file.text, ProjectFile(path=path, text=file.text))
+            else:
+                named.append(path)
+    about = TextBlock(text="\n\n".join((_TASK, "\n".join(_environment(around, cwd, further)), *_names(named))))
+    return (about, *_as_resources(read.values()))
+
+
+def _environment(around: Surroundings, cwd: str, further: Sequence[str]) -> Iterator[str]:
+    yield f"Working folder: {cwd}"
+    yield from (f"Further folder: {folder}" for folder in further)
+    yield f"Platform: {around.platform}"
+    yield f"Date: {around.date}"
+    if around.branch:
+        yield f"Git branch: {around.branch}"
+
+
+def _names(paths: Sequence[str]) -> Iterator[str]:
+    if paths:
+        yield f"{_NOT_INCLUDED}{', '.join(paths)}"
+
+
+def _as_resources(files: Iterable[ProjectFile]) -> Iterator[ResourceBlock]:
+    left = _MOST_CHARS_IN_ALL
+    for file in files:
+        text = file.text[:left]
+        left -= len(text)
+        if text:
+            yield ResourceBlock(uri=file.path, text=text)

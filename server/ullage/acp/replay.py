@@ -8,7 +8,7 @@ from functools import partial
 from msgspec import UNSET
 
 from ullage.acp.announce import Announcer
-from ullage.acp.task_list import UPDATE_PLAN, read_plan
+from ullage.acp.session_tools import UPDATE_PLAN, read_plan
 from ullage.acp.updates import (
     AgentContentChunk,
     BlobResource,

@@ -12,9 +12,8 @@ from msgspec import UNSET
 
 from ullage.api.agent_methods import FOLLOWING_CHANGED, FollowingChange, wire_rows
 from ullage.api.wire import UPDATE, SessionNotification
-from ullage.lsp.connection import LspConnection
+from ullage.lsp.connection import LspConnection, ProgressBoard
 from ullage.lsp.handshake import Client
-from ullage.lsp.progress import ProgressBoard
 from ullage.model import words
 from ullage.model.edits import EditTrigger
 from ullage.model.figure import Nearness

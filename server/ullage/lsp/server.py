@@ -13,11 +13,9 @@ from ullage.api.engine import Reply
 from ullage.api.wire import AnyMethod
 from ullage.lsp.announce import UPDATE_METHOD, Announcer
 from ullage.lsp.commands import Command, CommandRunner, ExecuteCommandParams, OwnSession
-from ullage.lsp.configuration import Configuration, DidChangeConfigurationParams
-from ullage.lsp.connection import LspConnection
+from ullage.lsp.connection import LspConnection, ProgressBoard
 from ullage.lsp.framing import MAX_BODY
-from ullage.lsp.handshake import Pygls, read_client
-from ullage.lsp.progress import ProgressBoard
+from ullage.lsp.handshake import Configuration, DidChangeConfigurationParams, Pygls, read_client
 from ullage.model.errors import UllageError
 from ullage.model.settings import Settings
 from ullage.service.conversation.workspace import Workspace
