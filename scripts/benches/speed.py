@@ -21,7 +21,7 @@ from ullage.model.settings import ContextSettings, Settings
 from ullage.service import imports, sessions
 from ullage.service.archive import undo as history
 from ullage.service.compact.by_hand import ManualRequest, compact_by_hand
-from ullage.service.conversation import message_counts
+from ullage.service.conversation import projection
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.tokens.tiktoken_counter import forget_pieces
@@ -144,7 +144,7 @@ def _largest(transcripts: list[ImportedTranscript]) -> list[ImportedTranscript]:
 
 def _characters(transcript: ImportedTranscript) -> int:
     return sum(
-        message_counts.counting_work(event.message) for event in transcript.events if isinstance(event, MessageAppended)
+        projection.counting_work(event.message) for event in transcript.events if isinstance(event, MessageAppended)
     )
 
 

@@ -26,7 +26,7 @@ from ullage.model.message import Message
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.summaries.read_ahead import conversation_key
+from ullage.service.summaries.write import conversation_key
 from ullage.summary.checks import go_on
 from ullage.summary.reader import Reader
 from ullage.tokens.counter_choice import get_counter

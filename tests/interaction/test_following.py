@@ -11,8 +11,7 @@ from ullage.app.compose import open_workspace
 from ullage.model.errors import SessionNotFound
 from ullage.model.events import SessionCreated
 from ullage.model.settings import Settings, SummarySettings
-from ullage.service.conversation.follow import Follower
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.conversation.workspace import Follower, Workspace
 from ullage.service.sessions import append, delete_session, new_session
 
 SETTINGS = Settings(model="gpt-4o", summary=SummarySettings(writer="offline"))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from support.coding_session import first_turn, thinking_turn
 from support.workspace import LARGE_MODEL, START, TestClient, build_test_client
 from ullage.model.events import ConversationImported
-from ullage.service.ports.given_back import GivenBack
+from ullage.service.ports.agent_files import GivenBack
 
 ORIGIN = "5f0f2d1c-7a55-4f0e-9a63-0d9a54a1b001"
 

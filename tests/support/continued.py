@@ -15,7 +15,7 @@ from ullage.formats.requests.responses import write_responses
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import CompactionBlock, TextBlock
 from ullage.model.message import Message, Role
-from ullage.service.continuing.continuation import summary_first
+from ullage.service.continuing import summary_first
 from ullage.transcript.fold import project
 
 SESSION_ID = "3f0c2a51-7d1e-4c8b-9a41-6f1f2d3c4b5a"

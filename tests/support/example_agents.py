@@ -11,8 +11,8 @@ from support.example_messages import Examples
 from support.example_settings import PROJECT
 from support.workspace import LARGE_MODEL, START, TestClient
 from ullage.model.events import ConversationImported
+from ullage.service.ports.agent_files import GivenBack
 from ullage.service.ports.continuing import Choices, PlannedSession, WantedSession, WritableAgent
-from ullage.service.ports.given_back import GivenBack
 from ullage.wire.plan import AgentChange, FileChange, OptionState
 
 _AGENT, _WORD = FOLLOWED[0].agent, "claude-code"

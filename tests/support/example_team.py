@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from support.example_messages import Examples
 from support.workspace import TestClient
-from ullage.service.ports.store import Passage, SearchHit
-from ullage.service.ports.team import TeamHit, TeamMessage
+from ullage.service.ports.store import Passage, SearchHit, TeamHit, TeamMessage
 
 _SAID = "The proxy needs port 8443: nginx on staging answers 502 on every other one.\nI added it to compose.yaml."
 SHARED = (

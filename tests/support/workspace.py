@@ -35,9 +35,8 @@ from ullage.service.ports.models import (
     Toolbox,
     ToolOutcome,
 )
-from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore
-from ullage.service.ports.world import CommandOutcome, CommandRunner, ProjectFile, ProjectFiles
+from ullage.service.ports.world import CommandOutcome, CommandRunner, Ports, ProjectFile, ProjectFiles
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest

@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.api.client_requests import Ask
+from ullage.api.codes import acp_error_object
 from ullage.api.engine import RequestEngine
-from ullage.api.wire import acp_error_object
 from ullage.jsonrpc.line_framing import MAX_LINE, LineFraming
 from ullage.jsonrpc.peer import Dialect
 from ullage.jsonrpc.rpc_errors import BadReply, ErrorObject

@@ -20,10 +20,10 @@ from ullage.model.errors import Conflict, InvalidRequest, PreviewExpired
 from ullage.model.figure import IdleCompaction, Nearness, ThresholdSource, WindowSource
 from ullage.model.followed import FollowedRow
 from ullage.model.usage import UsageSource
-from ullage.service.archive.discovered import Listed, list_found
+from ullage.service.archive.naming import Listed, list_found
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.continuing import ContinuesSessions, PlannedSession, WantedSession
-from ullage.service.ports.following import FollowsAgents
+from ullage.service.ports.world import FollowsAgents
 from ullage.wire.plan import AgentChange, FileChange, WiresAgents
 
 FOLLOWING_CHANGED = "following/changed"

@@ -20,7 +20,7 @@ from ullage.model.json_values import MOST_LEVELS, JsonObject, as_object, as_obje
 from ullage.model.message import Message, Role
 from ullage.model.settings import Settings
 from ullage.model.settings_rules import check
-from ullage.service.ports.ports import Ports
+from ullage.service.ports.world import Ports
 
 
 def read_prompt(prompt: Sequence[dict[str, Any]]) -> tuple[Block, ...]:

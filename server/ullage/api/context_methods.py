@@ -32,7 +32,8 @@ from ullage.service.conversation.checkpoints import Checkpoint
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import Entry, Page
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.given_back import GivenBack
+from ullage.service.ports.agent_files import GivenBack
+from ullage.service.ports.models import LookUpResult
 from ullage.service.ports.store import SearchHit
 from ullage.transcript.fold import EditInfo, compaction_edits
 
@@ -181,14 +182,6 @@ class LookUpParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     arguments: dict[str, Any] = {}
 
 
-class LookUpResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The tool's text: at most 4 KB, in which everything that was said is quoted. `isError` says that it says what was
-    wrong with the call."""
-
-    text: str
-    is_error: bool
-
-
 async def get(workspace: Workspace, params: SessionParams) -> UsageResult:
     return usage_result(workspace.open(params.session_id))
 
@@ -288,8 +281,7 @@ def _previewed(conversation: Conversation, preview: by_hand.Preview) -> CompactR
 async def look_up(workspace: Workspace, params: LookUpParams) -> LookUpResult:
     if workspace.looks_up is None:
         raise InvalidRequest("context/lookUp: this server has no tools for a conversation; run `ullage lsp`")
-    found = await workspace.looks_up(params.session_id, params.tool, params.arguments)
-    return LookUpResult(text=found.text, is_error=found.is_error)
+    return await workspace.looks_up(params.session_id, params.tool, params.arguments)
 
 
 # Milliseconds. An agent may write its compaction into its file a moment after the hook has answered, with the time of

@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from ullage.api.wire import error_object
+from ullage.api.codes import error_object
 from ullage.jsonrpc.envelope import ErrorResponse, Notification, RequestId, read_params
 from ullage.jsonrpc.peer import (
     Answered,

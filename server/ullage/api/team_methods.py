@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 
 from ullage.model.errors import InvalidRequest
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.team import ReadsTeam, TeamHit
+from ullage.service.ports.store import ReadsTeam, TeamHit
 
 
 class TeamSearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -13,9 +13,8 @@ from ullage.app.telemetry import request_span
 from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.model.errors import StoreError
 from ullage.model.settings import Settings, private_patterns
-from ullage.service.archive.indexing import indexing
-from ullage.service.conversation.follow import Follower
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.archive.search import indexing
+from ullage.service.conversation.workspace import Follower, Workspace
 from ullage.system.stdio import serve_stdio
 from ullage.system.surroundings import look_around
 from ullage.system.team_choices import PrivatePatterns, keep_private, private_path

@@ -14,7 +14,7 @@ from ullage.agents.table import AGENTS
 from ullage.app.running_now import running_agents
 from ullage.model.errors import InputError, NotFound
 from ullage.model.followed import FollowedRow
-from ullage.service.archive.discovered import Listed, list_found
+from ullage.service.archive.naming import Listed, list_found
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import read_conversation
@@ -22,8 +22,8 @@ from ullage.service.follow.followed_rows import Following
 from ullage.service.follow.keeper import Keeper
 from ullage.service.follow.live_rows import row_of
 from ullage.service.ports.agent_files import AgentPorts, FoundFile
-from ullage.service.ports.following import FollowingListener
 from ullage.service.ports.originals import KeptPorts, Source
+from ullage.service.ports.world import FollowingListener
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.sqlite.known_catalogue import SqliteReadFiles

@@ -39,8 +39,8 @@ from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import NoOwnFiles
 from ullage.service.ports.models import Summarizer, ToolOutcome
-from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore, TakesNews, no_news
+from ullage.service.ports.world import Ports
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.store.memories.project_memory import project_memory
 from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at

@@ -37,7 +37,7 @@ from ullage.model.errors import (
 )
 from ullage.model.followed import FollowedRow
 from ullage.model.usage import UsageSource
-from ullage.service.archive.indexing import index_session
+from ullage.service.archive.search import index_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import read_conversation
 from ullage.service.follow.known_rows import KnownRows

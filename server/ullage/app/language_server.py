@@ -14,9 +14,8 @@ from ullage.lsp.framing import MAX_BODY
 from ullage.lsp.server import LspServer, WorkspaceHooks
 from ullage.lsp.trace import TracedConnection, open_trace
 from ullage.model.settings import Settings, private_patterns
-from ullage.service.archive.indexing import indexing
-from ullage.service.conversation.follow import Follower
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.archive.search import indexing
+from ullage.service.conversation.workspace import Follower, Workspace
 from ullage.system.stdio import serve_stdio
 from ullage.system.team_choices import PrivatePatterns, keep_private, private_path
 

@@ -13,7 +13,6 @@ from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.jsonrpc.rpc_errors import RpcError
 from ullage.mcp.mcp_server import McpServer, ReadsOwn
 from ullage.model.errors import InvalidRequest, UllageError
-from ullage.service.ports.asked_tools import LookedUp
 from ullage.system.process_tree import ancestors
 from ullage.system.stdio import serve_stdio
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     # Imports much that the answer to `initialize` does not need.
     from ullage.service.conversation.workspace import Workspace
+    from ullage.service.ports.models import LookUpResult
     from ullage.store.store_place import StorePlace
 
 
@@ -80,16 +80,16 @@ def make_mcp_server(
 
 
 class ConversationTools:
-    """The MCP server's tools for any session of a workspace, so that all doors give the same results; see
-    `LooksUp`."""
+    """The MCP server's tools for any session of a workspace, so that all doors give the same results."""
 
     def __init__(self, workspace: "Workspace") -> None:
         self._workspace = workspace
 
-    async def __call__(self, session_id: str, tool: str, arguments: Mapping[str, Any], /) -> LookedUp:
+    async def __call__(self, session_id: str, tool: str, arguments: Mapping[str, Any], /) -> "LookUpResult":
         # Imported on use, because few sessions are ever asked about.
         from ullage.mcp.own_session import Current  # noqa: PLC0415
         from ullage.mcp.tool_table import CallToolParams, call_tool  # noqa: PLC0415
+        from ullage.service.ports.models import LookUpResult  # noqa: PLC0415
 
         own = self._workspace.open(session_id)
 
@@ -100,4 +100,4 @@ class ConversationTools:
             result = await call_tool(CallToolParams(name=tool, arguments=dict(arguments)), current)
         except RpcError as error:
             raise InvalidRequest(str(error)) from error
-        return LookedUp(text="\n".join(part.text for part in result.content), is_error=result.is_error)
+        return LookUpResult(text="\n".join(part.text for part in result.content), is_error=result.is_error)

@@ -22,8 +22,7 @@ from ullage.app.compose import examples_of, reading_settings, throwaway_workspac
 from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import Event, MessageAppended
 from ullage.policy.evidence import Compacted
-from ullage.service.continuing.prepare import Prepared, prepare_continuation
-from ullage.service.continuing.wanted import BUDGET, WantedContext, choose_context
+from ullage.service.continuing import BUDGET, Prepared, WantedContext, choose_context, prepare_continuation
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import copied_session

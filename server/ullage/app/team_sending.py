@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from ullage.model.errors import Conflict, InvalidRequest, StoreUnavailable, UllageError
 from ullage.model.store_address import is_address
 from ullage.model.words import package_missing
-from ullage.service.background import repeated
-from ullage.service.ports.store import SessionStore
-from ullage.service.ports.team import TeamHit, TeamMessage, digest_of
+from ullage.service.conversation.work import repeated
+from ullage.service.ports.store import SessionStore, TeamHit, TeamMessage, digest_of
 from ullage.store.store_place import StorePlace, is_there, local_path, open_to_read_at
 from ullage.system.next_to_store import FileLease
 from ullage.system.team_choices import (

@@ -19,7 +19,7 @@ from ullage.model.errors import InputError, SessionNotFound, UllageError
 from ullage.model.events import ConversationImported, ModelChanged, first_messages
 from ullage.service.archive.naming import find_session
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.read_only import kept_by_agent
+from ullage.service.conversation.usage import kept_by_agent
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import copied_session, import_transcript, import_without_reports
 from ullage.store.store_place import StorePlace, is_there

@@ -38,14 +38,13 @@ from ullage.service import sessions
 from ullage.service.archive import undo as history
 from ullage.service.archive.search import search
 from ullage.service.compact import by_hand
-from ullage.service.compact.automatic import shrink
+from ullage.service.compact.automatic import shrink, warn_if_due
 from ullage.service.compact.room import require_fit
-from ullage.service.compact.warnings import warn_if_due
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import transcript_page
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.summaries.read_ahead import read_ahead
+from ullage.service.summaries.write import read_ahead
 from ullage.transcript.fold import EditInfo
 
 _log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from ullage.mcp.result_size import MAX_RESULT
 from ullage.mcp.shown_passages import around
 from ullage.model.errors import InvalidRequest
 from ullage.redaction.quoting import RECORD, one_line, quoted, size_of
-from ullage.service.ports.team import ReadsTeam, TeamHit
+from ullage.service.ports.store import ReadsTeam, TeamHit
 
 # Bytes of the line that says whose a passage is, and from which conversation: others have chosen its words.
 _WHOSE = 200

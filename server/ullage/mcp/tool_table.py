@@ -163,7 +163,7 @@ async def _search(asked: Asked, given: SearchInput) -> str:
 
 async def _open(asked: Asked, given: OpenInput) -> str:
     from ullage.mcp.references import read_reference  # noqa: PLC0415
-    from ullage.service.ports.team import COPY_PREFIX  # noqa: PLC0415
+    from ullage.service.ports.store import COPY_PREFIX  # noqa: PLC0415
 
     reference = read_reference(given.ref)
     if reference.session.startswith(COPY_PREFIX):

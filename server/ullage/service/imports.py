@@ -29,7 +29,7 @@ from ullage.model.events import (
 from ullage.model.message import Message, Role
 from ullage.model.usage import Breakdown, MessageCount, UsageSource
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.message_counts import counted
+from ullage.service.conversation.projection import counted
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SessionStore, StoredSession
 from ullage.service.sessions import title_of

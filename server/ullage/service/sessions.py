@@ -33,10 +33,8 @@ from ullage.model.usage import Usage
 from ullage.service.conversation.checkpoints import Checkpoint, position_of
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
-from ullage.service.conversation.message_counts import counted
-from ullage.service.conversation.projection import Projection
-from ullage.service.conversation.read_only import require_not_kept
-from ullage.service.conversation.usage import publish_usage
+from ullage.service.conversation.projection import Projection, counted
+from ullage.service.conversation.usage import publish_usage, require_not_kept
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore, StoredSession
 from ullage.transcript.rules.tool_pairs import is_prompt

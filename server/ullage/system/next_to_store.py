@@ -29,8 +29,7 @@ from ullage import __version__
 from ullage.agents.discovery import DATABASES
 from ullage.model.errors import StoreUnavailable
 from ullage.model.followed import LiveSessions
-from ullage.service.ports.agent_files import FoundFile, KeptReading, ToldWindow
-from ullage.service.ports.given_back import GivenBack
+from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading, ToldWindow
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
-from ullage.service.ports.team import SentMark, digest_of
+from ullage.service.ports.store import SentMark, digest_of
 from ullage.system.next_to_store import replace_file
 
 _VARIABLE = "ULLAGE_TEAM"

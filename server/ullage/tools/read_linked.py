@@ -5,8 +5,7 @@ from pathlib import Path
 
 from ullage.model.blocks import PDF
 from ullage.model.errors import InvalidRequest
-from ullage.service.ports.linked_files import FileContent, FoundFile
-from ullage.service.ports.models import Question
+from ullage.service.ports.models import FileContent, FoundFile, Question
 from ullage.tools.folder_tools import OpenText
 from ullage.tools.reachable_files import Reach, open_spot, permitted_spot, read_plain, resolved
 from ullage.tools.toolbox import OpenedFolders

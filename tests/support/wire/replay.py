@@ -20,7 +20,7 @@ from ullage.model.updates import CompactionUpdate
 from ullage.model.usage import UsageSource
 from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.ports import Ports
+from ullage.service.ports.world import Ports
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.service.turns import run as turns
 from ullage.store.sqlite.sqlite_store import open_store

@@ -29,8 +29,8 @@ from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.work import Job
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import ToolOutcome
-from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore
+from ullage.service.ports.world import Ports
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.service.turns import run as turns
 from ullage.store.sqlite.sqlite_store import open_store

@@ -10,7 +10,7 @@ from support.logs import conversation
 from support.memory_store import MemoryStore
 from support.workspace import PATIENCE, build_test_client
 from ullage.model.errors import StoreUnavailable
-from ullage.service.archive.indexing import index_session, indexing
+from ullage.service.archive.search import index_session, indexing
 from ullage.store import open_store
 from ullage.store.sqlite.database import reconnect
 

@@ -9,7 +9,7 @@ from ullage.model.answer import Fragment, ModelRequest, TextDelta
 from ullage.model.errors import ProviderUnavailable
 from ullage.model.updates import Update
 from ullage.providers.played import ScriptedProvider, parse_script
-from ullage.service.asking.retries import Waits, stream_with_retries
+from ullage.service.asking import Waits, stream_with_retries
 
 REQUEST = ModelRequest(model="some-model", messages=(), max_tokens=100)
 

@@ -7,7 +7,7 @@ from support.foreign import read_lines
 from ullage.model.blocks import join_texts
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import MessageAppended
-from ullage.service.continuing.wanted import WantedContext, choose_context
+from ullage.service.continuing import WantedContext, choose_context
 
 SUMMARY = "Half of the parts are done."
 PREAMBLE = "Another language model started to solve this problem and produced a summary of it.\n"

@@ -13,8 +13,7 @@ from ullage.cli.reported_figures import Report
 from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.typed_arguments import ContinueOptions, read_options
 from ullage.cli.visible import visible
-from ullage.service.continuing.prepare import Prepared, prepare_continuation
-from ullage.service.continuing.wanted import BUDGET, WantedContext
+from ullage.service.continuing import BUDGET, Prepared, WantedContext, prepare_continuation
 from ullage.watch.finder import machine_of_paths
 
 

@@ -12,9 +12,8 @@ from ullage.cli.draw.text import plural
 from ullage.cli.output import STDOUT, write_output
 from ullage.cli.typed_arguments import ExportOptions, read_options
 from ullage.model.errors import InputError, NotFound, SessionNotFound
-from ullage.service.archive.export import export_session
+from ullage.service.archive.export import choose_version, export_session, find_originals, read_version
 from ullage.service.archive.naming import find_session
-from ullage.service.archive.restoring import choose_version, find_originals, read_version
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.originals import Original
 from ullage.system.transcript_files import AgentOriginals

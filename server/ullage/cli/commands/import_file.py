@@ -20,7 +20,7 @@ from ullage.cli.unread import unread_words
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
 from ullage.model.errors import InvalidRequest
 from ullage.model.words import context_line
-from ullage.service.archive.indexing import index_session
+from ullage.service.archive.search import index_session
 from ullage.service.conversation.environment import beside_the_log
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import Imported, ImportOutcome, import_or_continue

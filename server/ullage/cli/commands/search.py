@@ -38,7 +38,7 @@ from ullage.system.team_choices import archive_of, choices_path, read_choices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ullage.service.ports.team import TeamHit
+    from ullage.service.ports.store import TeamHit
 
 _INDENT = "    "
 # Cells that a snippet has at least.

@@ -30,7 +30,7 @@ from ullage.formats.transcripts.format import OpenReading, open_reading, reading
 from ullage.model.events import EditReverted, Event, MessageAppended, SessionCreated
 from ullage.model.usage import Breakdown, MessageCount, UsageSource
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.message_counts import counted
+from ullage.service.conversation.projection import counted
 from ullage.service.ports.agent_files import Appended, Mark, Pieces, Replaced
 from ullage.service.ports.store import StoredSession
 from ullage.system.growing_files import GrowingFiles

@@ -19,12 +19,11 @@ from ullage.model.message import Message, Role
 from ullage.model.usage import Usage
 from ullage.service import sessions
 from ullage.service.archive import undo
-from ullage.service.compact.automatic import shrink
+from ullage.service.compact.automatic import shrink, warn_if_due
 from ullage.service.compact.room import require_fit
-from ullage.service.compact.warnings import warn_if_due
 from ullage.service.conversation.checkpoints import Checkpoint
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.summaries.read_ahead import read_ahead
+from ullage.service.summaries.write import read_ahead
 
 # Between a message's id and a number: a message that was left out may come again, and an id is unique in its session.
 _AGAIN = "~"

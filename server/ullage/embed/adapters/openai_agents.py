@@ -19,11 +19,10 @@ from ullage.formats.provider import Provider
 from ullage.model.events import Event
 from ullage.model.json_values import JsonObject
 from ullage.service import sessions
-from ullage.service.compact.automatic import shrink
+from ullage.service.compact.automatic import shrink, warn_if_due
 from ullage.service.compact.room import require_fit
-from ullage.service.compact.warnings import warn_if_due
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.summaries.read_ahead import read_ahead
+from ullage.service.summaries.write import read_ahead
 
 _FRAMEWORK = "openai-agents"
 

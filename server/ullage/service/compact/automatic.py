@@ -7,7 +7,7 @@ import asyncio
 import logging
 from functools import partial
 
-from ullage.model.context_events import AutoCompacting
+from ullage.model.context_events import AutoCompacting, ContextWarning
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import (
     CompactionVetoed,
@@ -30,16 +30,18 @@ from ullage.model.figure import Keeper
 from ullage.model.message import Role
 from ullage.model.settings import Settings
 from ullage.model.strategies import TruncationMode
+from ullage.model.usage import UsageSource
+from ullage.policy.alarm import is_due, raised
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, decide
 from ullage.service.compact.room import biggest_part, clear_cheaply, truncate
-from ullage.service.compact.tries import compact_somehow
-from ullage.service.compact.warnings import warn_or_wait
-from ullage.service.conversation.conversation import Changed, Conversation
-from ullage.service.conversation.planned import Planned
+from ullage.service.compact.run import compact_with_fallbacks
+from ullage.service.conversation.conversation import Changed, Conversation, Planned
+from ullage.service.conversation.environment import beside_the_log
 from ullage.service.conversation.publish import (
     breaker_opened,
+    compaction_due,
     compaction_failed,
     compaction_vetoed,
     due_by_settings,
@@ -47,9 +49,9 @@ from ullage.service.conversation.publish import (
 from ullage.service.conversation.work import Ask, Job
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.plan.plan import aimed, automatic_limits, firm, plan_within
-from ullage.service.ports.ports import Ports
+from ullage.service.ports.world import Ports
 from ullage.service.summaries.prepared import tail_for, write_ahead
-from ullage.service.summaries.read_ahead import read_ahead
+from ullage.service.summaries.write import read_ahead
 
 _log = logging.getLogger(__name__)
 _CLEARING = (Action.CLEAR, Action.CLEAR_TOOL_USES)
@@ -185,7 +187,7 @@ async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
     before, guards = conversation.used, conversation.guards
     conversation.workspace.bus.publish(AutoCompacting(session_id=conversation.id, used=before))
     try:
-        await compact_somehow(conversation, partial(_plan, conversation, budget), EditTrigger.AUTOMATIC)
+        await compact_with_fallbacks(conversation, partial(_plan, conversation, budget), EditTrigger.AUTOMATIC)
     except SessionBusy:
         # When the other compaction has ended, the conversation is managed again.
         return False
@@ -222,3 +224,62 @@ def _hold_back(conversation: Conversation, budget: ContextBudget, veto: Compacti
     if budget.overflow(conversation.used):
         truncate(conversation, budget)
     conversation.guards.vetoed_at = conversation.used
+
+
+def warn_if_due(conversation: Conversation) -> None:
+    """Publishes and records a warning if one is due. For programs that make room themselves. If the store refuses, that
+    is logged, and the warning comes with the next message."""
+    budget = conversation.budget
+    if budget is not None and is_due(conversation.projection.alarm, conversation.sure, budget):
+        with beside_the_log():
+            _warn(conversation, budget, quietly=False, on_request=True)
+
+
+def warn_or_wait(conversation: Conversation, budget: ContextBudget, due: Action) -> None:
+    """Publishes a warning if the alarm is due, unless a compaction begins now or waits for the user's approval.
+    Publishes once, too, that a compaction waits for approval."""
+    guards, used = conversation.guards, conversation.used
+    waits = conversation.workspace.settings.summary.confirm and due is not Action.COMPACT and used >= budget.compact_at
+    if waits and not guards.warned_due:
+        conversation.emit(compaction_due(used, budget.window))
+    guards.warned_due = waits
+    # Of an agent without a known threshold nothing is known to come.
+    is_known = conversation.keeper is not Keeper.AGENT or conversation.rules.threshold is not None
+    if (
+        is_known
+        and not _awaits_report(conversation)
+        and is_due(conversation.projection.alarm, conversation.sure, budget)
+    ):
+        # The user needs no warning of a compaction that begins now or that now waits for approval.
+        _warn(conversation, budget, quietly=waits or due is Action.COMPACT)
+
+
+def _awaits_report(conversation: Conversation) -> bool:
+    """Returns whether the figure is not the one that the agent behind the proxy has reported itself. Such an agent
+    reports again in every turn, and knows of growth that the proxy can't see and can't expect."""
+    attached = conversation.transcript.agent
+    source = conversation.projection.tracker.reading.source
+    return attached is not None and attached.reports and source is not UsageSource.REPORTED
+
+
+def _warn(conversation: Conversation, budget: ContextBudget, *, quietly: bool, on_request: bool = False) -> None:
+    """Publishes a warning and records it, so that no other process and no later opening of the session warns of the
+    same crossing. With `quietly` nothing is published or recorded; only the alarm is set. `on_request` means that room
+    is made only when a program asks for it."""
+    alarm = raised(conversation.used, budget)
+    if quietly:
+        conversation.projection.alarm = alarm
+        return
+    threshold = conversation.rules.threshold
+    event = ContextWarning(
+        session_id=conversation.id,
+        used=conversation.used,
+        usable=budget.usable,
+        window=budget.window,
+        compact_at=threshold.tokens if threshold else None,
+        asks=conversation.workspace.settings.summary.confirm,
+        on_request=on_request,
+        agent=conversation.rules.holder if conversation.keeper is Keeper.AGENT else "",
+    )
+    conversation.record(ContextWarned(used=alarm.used, again_below=alarm.again_below or 0))
+    conversation.workspace.bus.publish(event)

@@ -15,12 +15,17 @@ from ullage.model.errors import InvalidRequest, MessageNotFound, NothingToCompac
 from ullage.model.events import MessagePinned
 from ullage.model.message import number_of
 from ullage.service.compact.hooks import PreCompactHook
-from ullage.service.compact.run import Compacted, apply, brief, require_own_context
-from ullage.service.compact.tries import compact_somehow, write_somehow
-from ullage.service.conversation.conversation import Conversation
+from ullage.service.compact.run import (
+    Compacted,
+    apply,
+    brief,
+    compact_with_fallbacks,
+    require_own_context,
+    write_with_fallbacks,
+)
+from ullage.service.conversation.conversation import Conversation, Planned, Previewed
 from ullage.service.conversation.pages import Entry
-from ullage.service.conversation.planned import Planned, Previewed
-from ullage.service.conversation.read_only import require_not_kept
+from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Ask
 from ullage.service.plan.ladder import firm_in
 from ullage.service.plan.plan import finish, manual_limits, plan_in_thread, plan_within
@@ -59,7 +64,7 @@ async def compact_by_hand(conversation: Conversation, request: ManualRequest) ->
     await conversation.work.wait(Ask.COMPACT)
     require_own_context(conversation)
     planner = partial(_plan, conversation, request)
-    return await compact_somehow(conversation, planner, EditTrigger.MANUAL, request.focus)
+    return await compact_with_fallbacks(conversation, planner, EditTrigger.MANUAL, request.focus)
 
 
 async def preview(conversation: Conversation, request: ManualRequest) -> Preview:
@@ -69,7 +74,7 @@ async def preview(conversation: Conversation, request: ManualRequest) -> Preview
     require_own_context(conversation)
     planned = await _plan(conversation, request)
     planned, asked = await brief(conversation, planned, request.focus, PreCompactHook(dry_run=True))
-    summary = await write_somehow(conversation, planned, asked, request.focus)
+    summary = await write_with_fallbacks(conversation, planned, asked, request.focus)
     _keep(conversation, Previewed(planned=planned, summary=summary))
     edit = finish(conversation, planned, summary)
     return Preview(

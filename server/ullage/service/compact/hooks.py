@@ -14,8 +14,7 @@ from ullage.model.errors import CompactionVetoed
 from ullage.model.message import Message
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import with_texts
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.planned import Planned
+from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.service.conversation.publish import hook_failed
 from ullage.service.ports.world import CommandOutcome
 from ullage.summary.summary_request import SummaryRequest

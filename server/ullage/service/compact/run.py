@@ -3,6 +3,9 @@ conversation.
 
 Messages may be appended while the summary is written; the edit covers a range that they do not touch. If the context is
 edited meanwhile, the compaction fails, because its plan was made for another view.
+
+The project's instruction files are named in the marker, or included (`with_files`). If no summary can be had,
+`compact_with_fallbacks` tries the other ways.
 """
 
 import asyncio
@@ -12,10 +15,26 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from ullage.edits.compaction import Summary
+from ullage.edits.counted import CountedView
+from ullage.model.blocks import BroughtBack, TextBlock, text_and_resources
 from ullage.model.context_events import CompactionComplete
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
-from ullage.model.errors import Conflict, PreviewExpired, UllageError
+from ullage.model.errors import (
+    AuthenticationFailed,
+    Conflict,
+    ContextTooLong,
+    InvalidRequest,
+    NoModelConfigured,
+    PreviewExpired,
+    ProviderError,
+    ProviderUnavailable,
+    SdkMissing,
+    UllageError,
+)
 from ullage.model.events import ContextEdited
+from ullage.model.marker import render_brought_back
+from ullage.model.message import Message, Role
+from ullage.model.standing_instructions import INSTRUCTION_FILES
 from ullage.model.updates import (
     CompactionMeta,
     CompactionStatus,
@@ -25,14 +44,17 @@ from ullage.model.updates import (
     TextContent,
 )
 from ullage.policy.breaker import Breaker
+from ullage.redaction.clean import clean
+from ullage.redaction.privacy import hide_text
 from ullage.service.compact.hooks import PreCompactHook, after_compaction
-from ullage.service.compact.instruction_files import look_up, with_files
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.planned import Planned
-from ullage.service.conversation.read_only import require_not_kept
+from ullage.service.conversation.conversation import Conversation, Planned
+from ullage.service.conversation.publish import compaction_retried, offline_summary_used
+from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Job
-from ullage.service.plan.ladder import Attempt
+from ullage.service.plan.ladder import SUMMARIES, Attempt
 from ullage.service.plan.plan import finish
+from ullage.service.ports.world import ProjectFile
+from ullage.service.summaries.by_model import writes_by_model
 from ullage.service.summaries.prepared import write_summary
 from ullage.service.summaries.write import SummaryProgress, summary_request
 from ullage.summary.summary_request import SummaryRequest
@@ -191,3 +213,116 @@ def _apply(
 def _complete(conversation: Conversation, edit: CompactionEdit, began: int) -> None:
     conversation.workspace.bus.publish(CompactionComplete(session_id=conversation.id, edit=edit))
     after_compaction(conversation, edit, began)
+
+
+# About 5,000 tokens per file, as much as other products bring back.
+_MOST_CHARS = 20_000
+# The most that the files may take of the summary's room: the summary is the purpose of the compaction.
+_SHARE = 0.25
+# Joined to the text before it, a text may count a few tokens more than alone.
+_SLACK = 8
+
+
+async def look_up(conversation: Conversation) -> tuple[ProjectFile, ...]:
+    """Returns the project's instruction files in the session's folder, with their contents as far as the settings and
+    the user's trust in the folder allow. Empty if the setting `bringBack` is `off`."""
+    settings, cwd = conversation.settings, conversation.transcript.cwd
+    if settings.bring_back == "off" or not cwd:
+        return ()
+    find = conversation.workspace.ports.project_files.find
+    files = await asyncio.to_thread(find, cwd, INSTRUCTION_FILES, settings.trusted_folders, _MOST_CHARS)
+    said = _system_prompts(conversation)
+    lacking = [file for file in files if not file.text.strip() or file.text.strip() not in said]
+    return tuple(lacking if settings.bring_back == "contents" else (replace(file, text="") for file in lacking))
+
+
+def with_files(planned: Planned, files: Sequence[ProjectFile]) -> Planned:
+    """Returns the plan with as many instruction files as fit into the marker: first the names of all, then contents, in
+    order. Their tokens are taken from the summary's room."""
+    plan, view = planned.plan, planned.view
+    room = plan.room - plan.summary_tokens + int(plan.summary_tokens * _SHARE)
+    chosen: list[BroughtBack] = []
+    for file in files:
+        if _cost(view, [*chosen, BroughtBack(path=file.path)]) <= room:
+            chosen.append(BroughtBack(path=file.path))
+    for place, named in enumerate(chosen):
+        text = next(file.text for file in files if file.path == named.path)
+        whole = replace(named, text=clean(hide_text(text, planned.private)))
+        if text and _cost(view, [*chosen[:place], whole, *chosen[place + 1 :]]) <= room:
+            chosen[place] = whole
+    if not chosen:
+        return planned
+    summary = min(plan.summary_tokens, plan.room - _cost(view, chosen))
+    return replace(planned, plan=replace(plan, summary_tokens=summary), brought_back=tuple(chosen))
+
+
+def _system_prompts(conversation: Conversation) -> str:
+    messages = (item.message for item in conversation.transcript.items)
+    return "\n".join(text_and_resources(message.content) for message in messages if message.role is Role.SYSTEM)
+
+
+def _cost(view: CountedView, chosen: Sequence[BroughtBack]) -> int:
+    text = render_brought_back(chosen)
+    return view.measure(Message(id="", role=Role.USER, content=(TextBlock(text=text),))) + _SLACK
+
+
+# After these errors no other request to the model would help. A busy provider was already waited for, and a
+# conversation that is too long was already sent with fewer and fewer messages.
+_FINAL = (AuthenticationFailed, ContextTooLong, InvalidRequest, NoModelConfigured, ProviderUnavailable, SdkMissing)
+
+
+async def compact_with_fallbacks(
+    conversation: Conversation, planner: Planner, trigger: EditTrigger, focus: str = ""
+) -> Compacted:
+    """Compacts the context with one summarizer after the other, as many as `trigger` allows, and returns the first
+    compaction that succeeds. Notices say which summary failed. Raises the last try's error."""
+    attempts, failure, hook = _attempts(conversation, trigger, focus), None, PreCompactHook()
+    while True:
+        attempt, *following = attempts
+        try:
+            done = await compact(conversation, planner, attempt, hook)
+        except (ProviderError, InvalidRequest) as error:
+            attempts, failure = _left_after(error, following), error
+            if not attempts:
+                raise
+            if not attempts[0].offline:
+                conversation.emit(compaction_retried(attempts[0].what, str(error)))
+            continue
+        if failure is not None and attempt.offline:
+            conversation.emit(offline_summary_used(failure, done.edit))
+        return done
+
+
+async def write_with_fallbacks(
+    conversation: Conversation, planned: Planned, request: SummaryRequest, focus: str
+) -> Summary:
+    """Returns a summary for a preview, by one summarizer after the other, as many as a compaction by hand allows.
+    Raises the last try's error."""
+    attempts = _attempts(conversation, EditTrigger.MANUAL, focus)
+    while True:
+        attempt, *following = attempts
+        try:
+            return await write_summary(conversation, planned, request, SummaryProgress(conversation), attempt)
+        except (ProviderError, InvalidRequest) as error:
+            attempts = _left_after(error, following)
+            if not attempts:
+                raise
+
+
+def _attempts(conversation: Conversation, trigger: EditTrigger, focus: str) -> Sequence[Attempt]:
+    """Returns the summaries to try, in order. For a compaction by hand there is only one if the settings name a
+    summarizer, because their user prefers an error to another summarizer. An embedding program can require the offline
+    one after it (`always_falls_back`)."""
+    workspace, by_model = conversation.workspace, writes_by_model(conversation)
+    attempts = [replace(attempt, focus=focus) for attempt in SUMMARIES]
+    offline_anyway = not by_model and workspace.ports.summarizer.name == "offline"
+    named = not (by_model and workspace.settings.summary.writer == "auto") and not workspace.always_falls_back
+    if trigger is EditTrigger.MANUAL and (named or offline_anyway):
+        return attempts[:1]
+    return [attempt for attempt in attempts if not (attempt.offline and offline_anyway)]
+
+
+def _left_after(error: UllageError, following: Sequence[Attempt]) -> Sequence[Attempt]:
+    """Returns those of the following tries that may still succeed after this error: only offline ones if no other
+    request to the model would help."""
+    return [attempt for attempt in following if attempt.offline] if isinstance(error, _FINAL) else following

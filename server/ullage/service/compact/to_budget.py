@@ -17,10 +17,8 @@ from ullage.model.errors import CannotFit, NothingToCompact
 from ullage.model.events import ContextEdited
 from ullage.model.words import alone
 from ullage.service.compact.room import edits_to_fit, too_large
-from ullage.service.compact.run import apply, edits_of, require_own_context
-from ullage.service.compact.tries import write_somehow
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.planned import Planned
+from ullage.service.compact.run import apply, edits_of, require_own_context, write_with_fallbacks
+from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.service.plan.ladder import Firm
 from ullage.service.plan.plan import BLOCK_SHARE, Shorter, finish, keep_old, pinned_in, plan_within
 from ullage.service.summaries.write import summary_request
@@ -187,7 +185,7 @@ async def _try(fitting: _Fitting, attempt: _Attempt) -> _Candidate | None:
     # Message groups seldom fill the tail's room exactly. The summary may use what they leave.
     planned = replace(planned, plan=replace(planned.plan, summary_tokens=planned.plan.room))
     request = await summary_request(conversation, planned, focus)
-    summary = await write_somehow(conversation, planned, request, focus)
+    summary = await write_with_fallbacks(conversation, planned, request, focus)
     after = compaction_block(finish(conversation, planned, summary)).context_size_after
     return _Candidate(attempt=attempt, planned=planned, summary=summary, after=after)
 

@@ -11,6 +11,10 @@ from contextlib import contextmanager
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.edits.compaction import CompactionPlan, Summary
+from ullage.edits.counted import CountedView, Stamp
+from ullage.model.blocks import BroughtBack
+from ullage.model.edits import ShortenEdit
 from ullage.model.errors import ConcurrentAppend, PreviewExpired
 from ullage.model.events import (
     AgentAttached,
@@ -33,13 +37,41 @@ from ullage.policy.alarm import sure
 from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
 from ullage.service.conversation.environment import Environment, beside_the_log
-from ullage.service.conversation.planned import Previewed
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.rules import Rules, given_of, others_of, rules_of
 from ullage.service.conversation.work import Ask, Work
 from ullage.service.ports.models import Provider
 from ullage.service.ports.store import StoredSession
 from ullage.transcript.fold import Transcript
+
+
+class Planned(Struct, frozen=True, kw_only=True):
+    """A compaction that lacks only its summary.
+
+    `number`: the compaction's number in the session, from 1. `edits_seen`: the conversation's `edits_seen` when the
+    plan was made; if it has changed, the plan is invalid. `cuts`: edits that shorten huge blocks and are applied
+    together with the compaction. `private`: regular expressions; matching text must not appear in the summary.
+    `brought_back`: instruction files that the marker names or includes. `note`: how the plan differs from the user's
+    request, empty if it does not.
+    """
+
+    view: CountedView
+    plan: CompactionPlan
+    stamp: Stamp
+    number: int
+    edits_seen: int
+    cuts: tuple[ShortenEdit, ...] = ()
+    private: tuple[str, ...] = ()
+    brought_back: tuple[BroughtBack, ...] = ()
+    note: str = ""
+
+
+class Previewed(Struct, frozen=True, kw_only=True):
+    """A preview that waits to be committed: a planned compaction and its summary."""
+
+    planned: Planned
+    summary: Summary
+
 
 # Another process may append to the session between our read and our write. Each try first reads the new records.
 _APPEND_TRIES = 8

@@ -23,18 +23,19 @@ from ullage.model.usage import Usage
 from ullage.policy.evidence import RECENT_COMPACTIONS, Compacted
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.publish import Bus
-from ullage.service.ports.agent_files import NoOwnFiles, OwnFiles
-from ullage.service.ports.asked_tools import LooksUp
+from ullage.service.ports.agent_files import NoOwnFiles, NoTraces, OwnFiles, ReadsReceipts, RemovesTraces, no_receipts
 from ullage.service.ports.continuing import ContinuesSessions
-from ullage.service.ports.following import FollowsAgents
-from ullage.service.ports.given_back import NoTraces, ReadsReceipts, RemovesTraces, no_receipts
-from ullage.service.ports.linked_files import LinkedFiles
-from ullage.service.ports.models import EditorFiles, EditorModels, ModelLimits, Permissions
-from ullage.service.ports.ports import Ports
-from ullage.service.ports.session_tools import SessionTools
-from ullage.service.ports.store import StoredSession
-from ullage.service.ports.team import ReadsTeam
-from ullage.service.ports.world import IndexingListener, SearchWait
+from ullage.service.ports.models import (
+    EditorFiles,
+    EditorModels,
+    LinkedFiles,
+    LooksUp,
+    ModelLimits,
+    Permissions,
+    SessionTools,
+)
+from ullage.service.ports.store import ReadsTeam, StoredSession
+from ullage.service.ports.world import FollowsAgents, IndexingListener, Ports, SearchWait
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.counter_choice import get_counter

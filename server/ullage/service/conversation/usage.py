@@ -1,19 +1,52 @@
-"""The size of a conversation's context as an update and as a result. The update is published after every change."""
+"""The size of a conversation's context as an update and as a result, and whether an agent keeps the conversation.
+
+The update is published after every change. A session is an agent's if it is followed now, or if it was read from the
+agent's own file and that file is still there: the agent would not see an edit made here, and every figure of the
+conversation would be another one than the agent's. A fork is the user's own. So is a copy that was imported from any
+other file, or by its text, and one whose agent has deleted the file.
+"""
 
 from msgspec import UNSET, UnsetType
 
+from ullage.model.errors import SessionFollowed
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
 from ullage.model.figure import Hidden, Keeper, Nearness
 from ullage.model.price import CURRENCY, Bill
-from ullage.model.updates import Cost, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
+from ullage.model.updates import Cost, FollowedFrom, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
 from ullage.model.words import percent
 from ullage.policy.alarm import level
 from ullage.policy.approach import nearness
 from ullage.policy.forecast import calls_left
 from ullage.policy.idle import idle_compaction
 from ullage.service.conversation.conversation import Changed, Conversation
-from ullage.service.conversation.read_only import kept_by_agent
 from ullage.service.conversation.rules import Rules
+
+# Characters of a title that an error shows.
+_TITLE = 60
+
+
+def kept_by_agent(conversation: Conversation) -> FollowedFrom | None:
+    """Returns the agent that keeps the conversation, and its file. Returns None if no agent on this machine does."""
+    workspace, origin = conversation.workspace, conversation.transcript.origin
+    followed = workspace.followed.get(conversation.id)
+    if followed is not None or origin is None or not workspace.own_files.has(origin.path):
+        return followed
+    return FollowedFrom(agent=conversation.rules.agent, path=origin.path)
+
+
+def require_not_kept(conversation: Conversation) -> None:
+    """Raises `SessionFollowed` if an agent keeps the conversation, because it would not see a change made here."""
+    kept = kept_by_agent(conversation)
+    if kept is None:
+        return
+    agent, title = kept.agent or "an agent", conversation.transcript.title[:_TITLE]
+    named = f"“{title}” (session {conversation.id})" if title else f"session {conversation.id}"
+    raise SessionFollowed(
+        f"{named} is a conversation of {agent}, which Ullage only reads: compact it there, or write another one from "
+        f"it by `ullage continue {conversation.id}` (with `--before-compaction` or `--compacted`), or fork the session "
+        f"and change the fork"
+    )
+
 
 _NO_BILL = Bill()
 # Decimals of a dollar in a cost. Smaller digits are rounding errors of the sum.

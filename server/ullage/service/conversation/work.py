@@ -16,10 +16,12 @@ answers to must not change, so edits wait or are refused, and a turn sends its r
 begun. Two compactions of one context would be paid for twice, so the second is refused. A request that reads the
 context, to send it or to compact it, waits for an automatic run, because that run makes the context fit. Appends are
 never refused: an edit covers a range of the log that later messages do not touch.
+
+A step that a server repeats in the background, such as looking for other processes' changes, runs by `repeated`.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from enum import Enum
 from typing import Any, TypeVar
@@ -270,3 +272,21 @@ class Work:
         for ask in tuple(self._again):
             if not any(self._jobs(ask, Rule.WAIT)):
                 self._again.pop(ask)()
+
+
+@contextmanager
+def repeated(step: Callable[[], Awaitable[float]], first: float) -> Generator[None]:
+    """Repeats a step on the running event loop while the block runs: after `first` seconds, and then each time after as
+    many as the step returns. A step that works in a thread when the block ends is completed there."""
+
+    async def repeat() -> None:
+        pause = first
+        while True:
+            await asyncio.sleep(pause)
+            pause = await step()
+
+    task = asyncio.get_running_loop().create_task(repeat())
+    try:
+        yield
+    finally:
+        task.cancel()

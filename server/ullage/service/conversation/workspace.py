@@ -1,17 +1,22 @@
-"""The workspace: the open conversations and the listeners to their changes. A running server has no other state."""
+"""The workspace: the open conversations and the listeners to their changes. A running server has no other state.
+
+`Follower` folds and publishes, within a second, what other processes have appended to open sessions.
+"""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 
-from ullage.model.errors import SessionNotFound
+from ullage.model.errors import SessionNotFound, StoreError
 from ullage.model.events import Event, ModelChanged, Record, SessionCreated, SessionForked
 from ullage.model.settings import Settings
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.publish import store_notice
 from ullage.service.conversation.usage import publish_change
-from ullage.service.ports.ports import Ports
+from ullage.service.conversation.work import repeated
 from ullage.service.ports.store import StoredSession, StoreNews
+from ullage.service.ports.world import Ports
 
 log = logging.getLogger(__name__)
 
@@ -190,3 +195,42 @@ class Workspace(Environment):
             self._manage(changed)
         except Exception:
             log.exception("session %s: what follows from a change failed", changed.conversation.id)
+
+
+# Seconds between two looks at the store: short enough for a user who changes windows. If the store is unchanged, a look
+# reads one number.
+_EVERY = 1.0
+
+
+class Follower:
+    """Checks the store every second for what other processes appended."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._version = workspace.ports.store.version()
+
+    def running(self) -> AbstractContextManager[None]:
+        """Checks, on the running event loop, while the block runs."""
+        return repeated(self._step, _EVERY)
+
+    def look(self) -> None:
+        """Folds and publishes what other processes have appended to open sessions since the last check. A session that
+        was deleted is closed. Raises `StoreError`."""
+        version = self._workspace.ports.store.version()
+        self._workspace.take_news()
+        if version == self._version:
+            return
+        self._version = version
+        for conversation in self._workspace.conversations:
+            try:
+                conversation.catch_up()
+            except SessionNotFound:
+                # Another process has deleted the session.
+                self._workspace.forget(conversation.id)
+
+    async def _step(self) -> float:
+        try:
+            self.look()
+        except StoreError as error:
+            log.warning("Could not look at the store: %s", error)
+        return _EVERY

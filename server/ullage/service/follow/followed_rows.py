@@ -9,7 +9,7 @@ from ullage.model.followed import FollowedRow
 from ullage.model.updates import FollowedFrom
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.following import FollowingListener
+from ullage.service.ports.world import FollowingListener
 
 log = logging.getLogger(__name__)
 # Seconds for which changes are collected before they are sent, so that many conversations that change at once are one

@@ -28,8 +28,7 @@ from ullage.model.message import Message
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import target_for
 from ullage.redaction.privacy import hide
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.planned import Planned
+from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.service.plan.ladder import Firm, firm_in
 from ullage.summary.checks import Check
 from ullage.transcript.keep import leading, pinned_ids

@@ -1,7 +1,7 @@
-"""Ports to models: providers, limits and prices, summarizers, tools, and asking the user for permission."""
+"""Ports to models: providers, limits and prices, summarizers, tools, linked files, and asking the user."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from typing import Protocol
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -269,4 +269,86 @@ class SummaryPrompts(Protocol):
     def __call__(self, cwd: str, prompt_file: str, /) -> tuple[str, ...]:
         """Returns the text of the file `prompt_file` that the settings name, and the instructions of the project in
         `cwd`. Empty if there are none. Raises `InvalidRequest` if `prompt_file` cannot be read."""
+        ...
+
+
+class LookUpResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The tool's text: at most 4 KB, in which everything that was said is quoted. `isError` says that it says what was
+    wrong with the call."""
+
+    text: str
+    is_error: bool
+
+
+# Has a tool of the MCP server answer about a session: takes the session's id, the tool's name and its arguments. Raises
+# `SessionNotFound`, and `InvalidRequest` if there is no such tool.
+LooksUp = Callable[[str, str, Mapping[str, Any]], Awaitable[LookUpResult]]
+
+
+class SessionTools(Protocol):
+    """The tools that a door has for each of its sessions, besides those of the toolbox."""
+
+    async def prepare(self, session_id: str) -> None:
+        """Called when a prompt turn begins. Starts what the session's tools need; a failure is a notice."""
+        ...
+
+    async def refresh(self, session_id: str) -> None:
+        """Called before each request of the turn, and before `offered`. Finds out which tools there are now, if they
+        may have changed. Never raises."""
+        ...
+
+    def offered(self, session_id: str, declared: Sequence[ToolDefinition]) -> tuple[ToolDefinition, ...]:
+        """Returns the tools that the model is offered now: those of `declared` that are not the door's, and the
+        door's own as they are now. Called before each request."""
+        ...
+
+    def reminder(self, session_id: str) -> str:
+        """Returns a text that is sent with each request for as long as the session's mode asks for it, or "". It is
+        not part of the transcript."""
+        ...
+
+    def describe(self, session_id: str, use: ToolUseBlock) -> ToolAbout | None:
+        """Returns a description of a tool call for the user, or None if the tool is not the door's. Never raises."""
+        ...
+
+    def question(self, session_id: str, use: ToolUseBlock) -> Question | None:
+        """Returns what the user must be asked before a call of one of the door's tools, or None if nothing."""
+        ...
+
+    async def run(self, session_id: str, use: ToolUseBlock) -> ToolOutcome:
+        """Runs a call of one of the door's tools and returns its result, also if it fails. Cancelling the task cancels
+        the call."""
+        ...
+
+
+class FoundFile(Struct, frozen=True, kw_only=True):
+    """A file or folder that a prompt links to. `path` is absolute, with links followed; a reading does not leave
+    `folder`. `question` is what the user must be asked before it is read, None where it may be read without asking."""
+
+    path: str
+    folder: str
+    is_folder: bool = False
+    question: Question | None = None
+
+
+class FileContent(Struct, frozen=True, kw_only=True):
+    """What was read of a file: its text, or the `data` and media type of a picture or a PDF. `fault` ends a sentence
+    that says why nothing was read."""
+
+    text: str = ""
+    data: bytes = b""
+    media_type: str = ""
+    fault: str = ""
+
+
+class LinkedFiles(Protocol):
+    """Finds and reads the files that a prompt links to."""
+
+    async def find(self, session_id: str, cwd: str, path: str) -> FoundFile | None:
+        """Returns the file or folder at a path, which is absolute or relative to the session's folder `cwd`. Returns
+        None if there is none."""
+        ...
+
+    async def read(self, session_id: str, file: FoundFile) -> FileContent:
+        """Returns the content of a found file, as the user's editor holds it if it can say. Never raises."""
         ...

@@ -1,4 +1,4 @@
-"""Ports to the machine and to listeners: time, ids, programs, files, updates."""
+"""Ports to the machine and to listeners: time, ids, programs, files, updates; and all ports together (`Ports`)."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -8,7 +8,11 @@ from msgspec import Struct
 from ullage.agents.agent import Agent
 from ullage.agents.discovery import Discovery, Wanted
 from ullage.agents.own_settings import Given
+from ullage.model.followed import FollowedRow
+from ullage.model.settings import SearchSettings
 from ullage.model.updates import Update
+from ullage.service.ports.models import Catalog, Prices, Providers, Summarizer, SummaryPrompts, Toolbox
+from ullage.service.ports.store import SessionStore, TakesNews, no_news
 
 _NOTHING_GIVEN = Given()
 
@@ -152,4 +156,67 @@ class IndexingListener(Protocol):
 
     def indexing(self, progress: Indexing) -> None:
         """Called with the progress of an indexing that takes long, on the event loop. Must not block."""
+        ...
+
+
+class Embeds(Protocol):
+    """Asks the embeddings server that the settings name: vectors are near each other for texts of like meaning."""
+
+    async def __call__(self, settings: SearchSettings, texts: Sequence[str], /) -> list[Sequence[float]]:
+        """Returns a vector for each text, all of one length. Raises `ProviderError` if the server can't be asked,
+        refuses, or answers with anything else."""
+        ...
+
+
+class Ports(Struct, frozen=True, kw_only=True):
+    """The ports of one workspace, filled by the composition root (`app`). Without `embed`, searches go by words alone,
+    whatever the settings say."""
+
+    store: SessionStore
+    catalog: Catalog
+    clock: Clock
+    chance: Chance
+    ids: Ids
+    summarizer: Summarizer
+    providers: Providers
+    toolbox: Toolbox
+    prices: Prices
+    prompts: SummaryPrompts
+    commands: CommandRunner
+    project_files: ProjectFiles
+    transcripts: TranscriptFinder
+    embed: Embeds | None = None
+    agent_settings: AgentSettings = NoAgentSettings()
+    store_news: TakesNews = no_news
+
+
+class FollowingListener(Protocol):
+    """Gets the rows of followed conversations that have changed."""
+
+    def following_changed(self, rows: Sequence[FollowedRow], gone: Sequence[str]) -> None:
+        """Called on the event loop with the rows that are new or have changed, and with the sessions that are no longer
+        followed because another one took their place."""
+        ...
+
+
+class FollowsAgents(Protocol):
+    """Following in one process: off until `start` is called."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether conversations are followed now."""
+        ...
+
+    @property
+    def rows(self) -> tuple[FollowedRow, ...]:
+        """The followed conversations, the last changed first; none while following is off."""
+        ...
+
+    async def start(self, folders: Sequence[str]) -> None:
+        """Starts following, if it is off, and reads the newest conversation of each folder, however old it is. Returns
+        once these were read. Raises `StoreError`."""
+        ...
+
+    async def stop(self) -> None:
+        """Stops following. The sessions stay in the store as they are."""
         ...

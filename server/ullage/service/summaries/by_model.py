@@ -1,4 +1,6 @@
-"""The summarizer that asks a model, at the end of the conversation that the model is to summarize."""
+"""Who writes a summary: a model, at the end of the conversation that it is to summarize, the provider by itself, whose
+summary is sealed, or the offline summarizer.
+"""
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -7,19 +9,21 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.model.answer import Finished, Fragment, ModelRequest, TextDelta, UsageDelta
-from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest
+from ullage.model.answer import CompactionSealed, Finished, Fragment, ModelRequest, TextDelta, UsageDelta
+from ullage.model.blocks import SealedCompaction
+from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest, NoModelConfigured, UllageError
 from ullage.model.message import Message
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
-from ullage.service.asking.retries import Waits, stream_with_retries
-from ullage.service.ports.models import Provider, SummaryStream
-from ullage.service.summaries.offline import compose_beside, with_page
+from ullage.service.asking import DEFAULT_MAX_TOKENS, Waits, live_request, margin, stream_with_retries
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.ports.models import Provider, Summarizer, SummaryStream
+from ullage.service.summaries.offline import OfflineSummarizer, compose_beside, with_page
 from ullage.summary.draft import Draft, check_draft, check_fragment, check_length, text_room
 from ullage.summary.instructions import write_instructions
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
-from ullage.transcript.keep import without_oldest
+from ullage.transcript.keep import kept, leading, without_oldest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,3 +192,134 @@ class ModelSummarizer:
         finally:
             if usage is not None:
                 self._progress.spent(self.name, usage)
+
+
+class SealingSummarizer:
+    """Has the provider make its own encrypted compaction of the archived messages. Only the provider can read it, so an
+    offline summary is stored together with it, for the user and for other models. If the provider cannot compact, or
+    its compaction is too large, the summarizer `fallback` writes instead."""
+
+    def __init__(
+        self, provider: Provider, request: ModelRequest, fallback: ModelSummarizer, progress: Progress, waits: Waits
+    ) -> None:
+        self._provider = provider
+        self._request = request
+        self._fallback = fallback
+        self._progress = progress
+        self._waits = waits
+
+    @property
+    def name(self) -> str:
+        return self._request.model
+
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> SummaryStream:
+        """Requests the provider's compaction, then begins the offline summary, or `fallback`'s. Raises the provider's
+        errors, except a refusal to compact."""
+        try:
+            sealed = await self._seal(request)
+        except (AnswerBroken, InvalidRequest):
+            return await self._fallback.summarize(request, counter, reader)
+        if sealed.tokens > request.max_tokens:
+            return await self._fallback.summarize(request, counter, reader)
+        return replace(await OfflineSummarizer().summarize(request, counter, reader), sealed=sealed)
+
+    async def _seal(self, request: SummaryRequest) -> SealedCompaction:
+        data, tokens = "", 0
+        archived = {message.id for message in request.messages}
+        view = self._request.messages
+        # An earlier sealed compaction among these messages is the provider's own and is sent back to the provider.
+        end = max(index for index, message in enumerate(view) if message.id in archived) + 1
+        asked = replace(self._request, messages=view[:end])
+        async with aclosing(stream_with_retries(self._provider, asked, self._waits)) as fragments:
+            async for fragment in fragments:
+                if isinstance(fragment, CompactionSealed):
+                    data = fragment.data
+                elif isinstance(fragment, UsageDelta):
+                    tokens = fragment.usage.output_tokens
+                    self._progress.spent(self.name, fragment.usage)
+        if not data:
+            raise AnswerBroken(f"{self._provider.name} gave no compaction")
+        return SealedCompaction(provider=self._provider.name, data=data, tokens=tokens)
+
+
+def writes_by_model(conversation: Conversation) -> bool:
+    """Returns whether a model writes this conversation's summaries, by the settings and the configured providers. Also
+    True if a model is configured wrongly, so that the user sees the error."""
+    writer = conversation.workspace.settings.summary.writer
+    if writer != "auto":
+        return writer == "model"
+    try:
+        return not _provider(conversation).capabilities(_model(conversation)).replays
+    except NoModelConfigured:
+        return False
+    except UllageError:
+        return True
+
+
+def model_writer(conversation: Conversation, skip: int, progress: Progress) -> Summarizer:
+    """Returns a summarizer that asks a model about the present view without its `skip` oldest message groups. If the
+    provider seals its own compactions, such a compaction is tried first. Raises `NoModelConfigured`, `SdkMissing`, or
+    `InvalidRequest` if the user's own instructions cannot be read."""
+    workspace, name = conversation.workspace, conversation.model
+    summary, models = workspace.settings.summary, workspace.settings.models
+    of_model = models[name].summary_prompt if name in models else ""
+    project = conversation.transcript.cwd if workspace.trusts_projects else ""
+    own = (of_model, *workspace.ports.prompts(project, summary.prompt_file))
+    provider, reading = _provider(conversation), _reading(conversation, skip)
+    waits = Waits(clock=workspace.ports.clock, chance=workspace.ports.chance, publish=progress.waiting)
+    if not (reading.request.compacts and provider.capabilities(reading.request.model).seals):
+        return ModelSummarizer(provider, reading, own, progress, waits)
+    request = replace(reading.request, compacts=False)
+    fallback = ModelSummarizer(provider, replace(reading, request=request), own, progress, waits)
+    return SealingSummarizer(provider, reading.request, fallback, progress, waits)
+
+
+def _model(conversation: Conversation) -> str:
+    return conversation.workspace.settings.summary.model or conversation.model
+
+
+def _provider(conversation: Conversation) -> Provider:
+    return conversation.workspace.ports.providers(_model(conversation), conversation.workspace.settings)
+
+
+def _reading(conversation: Conversation, skip: int) -> Reading:
+    transcript, projection = conversation.transcript, conversation.projection
+    view = projection.counted_view()
+    limits = conversation.workspace.limits(_model(conversation))
+    messages = view.messages
+    stays = {
+        *leading(messages, transcript.first_user_id),
+        *kept(messages, transcript.pinned),
+        *(message.id for message in messages if message.compaction),
+    }
+    return Reading(
+        request=_request(conversation, limits.max_output, compacts=_compacts(conversation, skip)),
+        stays=frozenset(stays),
+        sizes={message.id: tokens for message, tokens in zip(messages, view.tokens, strict=True)},
+        used=conversation.used,
+        ratio=projection.tracker.calibration.ratio,
+        margin=margin(conversation),
+        window=limits.input,
+        skip=skip,
+        offers_tools=_offers_tools(conversation, skip),
+    )
+
+
+def _compacts(conversation: Conversation, skip: int) -> bool:
+    """Returns whether the provider itself is asked to compact: it can, the context is large enough, and no message is
+    skipped."""
+    least = _provider(conversation).capabilities(_model(conversation)).compacts_from
+    return least is not None and conversation.used >= least and not skip
+
+
+def _offers_tools(conversation: Conversation, skip: int) -> bool:
+    """Returns whether tools should not be refused by `tool_choice`, because a changed `tool_choice` would invalidate a
+    cache that the request uses. A request to another model, or with other messages, uses no cache."""
+    capabilities = _provider(conversation).capabilities(_model(conversation))
+    return capabilities.caches_tool_choice and not conversation.workspace.settings.summary.model and not skip
+
+
+def _request(conversation: Conversation, max_output: int | None, *, compacts: bool) -> ModelRequest:
+    live = live_request(conversation)
+    longest = max_output or DEFAULT_MAX_TOKENS
+    return replace(live, model=_model(conversation), max_tokens=longest, compacts=compacts)

@@ -13,13 +13,11 @@ from ullage.model.errors import NothingToCompact
 from ullage.model.settings_rules import settled_prepare_at
 from ullage.model.strategies import TruncationMode
 from ullage.policy.budget import ContextBudget
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.planned import Planned
+from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.service.conversation.work import Ask, Preparation
 from ullage.service.plan.ladder import SUMMARIES, Attempt
 from ullage.service.plan.plan import aimed, automatic_limits, firm, plan_within
-from ullage.service.summaries.by_model import Progress
-from ullage.service.summaries.choose import writes_by_model
+from ullage.service.summaries.by_model import Progress, writes_by_model
 from ullage.service.summaries.offline import compose_beside
 from ullage.service.summaries.write import SilentProgress, summary_request, write_anew
 from ullage.summary.draft import text_room

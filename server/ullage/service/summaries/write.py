@@ -1,6 +1,10 @@
-"""Writing a new summary: the request to the summarizer, and collecting its answer."""
+"""Writing a new summary: the request to the summarizer, collecting its answer, and reading messages ahead of it."""
 
 import asyncio
+import logging
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -8,19 +12,22 @@ from ullage.edits.compaction import Summary
 from ullage.model.edits import RewindEdit
 from ullage.model.events import ContextEdited, MessageAppended, SummaryReported
 from ullage.model.message import Message
+from ullage.model.strategies import TruncationMode
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
 from ullage.redaction.privacy import hide
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.planned import Planned
+from ullage.service.conversation.conversation import Conversation, Planned
+from ullage.service.conversation.projection import counting_work
+from ullage.service.conversation.work import Job
 from ullage.service.plan.ladder import SUMMARIES, Attempt
-from ullage.service.summaries.by_model import Progress
-from ullage.service.summaries.choose import model_writer, writes_by_model
+from ullage.service.plan.plan import in_thread
+from ullage.service.summaries.by_model import Progress, model_writer, writes_by_model
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.service.summaries.read_ahead import conversation_key
+from ullage.summary.checks import Check
 from ullage.summary.summary_request import SummaryRequest
 from ullage.transcript.fold import reverted_ids
 from ullage.transcript.keep import without_oldest
+from ullage.transcript.view import Item
 
 
 class SummaryProgress:
@@ -142,3 +149,74 @@ def _earlier(logged: dict[str, tuple[int, Message]], planned: Planned) -> dict[i
         index: message for index, message in logged.values() if index < planned.plan.end and message.id not in known
     }
     return earlier if all(message.content for message in earlier.values()) else {}
+
+
+_log = logging.getLogger(__name__)
+# A share of the compaction threshold. Most sessions end before it and cost nothing; from there on reading is done long
+# before the compaction.
+_FROM = 0.5
+# Characters read at a time, in about 15 ms. In between the thread is free for other work.
+_SLICE = 32_000
+
+
+def read_ahead(conversation: Conversation) -> None:
+    """Begins to read the messages that were not read yet, in the background, if the context is large enough and gets
+    summaries. Returns at once. One conversation of a workspace is read at a time."""
+    work, budget = conversation.work, conversation.budget
+    if work.reading is not None or budget is None or conversation.used < budget.compact_at * _FROM:
+        return
+    # Edits have emptied messages, or put a summary in their place.
+    if conversation.settings.mode is TruncationMode.SUMMARIZE and not conversation.transcript.edits_in_force:
+        work.reading = asyncio.get_running_loop().create_task(_read(conversation))
+        work.reading.add_done_callback(partial(_ended, conversation))
+
+
+async def _read(conversation: Conversation) -> None:
+    try:
+        # A compaction reads everything itself.
+        while not conversation.work.is_running(Job.COMPACTING):
+            async with conversation.workspace.reading:
+                items = _unread(conversation)
+                if not items:
+                    return
+                # Before the reading, so that a text that can't be read is not tried again with every append.
+                conversation.guards.read_to = items[-1].index + 1
+                await in_thread(partial(_read_slice, conversation, items))
+    finally:
+        # Not in a callback, which would run after an append that finds the reading still there.
+        if conversation.work.reading is asyncio.current_task():
+            conversation.work.reading = None
+
+
+def _unread(conversation: Conversation) -> Sequence[Item]:
+    """Returns the next slice of the view's messages to read. Empty if all are read."""
+    items = conversation.transcript.items
+    first = stop = bisect_left(items, conversation.guards.read_to, key=lambda item: item.index)
+    room = _SLICE
+    while stop < len(items) and room > 0:
+        room -= counting_work(items[stop].message)
+        stop += 1
+    return items[first:stop]
+
+
+def conversation_key(conversation: Conversation) -> str:
+    """Returns the key under which a reader remembers what it has folded of a conversation: other private patterns make
+    other messages."""
+    return "\n".join((conversation.id, *conversation.settings.private_patterns))
+
+
+def _read_slice(conversation: Conversation, items: Sequence[Item], check: Check) -> None:
+    private = conversation.settings.private_patterns
+    conversation.workspace.reader.go_on(
+        conversation_key(conversation),
+        [hide(item.message, private) for item in items],
+        [item.index for item in items],
+        cwd=conversation.transcript.cwd,
+        check=check,
+    )
+
+
+def _ended(conversation: Conversation, task: asyncio.Task[None]) -> None:
+    """Logs the error of a reading that failed. A compaction will read the rest, or fail with the same error."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("session %s: reading ahead broke down", conversation.id, exc_info=error)

@@ -3,9 +3,12 @@
 A conversation has one turn at a time; further prompts wait in order. Before every request, also between tool calls, the
 context is brought under its limit. While an answer is written nothing is compacted. Everything that the model has said
 stays in the transcript, however the turn ends.
+
+When a turn begins, the files that the prompt links to are read. Edits that a provider makes by itself are recorded.
 """
 
 import asyncio
+import base64
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -13,26 +16,41 @@ from contextlib import aclosing
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.file_reads import path_of_uri
+from ullage.edits.clear_tool_uses import MEMORY_TOOLS, ClearOptions, cleared_elsewhere
 from ullage.model import words
-from ullage.model.answer import Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, TurnEnd
-from ullage.model.blocks import Block, ResourceBlock
-from ullage.model.errors import AnswerBroken, ContextTooLong, ProviderError
+from ullage.model.answer import Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, ToolUseClearing, TurnEnd
+from ullage.model.blocks import PDF, Block, ImageBlock, ResourceBlock, TextBlock
+from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest, ProviderError
 from ullage.model.events import ContextEdited
 from ullage.model.message import Message, Role
-from ullage.model.updates import AgentMessageChunk, AgentThoughtChunk, Notice, Severity, TextContent, UserMessageChunk
+from ullage.model.updates import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    Notice,
+    Severity,
+    TextContent,
+    ToolCall,
+    ToolCallUpdate,
+    ToolKind,
+    ToolLocation,
+    ToolStatus,
+    UserMessageChunk,
+)
 from ullage.model.usage import Usage
 from ullage.policy.decision import target_for
 from ullage.service.archive.recall import message_lines
-from ullage.service.asking.request import live_request
-from ullage.service.asking.retries import Waits, stream_with_retries
+from ullage.service.asking import Waits, live_request, stream_with_retries
 from ullage.service.compact.room import cannot_be_sent, edits_to_fit
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.read_only import require_not_kept
+from ullage.service.conversation.publish import context_cleared
+from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Ask, Job
+from ullage.service.plan.ladder import OLD_TOOL_USES
+from ullage.service.ports.models import FoundFile, LinkedFiles, Question
 from ullage.service.sessions import add_system_prompt, append, declare_tools
-from ullage.service.turns.links import read_links
-from ullage.service.turns.provider_edits import note_cleared, with_clearing
-from ullage.service.turns.tool_calls import Turn, results_message, unmade, use_tools
+from ullage.service.turns.tool_calls import Turn, is_permitted, results_message, unmade, use_tools
+from ullage.transcript.keep import kept
 from ullage.transcript.partial_answer import PartialAnswer
 
 _log = logging.getLogger(__name__)
@@ -257,3 +275,113 @@ def _publish_fragment(conversation: Conversation, message_id: str, fragment: Fra
             conversation.emit(AgentThoughtChunk(content=TextContent(text=text), message_id=message_id))
         case _:
             pass
+
+
+# Characters of all files of one prompt, about 100,000 tokens: further files are read by the model, if it needs them.
+_MOST_CHARS = 400_000
+_REFUSED = "the user did not permit it"
+
+
+async def read_links(conversation: Conversation, content: Sequence[Block]) -> tuple[Block, ...]:
+    """Returns a prompt with the contents of the files that it links to. Raises `CancelledError` if the user stops the
+    turn instead of answering whether a file may be read. At doors whose tools always ask, links stay links."""
+    files = conversation.workspace.linked_files
+    if files is None or not conversation.workspace.reads_open_folders:
+        return tuple(content)
+    read: list[Block] = []
+    faults: list[str] = []
+    left = _MOST_CHARS
+    for block in content:
+        if not isinstance(block, ResourceBlock) or not block.is_link or not block.uri.startswith("file://"):
+            read.append(block)
+            continue
+        try:
+            filled = await _read(conversation, files, block, left)
+        except InvalidRequest as error:
+            fault = words.link_not_read(block.uri, str(error))
+            filled = (block, TextBlock(text=f"[{fault}]"))
+            faults += [fault] if str(error) != _REFUSED else []
+        left -= sum(len(one.text or "") for one in filled if isinstance(one, ResourceBlock))
+        read += filled
+    if faults:
+        conversation.emit(Notice(severity=Severity.WARNING, title=" ".join(faults)))
+    return tuple(read)
+
+
+async def _read(conversation: Conversation, files: LinkedFiles, link: ResourceBlock, left: int) -> tuple[Block, ...]:
+    """Returns a link with what it links to, or that of a folder as it is. `left` is how many characters may still be
+    read. Raises `InvalidRequest`, whose text ends a sentence, if the file is not read."""
+    found = await files.find(conversation.id, conversation.transcript.cwd, path_of_uri(link.uri))
+    if found is None:
+        raise InvalidRequest("there is no such file")
+    if found.is_folder:
+        return (link,)
+    if left <= 0:
+        raise InvalidRequest("the other files of the prompt are long enough; read_file reads it")
+    if found.question is not None and not await _may_read(conversation, found, found.question):
+        raise InvalidRequest(_REFUSED)
+    content = await files.read(conversation.id, found)
+    if content.fault:
+        raise InvalidRequest(content.fault)
+    if content.media_type == PDF:
+        return (replace(link, mime_type=PDF, data=base64.b64encode(content.data).decode()),)
+    if content.data:
+        return link, ImageBlock(media_type=content.media_type, data=base64.b64encode(content.data).decode())
+    return (ResourceBlock(uri=link.uri, text=content.text, mime_type=link.mime_type),)
+
+
+async def _may_read(conversation: Conversation, file: FoundFile, question: Question) -> bool:
+    """Asks the user, who is shown a tool call, as if the model had made it, because clients ask about nothing else."""
+    call = ToolCall(
+        tool_call_id=conversation.workspace.ports.ids.new("call"),
+        title=question.title,
+        kind=ToolKind.READ,
+        status=ToolStatus.PENDING,
+        locations=(ToolLocation(path=file.path),),
+        raw_input={"path": file.path},
+    )
+    conversation.emit(call)
+    try:
+        permitted = await is_permitted(conversation, question, call)
+    except asyncio.CancelledError:
+        conversation.emit(ToolCallUpdate(tool_call_id=call.tool_call_id, status=ToolStatus.FAILED))
+        raise
+    status = ToolStatus.COMPLETED if permitted else ToolStatus.FAILED
+    conversation.emit(ToolCallUpdate(tool_call_id=call.tool_call_id, status=status))
+    return permitted
+
+
+def with_clearing(conversation: Conversation, request: ModelRequest) -> ModelRequest:
+    """Returns the request with settings by which the provider clears old tool uses, if the provider does so by itself
+    and the context is managed. Otherwise returns the request unchanged."""
+    budget, settings = conversation.budget, conversation.settings
+    if budget is None or not conversation.guards.provider_clears or not conversation.is_managed:
+        return request
+    clearing = ToolUseClearing(
+        trigger=budget.clear_at,
+        keep=settings.keep_tool_uses,
+        clear_at_least=settings.clear_at_least,
+        exclude_tools=tuple(sorted({*settings.exclude_tools, *MEMORY_TOOLS})),
+        clear_tool_inputs=settings.clear_tool_inputs,
+    )
+    return replace(request, clearing=clearing)
+
+
+def note_cleared(conversation: Conversation, count: int) -> tuple[tuple[ContextEdited, ...], Notice | None]:
+    """Returns the edit for the `count` tool uses that the provider cleared before it wrote the answer that has just
+    come, and the notice of it; nothing if there are none. The edit must be recorded before the answer's usage, because
+    that usage counts a prompt without the cleared content."""
+    if not count:
+        return (), None
+    settings, before = conversation.settings, conversation.used
+    options = ClearOptions(
+        exclude_tools=frozenset(settings.exclude_tools), clear_tool_inputs=settings.clear_tool_inputs
+    )
+    view, transcript = conversation.projection.counted_view(), conversation.transcript
+    untouched = frozenset({*kept(view.messages, transcript.pinned), *transcript.relied})
+    edit = cleared_elsewhere(view, count, options, conversation.workspace.new_stamp(), untouched)
+    if edit is None:
+        return (), None
+    edit = replace(edit, context_size_before=before)
+    after = conversation.imagine(ContextEdited(edit=edit)).used
+    return (ContextEdited(edit=edit),), context_cleared(OLD_TOOL_USES.what, before, after, [edit])

@@ -12,8 +12,7 @@ from ullage.model.message import Message, Role
 from ullage.model.permission import PermissionAnswer
 from ullage.model.updates import TextContent, ToolCall, ToolCallUpdate, ToolContent, ToolKind, ToolStatus
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.ports.models import Provider, Question, ToolAbout, ToolOutcome
-from ullage.service.ports.session_tools import SessionTools
+from ullage.service.ports.models import Provider, Question, SessionTools, ToolAbout, ToolOutcome
 from ullage.service.sessions import append
 from ullage.transcript.partial_answer import PartialAnswer
 

@@ -9,8 +9,7 @@ from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.message import Message, Role
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide_text
-from ullage.service.ports.store import SessionInfo
-from ullage.service.ports.team import COPY_PREFIX, digest_of
+from ullage.service.ports.store import COPY_PREFIX, SessionInfo, digest_of
 
 # Characters of one block that are shared, half from its beginning and half from its end: what the search indexes.
 _BLOCK_CHARS = 524_288

@@ -13,8 +13,16 @@ from ullage.model.errors import MessageNotFound, SessionNotFound
 from ullage.model.events import MessageAppended, Record
 from ullage.model.json_values import encode_json
 from ullage.model.message import number_of
-from ullage.service.ports.store import Passage, SessionInfo, SessionStore
-from ullage.service.ports.team import COPY_PREFIX, SentMark, TeamHit, TeamMessage, digest_of
+from ullage.service.ports.store import (
+    COPY_PREFIX,
+    Passage,
+    SentMark,
+    SessionInfo,
+    SessionStore,
+    TeamHit,
+    TeamMessage,
+    digest_of,
+)
 from ullage.store.postgres.postgres_store import PostgresStore
 from ullage.store.team.redacted_copy import copy_id, redacted_copy, redacted_messages, workspace_of
 

@@ -1,1 +1,0 @@
-"""One request of a provider, with retries."""
