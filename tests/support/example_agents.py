@@ -12,7 +12,12 @@ from support.example_settings import PROJECT
 from support.workspace import LARGE_MODEL, START, TestClient
 from ullage.model.events import ConversationImported
 from ullage.service.ports.agent_files import GivenBack
-from ullage.service.ports.continuing import Choices, PlannedSession, WantedSession, WritableAgent
+from ullage.service.ports.continuing import (
+    AgentChoice,
+    ContinuingChoicesResult,
+    ContinuingPreviewParams,
+    ContinuingResult,
+)
 from ullage.wire.plan import AgentChange, FileChange, OptionState
 
 _AGENT, _WORD = FOLLOWED[0].agent, "claude-code"
@@ -77,20 +82,21 @@ class KnownWiring:
 class KnownContinuing:
     """One new session, whatever is wanted."""
 
-    async def choices(self, session_id: str) -> Choices:
+    async def choices(self, session_id: str) -> ContinuingChoicesResult:
         """Returns two agents."""
         own, other = (
-            WritableAgent(agent=agent, word=word, is_own=word == _WORD)
+            AgentChoice(agent=agent, word=word, own=word == _WORD)
             for agent, word in ((_AGENT, _WORD), ("Codex", "codex"))
         )
-        return Choices(agents=(own, other), before_compaction=True)
+        return ContinuingChoicesResult(agents=(own, other), before_compaction=True)
 
-    async def plan(self, wanted: WantedSession) -> PlannedSession:
+    async def plan(self, wanted: ContinuingPreviewParams) -> ContinuingResult:
         """Returns the new session."""
         path = f"/home/ada/.claude/projects/-home-ada-weather/{_NEW}.jsonl"
         command = ("claude", "--resume", _NEW)
-        return PlannedSession(
-            id="continued_1",
+        return ContinuingResult(
+            written=False,
+            preview_id="continued_1",
             agent=_AGENT,
             agent_session_id=_NEW,
             path=path,
@@ -108,9 +114,9 @@ class KnownContinuing:
             notes=(),
         )
 
-    async def write(self, planned_id: str) -> PlannedSession:
+    async def write(self, preview_id: str) -> ContinuingResult:
         """Returns the new session."""
-        return await self.plan(WantedSession(session_id=""))
+        return replace(await self.plan(ContinuingPreviewParams(session_id="")), preview_id=preview_id, written=True)
 
 
 def _given(agent_session_id: str) -> Sequence[GivenBack]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from support.example_messages import Examples
 from support.workspace import TestClient
-from ullage.service.ports.store import Passage, SearchHit, TeamHit, TeamMessage
+from ullage.service.ports.store import Passage, SearchHit, TeamHit, TeamOpenResult
 
 _SAID = "The proxy needs port 8443: nginx on staging answers 502 on every other one.\nI added it to compose.yaml."
 SHARED = (
@@ -49,7 +49,7 @@ SHARED = (
 
 
 # The whole message that the first passage is of.
-WHOLE = TeamMessage(
+WHOLE = TeamOpenResult(
     owner="boris",
     folder="/home/boris/weather",
     title="Deploy of the proxy",
@@ -72,7 +72,7 @@ class SharedPassages:
         assert query
         return self._hits[:limit]
 
-    async def open(self, session_id: str, start: int, stop: int) -> Sequence[TeamMessage]:
+    async def open(self, session_id: str, start: int, stop: int) -> Sequence[TeamOpenResult]:
         """Returns the whole message; see `ReadsTeam`."""
         assert (session_id, start, stop) == (WHOLE.session_id, WHOLE.index, WHOLE.index + 1)
         return [WHOLE]

@@ -3,11 +3,10 @@
 from typing import Annotated
 
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
 
 from ullage.model.errors import InvalidRequest
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.store import ReadsTeam, TeamHit
+from ullage.service.ports.store import ReadsTeam, TeamHit, TeamOpenResult
 
 
 class TeamSearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -48,20 +47,6 @@ class TeamOpenParams(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     index: Annotated[int, Meta(ge=0)]
 
 
-class TeamOpenResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A whole message in the team's archive, without what its owner keeps private. `owner`, `folder`, `title`,
-    `sessionId`, `index` and `role` are as in `TeamHitRow`; `messages` is the number of messages of the copy."""
-
-    owner: str
-    folder: str
-    title: str
-    session_id: str
-    index: int
-    role: str
-    text: str
-    messages: int
-
-
 async def search(workspace: Workspace, params: TeamSearchParams) -> TeamSearchResult:
     found = await _team(workspace, "team/search").search(params.query, params.limit)
     return TeamSearchResult(hits=tuple(map(_row, found)))
@@ -69,7 +54,7 @@ async def search(workspace: Workspace, params: TeamSearchParams) -> TeamSearchRe
 
 async def open_message(workspace: Workspace, params: TeamOpenParams) -> TeamOpenResult:
     (message,) = await _team(workspace, "team/open").open(params.session_id, params.index, params.index + 1)
-    return TeamOpenResult(**asdict(message))
+    return message
 
 
 def _team(workspace: Workspace, method: str) -> ReadsTeam:

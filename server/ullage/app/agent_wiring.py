@@ -11,7 +11,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,19 +54,6 @@ class Receipt(Struct, frozen=True, kw_only=True):
         return next((file for file in self.files if file.path == str(path)), None)
 
 
-class Change(Struct, frozen=True, kw_only=True):
-    """A change of a file that is not made yet. `before` and `after` are None where there is no file."""
-
-    path: Path
-    before: bytes | None
-    after: bytes | None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing would change."""
-        return self.before == self.after
-
-
 def receipt_path(store: Path, word: str) -> Path:
     """Returns the place of the receipt for an agent, for the store at `store`."""
     return store.with_name(f"{store.name}.wired") / f"{word}.json"
@@ -83,29 +70,29 @@ def read_receipt(store: Path, word: str) -> Receipt | None:
         raise InvalidRequest(f"{path}: not a receipt that can be read ({error})") from error
 
 
-def plan_adding(path: Path, added: Added, wired: WiredFile | None) -> tuple[Change, WiredFile | None]:
+def plan_adding(path: Path, added: Added, wired: WiredFile | None) -> tuple[FileChange, WiredFile | None]:
     """Returns the change that adds something to the settings at `path`, in place of what was added before, and what it
     does. This is None if there is nothing to add, or the user has added it already. Raises `InvalidRequest` if the
     settings can't be changed."""
     now, before = read_settings(path), settings_without(path, wired)
     after = None if added.is_empty else _convert(path, before, lambda text: add(text, added))
     if after is None or after == before:
-        return Change(path=path, before=now, after=before), None
+        return FileChange(path=str(path), before=now, after=before), None
     made = (wired is not None and wired.folder_made) or not path.parent.exists()
     done = WiredFile(path=str(path), added=added, before=before, after=after, folder_made=made)
-    return Change(path=path, before=now, after=after), done
+    return FileChange(path=str(path), before=now, after=after), done
 
 
-def plan_removing(wired: WiredFile) -> Change:
+def plan_removing(wired: WiredFile) -> FileChange:
     """Returns the change that takes out what was added. Raises `InvalidRequest` if the settings can't be changed."""
     now = read_settings(Path(wired.path))
-    return Change(path=Path(wired.path), before=now, after=_without(now, wired))
+    return FileChange(path=wired.path, before=now, after=_without(now, wired))
 
 
-def apply(change: Change) -> None:
+def apply(change: FileChange) -> None:
     """Makes a change. A symbolic link stays one, the file keeps its mode, and its folder is made. Raises
     `InvalidRequest` if the file has changed since it was read, or can't be written."""
-    if read_settings(change.path) != change.before:
+    if read_settings(Path(change.path)) != change.before:
         raise InvalidRequest(f"{change.path} has changed in the meantime; run the command again")
     target = Path(os.path.realpath(change.path))
     try:
@@ -408,8 +395,7 @@ class _Wanted(Struct, frozen=True, kw_only=True):
 
 
 class AgentWiring:
-    """The wiring of agents to a session store; see `WiresAgents`. `store` is where it is, if it is not the user's
-    usual one."""
+    """The wiring of agents to a session store. `store` is where it is, if it is not the user's usual one."""
 
     def __init__(self, store: StorePlace | None) -> None:
         self._own = OwnCommand(words=own_words(), store=store)
@@ -418,8 +404,7 @@ class AgentWiring:
     def add(
         self, words: Sequence[str], *, status_line: bool | None, fill_notes: bool | None, mcp_server: bool = True
     ) -> Sequence[PlannedChange]:
-        """Returns what adds Ullage to agents; see `WiresAgents.add`. Without `mcp_server` its MCP server is not added,
-        or is taken out again."""
+        """Returns what adds Ullage to agents. Without `mcp_server` its MCP server is left out, or taken out again."""
         wanted = _Wanted(line=status_line, notes=fill_notes, mcp=mcp_server)
 
         def plan(agent: Agent, wiring: Wiring) -> PlannedChange:
@@ -430,8 +415,7 @@ class AgentWiring:
         return [self._each(agent, wiring, plan) for agent, wiring in on_this_machine()]
 
     def take_out(self, words: Sequence[str]) -> Sequence[PlannedChange]:
-        """Returns what takes Ullage out of agents; see `WiresAgents.take_out`. An agent that it was not added to has no
-        change."""
+        """Returns what takes Ullage out of agents. An agent that it was not added to has no change."""
         if words:
             return [self._taking_out(agent, wiring) for agent, wiring in called(words)]
         return [self._each(agent, wiring, self._taking_out) for agent, wiring in all_known()]
@@ -444,7 +428,7 @@ class AgentWiring:
         if receipt is not None:
             keep_receipt(self._receipts, change.word, receipt)
         for file in change.files:
-            apply(Change(path=Path(file.path), before=file.before, after=file.after))
+            apply(file)
         if receipt is None:
             known = read_receipt(self._receipts, change.word)
             for file in known.files if known else ():
@@ -473,7 +457,7 @@ class AgentWiring:
             agent=agent.name,
             word=wiring.word,
             path=str(path),
-            files=tuple(_files(change for change, _ in planned)),
+            files=tuple(change for change, _ in planned if not change.is_empty),
             is_wired=any(wired.values()),
             notes=tuple(_notes(agent.name, wiring, plugin)),
             options=tuple(_options(wiring, wanted)),
@@ -509,7 +493,7 @@ class AgentWiring:
             agent=agent.name,
             word=wiring.word,
             path=receipt.files[0].path if receipt and receipt.files else str(file_here(wiring.files[0])),
-            files=tuple(_files(change for _, change in planned)),
+            files=tuple(change for _, change in planned if not change.is_empty),
             is_wired=receipt is not None,
             notes=tuple(f"{file.path} is as it was before." for file, change in planned if change.after == file.before),
             receipt=None,
@@ -521,12 +505,6 @@ def _options(wiring: Wiring, wanted: _Wanted) -> Iterator[OptionState]:
         yield OptionState(name="statusLine", is_on=bool(wanted.line))
     if any(file.plugin or any(place.for_notes for place in file.hooks) for file in wiring.files):
         yield OptionState(name="fillNotes", is_on=bool(wanted.notes))
-
-
-def _files(changes: Iterable[Change]) -> Iterator[FileChange]:
-    for change in changes:
-        if not change.is_empty:
-            yield FileChange(path=str(change.path), before=change.before, after=change.after)
 
 
 def _notes(agent: str, wiring: Wiring, plugin: Plugin | None) -> Iterator[str]:

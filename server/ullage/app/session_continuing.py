@@ -26,7 +26,12 @@ from ullage.service.continuing import BUDGET, Prepared, WantedContext, choose_co
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import copied_session
-from ullage.service.ports.continuing import Choices, PlannedSession, WantedSession, WritableAgent
+from ullage.service.ports.continuing import (
+    AgentChoice,
+    ContinuingChoicesResult,
+    ContinuingPreviewParams,
+    ContinuingResult,
+)
 from ullage.watch.finder import machine_of_paths
 
 # Planned sessions that are kept until they are written: more than a picker offers at once. Each has its file's content.
@@ -35,45 +40,48 @@ T = TypeVar("T")
 
 
 class SessionContinuing:
-    """New sessions of agents, from the conversations of a workspace; see `ContinuesSessions`."""
+    """New sessions of agents, from the conversations of a workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._planned: OrderedDict[str, Prepared] = OrderedDict()
 
-    async def choices(self, session_id: str) -> Choices:
+    async def choices(self, session_id: str) -> ContinuingChoicesResult:
         conversation = self._workspace.open(session_id)
         own = _agent_of(conversation)
         agents = [agent for agent in AGENTS if agent.writer and missing_folder(agent) is None]
-        found = [WritableAgent(agent=agent.name, word=word_of(agent), is_own=agent is own) for agent in agents]
+        found = [AgentChoice(agent=agent.name, word=word_of(agent), own=agent is own) for agent in agents]
         edits = [record.event for record in self._workspace.ports.store.read_edits(conversation.id)]
-        return Choices(
-            agents=tuple(sorted(found, key=lambda one: not one.is_own)), before_compaction=_can_go_back(edits)
+        return ContinuingChoicesResult(
+            agents=tuple(sorted(found, key=lambda one: not one.own)), before_compaction=_can_go_back(edits)
         )
 
-    async def plan(self, wanted: WantedSession) -> PlannedSession:
+    async def plan(self, wanted: ContinuingPreviewParams) -> ContinuingResult:
         conversation = self._workspace.open(wanted.session_id)
         _require_agent(agent_called(wanted.agent) if wanted.agent else _agent_of(conversation))
         origin = conversation.transcript.origin
         learned = (origin.format, self._workspace.compactions(origin.format)) if origin else None
         # Reading and counting a long conversation takes seconds, and other requests don't wait for it.
         prepared = await run_in_thread(partial(self._prepare, conversation, wanted, learned))
-        planned = _planned(prepared)
-        self._planned[planned.id] = prepared
+        planned = _result(prepared, written=False)
+        self._planned[planned.preview_id] = prepared
         while len(self._planned) > _MOST:
             self._planned.popitem(last=False)
         return planned
 
-    async def write(self, planned_id: str) -> PlannedSession:
-        prepared = self._planned.get(planned_id)
+    async def write(self, preview_id: str) -> ContinuingResult:
+        prepared = self._planned.get(preview_id)
         if prepared is None:
             raise PreviewExpired("this new session is written already, or was planned too long ago; preview it again")
         await asyncio.to_thread(create_file, prepared.continuation.path, prepared.continuation.data)
-        self._planned.pop(planned_id, None)
-        return _planned(prepared)
+        self._planned.pop(preview_id, None)
+        return _result(prepared, written=True)
 
     async def _prepare(
-        self, conversation: Conversation, wanted: WantedSession, learned: tuple[str, Sequence[Compacted]] | None
+        self,
+        conversation: Conversation,
+        wanted: ContinuingPreviewParams,
+        learned: tuple[str, Sequence[Compacted]] | None,
     ) -> Prepared:
         """Returns a new session. Runs in another thread than all else of the workspace."""
         transcript = copied_session(conversation, self._workspace.ports.store.read_apart(conversation.id))
@@ -95,9 +103,9 @@ def _require_agent(agent: Agent | None) -> None:
         )
 
 
-def _context(wanted: WantedSession, events: Sequence[Event]) -> WantedContext:
+def _context(wanted: ContinuingPreviewParams, events: Sequence[Event]) -> WantedContext:
     return WantedContext(
-        agent=wanted.agent,
+        agent=wanted.agent or "",
         before_compaction=wanted.before_compaction,
         from_message=_number_of(wanted.message_id, events) if wanted.message_id is not None else None,
         compacted=wanted.compacted,
@@ -127,10 +135,11 @@ def _agent_of(conversation: Conversation) -> Agent | None:
     return agent_of_format(origin.format) if origin else None
 
 
-def _planned(prepared: Prepared) -> PlannedSession:
+def _result(prepared: Prepared, *, written: bool) -> ContinuingResult:
     made = prepared.continuation
-    return PlannedSession(
-        id=made.session.id,
+    return ContinuingResult(
+        written=written,
+        preview_id=made.session.id,
         agent=made.agent,
         agent_session_id=made.session.id,
         path=made.path,

@@ -17,7 +17,7 @@ from ullage.model.errors import Conflict, InvalidRequest, StoreUnavailable, Ulla
 from ullage.model.store_address import is_address
 from ullage.model.words import package_missing
 from ullage.service.conversation.work import repeated
-from ullage.service.ports.store import SessionStore, TeamHit, TeamMessage, digest_of
+from ullage.service.ports.store import SessionStore, TeamHit, TeamOpenResult, digest_of
 from ullage.store.store_place import StorePlace, is_there, local_path, open_to_read_at
 from ullage.system.next_to_store import FileLease
 from ullage.system.team_choices import (
@@ -52,7 +52,7 @@ def open_archive(archive: str, *, is_team: bool = False) -> "PostgresStore":
 
 
 class TeamReading:
-    """Reads the team's archive, see `ReadsTeam`. It is opened at the first search, in a thread, and stays open. `given`
+    """Reads the team's archive. It is opened at the first search, in a thread, and stays open. `given`
     returns the address in the settings, "" if there is none."""
 
     def __init__(self, given: Callable[[], str]) -> None:
@@ -71,9 +71,9 @@ class TeamReading:
 
         return await asyncio.to_thread(self._read, read)
 
-    async def open(self, session_id: str, start: int, stop: int) -> Sequence[TeamMessage]:
+    async def open(self, session_id: str, start: int, stop: int) -> Sequence[TeamOpenResult]:
 
-        def read(team: "PostgresStore") -> Sequence[TeamMessage]:
+        def read(team: "PostgresStore") -> Sequence[TeamOpenResult]:
             from ullage.store.team.team_archive import open_in_team  # noqa: PLC0415  (needs a package that few have)
 
             return open_in_team(team, session_id, start, stop)

@@ -246,7 +246,7 @@ _MOST_COPIED = 32 << 20
 
 
 class _Open:
-    """An open file; see `OpenFile`."""
+    """An open file of an agent. `stat` is what the operating system said of it when it was opened."""
 
     def __init__(self, file: BinaryIO, stat: tuple[int, ...]) -> None:
         self._file = file
@@ -265,7 +265,7 @@ class AgentOriginals:
         self._read: dict[str, tuple[int, ...]] = {}
 
     def stat(self, path: str) -> tuple[int, ...]:
-        """Returns what the operating system says of a file, or an empty tuple; see `OriginalFiles.stat`."""
+        """Returns what the operating system says of a file; an empty tuple if there is no such file."""
         rows = rows_at(path)
         try:
             if rows is None:
@@ -277,7 +277,7 @@ class AgentOriginals:
 
     @contextmanager
     def opened(self, path: str) -> Generator[_Open]:
-        """Opens a file; see `OriginalFiles.opened`. Raises `InvalidRequest` for a database that can't be read."""
+        """Opens a file. Raises `OSError`, and `InvalidRequest` for a database that can't be read."""
         rows = rows_at(path)
         if rows is None:
             with Path(path).open("rb") as file:
@@ -289,7 +289,7 @@ class AgentOriginals:
         yield _Open(BytesIO(data), self._read[path])
 
     def beside(self, path: str) -> Sequence[Path]:
-        """Returns the files that belong to a conversation's own file; see `OriginalFiles.beside`."""
+        """Returns the files that belong to a conversation's own file."""
         if rows_at(path):
             return []
         file = Path(path)

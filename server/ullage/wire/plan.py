@@ -57,6 +57,11 @@ class FileChange(Struct, frozen=True, kw_only=True):
     before: bytes | None
     after: bytes | None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changes."""
+        return self.before == self.after
+
 
 class OptionState(Struct, frozen=True, kw_only=True):
     """Something that an agent gets only if the user wants it, and whether the agent has it after a change (`is_on`).

@@ -110,7 +110,7 @@ class Projection:
 
     @property
     def used(self) -> int:
-        """The tokens in the context now; see `Conversation.used`."""
+        """The tokens in the context now."""
         return self.tracker.reading.used
 
     def restore(self, stored: StoredSession) -> None:

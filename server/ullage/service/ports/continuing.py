@@ -1,42 +1,59 @@
-"""Port of continuing: how a door makes new sessions that agents resume."""
+"""How a conversation is continued as a new session of an agent: the values, as they are sent, and the port."""
 
-from typing import Protocol
+from typing import Annotated, Protocol
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 
-class WantedSession(Struct, frozen=True, kw_only=True):
-    """The context that a new session gets, of the session `session_id`, and its agent.
+class AgentChoice(Struct, frozen=True, kw_only=True):
+    """An agent in which a conversation can be continued. `word` is its name in commands. `own` says whether it is the
+    conversation's own agent."""
 
-    `agent` is the agent's name in commands, "" for the conversation's own. The context is the conversation's as it was
-    before the agent's own last compaction (`before_compaction`), as it was after the message `message_id`, or the
-    present one. `compacted` has Ullage compact it; None means that it does for the conversation's own agent, if neither
-    of the first two is asked for. `budget` is the most tokens of a compacted context without what the agent adds, None
-    for the usual ones. `focus` says what its summary must keep.
+    agent: str
+    word: str
+    own: bool
+
+
+class ContinuingChoicesResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a conversation can be continued: in which agents of this machine, its own first, and whether it can go
+    back to the context before its agent's own last compaction."""
+
+    agents: tuple[AgentChoice, ...]
+    before_compaction: bool
+
+
+class ContinuingPreviewParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Previews a new session that the agent named `agent` in commands resumes; without it the conversation's own agent.
+
+    Its context is the conversation's as it was before the agent's own last compaction (`beforeCompaction`), as it was
+    after the message `messageId`, or the present one. `compacted` says whether Ullage compacts it; without it that is
+    done for the conversation's own agent, if neither of the first two is asked for. `budget` is the most tokens of a
+    compacted context, without what the agent adds, and `focus` says what its summary must keep.
     """
 
     session_id: str
-    agent: str = ""
+    agent: str | None = None
     before_compaction: bool = False
     message_id: str | None = None
     compacted: bool | None = None
-    budget: int | None = None
+    budget: Annotated[int, Meta(ge=1)] | None = None
     focus: str = ""
 
 
-class PlannedSession(Struct, frozen=True, kw_only=True):
-    """A new session that is not written yet.
+class ContinuingResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A new session of an agent. `written` is false for a preview, which `previewId` names until it is written or the
+    server ends.
 
-    `id` names it until it is written. `agent` is the agent's name, `agent_session_id` the session's id there, `path`
-    its file. `command` are the words that resume it in the folder `cwd`; `shell` is the same as a line for a shell, for
-    any folder. `messages` are those of its context, and `left_out` those of the conversation that are not among them.
-    `used` is the size of its context in tokens, with the `hidden` ones that the agent adds to every request; `before`
-    is the size before Ullage compacted it, None if it did not. `size` is the window and `compacts_at` where the agent
-    compacts by itself, None if unknown. `fits` is False if the agent may compact the session before it asks the first
-    prompt. `notes` are sentences for the user.
+    `agentSessionId` is the session's id in the agent, `path` its file. `command` are the words that resume it in the
+    folder `cwd`; `shell` is the same as a line for a shell, for any folder. `messages` are those of its context, and
+    `leftOut` those of the conversation that are not among them. `used` is the size of its context in tokens, with the
+    `hidden` ones that the agent adds to every request; `before` is the size before Ullage compacted it, null if it did
+    not. `size` is the window and `compactsAt` where the agent compacts by itself, null if unknown. `fits` is
+    false if the agent may compact the session before it asks the first prompt. `notes` are sentences for the user.
     """
 
-    id: str
+    written: bool
+    preview_id: str
     agent: str
     agent_session_id: str
     path: str
@@ -54,37 +71,20 @@ class PlannedSession(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-class WritableAgent(Struct, frozen=True, kw_only=True):
-    """An agent whose sessions can be written. `word` is its name in commands; `is_own` says whether it is the agent of
-    the conversation."""
-
-    agent: str
-    word: str
-    is_own: bool
-
-
-class Choices(Struct, frozen=True, kw_only=True):
-    """How a conversation can be continued: in which `agents` of this machine, its own first, and whether it can go back
-    to what its agent's own compaction left out (`before_compaction`)."""
-
-    agents: tuple[WritableAgent, ...]
-    before_compaction: bool
-
-
 class ContinuesSessions(Protocol):
     """Makes new sessions of agents from conversations."""
 
-    async def choices(self, session_id: str) -> Choices:
+    async def choices(self, session_id: str) -> ContinuingChoicesResult:
         """Returns how a conversation can be continued. Raises `SessionNotFound`."""
         ...
 
-    async def plan(self, wanted: WantedSession) -> PlannedSession:
+    async def plan(self, wanted: ContinuingPreviewParams) -> ContinuingResult:
         """Returns a new session; nothing is written. If it is cancelled, so is the work on it. Raises `InvalidRequest`
         if there can't be one, for example because the agent is not on this machine, and `SessionNotFound` or
         `MessageNotFound`."""
         ...
 
-    async def write(self, planned_id: str) -> PlannedSession:
+    async def write(self, preview_id: str) -> ContinuingResult:
         """Writes a planned session, and forgets it. Raises `PreviewExpired` if no such session is planned any more, and
         `InvalidRequest` if it can't be written."""
         ...

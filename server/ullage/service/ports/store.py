@@ -323,9 +323,9 @@ class TeamHit(Struct, frozen=True, kw_only=True):
     passage: Passage
 
 
-class TeamMessage(Struct, frozen=True, kw_only=True):
-    """A whole message in a team's archive: the role of the database whose it is, the folder and the title of its
-    session, which copy of a session it is in, its index there, and the number of the copy's messages."""
+class TeamOpenResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A whole message in the team's archive, without what its owner keeps private. `owner`, `folder`, `title`,
+    `sessionId`, `index` and `role` are as in `TeamHitRow`; `messages` is the number of messages of the copy."""
 
     owner: str
     folder: str
@@ -345,7 +345,7 @@ class ReadsTeam(Protocol):
         """Returns the passages that match, the best first. Raises `InvalidRequest` if the query has no word."""
         ...
 
-    async def open(self, session_id: str, start: int, stop: int) -> Sequence[TeamMessage]:
+    async def open(self, session_id: str, start: int, stop: int) -> Sequence[TeamOpenResult]:
         """Returns the messages with `start <= index < stop` of a copy that is shared with the user; see
         `open_in_team`. Raises `SessionNotFound` and `MessageNotFound`."""
         ...

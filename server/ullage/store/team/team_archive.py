@@ -20,7 +20,7 @@ from ullage.service.ports.store import (
     SessionInfo,
     SessionStore,
     TeamHit,
-    TeamMessage,
+    TeamOpenResult,
     digest_of,
 )
 from ullage.store.postgres.postgres_store import PostgresStore
@@ -183,7 +183,7 @@ def find_in_team(team: PostgresStore, query: str, limit: int) -> tuple[TeamHit, 
     return tuple(_hit(team, passage) for passage in team.find_passages(query, None, limit))
 
 
-def open_in_team(team: PostgresStore, name: str, start: int, stop: int) -> tuple[TeamMessage, ...]:
+def open_in_team(team: PostgresStore, name: str, start: int, stop: int) -> tuple[TeamOpenResult, ...]:
     """Returns the messages with `start <= index < stop` of a copy in a team's archive that was opened for reading what
     others share. `name` is the copy's id or the beginning of it. Raises `SessionNotFound` if no copy, or several, that
     the user may read have this name, and `MessageNotFound` if the copy has no message at `start`."""
@@ -199,7 +199,7 @@ def open_in_team(team: PostgresStore, name: str, start: int, stop: int) -> tuple
     if not records:
         raise MessageNotFound(f"no message #{number_of(start)}: the messages are #1 to #{info.messages:,}")
     return tuple(
-        TeamMessage(
+        TeamOpenResult(
             owner=owner,
             folder=info.cwd,
             title=info.title,
