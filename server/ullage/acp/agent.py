@@ -170,7 +170,7 @@ def _session_routes(handlers: SessionHandlers) -> tuple[tuple[str, Any, Handler]
 
 
 def routes_of(routes: Sequence[Route], life: PromptLife) -> Iterator[Route]:
-    """Yields the methods of version 2 with their handlers, from those of version 1."""
+    """Yields the methods of version 2 with their handlers, made from version 1's."""
     known = {name: (params, handler) for name, params, handler in routes}
     for name, params, handler in routes:
         if name in _OPENED:

@@ -153,7 +153,7 @@ class Announcer:
 
 
 def cleared_in_answer(notices: Sequence[Notice]) -> Notice:
-    """Returns one notice for those of an answer: the last, and how many there were."""
+    """Returns one notice for all notices of an answer: the last, and how many there were."""
     last = notices[-1]
     return last if len(notices) == 1 else replace(last, title=words.cleared_again(len(notices), last.title))
 

@@ -106,7 +106,7 @@ class ClientFiles:
 
 
 class Spoken(Struct, frozen=True, kw_only=True):
-    """How the messages to the client differ from those of version 1, which the agent's parts make.
+    """How the messages to the client differ from version 1's, which the agent's parts make.
 
     - `shaped(method, params)`: returns the params as the client gets them, or None to send nothing.
     - `asking(method, params)`: is entered while a request of the agent waits for the client's answer.

@@ -140,7 +140,7 @@ def _model_option(conversation: Conversation) -> Iterator[ConfigOption]:
 
 
 def _known_models(workspace: Environment) -> Iterator[str]:
-    """Yields the names of the models in the settings, of which the first may be "". A provider's pattern (with `*`) is
+    """Yields the names of the models in the settings. The first may be "". A provider's pattern (with `*`) is
     not the name of a model and is left out."""
     settings = workspace.settings
     yield settings.model

@@ -59,7 +59,7 @@ class _Running(Struct, kw_only=True, eq=False):
     tasks: set[asyncio.Task[TurnEnd]] = field(default_factory=set["asyncio.Task[TurnEnd]"])
 
     def take(self, totals: Usage) -> Usage:
-        """Returns the tokens since the last call. Turns run one after the other, so they are those of the turn that
+        """Returns the tokens since the last call. Turns run one after the other, so they belong to the turn that
         ends now."""
         took, self.counted = totals - self.counted, totals
         return took

@@ -178,7 +178,7 @@ async def ask_user(ask: Ask, session_id: str, call_id: str, given: dict[str, Any
 
 
 class _Question(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What every `CreateElicitationRequest` has. `tool_call_id` is that of the call during which the server asks."""
+    """What every `CreateElicitationRequest` has. `tool_call_id` names the call during which the server asks."""
 
     message: str
     session_id: str

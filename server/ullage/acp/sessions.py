@@ -113,13 +113,13 @@ class SessionHandlers:
         `SessionNotFound` or `InvalidRequest`."""
         conversation = await self._open(params)
         await replay(self._workspace(), self._announcer, conversation.id)
-        return self._opened(conversation, self._found(conversation))
+        return self._opened(conversation, self._open_result(conversation))
 
     async def resume(self, params: OpenSessionParams) -> Reply:
         """Serves `session/resume`: opens a stored session without sending its transcript, which the client shows
         already. Raises `SessionNotFound` or `InvalidRequest`."""
         conversation = await self._open(params)
-        return self._opened(conversation, self._found(conversation))
+        return self._opened(conversation, self._open_result(conversation))
 
     async def fork(self, params: OpenSessionParams) -> Reply:
         """Serves `session/fork`: creates a session that begins with the whole log of the named one. Raises
@@ -185,10 +185,10 @@ class SessionHandlers:
         await self._tools.open(session_id, servers, place.cwd)
 
     def _created(self, conversation: Conversation) -> NewSessionResult:
-        found = self._found(conversation)
+        found = self._open_result(conversation)
         return NewSessionResult(session_id=conversation.id, modes=found.modes, config_options=found.config_options)
 
-    def _found(self, conversation: Conversation) -> OpenSessionResult:
+    def _open_result(self, conversation: Conversation) -> OpenSessionResult:
         modes = mode_state(self._tools.mode(conversation.id))
         return OpenSessionResult(modes=modes, config_options=self._options(conversation))
 

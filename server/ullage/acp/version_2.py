@@ -120,7 +120,7 @@ class _Heard:
 
 
 class UpdateReader:
-    """Reads the updates of one session of an agent, some of which change what earlier ones have said.
+    """Reads the updates of one session of an agent. Some of them change what earlier ones have said.
 
     Version 1 can only add to a message or to a terminal. So what replaces the text that was sent is read as an
     addition, unless it begins with all of that.

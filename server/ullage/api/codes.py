@@ -55,7 +55,7 @@ CODES: dict[type[errors.UllageError], int] = {
 
 
 def code_of(error: errors.UllageError) -> int:
-    """Returns the error code by which an error is sent: that of its class, or of the nearest base class that has
+    """Returns the error code by which an error is sent: its class's, or the one of the nearest base class that has
     one."""
     return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
 

@@ -76,7 +76,7 @@ class Framing(Protocol):
         ...
 
 
-# Returns what is entered while a request runs, of which it gets the method and the params.
+# Gets a request's method and params, and returns what is entered while the request runs.
 Around = Callable[[str, Any], AbstractContextManager[Any]]
 
 
@@ -91,7 +91,7 @@ class _Route(Struct, frozen=True):
 
 
 class RequestEngine:
-    """One client's connection: runs the client's requests, each of which gets one answer, and sends requests to the
+    """One client's connection: runs the client's requests, answers each once, and sends requests to the
     client. `feed` takes input, and output goes to the writer that `connect` was given. `stopped` gets the exit status
     when the connection has ended. `describe` converts an `UllageError` to the error object that is sent. `around` may
     be set, and is entered while the handler of a request runs."""

@@ -63,7 +63,7 @@ async def prompting_of(workspace: Environment, model: str) -> Prompting:
 
 
 def session_result(conversation: Conversation, model: str, prompting: Prompting) -> SessionResult:
-    """Returns the session with its present figures. `prompting` is that of `model`; it is found out again, which
+    """Returns the session with its present figures. `prompting` belongs to `model`; it is found out again, which
     blocks, in the rare case that the session has another model."""
     usage, transcript, workspace = usage_result(conversation), conversation.transcript, conversation.workspace
     if conversation.model != (model or workspace.settings.model):

@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 
 
 def serve_acp_agent(place: "StorePlace | None", settings: Settings) -> int:
-    """Serves one ACP client on standard input and output until it is done. Returns the exit status. `place` is that
-    of the store, or None for the one that the settings name, else the one in the user's data folder."""
+    """Serves one ACP client on standard input and output until it is done. Returns the exit status. `place`
+    says where the store is, or None for the one that the settings name, else the one in the user's data folder."""
     share_the_interpreter()
     closing = AsyncExitStack()
     return serve_stdio(make_agent(closing, place, settings).connection, closing)
@@ -40,7 +40,7 @@ def make_agent(
 ) -> Agent:
     """Builds the ACP agent, not yet connected to a client.
 
-    `place` is that of the store, or None for the one that the settings name, else the one in the user's data folder,
+    `place` says where the store is, or None for the one that the settings name, else the one in the user's data folder,
     which the Language Server uses, too. The store and the connections that the agent opens are closed when `closing`
     ends. `max_line` is the length of the longest message that the agent accepts, in bytes.
     """

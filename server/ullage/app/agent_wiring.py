@@ -292,7 +292,7 @@ def _chained(own: OwnCommand, line: str) -> str:
 
 
 def path_here(path: Callable[[Machine], str]) -> Path:
-    """Returns a path on this machine, such as that of a settings file. There may be no file."""
+    """Returns a path on this machine, for example a settings file's. There may be no file."""
     return Path(path(_this_machine())).expanduser()
 
 

@@ -153,7 +153,7 @@ def workspace_on(
 ) -> Workspace:
     """Returns a workspace on an open store. `news` says what happened to the store.
 
-    `path` is that of the files next to it, None for the user's own. `summarizer` replaces the `OfflineSummarizer`.
+    `path` is where the files next to it are, None for the user's own. `summarizer` replaces the `OfflineSummarizer`.
     """
 
     async def look_up(session_id: str, arguments: Any) -> ToolOutcome:
@@ -217,7 +217,7 @@ def _needs_nothing(conversation: Conversation) -> bool:
     return is_quiet and conversation.used < budget.compact_at
 
 
-# Conversations of an agent of which one shows what the agent adds to each request, and the most bytes of each, which
+# The most conversations that are read to see what their agent adds to each request, and the most bytes of each, which
 # are read within a second.
 _EXAMPLES, _LARGEST = 5, 8 << 20
 

@@ -302,7 +302,7 @@ _REST = 4.0
 
 
 class ReadingAll:
-    """The conversations of agents on this machine, of which the store at `place` (None: the user's) lacks some. Making
+    """The conversations of agents on this machine that the store at `place` (None: the user's) lacks. Making
     one looks for them, and blocks. Those that another process follows are left to it. Those of sub-agents are read
     after all others. `machine` is by default this one.
 

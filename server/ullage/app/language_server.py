@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def serve_language_server(place: "StorePlace | None", trace_path: Path | None = None) -> int:
     """Serves one Language Server client on standard input and output until it is done. Returns the exit status.
 
-    `place` is that of the store, or None for the one that the settings name, else the one in the user's data folder.
+    `place` says where the store is, or None for the one that the settings name, else the one in the user's data folder.
     If `trace_path` is given, every message is appended to that file. Raises `InvalidRequest` if the file can't be
     written.
     """
@@ -45,7 +45,7 @@ def serve_language_server(place: "StorePlace | None", trace_path: Path | None = 
 def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", max_body: int = MAX_BODY) -> LspServer:
     """Builds the Language Server, not yet connected to a client.
 
-    The store and the connections that it opens are closed when `closing` ends. `place` is that of the store, or
+    The store and the connections that it opens are closed when `closing` ends. `place` says where the store is, or
     None for the one that the settings name, else the one in the user's data folder. `max_body` is the size of the
     largest message that is accepted, in bytes.
     """

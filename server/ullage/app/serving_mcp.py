@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 def serve_mcp(place: "StorePlace | None", session: str, settings: "Settings | None" = None) -> int:
-    """Serves one MCP client on standard input and output until it is done. Returns the exit status. `place` is that
-    of the store, or None for the one in the user's data folder. `session` names the conversation, "" for the one in
-    which an agent has started this process."""
+    """Serves one MCP client on standard input and output until it is done. Returns the exit status. `place`
+    says where the store is, or None for the one in the user's data folder. `session` names the conversation, "" for the
+    one in which an agent has started this process."""
     closing = AsyncExitStack()
     return serve_stdio(make_mcp_server(closing, place, session, settings).connection, closing)
 

@@ -227,7 +227,7 @@ class TeamSender:
 
 
 def _sight(choices: TeamChoices, folder: str, source: SessionStore) -> str:
-    """Returns what changes when there may be something to send. Asks no server but that of the store."""
+    """Returns what changes when there may be something to send. Asks no server but the store's."""
     infos = [info for info in source.list(limit=_ALL) if info.cwd]
     try:
         patterns = _patterns(choices.folders[folder], source)

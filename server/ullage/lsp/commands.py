@@ -46,7 +46,7 @@ class Command(Struct, frozen=True, kw_only=True):
 
     `run` gets the client's arguments as plain JSON values. It raises `UllageError` if it fails, and it may be
     cancelled. If `takes_session`, the first argument is a session's id, and the client's own session is put there if
-    the client gives none. If `takes_folders`, the arguments are paths of folders, those of the client if it gives none.
+    the client gives none. If `takes_folders`, the arguments are paths of folders, by default the client's.
     """
 
     name: str

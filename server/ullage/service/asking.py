@@ -31,8 +31,8 @@ _GROWTH = 2.0
 _LONGEST = 60.0
 # Waits are spread by up to this share, so that clients that were refused together do not come back together.
 _JITTER = 0.25
-# Characters of an answer, ten times those of the longest that a model may write. A timeout counts silence only, so that
-# nothing else ends an answer without end, and its message must still fit the store.
+# Characters of an answer, ten times as many as the longest that a model may write. A timeout counts silence only, so
+# that nothing else ends an answer without end, and its message must still fit the store.
 _MOST_CHARS = 10_000_000
 # Characters that each fragment counts besides its own, for what holds it in memory.
 _OVERHEAD = 10

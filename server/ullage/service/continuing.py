@@ -33,7 +33,7 @@ BUDGET = 20_000
 class WantedContext(Struct, frozen=True, kw_only=True):
     """What is wanted of a new session.
 
-    - `agent`: the agent that resumes it, as a word such as those of `word_of`; "" for the conversation's own.
+    - `agent`: the agent that resumes it, as a word that `word_of` returns; "" for the conversation's own.
     - `before_compaction`: the context as it was before the agent's own last compaction.
     - `from_message`: the context as it was after the message with this number, counted from 1; None for all messages.
     - `compacted`: whether Ullage compacts it. None if it does so for the conversation's own agent, unless one of the
@@ -57,7 +57,7 @@ class WantedContext(Struct, frozen=True, kw_only=True):
 
 
 class ChosenContext(Struct, frozen=True, kw_only=True):
-    """The events of which a new session is made. `total` counts the messages of the whole conversation. `notes` are
+    """The events that a new session is made from. `total` counts the messages of the whole conversation. `notes` are
     sentences about the choice."""
 
     events: tuple[Event, ...]
@@ -135,7 +135,7 @@ class Continuation(Struct, frozen=True, kw_only=True):
         return f"cd {shlex.quote(self.session.cwd)} && {shlex.join(self.command)}"
 
 
-class Known(Struct, frozen=True, kw_only=True):
+class AgentFacts(Struct, frozen=True, kw_only=True):
     """What is known of the agent that is to resume a session, in tokens: what it adds to each request (`hidden`), the
     window (`size`) and where it compacts by itself, None if unknown. `measure` counts a message as its model does; None
     if it is the conversation's own agent, or its model's tokenizer is not known."""
@@ -186,7 +186,7 @@ def target_of(conversation: Conversation, word: str = "") -> Target:
 def spoken(
     conversation: Conversation, target: Target, measure: Callable[[Message], int] | None = None
 ) -> Sequence[tuple[Message, int]]:
-    """Returns the messages of the context with their tokens, as the new session has them. `measure` is that of `Known`.
+    """Returns the messages of the context with their tokens, as the new session has them. `measure`: see `AgentFacts`.
 
     Messages are left out that the conversation's own agent wrote and writes again by itself in a new session, such as
     its system prompt. So is reasoning, if the agent that is to resume the session can't have it.
@@ -202,7 +202,7 @@ def spoken(
 
 
 def plan_continuation(
-    conversation: Conversation, target: Target, machine: Machine, cwd: str, known: Known
+    conversation: Conversation, target: Target, machine: Machine, cwd: str, known: AgentFacts
 ) -> Continuation:
     """Returns a new session with the context of an imported conversation. Nothing is written.
 
@@ -279,7 +279,7 @@ _FIRST_PROMPT = 3_000
 class Prepared(Struct, frozen=True, kw_only=True):
     """A new session before its file is written, with its figures.
 
-    `messages` are those of its context, `left_out` those of the conversation that are not among them. `used` is the
+    `messages` counts the messages of its context, `left_out` the conversation's other messages. `used` is the
     tokens of its context with what the agent adds to every request (`hidden`), and `before` the same before Ullage
     compacted it, None if it did not. `size` is the window and `compacts_at` where the agent compacts by itself, in
     tokens; None if unknown. `fits` is False if the agent may compact the session before it asks the first prompt.
@@ -330,7 +330,7 @@ async def prepare_continuation(  # noqa: PLR0913 - the places of a new session
             f"The messages count {messages:,} tokens, within the budget of {wanted.budget:,}: nothing was compacted."
         )
     if compacted:
-        # System prompts always stay in the context, and the budget is that of the other messages.
+        # System prompts always stay in the context, and the budget is for the other messages.
         await fit_budget(conversation, wanted.budget + _prompts(conversation), wanted.focus)
         planned = plan_continuation(conversation, target, machine, cwd, known)
     budget = None if compacted else wanted.budget
@@ -349,28 +349,28 @@ async def prepare_continuation(  # noqa: PLR0913 - the places of a new session
     )
 
 
-def _shown(conversation: Conversation, target: Target, unreported: int) -> Known:
+def _shown(conversation: Conversation, target: Target, unreported: int) -> AgentFacts:
     """Returns what a conversation shows of its own agent."""
     messages = sum(tokens for _, tokens in spoken(conversation, target))
     threshold = usage_meta(conversation).threshold
-    return Known(
+    return AgentFacts(
         hidden=max(0, conversation.used + unreported - messages),
         size=conversation.budget.window if conversation.budget else None,
         compacts_at=threshold.tokens if threshold else None,
     )
 
 
-async def _learned(scratch: Workspace, examples: Iterable[ImportedTranscript]) -> Known:
+async def _learned(scratch: Workspace, examples: Iterable[ImportedTranscript]) -> AgentFacts:
     for example in examples:
         conversation, unreported = await import_without_reports(scratch, example)
-        shown = _shown(conversation, target_of(conversation), unreported) if unreported else Known()
+        shown = _shown(conversation, target_of(conversation), unreported) if unreported else AgentFacts()
         # It is unknown in a session that Ullage wrote without such an example.
         if shown.hidden:
             projection = conversation.projection
             # Models count differently, by a tenth for example. One whose tokenizer is secret is only estimated.
             is_known = projection.counter.error_share == 0
             return replace(shown, measure=projection.counted_view().measure if is_known else None)
-    return Known()
+    return AgentFacts()
 
 
 def _prompts(conversation: Conversation) -> int:
@@ -379,15 +379,15 @@ def _prompts(conversation: Conversation) -> int:
     return sum(tokens for item, tokens in counted if is_system(item.message))
 
 
-def _fits(used: int, known: Known) -> bool:
+def _fits(used: int, known: AgentFacts) -> bool:
     limit = known.compacts_at or known.size
     return limit is None or used + _FIRST_PROMPT < limit
 
 
 def _notes(
-    target: Target, planned: Continuation, items: Sequence[Item], known: Known, budget: int | None
+    target: Target, planned: Continuation, items: Sequence[Item], known: AgentFacts, budget: int | None
 ) -> Iterator[str]:
-    """Yields what the user has to know. `budget` is that of a compacted session, None if this is one."""
+    """Yields what the user has to know. `budget` is a compacted session's, None if this is one."""
     agent, limit = target.agent.name, known.compacts_at or known.size
     if not _fits(planned.used, known):
         offer = "; compacted by Ullage it has room" * (budget is not None and _fits(known.hidden + budget, known))

@@ -126,7 +126,7 @@ async def project_transcript(workspace: Workspace, transcript: ImportedTranscrip
     figures.
 
     Its messages are only counted if the figure depends on it: if they, or an edit, come after the last usage that a
-    provider reported. The parts of the figure (`breakdown`) are not those of an import.
+    provider reported. The parts of the figure (`breakdown`) are not an import's.
     """
     # The model that the conversation has at its end counts all of its messages, as when a session is opened.
     model = last_model(transcript)
@@ -257,7 +257,7 @@ async def _counted_in(conversation: Conversation, more: Sequence[Event], model: 
 
 
 def _sessions_of(store: SessionStore, events: Sequence[Event]) -> list[str]:
-    """Returns the ids of the sessions whose first messages are those of these events, last created first. At most four
+    """Returns the ids of the sessions that begin with the messages of these events, last created first. At most four
     messages are compared."""
     first = list(islice(_messages(events), _RECOGNIZED_BY))
     found: list[str] = []

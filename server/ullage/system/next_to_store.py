@@ -1,4 +1,4 @@
-"""The small files next to the store, but for those of hooks, of the catalogue and of `ullage wire`.
+"""The small files next to the store, but for the files of hooks, the catalogue and `ullage wire`.
 
 Their names begin with the store's: see "Files next to the store" in `store/README.md`. Only the user may read them, and
 none has to be there: what a file would say is then missing, or is worked out again.
@@ -189,7 +189,7 @@ class ToldWindows:
 
     def __init__(self, store: Path) -> None:
         self._folder = store.with_name(f"{store.name}.statusline")
-        self._known: dict[str, tuple[tuple[int, ...], int | None]] = {}
+        self._windows: dict[str, tuple[tuple[int, ...], int | None]] = {}
 
     def __call__(self, origin_id: str) -> int | None:
         """Returns the window, in tokens, of the conversation with this id of its agent. Returns None if the agent has
@@ -198,14 +198,14 @@ class ToldWindows:
         try:
             status = path.stat()
             seen = status.st_ino, status.st_mtime_ns, status.st_size
-            if self._known.get(origin_id, ((), None))[0] != seen:
+            if self._windows.get(origin_id, ((), None))[0] != seen:
                 data = path.read_bytes() if status.st_size <= _LONGEST_STATUS else b""
                 said = msgspec.json.decode(data, type=_Said)
                 size = said.context_window.context_window_size if said.context_window else None
-                self._known[origin_id] = seen, size if size and size > 0 else None
+                self._windows[origin_id] = seen, size if size and size > 0 else None
         except (OSError, ValueError, msgspec.DecodeError):
             return None
-        return self._known[origin_id][1]
+        return self._windows[origin_id][1]
 
 
 def told_beside(store: Path) -> ToldWindow:
@@ -225,8 +225,8 @@ class Receipts:
         self._folder = store.with_name(f"{store.name}.given")
 
     def __call__(self, agent_session_id: str, /) -> tuple[GivenBack, ...]:
-        """Returns those of the session with this id of its agent, the oldest first. Lines that can't be read are left
-        out; without a file there are none."""
+        """Returns the receipts of the session to which its agent gave this id, the oldest first. Lines that can't be
+        read are left out; without a file there are none."""
         if not agent_session_id or Path(agent_session_id).name != agent_session_id:
             return ()
         try:
@@ -303,5 +303,5 @@ class ForgottenList:
 
 
 def forgotten_key(path: str, origin_id: str) -> str:
-    """Returns what names a conversation in the list. `path` is that of its file or its database."""
+    """Returns what names a conversation in the list. `path` is its file or its database."""
     return f"{path}\n{origin_id}" if path.endswith(DATABASES) else path

@@ -6,10 +6,10 @@ events alone, so there the process tree is ended by `taskkill`, which is part of
 Signals: a child in a group of its own gets none of those that end Ullage. So the first start of a child sets a handler
 for each of SIGTERM, SIGHUP and SIGINT. It sends the children's groups SIGTERM, kills after a second those that are
 left, and then has the signal end Ullage as it would have without the handler. A handler that is there before is not
-replaced, except that of SIGINT, which is called afterwards. Nothing can be done after SIGKILL: then a child ends when
-it reads the end of its input. An agent that Ullage stops is asked in the same order: the end of its input, SIGTERM,
-SIGKILL. Two commands have a handler for SIGTERM of their own: `ullage watch` (`cli/commands/watch.py`), to leave the
-terminal as it was, and a status line that runs another one (`cli/statusline/chained.py`), to end that one.
+replaced, except the one for SIGINT, which is called afterwards. Nothing can be done after SIGKILL: then a child ends
+when it reads the end of its input. An agent that Ullage stops is asked in the same order: the end of its input,
+SIGTERM, SIGKILL. Two commands have a handler for SIGTERM of their own: `ullage watch` (`cli/commands/watch.py`), to
+leave the terminal as it was, and a status line that runs another one (`cli/statusline/chained.py`), to end that one.
 
 Two kinds of programs are started: an agent, with its streams and the last lines of its standard error, and a user's own
 program (a hook), limited in time and output, outside any project, and without our environment.

@@ -49,7 +49,7 @@ def choices_path() -> Path:
 
 
 def archive_of(given: str | None, choices: TeamChoices) -> str:
-    """Returns the address of the team's archive: the given one, else that of the environment, else the one that was
+    """Returns the address of the team's archive: the given one, else the environment's, else the one that was
     chosen before. Raises `InvalidRequest` if there is none."""
     archive = given or os.environ.get(_VARIABLE) or choices.archive
     if not is_address(archive):

@@ -53,7 +53,7 @@ class _Asked(Struct, frozen=True):
 
     @property
     def model(self) -> str:
-        """The name by which the store keeps the vectors: those of another server's model are others."""
+        """The name by which the store keeps the vectors. Another server's model has other vectors."""
         return f"{self.settings.embeddings_model} {self.settings.embeddings_url}"
 
 
@@ -107,7 +107,7 @@ def _judged(passage: Passage, score: float) -> Passage:
 
 async def _vectors(asked: _Asked) -> tuple[bytes, Mapping[ChunkId, bytes]]:
     """Returns the vectors of the query and of all passages. Those that the store lacks, or has in another length than
-    the query's, are asked for in batches, each of which is kept as soon as it is there."""
+    the query's, are asked for in batches. Each batch is kept as soon as it is there."""
     store, passages = asked.workspace.ports.store, asked.passages
     patterns = _private(asked.workspace)
     kept = await asyncio.to_thread(store.load_vectors, asked.model, [one.id for one in passages])
@@ -126,7 +126,7 @@ async def _vectors(asked: _Asked) -> tuple[bytes, Mapping[ChunkId, bytes]]:
 
 
 async def _ask(asked: _Asked, texts: Sequence[str], patterns: Sequence[str]) -> list[bytes]:
-    """Returns the vectors of texts, of which secrets and private text stay here."""
+    """Returns the vectors of texts. Secrets and private text are not sent to the server."""
     sent = await asyncio.to_thread(lambda: [hide_text(redact(text), patterns) for text in texts])
     return [_pack(vector) for vector in await asked.embed(asked.settings, sent)]
 

@@ -323,6 +323,6 @@ def _attempts(conversation: Conversation, trigger: EditTrigger, focus: str) -> S
 
 
 def _left_after(error: UllageError, following: Sequence[Attempt]) -> Sequence[Attempt]:
-    """Returns those of the following tries that may still succeed after this error: only offline ones if no other
+    """Returns the following tries that may still succeed after this error: only offline ones if no other
     request to the model would help."""
     return [attempt for attempt in following if attempt.offline] if isinstance(error, _FINAL) else following

@@ -232,7 +232,7 @@ class Conversation:
         self.projection = self.workspace.project(StoredSession(records=tuple(records)), self.model)
 
     def read_again(self) -> None:
-        """Reads the whole log again, of which records that were folded have become another session's. Publishes
+        """Reads the whole log again, because records that were folded have become another session's. Publishes
         `Changed`. Raises `SessionNotFound` if the session was deleted."""
         self.figures = self._rules = None
         self.projection = self.workspace.load(self.id)
@@ -269,7 +269,7 @@ class Conversation:
 
     def hold_back(self) -> None:
         """Publishes nothing until `publish` is called, because a file has more of this conversation than was read: its
-        figures now are those of a moment that is long over."""
+        figures now belong to a moment that is long over."""
         if self._held_title is None:
             self._held_title = self.transcript.title
 

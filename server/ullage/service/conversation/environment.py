@@ -117,7 +117,7 @@ class Environment:
         self.own_strategy: TruncationStrategy | None = None
         self.always_falls_back = False
         self._limits: dict[str, ModelLimits] = {}
-        self._kept: dict[str, Calibration] = {}
+        self._saved: dict[str, Calibration] = {}
         self._compactions: dict[str, tuple[Compacted, ...]] = {}
 
     @cached_property
@@ -132,7 +132,7 @@ class Environment:
         return Stamp(id=self.ports.ids.new("e"), timestamp=self.ports.clock.now(), trigger=trigger)
 
     def limits(self, model: str) -> ModelLimits:
-        """Returns a model's limits in tokens. The user's settings override those of the catalog."""
+        """Returns a model's limits in tokens. The user's settings override the catalog's."""
         if model not in self._limits:
             self._limits[model] = self.ports.catalog(model, self.settings.models)
         return self._limits[model]
@@ -162,10 +162,10 @@ class Environment:
     def keep_calibration(self, model: str, learned: Calibration) -> None:
         """Saves the calibration of a model, unless it equals the one saved last. If the store refuses, that is
         logged."""
-        if self._kept.get(model) != learned:
+        if self._saved.get(model) != learned:
             with beside_the_log():
                 self.ports.store.save_calibration(model, msgspec.json.encode(learned))
-                self._kept[model] = learned
+                self._saved[model] = learned
 
     def compactions(self, format_name: str) -> tuple[Compacted, ...]:
         """Returns the saved automatic compactions of the agent that writes this transcript format, from all sessions,
@@ -175,7 +175,7 @@ class Environment:
         return self._compactions[format_name]
 
     def keep_compactions(self, format_name: str, seen: Iterable[Compacted]) -> None:
-        """Saves those of these compactions by an agent that show where it compacts by itself, so that other sessions
+        """Saves the compactions by an agent that show where it compacts by itself, so that other sessions
         learn from them. Of each model the last 20 by their own time are kept, in whichever order they are read. If the
         store refuses, that is logged."""
         with beside_the_log():

@@ -117,7 +117,7 @@ class Projection:
         """Folds a stored session: its snapshot, if there is one, and the records after the snapshot.
 
         The saved calibration has already learned from the usages in this log, so it is set only after the fold. An
-        imported conversation is counted by what its own log teaches: its figure is that of its file, whatever else is
+        imported conversation is counted by what its own log teaches: its figure is its file's, whatever else is
         in the store.
         """
         kept = self.tracker.calibration
@@ -317,7 +317,7 @@ class Projection:
                 pass
 
     def _time(self, reported: int, recorded: int) -> int:
-        # An imported report without a time has none: its record's time is that of the import.
+        # An imported report without a time has none: its record's time is when it was imported.
         return reported or (0 if self.transcript.origin else recorded)
 
     def _cost_of(self, event: UsageReported) -> float | None:
@@ -374,7 +374,7 @@ def _with_counts(projection: Projection, events: Sequence[Event]) -> list[Event]
 
 
 def counting_work(message: Message) -> int:
-    """Returns how long counting a message takes, in characters of text: those of its texts, resources, tool calls and
+    """Returns how long counting a message takes, in characters of text: its texts, resources, tool calls and
     results, and more for each block."""
     chars = 0
     for block in message.content:

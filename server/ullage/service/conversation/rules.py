@@ -18,7 +18,7 @@ from ullage.service.conversation.projection import agent_of
 from ullage.service.ports.models import ModelLimits
 from ullage.transcript.fold import Transcript
 
-# Many formats are those of a benchmark or a provider, and don't say which agent wrote them.
+# Many formats belong to a benchmark or a provider, and don't say which agent wrote them.
 _UNKNOWN_AGENT = "the agent"
 
 
@@ -122,7 +122,7 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
 
 
 def _whole_window(transcript: Transcript, window: KnownWindow) -> int | None:
-    """Returns the window of which the agent behind the proxy has reported the part for prompts; None if the window is
+    """Returns the window, if the agent behind the proxy has reported its part for prompts; None if the window is
     not such an agent's."""
     if transcript.agent is None or window.source is not WindowSource.AGENT:
         return None

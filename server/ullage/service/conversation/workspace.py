@@ -104,7 +104,7 @@ class Workspace(Environment):
         return Conversation(session_id, self, projection, self._changed)
 
     def _created(self, session_id: str, records: Sequence[Record], draft: Conversation) -> Conversation:
-        """Creates a session with these records, of which `draft` was made before, so that nothing can fail after."""
+        """Creates a session with these records. `draft` was made from them before, so that nothing can fail after."""
         self.ports.store.create(session_id, records)
         self._open[session_id] = draft
         return draft

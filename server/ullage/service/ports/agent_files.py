@@ -225,7 +225,7 @@ class ReadFile(Struct, frozen=True, kw_only=True):
     """A file whose session has all that was read of it, as it was then.
 
     `path` and `origin_id` are those of the `FoundFile`. `stat` is what the operating system said of it before it was
-    read, and `ends` a digest of its first and its last bytes. `messages` counts those of the session.
+    read, and `ends` a digest of its first and its last bytes. `messages` counts the session's messages.
     """
 
     path: str
@@ -250,7 +250,7 @@ class ReadFiles(Protocol):
 
 
 class AgentPorts(Struct, frozen=True, kw_only=True):
-    """The ports that a follower needs in addition to a workspace's. `process_id` is that of this process. `read_older`
+    """The ports that a follower needs in addition to a workspace's. `process_id` is this process's. `read_older`
     reads the conversations that have not changed for long, so that a search finds them; None if they are not read."""
 
     files: TranscriptFiles

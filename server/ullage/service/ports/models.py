@@ -138,7 +138,7 @@ class ToolAbout(Struct, frozen=True, kw_only=True):
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """What the user is asked before a tool call. `title` replaces that of the call if it is not empty. An answer
+    """What the user is asked before a tool call. `title` replaces the call's if it is not empty. An answer
     `allow_always` covers later calls with the same `key`."""
 
     key: str

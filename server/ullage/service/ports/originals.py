@@ -71,7 +71,7 @@ class Room(Struct, frozen=True, kw_only=True):
 
 
 class KeptConversation(Struct, frozen=True, kw_only=True):
-    """A conversation in the archive. `path` is that of its own file, and `agent` and `origin_id` are as in `Source`.
+    """A conversation in the archive. `path` is its own file's, and `agent` and `origin_id` are as in `Source`.
 
     `session_ids` are the sessions that were read from it. `files` counts its files, `size` is the sum of their versions
     in bytes, and `kept_at` the time at which the last of them was kept, in Unix milliseconds. `frees` is about the

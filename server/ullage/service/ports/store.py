@@ -206,8 +206,9 @@ class SessionStore(Protocol):
         ...
 
     def attached(self) -> tuple[AttachedSession, ...]:
-        """Returns the listed sessions of agents behind the proxy of which an agent has had another id than their own,
-        the last created first. Before a compaction the agent has one id of a session, which is the session's own."""
+        """Returns the listed sessions of agents behind the proxy if the agent has had another id for them than their
+        own, the last created first. Before a compaction the agent has one id of a session, which is the session's
+        own."""
         ...
 
     def delete(self, session_id: str) -> None:

@@ -309,8 +309,8 @@ async def read_links(conversation: Conversation, content: Sequence[Block]) -> tu
 
 
 async def _read(conversation: Conversation, files: LinkedFiles, link: ResourceBlock, left: int) -> tuple[Block, ...]:
-    """Returns a link with what it links to, or that of a folder as it is. `left` is how many characters may still be
-    read. Raises `InvalidRequest`, whose text ends a sentence, if the file is not read."""
+    """Returns a link with what it links to. A link to a folder is returned as it is. `left` is how many characters may
+    still be read. Raises `InvalidRequest`, whose text ends a sentence, if the file is not read."""
     found = await files.find(conversation.id, conversation.transcript.cwd, path_of_uri(link.uri))
     if found is None:
         raise InvalidRequest("there is no such file")
