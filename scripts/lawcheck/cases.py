@@ -12,7 +12,7 @@ from ullage.edits.counted import Stamp
 from ullage.edits.strategies.chain import make_chain, plan_truncation
 from ullage.edits.strategies.situation import Keep
 from ullage.model.edits import Edit
-from ullage.model.strategies import (
+from ullage.model.settings import (
     RangeKeep,
     Selective,
     SlidingWindow,

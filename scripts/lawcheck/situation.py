@@ -11,7 +11,7 @@ from support.build import append, log
 from support.random_histories import random_history, random_pins
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.artifacts import ArtifactLedger, FileAction, FileArtifact
+from ullage.model.blocks import ArtifactLedger, FileAction, FileArtifact
 from ullage.model.edits import Edit
 from ullage.model.events import ContextEdited, Event, MessagePinned
 from ullage.model.message import Message

@@ -14,8 +14,7 @@ from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction
 from ullage.edits.counted import CountedView
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import cap_blocks, shorten
-from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import ArtifactLedger, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import Edit
 from ullage.model.events import ContextEdited, EditReverted
 from ullage.model.message import Message, Role

@@ -13,8 +13,7 @@ from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.drop import drop
 from ullage.edits.shorten import shorten
 from ullage.edits.stretch import find_stretch, plan_stretch
-from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import ArtifactLedger, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import Edit
 from ullage.model.events import ContextEdited, EditReverted, Event
 from ullage.model.message import Message

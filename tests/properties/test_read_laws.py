@@ -19,8 +19,7 @@ from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten_results import ResultLimits, shorten_results
 from ullage.edits.strategies.chain import make_chain, plan_truncation
 from ullage.edits.strategies.situation import Keep
-from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import ArtifactLedger, Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, DuplicateReadsEdit, Edit, ShortenEdit
 from ullage.model.events import ContextEdited
 from ullage.model.message import Message

@@ -20,7 +20,7 @@ from ullage.formats.requests.openai import write_openai
 from ullage.model.edits import DropEdit, Edit
 from ullage.model.events import ContextEdited, EditReverted
 from ullage.model.message import Message
-from ullage.model.strategies import (
+from ullage.model.settings import (
     StrategySettings,
 )
 from ullage.tokens.counter_choice import get_counter

@@ -62,16 +62,16 @@ from ullage.model.offered_models import (
     SpokenMessage,
     SpokenRole,
 )
-from ullage.model.permission import (
+from ullage.model.settings import HookSettings, Settings, SummarySettings
+from ullage.model.updates import (
     PermissionAnswer,
     PermissionOutcome,
     PermissionOutcomeKind,
     RequestPermissionResult,
+    ToolCall,
     ask_for,
     read_answer,
 )
-from ullage.model.settings import HookSettings, Settings, SummarySettings
-from ullage.model.updates import ToolCall
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.ports.world import CommandOutcome
 from ullage.store.sqlite.migrations import VERSION

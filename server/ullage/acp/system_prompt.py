@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from ullage.model.blocks import Block, ResourceBlock, TextBlock
-from ullage.model.standing_instructions import INSTRUCTION_FILES
+from ullage.model.message import INSTRUCTION_FILES
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.world import ProjectFile, Surroundings
 

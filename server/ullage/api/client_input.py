@@ -11,8 +11,7 @@ from ullage.formats.requests.legal_blocks import IMAGE_TYPES
 from ullage.model.blocks import PDF, Block, ImageBlock, ResourceBlock, TextBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject, as_object, as_text
-from ullage.model.settings import Settings
-from ullage.model.settings_rules import check
+from ullage.model.settings import Settings, check_settings
 
 
 def read_prompt(prompt: Sequence[dict[str, Any]]) -> tuple[Block, ...]:
@@ -75,7 +74,7 @@ def read_settings(section: Any) -> Settings:
     and the remedy."""
     try:
         settings = msgspec.convert(_without_empty_lists(section), Settings)
-        check(settings)
+        check_settings(settings)
     except msgspec.ValidationError as error:
         raise InvalidRequest(_explain(str(error))) from None
     return settings

@@ -8,7 +8,7 @@ from ullage.api.session_methods import SessionParams
 from ullage.api.values import UsageResult, usage_result
 from ullage.edits.compaction import Summary
 from ullage.formats.provider import Provider
-from ullage.model.artifacts import ArtifactLedger
+from ullage.model.blocks import ArtifactLedger
 from ullage.model.edits import compaction_block
 from ullage.model.errors import InvalidRequest
 from ullage.service.archive import export

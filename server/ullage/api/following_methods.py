@@ -6,8 +6,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from ullage.model.errors import Conflict
-from ullage.model.figure import IdleCompaction, Nearness, ThresholdSource, WindowSource
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow, IdleCompaction, Nearness, ThresholdSource, WindowSource
 from ullage.model.usage import UsageSource
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.following import FollowsAgents

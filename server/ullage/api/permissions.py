@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from ullage.api.wire import REQUEST_PERMISSION
 from ullage.jsonrpc.rpc_errors import BadReply
-from ullage.model.permission import PermissionAnswer, RequestPermissionResult, ask_for, read_answer
-from ullage.model.updates import ToolCall
+from ullage.model.updates import PermissionAnswer, RequestPermissionResult, ToolCall, ask_for, read_answer
 
 _log = logging.getLogger(__name__)
 R = TypeVar("R")

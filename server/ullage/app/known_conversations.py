@@ -20,7 +20,7 @@ from ullage.app.running_now import followed_now
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.model.errors import InvalidRequest, StoreError, UllageError, UnknownFormat, UnreadableTranscript
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 from ullage.model.usage import UsageSource
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.known_rows import KnownRows

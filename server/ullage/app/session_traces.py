@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ullage.agents.discovery import kept_path
 from ullage.app.opening_archive import open_originals
 from ullage.model.errors import StoreError
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 from ullage.store.sqlite.known_catalogue import SqliteCatalogue
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.next_to_store import ForgottenList, JsonLiveFile, ReadingsFolder, live_path

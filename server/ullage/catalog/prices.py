@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from ullage.catalog.limits import listed_names
-from ullage.model.price import Price, PriceTier
+from ullage.model.usage import Price, PriceTier
 
 PRICES = Path(__file__).with_name("data") / "prices.json"
 # Only Google serves Gemini, so its models are found without the provider's name. The price of an open model depends on

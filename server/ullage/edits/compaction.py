@@ -13,8 +13,15 @@ from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.duplicate_reads import AGAIN
-from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import GIVEN, BroughtBack, CompactionBlock, SealedCompaction, ToolResultBlock, join_texts
+from ullage.model.blocks import (
+    GIVEN,
+    ArtifactLedger,
+    BroughtBack,
+    CompactionBlock,
+    SealedCompaction,
+    ToolResultBlock,
+    join_texts,
+)
 from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import turn_starts

@@ -27,9 +27,14 @@ from ullage.model.errors import InvalidRequest, NothingToUndo, SessionNotFound, 
 from ullage.model.events import MessageAppended, SessionCreated, UsageReported
 from ullage.model.json_values import as_object
 from ullage.model.message import Message, Role, ToolDefinition
-from ullage.model.settings import ContextSettings, ModelSettings, SearchSettings, Settings
-from ullage.model.settings_rules import check_context
-from ullage.model.strategies import TruncationMode
+from ullage.model.settings import (
+    ContextSettings,
+    ModelSettings,
+    SearchSettings,
+    Settings,
+    TruncationMode,
+    check_context,
+)
 from ullage.model.usage import Usage
 from ullage.policy import budget as policy
 from ullage.policy.alarm import level

@@ -19,7 +19,7 @@ from ullage.embed.messages import MessageList
 from ullage.model.edits import DuplicateReadsEdit, RepeatedFile
 from ullage.model.errors import StoreUnavailable
 from ullage.model.message import Role
-from ullage.model.strategies import RangeKeep
+from ullage.model.settings import RangeKeep
 from ullage.transcript.view import Item, apply_edit
 
 Edits = tuple[DuplicateReadsEdit, ...]

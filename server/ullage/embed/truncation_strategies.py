@@ -18,7 +18,7 @@ from ullage.embed.counters import BaseCounter, TokenCounter, engine_counter
 from ullage.embed.keywords import checked
 from ullage.embed.messages import MessageList
 from ullage.model.message import Message, Role
-from ullage.model.strategies import (
+from ullage.model.settings import (
     RangeKeep,
     Selective,
     SlidingWindow,

@@ -27,8 +27,7 @@ from ullage.model.events import (
 )
 from ullage.model.marker import find_marker
 from ullage.model.message import Message, Role, ToolDefinition
-from ullage.model.settings import overridden
-from ullage.model.settings_rules import check_context
+from ullage.model.settings import check_context, overridden
 from ullage.model.usage import Usage
 from ullage.service.conversation.checkpoints import Checkpoint, position_of
 from ullage.service.conversation.conversation import Conversation

@@ -17,8 +17,7 @@ from ullage.model.blocks import (
     ToolUseBlock,
 )
 from ullage.model.marker import render_marker
-from ullage.model.message import Message, Role, ToolDefinition
-from ullage.model.standing_instructions import is_memory_file
+from ullage.model.message import Message, Role, ToolDefinition, is_memory_file
 from ullage.model.usage import Breakdown
 from ullage.tokens.documents import count_page, count_pages
 from ullage.tokens.families import Family

@@ -21,8 +21,7 @@ from ullage.edits.strategies.choices import (
 from ullage.edits.strategies.situation import Keep
 from ullage.edits.strategies.truncation import TruncationStrategy, plan_drop
 from ullage.model.message import Message, Role
-from ullage.model.settings import ContextSettings
-from ullage.model.strategies import RangeKeep, SlidingWindow, Speaker, TruncateRange
+from ullage.model.settings import ContextSettings, RangeKeep, SlidingWindow, Speaker, TruncateRange
 from ullage.tokens.counter_choice import get_counter
 
 COUNTER = get_counter("gpt-4o")

@@ -2,10 +2,12 @@
 
 import pytest
 
-from ullage.model.artifacts import ArtifactLedger, FileAction, FileArtifact
 from ullage.model.blocks import (
+    ArtifactLedger,
     Block,
     CompactionBlock,
+    FileAction,
+    FileArtifact,
     ImageBlock,
     ResourceBlock,
     TextBlock,

@@ -16,7 +16,7 @@ from ullage.edits.strategies.choices import (
 from ullage.edits.strategies.situation import Keep
 from ullage.edits.strategies.truncation import TruncationStrategy, plan_drop
 from ullage.model.edits import Edit
-from ullage.model.strategies import (
+from ullage.model.settings import (
     Selective,
     SlidingWindow,
     Smart,

@@ -7,7 +7,7 @@ from msgspec import Struct
 from ullage.edits.strategies.situation import Candidate, Situation, until_fits
 from ullage.edits.strategies.truncation import Truncation, TruncationStrategy
 from ullage.model.message import Message, Role
-from ullage.model.strategies import RangeKeep, Selective, SlidingWindow, Smart, TokenBudget, TruncateRange
+from ullage.model.settings import RangeKeep, Selective, SlidingWindow, Smart, TokenBudget, TruncateRange
 from ullage.transcript.cut_points import groups
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ullage.edits.counted import CountedView
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
-from ullage.model.strategies import Speaker
+from ullage.model.settings import Speaker
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import leading
 

@@ -7,7 +7,6 @@ import asyncio
 import logging
 from functools import partial
 
-from ullage.model.context_events import AutoCompacting
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import (
     CompactionVetoed,
@@ -18,6 +17,7 @@ from ullage.model.errors import (
 )
 from ullage.model.events import (
     AgentAttached,
+    AutoCompacting,
     ContextEdited,
     ContextWarned,
     EditReverted,
@@ -28,8 +28,7 @@ from ullage.model.events import (
 )
 from ullage.model.figure import Keeper
 from ullage.model.message import Role
-from ullage.model.settings import Settings
-from ullage.model.strategies import TruncationMode
+from ullage.model.settings import Settings, TruncationMode
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, decide

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from ullage.edits.counted import CountedView
 from ullage.model.blocks import BroughtBack, TextBlock, text_and_resources
 from ullage.model.marker import render_brought_back
-from ullage.model.message import Message, Role
-from ullage.model.standing_instructions import INSTRUCTION_FILES
+from ullage.model.message import INSTRUCTION_FILES, Message, Role
 from ullage.redaction.clean import clean
 from ullage.redaction.privacy import hide_text
 from ullage.service.conversation.conversation import Conversation

@@ -12,10 +12,9 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from ullage.edits.compaction import Summary
-from ullage.model.context_events import CompactionComplete
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import Conflict, PreviewExpired, UllageError
-from ullage.model.events import ContextEdited
+from ullage.model.events import CompactionComplete, ContextEdited
 from ullage.model.updates import (
     CompactionMeta,
     CompactionStatus,

@@ -1,8 +1,8 @@
 """Warns once per crossing of the warning threshold."""
 
-from ullage.model.context_events import ContextWarning
 from ullage.model.events import (
     ContextWarned,
+    ContextWarning,
 )
 from ullage.model.figure import Keeper
 from ullage.model.usage import UsageSource

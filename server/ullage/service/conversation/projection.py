@@ -28,8 +28,7 @@ from ullage.model.events import (
 )
 from ullage.model.json_values import decode_json, encode_json
 from ullage.model.message import Message
-from ullage.model.price import Bill
-from ullage.model.usage import Breakdown, MessageCount, Pass, Usage
+from ullage.model.usage import Bill, Breakdown, MessageCount, Pass, Usage
 from ullage.policy.alarm import Alarm, lowered
 from ullage.policy.ending import ending
 from ullage.policy.evidence import Compacted, Evidence

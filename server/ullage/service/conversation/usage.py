@@ -4,8 +4,8 @@ from msgspec import UNSET, UnsetType
 
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
 from ullage.model.figure import Hidden, Keeper, Nearness
-from ullage.model.price import CURRENCY, Bill
 from ullage.model.updates import Cost, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
+from ullage.model.usage import CURRENCY, Bill
 from ullage.model.words import percent
 from ullage.policy.alarm import level
 from ullage.policy.approach import nearness

@@ -31,7 +31,7 @@ from ullage.model.events import (
     UsageReported,
     WindowReported,
 )
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 from ullage.model.json_values import encode_json
 from ullage.model.message import Role
 from ullage.model.usage import UsageSource

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 
 
 class FollowingListener(Protocol):

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import partial
 
-from ullage.model.strategies import TruncationMode
+from ullage.model.settings import TruncationMode
 from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.message_counts import counting_work
