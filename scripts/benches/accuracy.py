@@ -23,10 +23,8 @@ from ullage.model.message import Role
 from ullage.model.usage import Usage, UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.conversation.projection import Projection
-from ullage.tokens.approximate import ERROR_SHARE, ApproximateCounter
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.counter import TokenCounter
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import ERROR_SHARE, ApproximateCounter, TokenCounter, get_counter
 from ullage.tokens.families import family_of
 from ullage.tokens.tracker import Reading
 

@@ -18,7 +18,7 @@ from ullage.model.settings import ContextSettings, Settings
 from ullage.service import imports
 from ullage.service.archive.export import provider_request
 from ullage.service.compact.to_budget import fit_budget
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.transcript.cut_points import cut_points
 
 # One exact tokenizer counts all transcripts, whatever their model, so that a budget means the same for each.

@@ -24,7 +24,7 @@ from ullage.service.compact.by_hand import ManualRequest, compact_by_hand
 from ullage.service.conversation import message_counts
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.tokens.tiktoken_counter import forget_pieces
+from ullage.tokens.counter import forget_pieces
 from ullage.tokens.vocabulary import load_encoding
 
 SHORT, LONG = 100, 50_000

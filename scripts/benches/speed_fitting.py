@@ -29,7 +29,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.summaries.read_ahead import conversation_key
 from ullage.summary.checks import go_on
 from ullage.summary.reader import Reader
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.transcript.cut_points import groups
 
 TOKENS = 160_000

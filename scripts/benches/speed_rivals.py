@@ -25,7 +25,7 @@ from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions
 from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.tokens.vocabulary import load_encoding
 
 # Work on a session of so many messages. What runs before the first `yield` is setup; then each step is one timed run.

@@ -38,7 +38,7 @@ from ullage.policy.threshold import find_threshold, of_same_window
 from ullage.policy.window import Candidates, find_window
 from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 
 # The share of the threshold at which the floor warns.
 _FIXED = 8 / 9

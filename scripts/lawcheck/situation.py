@@ -17,7 +17,7 @@ from ullage.model.events import ContextEdited, Event, MessagePinned
 from ullage.model.message import Message
 from ullage.model.settings import ContextSettings
 from ullage.service.plan.ladder import CHEAP, TRUNCATIONS, Rung, Terms, climb
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.transcript.fold import Transcript, fold
 
 COUNTER = get_counter("gpt-4o")

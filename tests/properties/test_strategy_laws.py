@@ -23,11 +23,9 @@ from ullage.model.message import Message
 from ullage.model.settings import (
     StrategySettings,
 )
-from ullage.tokens.counter_choice import get_counter
-from ullage.transcript.cut_points import groups
+from ullage.tokens.counter import get_counter
+from ullage.transcript.cut_points import groups, is_pure_prompt, kept, leading
 from ullage.transcript.fold import project
-from ullage.transcript.keep import kept, leading
-from ullage.transcript.rules.tool_pairs import is_pure_prompt
 
 messages_of_any_kind = views.conversations() | histories.conversations().map(list) | histories.histories().map(list)
 NOTICE_TOKENS = measure(user("n", NOTICE))

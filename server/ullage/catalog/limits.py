@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.settings import ModelSettings
-from ullage.tokens.model_names import (
+from ullage.tokens.families import (
     asks_for_a_million,
     bare_name,
     inner_names,

@@ -24,8 +24,7 @@ from ullage.model.blocks import (
 )
 from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role
-from ullage.transcript.cut_points import turn_starts
-from ullage.transcript.keep import leading
+from ullage.transcript.cut_points import leading, turn_starts
 from ullage.transcript.view import Item
 
 # Tokens. A longer summary says little more (other products stop at 4,096). The ledger may take the same again.

@@ -27,7 +27,7 @@ from ullage.model.blocks import (
 )
 from ullage.model.edits import Replacement, ShortenEdit
 from ullage.model.message import Message
-from ullage.transcript.replace import replace_block
+from ullage.transcript.view import replace_block
 
 _PICTURE = "[A picture was left out to make room.]"
 _DOCUMENT = "[The content of {title} was left out to make room.]"

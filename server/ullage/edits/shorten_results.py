@@ -17,7 +17,7 @@ from ullage.model.blocks import is_sealed
 from ullage.model.edits import Replacement, ShortenEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import groups
-from ullage.transcript.replace import replace_block
+from ullage.transcript.view import replace_block
 
 # Characters per token differ within a text, so a first cut may be slightly too long.
 _ROUNDS = 3

@@ -8,8 +8,7 @@ from ullage.edits.compaction import MARKER_MIN, SUMMARY_CAP, CompactionPlan, joi
 from ullage.edits.counted import CountedView
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.message import Message, Role, number_of
-from ullage.transcript.cut_points import groups
-from ullage.transcript.keep import kept, leading
+from ullage.transcript.cut_points import groups, kept, leading
 
 # The user asked for less of these messages, not for as much as fits: the summary may take this share of their tokens.
 _SUMMARY_SHARE = 0.35

@@ -38,7 +38,7 @@ from ullage.service.conversation.read_only import require_not_kept
 from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore, StoredSession
-from ullage.transcript.rules.tool_pairs import is_prompt
+from ullage.transcript.cut_points import is_prompt
 
 log = logging.getLogger(__name__)
 _TITLE_CHARS = 60

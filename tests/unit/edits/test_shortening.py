@@ -12,7 +12,7 @@ from ullage.edits.shorten import shorten
 from ullage.edits.shorten_results import ResultLimits, shorten_results
 from ullage.model.blocks import ImageBlock, ResourceBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ullage.model.message import Message, Role
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.transcript.view import Item
 
 LINES = [f"compiling module number {i} of the project" for i in range(400)]

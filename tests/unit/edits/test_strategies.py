@@ -22,7 +22,7 @@ from ullage.edits.strategies.situation import Keep
 from ullage.edits.strategies.truncation import TruncationStrategy, plan_drop
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, RangeKeep, SlidingWindow, Speaker, TruncateRange
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 
 COUNTER = get_counter("gpt-4o")
 # Ten messages of about 100 tokens each: 1,000 in all.

@@ -19,7 +19,7 @@ from ullage.lost.last_compaction import last_compaction
 from ullage.lost.left_out import Before, count_kinds, lost_from, read_before
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.system.single_files import is_database, parse_file, read_database
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.watch.candidates import find_candidates
 from ullage.watch.finder import this_machine
 

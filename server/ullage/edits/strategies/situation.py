@@ -9,8 +9,7 @@ from ullage.edits.counted import CountedView
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 from ullage.model.settings import Speaker
-from ullage.transcript.cut_points import groups
-from ullage.transcript.keep import leading
+from ullage.transcript.cut_points import groups, leading
 
 
 class Keep(Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from ullage.edits.strategies.situation import Candidate, Keep, Situation, assess
 from ullage.model.edits import DropEdit
 from ullage.model.message import Message, Role
 from ullage.tokens.counter import TokenCounter
-from ullage.transcript.rules.tool_pairs import is_pure_prompt
+from ullage.transcript.cut_points import is_pure_prompt
 from ullage.transcript.view import Item
 
 

@@ -36,8 +36,7 @@ from ullage.service.ports.store import StoredSession
 from ullage.service.ports.team import ReadsTeam
 from ullage.service.ports.world import IndexingListener, SearchWait
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.counter import TokenCounter
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import TokenCounter, get_counter
 from ullage.wire.plan import WiresAgents
 
 TYPE_CHECKING = False

@@ -34,8 +34,7 @@ from ullage.policy.ending import ending
 from ullage.policy.evidence import Compacted, Evidence
 from ullage.service.ports.store import StoredSession
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.counter import TokenCounter
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import TokenCounter, get_counter
 from ullage.tokens.tracker import ContextTracker, Ending, TrackerState
 from ullage.transcript.fold import Transcript, TranscriptState
 from ullage.transcript.view import Item, touched_ids

@@ -25,8 +25,8 @@ from ullage.edits.strategies.truncation import TruncationStrategy
 from ullage.model.edits import DuplicateReadsEdit, Edit
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
+from ullage.transcript.cut_points import kept, leading, pinned_ids
 from ullage.transcript.fold import Transcript
-from ullage.transcript.keep import kept, leading, pinned_ids
 
 # A block that takes more than this share of the limit is shortened before older messages are dropped.
 _HUGE_SHARE = 0.5

@@ -10,7 +10,7 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import Provider, Summarizer
 from ullage.service.summaries.by_model import ModelSummarizer, Progress, Reading
 from ullage.service.summaries.sealed import SealingSummarizer
-from ullage.transcript.keep import kept, leading
+from ullage.transcript.cut_points import kept, leading
 
 
 def writes_by_model(conversation: Conversation) -> bool:

@@ -19,8 +19,8 @@ from ullage.service.summaries.choose import model_writer, writes_by_model
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.service.summaries.read_ahead import conversation_key
 from ullage.summary.summary_request import SummaryRequest
+from ullage.transcript.cut_points import without_oldest
 from ullage.transcript.fold import reverted_ids
-from ullage.transcript.keep import without_oldest
 
 
 class SummaryProgress:

@@ -13,7 +13,7 @@ from ullage.model.updates import Notice
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.publish import context_cleared
 from ullage.service.plan.ladder import OLD_TOOL_USES
-from ullage.transcript.keep import kept
+from ullage.transcript.cut_points import kept
 
 
 def with_clearing(conversation: Conversation, request: ModelRequest) -> ModelRequest:
