@@ -17,9 +17,7 @@ from benches import speed_sessions
 from benches.report import Report, at_most, read_file, transcript_files
 from support.workspace import CountingIds, FixedClock, build_test_workspace
 from ullage.edits.counted import CountedView
-from ullage.edits.strategies.choices import TokenBudgetStrategy
-from ullage.edits.strategies.situation import Keep
-from ullage.edits.strategies.truncation import plan_drop
+from ullage.edits.drop import Keep, TokenBudgetStrategy, plan_drop
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message

@@ -17,9 +17,7 @@ from typing import Any
 from benches import speed_sessions
 from ullage.app.compose import open_workspace
 from ullage.edits.counted import Stamp, count_view
-from ullage.edits.strategies.choices import TokenBudgetStrategy
-from ullage.edits.strategies.situation import Keep
-from ullage.edits.strategies.truncation import plan_drop
+from ullage.edits.drop import Keep, TokenBudgetStrategy, plan_drop
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions

@@ -30,10 +30,8 @@ from ullage.model.events import (
 from ullage.model.figure import CallsLeft
 from ullage.model.message import Role
 from ullage.model.usage import UsageSource
-from ullage.policy.alarm import sure
-from ullage.policy.approach import warns_at
+from ullage.policy.alarm import calls_left, sure, warns_at
 from ullage.policy.evidence import Compacted, Evidence
-from ullage.policy.forecast import calls_left
 from ullage.policy.threshold import find_threshold, of_same_window
 from ullage.policy.window import Candidates, find_window
 from ullage.service.conversation.projection import Projection

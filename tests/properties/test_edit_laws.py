@@ -9,7 +9,7 @@ from support.build import STAMP, append, counted, log
 from support.judges import judging
 from support.views import conversations
 from ullage.agents.file_reads import file_reads
-from ullage.edits.clear_tool_uses import MEMORY_TOOLS, ClearOptions, clear_tool_uses
+from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, clear_tool_uses
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView
 from ullage.edits.duplicate_reads import dedupe_reads

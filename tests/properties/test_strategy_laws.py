@@ -12,9 +12,7 @@ from support.chains import chains, strategies
 from support.provider_rules import anthropic_violations, openai_violations
 from ullage.agents.inserted import typed_blocks
 from ullage.edits.counted import CountedView, count_view
-from ullage.edits.drop import NOTICE
-from ullage.edits.strategies.chain import make_chain, make_strategy, plan_truncation
-from ullage.edits.strategies.situation import Keep
+from ullage.edits.drop import NOTICE, Keep, make_chain, make_strategy, plan_truncation
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
 from ullage.model.edits import DropEdit, Edit

@@ -38,7 +38,7 @@ from ullage.model.settings import (
 from ullage.model.usage import Usage
 from ullage.policy import budget as policy
 from ullage.policy.alarm import level
-from ullage.policy.breaker import after_turn
+from ullage.policy.decision import after_turn
 from ullage.service import sessions
 from ullage.service.archive import undo as history
 from ullage.service.archive.search import search

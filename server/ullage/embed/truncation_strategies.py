@@ -9,11 +9,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from ullage.edits.strategies import choices
-from ullage.edits.strategies.chain import make_strategy
-from ullage.edits.strategies.situation import Candidate, Situation
-from ullage.edits.strategies.truncation import Truncation
-from ullage.edits.strategies.truncation import TruncationStrategy as EngineStrategy
+from ullage.edits.drop import Candidate, Situation, StrategyChain, Truncation, make_strategy
+from ullage.edits.drop import TruncationStrategy as EngineStrategy
 from ullage.embed.counters import BaseCounter, TokenCounter, engine_counter
 from ullage.embed.keywords import checked
 from ullage.embed.messages import MessageList
@@ -176,7 +173,7 @@ def to_engine(strategy: TruncationStrategy, counter: EngineCounter, write: Write
     the messages, and `write` converts an engine message into the messages that the program's strategy gets."""
     match strategy:
         case CompositeStrategy():
-            return choices.CompositeStrategy(tuple(to_engine(each, counter, write) for each in strategy.strategies))
+            return StrategyChain(tuple(to_engine(each, counter, write) for each in strategy.strategies))
         case _Ready():
             return make_strategy(strategy.settings)
         case _:

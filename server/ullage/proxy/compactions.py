@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ullage.agents.acp import compaction_call, compaction_done
 from ullage.edits.compaction import SUMMARY_CAP, Summary, joined
-from ullage.edits.excerpt import cut_middle, names
+from ullage.edits.shorten import cut_middle, names
 from ullage.model.blocks import ArtifactLedger, CompactionBlock
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import AnswerBroken, NothingToUndo

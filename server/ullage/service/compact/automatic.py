@@ -29,9 +29,8 @@ from ullage.model.events import (
 from ullage.model.figure import Keeper
 from ullage.model.message import Role
 from ullage.model.settings import Settings, TruncationMode
-from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
-from ullage.policy.decision import Action, decide
+from ullage.policy.decision import Action, after_failure, after_success, after_turn, decide, why
 from ullage.service.compact.room import biggest_part, clear_cheaply, truncate
 from ullage.service.compact.tries import compact_somehow
 from ullage.service.compact.warnings import warn_or_wait

@@ -23,7 +23,7 @@ from ullage.model.updates import (
     Meta,
     TextContent,
 )
-from ullage.policy.breaker import Breaker
+from ullage.policy.decision import Breaker
 from ullage.service.compact.hooks import PreCompactHook, after_compaction
 from ullage.service.compact.instruction_files import look_up, with_files
 from ullage.service.conversation.conversation import Conversation

@@ -12,7 +12,7 @@ import msgspec
 from ullage.agents.agent import Agent
 from ullage.agents.own_settings import Given
 from ullage.edits.counted import Stamp
-from ullage.edits.strategies.truncation import TruncationStrategy
+from ullage.edits.drop import TruncationStrategy
 from ullage.model.blocks import Block
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import UllageError

@@ -30,8 +30,7 @@ from ullage.model.json_values import decode_json, encode_json
 from ullage.model.message import Message
 from ullage.model.usage import Bill, Breakdown, MessageCount, Pass, Usage
 from ullage.policy.alarm import Alarm, lowered
-from ullage.policy.ending import ending
-from ullage.policy.evidence import Compacted, Evidence
+from ullage.policy.evidence import Compacted, Evidence, ending
 from ullage.service.ports.store import StoredSession
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter, get_counter

@@ -6,7 +6,7 @@ history, the next request is sent without the cleared content, and an undo bring
 
 from msgspec.structs import replace
 
-from ullage.edits.clear_tool_uses import MEMORY_TOOLS, ClearOptions, cleared_elsewhere
+from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, cleared_elsewhere
 from ullage.model.answer import ModelRequest, ToolUseClearing
 from ullage.model.events import ContextEdited
 from ullage.model.updates import Notice
