@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from benches.report import Aim, Report, at_most, percentile, recorded
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, MessageAppended, ModelChanged, Record, UsageReported
 from ullage.model.message import Role

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from benches.report import read_file, transcript_files
 from ullage.app.compose import open_workspace
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.errors import CannotFit

@@ -13,7 +13,7 @@ from typing import Any
 from benches import protocol, speed_fitting, speed_growth
 from benches.report import Aim, Report, at_most, median, read_file, transcript_files
 from ullage.app.compose import open_workspace
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role

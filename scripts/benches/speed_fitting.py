@@ -18,7 +18,7 @@ from benches.report import Report, at_most, read_file, transcript_files
 from support.workspace import CountingIds, FixedClock, build_test_workspace
 from ullage.edits.counted import CountedView
 from ullage.edits.drop import Keep, TokenBudgetStrategy, plan_drop
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message
 from ullage.service.compact.to_budget import fit_budget

@@ -16,7 +16,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.own_context import Rule, Setup
 from ullage.agents.table import agent_of_format
 from ullage.catalog.limits import ContextLimits
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import (
     ContextEdited,

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ullage.formats.requests.legal_blocks import IMAGE_TYPES
+from ullage.formats.requests.turns import IMAGE_TYPES
 from ullage.model.blocks import PDF, Block, ImageBlock, ResourceBlock, TextBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject, as_object, as_text

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from ullage.formats.message_checks import is_chat
 from ullage.formats.provider import Provider, read_messages, write_messages
+from ullage.formats.verbatim import is_chat
 from ullage.model.blocks import Block, Provided, TextBlock, ThinkingBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import MOST_LEVELS, JsonObject, as_objects, is_too_deep

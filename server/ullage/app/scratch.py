@@ -9,7 +9,7 @@ from ullage.agents.discovery import Wanted
 from ullage.agents.table import agent_called
 from ullage.agents.transcripts import read_document
 from ullage.app.compose import open_workspace
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.errors import UllageError
 from ullage.model.settings import ContextSettings, ModelSettings, Settings, SummarySettings
 from ullage.service.conversation.workspace import Workspace

@@ -19,10 +19,9 @@ from ullage.embed.model_limits import ContextBudget, ContextLimits
 from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.embed.truncation_strategies import TruncationStrategy, check_strategy, strategy_for, to_engine
-from ullage.formats.message_checks import show
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages, write_request
 from ullage.formats.provider_usage import USAGE_FIELDS, convert_usage
-from ullage.formats.verbatim import other_format, prompt_message
+from ullage.formats.verbatim import other_format, prompt_message, show
 from ullage.model.errors import InvalidRequest, NothingToUndo, SessionNotFound, WindowUnknown
 from ullage.model.events import MessageAppended, SessionCreated, UsageReported
 from ullage.model.json_values import as_object

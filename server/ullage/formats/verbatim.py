@@ -1,4 +1,5 @@
-"""A program's own messages: what the engine reads of each, and the message itself, which leaves as it came.
+"""A program's own messages: which provider's they are, whether they are messages at all, what the engine reads of each,
+and the message itself, which leaves as it came.
 
 A message is kept as the program gave it (`Provided.whole`). The engine counts, pairs, searches and summarizes the
 blocks that are read of it here. If an edit changes a block, the change is written into the place that the block was
@@ -8,20 +9,17 @@ A kind of block or item that is not known here is read as text, its JSON. It is 
 whole message, because only its provider knows which of its fields are needed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.formats.image_urls import read_image_url
-from ullage.formats.message_checks import check_message, is_anthropic, is_chat
 from ullage.formats.parsing import to_json
-from ullage.formats.provided import provided_for
 from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import ROLES, read_arguments, read_parts
+from ullage.formats.transcripts.chat import ROLES, read_arguments, read_image_url, read_parts
 from ullage.formats.transcripts.response_items import item_type, read_result
 from ullage.model.blocks import (
     Block,
@@ -34,6 +32,7 @@ from ullage.model.blocks import (
     ToolUseBlock,
     join_texts,
 )
+from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Message, Role
 
@@ -455,3 +454,117 @@ def _without_gone(written: JsonObject) -> list[JsonObject]:
     if "content" in written and "content" not in left:
         return [{**left, "content": None}] if left.get("tool_calls") or left.get("function_call") else []
     return [left]
+
+
+def provided_for(provided: Provided | None, format_name: str) -> Provided | None:
+    """Returns the fields that a block or message has for this format, or None if it has none or those of another
+    format."""
+    return provided if provided is not None and provided.format == format_name else None
+
+
+def add_provided(written: JsonObject, provided: Provided | None, format_name: str) -> JsonObject:
+    """Returns `written`, a block or message in a format, with the format's own fields added. If `provided` holds the
+    whole value of this format, returns that instead."""
+    own = provided_for(provided, format_name)
+    if own is None:
+        return written
+    return dict(own.fields) if own.whole else _merge(written, own.fields)
+
+
+def _merge(written: JsonObject, fields: Mapping[str, Any]) -> JsonObject:
+    merged = dict(written)
+    for name, value in fields.items():
+        inside = merged.get(name)
+        both = isinstance(value, dict) and isinstance(inside, dict)
+        merged[name] = _merge(as_object(inside), as_object(value)) if both else value
+    return merged
+
+
+_CHAT_ROLES = ("developer", "tool", "function")
+_CHAT_FIELDS = ("tool_calls", "function_call", "refusal", "audio", "tool_call_id")
+_CHAT_PARTS = ("image_url", "input_audio", "file", "refusal")
+# An answer of OpenAI's may have any of these in place of a content.
+_INSTEAD_OF_CONTENT = ("tool_calls", "function_call", "refusal", "audio")
+# Fields without which a block says nothing. Kinds that are not listed are the provider's own affair.
+_REQUIRED: dict[str, dict[str, type]] = {
+    "text": {"text": str},
+    "thinking": {"thinking": str},
+    "tool_use": {"id": str, "name": str, "input": dict},
+    "tool_result": {"tool_use_id": str},
+}
+
+
+def is_chat(messages: Iterable[Any]) -> bool:
+    """Returns whether any of the messages can only be one of OpenAI's chat API, by its role, fields or content.
+    Messages with plain text alone are valid in Anthropic's API, too."""
+    return any(_is_chat(as_object(message)) for message in messages)
+
+
+def is_anthropic(messages: Iterable[Any]) -> bool:
+    """Returns whether any of the messages holds content blocks that only Anthropic's API has."""
+    parts = (part for message in messages for part in as_objects(as_object(message).get("content")))
+    return any(part.get("type") not in ("text", *_CHAT_PARTS) for part in parts)
+
+
+def _is_chat(message: JsonObject) -> bool:
+    return (
+        message.get("role") in _CHAT_ROLES
+        or any(message.get(name) is not None for name in _CHAT_FIELDS)
+        or ("content" in message and message["content"] is None)
+        or any(part.get("type") in _CHAT_PARTS for part in as_objects(message.get("content")))
+    )
+
+
+def check_message(name: str, message: Any) -> None:
+    """Raises `InvalidRequest` if a message is not an object, if its content is neither text nor a list of valid content
+    blocks, or if its `tool_calls` are not a list of objects.
+
+    The content may be missing only if there is another field in its place, such as `tool_calls`. `name` is what the
+    error calls the message. A message without a role is not checked further.
+    """
+    if not isinstance(message, dict):
+        raise InvalidRequest(f"{name} is {show(message)}; a message is an object with `role` and `content`")
+    given = as_object(cast("Any", message))
+    content = given.get("content")
+    if not isinstance(given.get("role"), str):
+        return
+    if content is None:
+        # Some servers give an answer that says nothing, and a function may return nothing.
+        if given["role"] not in ("assistant", "function") and not any(
+            given.get(field) for field in _INSTEAD_OF_CONTENT
+        ):
+            raise InvalidRequest(f"{name} has no `content`; give text or a list of content blocks")
+    elif isinstance(content, list):
+        for at, part in enumerate(as_list(content)):
+            _check_part(f"{name}, content[{at}]", part)
+    elif not isinstance(content, str):
+        raise InvalidRequest(f"{name}: `content` is {show(content)}; it must be text or a list of content blocks")
+    calls = given.get("tool_calls")
+    if calls is not None and len(as_objects(calls)) != len(as_list(calls)):
+        raise InvalidRequest(f"{name}: `tool_calls` is {show(calls)}; it must be a list of calls")
+
+
+def _check_part(name: str, part: Any) -> None:
+    if isinstance(part, str):
+        return
+    block = as_object(part)
+    kind = block.get("type")
+    if not isinstance(kind, str):
+        raise InvalidRequest(f"{name} is {show(part)}; a content block is an object with a `type`")
+    for field, expected in _REQUIRED.get(kind, {}).items():
+        if not isinstance(block.get(field), expected):
+            raise InvalidRequest(f"{name}: a {kind} block needs `{field}`; it is {show(block.get(field))}")
+    if kind == "tool_result" and not isinstance(block.get("content"), str | list | None):
+        raise InvalidRequest(
+            f"{name}: `content` is {show(block['content'])}; it must be text or a list of content blocks"
+        )
+
+
+def show(value: Any) -> str:
+    """Returns a wrong value as an error quotes it."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+# Characters of a wrong value that an error quotes.
+_SHOWN = 60

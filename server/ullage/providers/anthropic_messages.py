@@ -15,7 +15,7 @@ from anthropic.types.beta import BetaContentBlock, BetaRawMessageDeltaEvent, Bet
 from ullage.formats.parsing import as_count
 from ullage.formats.provider_usage import convert_usage
 from ullage.formats.requests.anthropic import write_anthropic
-from ullage.formats.tool_calls.native import NativeCalls
+from ullage.formats.tool_calls import NativeCalls
 from ullage.model.answer import (
     Finished,
     Fragment,

@@ -3,9 +3,8 @@
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 
-from ullage.formats.requests.legal_blocks import without_documents
 from ullage.formats.requests.openai import FORMAT
-from ullage.formats.requests.turns import arrange_turns
+from ullage.formats.requests.turns import arrange_turns, without_documents
 from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta
 from ullage.model.blocks import Block, ImageBlock, join_texts
 from ullage.model.errors import RequestRefused

@@ -6,9 +6,7 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from ullage.formats.tool_calls.caret import CaretFences
-from ullage.formats.tool_calls.in_text import CallsInText, Syntax
-from ullage.formats.tool_calls.xml import XmlTags
+from ullage.formats.tool_calls import CallsInText, CaretFences, Syntax, XmlTags
 from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ToolUseStart
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message, Role

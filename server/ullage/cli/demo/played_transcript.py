@@ -9,7 +9,7 @@ from msgspec import Struct
 from ullage.agents import transcripts
 from ullage.catalog.limits import ContextLimits
 from ullage.cli.session_source import read_transcript
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import Event, MessageAppended, ToolsDeclared, UsageReported
 from ullage.model.message import Message, ToolDefinition
 from ullage.model.usage import Usage

@@ -11,7 +11,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.table import agent_of_word
 from ullage.agents.transcripts import read_document
 from ullage.agents.wiring import Wiring
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.ledger.ledger_entry import Entry
 from ullage.lost.brief import LONGEST, characters, write_brief, write_guide
 from ullage.lost.handed_over import messages_of, records_of, summary_message

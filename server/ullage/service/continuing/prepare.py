@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import is_system
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import ThinkingBlock
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.continuing.continuation import Continuation, Known, Target, plan_continuation, spoken, target_of
