@@ -22,7 +22,7 @@ READS_A_FILE = {"tokens/vocabulary.py"}
 LOCKS = {"tokens/counter.py", "tokens/vocabulary.py"}
 HEAVY = (
     *("tiktoken", "sqlite3", "rich", "platformdirs", "anthropic", "openai", "pytest"),
-    *("ullage.agents.table", "ullage.agents.transcripts", "ullage.redaction.secret_shapes"),
+    *("ullage.agents.table", "ullage.agents.transcripts", "ullage.redaction.redact_secrets"),
 )
 
 

@@ -20,14 +20,12 @@ from ullage.app.server_telemetry import ServerTelemetry
 from ullage.app.session_traces import SessionTraces
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.app.telemetry import traced
-from ullage.catalog.limits import ContextLimits
-from ullage.catalog.prices import price_of
+from ullage.catalog.limits import ContextLimits, price_of
 from ullage.model.errors import InvalidRequest
 from ullage.model.figure import Keeper
 from ullage.model.settings import ModelSettings, OfflineSettings, Settings, SummarySettings
 from ullage.policy.alarm import is_due
-from ullage.providers.embedding_server import embed
-from ullage.providers.registry import ProviderRegistry
+from ullage.providers.registry import ProviderRegistry, embed
 from ullage.service.archive.recall import recall
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.workspace import Workspace

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.model.blocks import ToolResultBlock
-from ullage.model.message import Message, ToolDefinition
+from ullage.model.blocks import TextBlock, ToolResultBlock
+from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.usage import Usage
 
 
@@ -154,3 +154,13 @@ Fragment = (
     | CompactionSealed
     | Finished
 )
+
+
+def ask_messages(request: ModelRequest) -> tuple[Message, ...]:
+    """Returns the messages of a request. Instructions, if there are any, are added as a user's message at the end, so
+    that the beginning, which the provider caches, stays unchanged."""
+    text = request.instructions or request.reminder
+    if not text:
+        return request.messages
+    asked = Message(id="instructions", role=Role.USER, content=(TextBlock(text=text),))
+    return (*request.messages, asked)

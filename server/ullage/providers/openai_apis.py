@@ -27,6 +27,7 @@ from ullage.model.answer import (
     TextDelta,
     ThinkingDelta,
     UsageDelta,
+    ask_messages,
 )
 from ullage.model.errors import AnswerBroken, ProviderError, RequestRefused
 from ullage.model.json_values import JsonObject, as_object, as_text
@@ -40,7 +41,6 @@ from ullage.providers.failures import (
     translate_nonsense,
     translate_refusal,
 )
-from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
 
 # The API refuses a smaller `max_output_tokens`.

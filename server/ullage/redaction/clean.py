@@ -34,10 +34,9 @@ def _neutralise() -> Step:
 @cache
 def _redactions() -> tuple[Step, Callable[[str, Step], str]]:
     """Returns the redaction of secrets that are recognised by shape, place or name, and that of random runs."""
-    from ullage.redaction import secret_places as places  # noqa: PLC0415
-    from ullage.redaction import secret_shapes as shapes  # noqa: PLC0415
+    from ullage.redaction import redact_secrets as secrets  # noqa: PLC0415
 
     def known(text: str) -> str:
-        return places.redact_by_service(places.redact_named(places.redact_places(shapes.redact_shapes(text))))
+        return secrets.redact_by_service(secrets.redact_named(secrets.redact_places(secrets.redact_shapes(text))))
 
-    return known, shapes.redact_runs
+    return known, secrets.redact_runs
