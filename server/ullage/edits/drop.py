@@ -13,7 +13,6 @@ alone.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -106,7 +105,7 @@ class Keep(Struct, frozen=True, kw_only=True):
     relied: frozenset[str] = frozenset()
 
 
-class Candidate(Struct, frozen=True, kw_only=True):
+class DropCandidate(Struct, frozen=True, kw_only=True):
     """A group of messages that may be dropped together: their indices in the view, ascending, and their tokens.
     `speaker` is their kind: `tool` if any of them has a tool use or a result, else by the first message's role.
     `relied` is set if a notice refers to one of them."""
@@ -124,15 +123,15 @@ class Situation(Struct, frozen=True, kw_only=True):
 
     messages: Sequence[Message]
     excess: int
-    candidates: tuple[Candidate, ...]
-    summaries: tuple[Candidate, ...] = ()
+    candidates: tuple[DropCandidate, ...]
+    summaries: tuple[DropCandidate, ...] = ()
 
     @property
-    def free(self) -> tuple[Candidate, ...]:
+    def free(self) -> tuple[DropCandidate, ...]:
         """The candidates that may be dropped in any order: those that no notice refers to."""
         return tuple(candidate for candidate in self.candidates if not candidate.relied)
 
-    def after(self, gone: Collection[Candidate]) -> "Situation":
+    def after(self, gone: Collection[DropCandidate]) -> "Situation":
         """Returns the situation after the candidates `gone` are dropped."""
         places = {candidate.places for candidate in gone}
         return replace(
@@ -152,7 +151,7 @@ def assess(view: CountedView, excess: int, keep: Keep) -> Situation:
     messages = view.messages
     stays = {*leading(messages, keep.first_user_id), *view.kept(keep.pinned)}
     found = [
-        Candidate(
+        DropCandidate(
             places=places,
             tokens=sum([view.tokens[i] for i in places]),
             speaker=_speaker(messages, places),
@@ -171,10 +170,10 @@ def assess(view: CountedView, excess: int, keep: Keep) -> Situation:
     )
 
 
-def until_fits(order: Iterable[Candidate], excess: int) -> tuple[Candidate, ...]:
+def until_fits(order: Iterable[DropCandidate], excess: int) -> tuple[DropCandidate, ...]:
     """Returns the first candidates of `order`, as many as are needed to drop `excess` tokens; all if they are not
     enough."""
-    gone: list[Candidate] = []
+    gone: list[DropCandidate] = []
     for candidate in order:
         if excess <= 0:
             break
@@ -191,12 +190,14 @@ def _speaker(messages: Sequence[Message], places: Sequence[int]) -> Speaker:
     return Speaker.ASSISTANT if messages[places[0]].role is Role.ASSISTANT else Speaker.USER
 
 
-class TruncationStrategy(Protocol):
-    """A rule for choosing which whole messages are dropped."""
+class TruncationStrategy:
+    """A rule for choosing which whole messages are dropped. A strategy defines `choose`; `truncate` works by it."""
 
-    def choose(self, situation: Situation) -> tuple[Candidate, ...]:
+    __slots__ = ()
+
+    def choose(self, situation: Situation) -> tuple[DropCandidate, ...]:
         """Returns the candidates that the strategy drops; an empty tuple if it drops none."""
-        ...
+        raise NotImplementedError
 
     def truncate(
         self, messages: Sequence[Message], target_tokens: int, counter: TokenCounter, *, pinned: Collection[str] = ()
@@ -207,22 +208,6 @@ class TruncationStrategy(Protocol):
         They take at most `target_tokens`, unless the messages that must stay take more: system messages, the first user
         message, the newest that the user typed, messages with an id in `pinned`, and the last group.
         """
-        ...
-
-
-class Truncation:
-    """The base class of the strategies. It implements `truncate` by means of the strategy's own `choose`."""
-
-    __slots__ = ()
-
-    def choose(self, situation: Situation) -> tuple[Candidate, ...]:
-        """Returns the candidates that the strategy drops. Each strategy defines it."""
-        raise NotImplementedError
-
-    def truncate(
-        self, messages: Sequence[Message], target_tokens: int, counter: TokenCounter, *, pinned: Collection[str] = ()
-    ) -> tuple[Message, ...]:
-        """Does what `TruncationStrategy.truncate` says."""
         view = count_view(messages, counter)
         first = next((message.id for message in messages if is_pure_prompt(message)), None)
         edit = plan_drop(
@@ -276,49 +261,49 @@ def _without(view: CountedView, items: Collection[Item]) -> CountedView:
     return replace(view, items=[item for item, _ in left], tokens=[tokens for _, tokens in left])
 
 
-class SlidingWindowStrategy(SlidingWindow, Truncation, frozen=True, kw_only=True, tag="sliding_window"):
+class SlidingWindowStrategy(SlidingWindow, TruncationStrategy, frozen=True, kw_only=True, tag="sliding_window"):
     """Drops every message before the last `max_messages` that may be dropped, even if the context fits its token
     limit."""
 
-    def choose(self, situation: Situation) -> tuple[Candidate, ...]:
+    def choose(self, situation: Situation) -> tuple[DropCandidate, ...]:
         start = len(situation.messages) - self.max_messages
         return tuple(candidate for candidate in situation.candidates if candidate.places[0] < start)
 
 
-class TokenBudgetStrategy(TokenBudget, Truncation, frozen=True, kw_only=True, tag="token_budget"):
+class TokenBudgetStrategy(TokenBudget, TruncationStrategy, frozen=True, kw_only=True, tag="token_budget"):
     """Drops the oldest messages that may be dropped until the rest fits the token limit."""
 
-    def choose(self, situation: Situation) -> tuple[Candidate, ...]:
+    def choose(self, situation: Situation) -> tuple[DropCandidate, ...]:
         return until_fits(situation.candidates, situation.excess)
 
 
-class SelectiveStrategy(Selective, Truncation, frozen=True, kw_only=True, tag="selective"):
+class SelectiveStrategy(Selective, TruncationStrategy, frozen=True, kw_only=True, tag="selective"):
     """Drops groups of messages kind by kind (tool uses, assistant, user), in the given `order` and of each kind the
     oldest first, until the rest fits the token limit."""
 
-    def choose(self, situation: Situation) -> tuple[Candidate, ...]:
+    def choose(self, situation: Situation) -> tuple[DropCandidate, ...]:
         ordered = (each for speaker in self.order for each in situation.free if each.speaker is speaker)
         return until_fits(ordered, situation.excess)
 
 
-class SmartTruncationStrategy(Smart, Truncation, frozen=True, kw_only=True, tag="smart"):
+class SmartTruncationStrategy(Smart, TruncationStrategy, frozen=True, kw_only=True, tag="smart"):
     """Keeps the first `keep_first` and the last `keep_last` messages, and drops the oldest messages between them until
     the rest fits the token limit."""
 
-    def choose(self, situation: Situation) -> tuple[Candidate, ...]:
+    def choose(self, situation: Situation) -> tuple[DropCandidate, ...]:
         start, stop = self.keep_first, len(situation.messages) - self.keep_last
         middle = (each for each in situation.free if start <= each.places[0] and each.places[-1] < stop)
         return until_fits(middle, situation.excess)
 
 
-class RangeTruncationStrategy(TruncateRange, Truncation, frozen=True, kw_only=True, tag="truncate_range"):
+class RangeTruncationStrategy(TruncateRange, TruncationStrategy, frozen=True, kw_only=True, tag="truncate_range"):
     """Keeps the first exchange and drops a range of messages after it; `keep` says how much of the rest stays. If the
     rest does not fit the token limit, the range is extended in the same way."""
 
-    def choose(self, situation: Situation) -> tuple[Candidate, ...]:
+    def choose(self, situation: Situation) -> tuple[DropCandidate, ...]:
         spoken = [i for i, message in enumerate(situation.messages) if message.role is not Role.SYSTEM]
         roles = [situation.messages[i].role for i in spoken]
-        gone: tuple[Candidate, ...] = ()
+        gone: tuple[DropCandidate, ...] = ()
         end = first_exchange(situation.messages)
         deleted = first = sum(i < end for i in spoken)
         while situation.after(gone).excess > 0:
@@ -360,13 +345,13 @@ def first_exchange(messages: Sequence[Message]) -> int:
     return len(messages)
 
 
-class StrategyChain(Struct, Truncation, frozen=True):
+class StrategyChain(Struct, TruncationStrategy, frozen=True):
     """A chain of strategies. Each runs only if the strategies before it did not meet the limit."""
 
     strategies: tuple[TruncationStrategy, ...]
 
-    def choose(self, situation: Situation) -> tuple[Candidate, ...]:
-        gone: tuple[Candidate, ...] = ()
+    def choose(self, situation: Situation) -> tuple[DropCandidate, ...]:
+        gone: tuple[DropCandidate, ...] = ()
         for strategy in self.strategies:
             if situation.excess <= 0:
                 break
