@@ -9,7 +9,7 @@ digests and ids; the rest of its line decides.
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from ullage.redaction import REDACTED
 from ullage.redaction.issuers import SERVICES
@@ -146,18 +146,25 @@ def _unwrapped(text: str, end: int) -> int:
     return more.end() if more else end
 
 
-def redact_runs(text: str, look_inside: Callable[[str], str]) -> str:
-    """Returns `text` with `[redacted]` for long runs of characters that look random, and for base64 whose decoded text
-    contains a secret. `look_inside` redacts a decoded text; if it changes the text, the text contains a secret."""
-    return cut(text, _secret_runs(text, look_inside)) if _LONG.of(text) else text
+def redact_all(text: str) -> str:
+    """Returns `text` with `[redacted]` for each secret. Redacting the result changes nothing."""
+    text = _redact_known(text)
+    return cut(text, _secret_runs(text)) if _LONG.of(text) else text
 
 
-def _secret_runs(text: str, look_inside: Callable[[str], str]) -> Iterator[tuple[int, int]]:
+def _redact_known(text: str) -> str:
+    """Returns `text` without the secrets that are recognised by shape, place, name or service."""
+    return redact_by_service(redact_named(redact_places(redact_shapes(text))))
+
+
+def _secret_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Yields the places of long runs of characters that look random, and of base64 whose decoded text contains a
+    secret."""
     known: dict[str, bool] = {}
     for start, _ in _LONG.of(text):
         if run := _RUN.match(text, start):
             if run[0] not in known:
-                known[run[0]] = _is_random_run(run[0]) or _hides_secret(run[0], look_inside)
+                known[run[0]] = _is_random_run(run[0]) or _hides_secret(run[0])
             if known[run[0]]:
                 yield run.span()
 
@@ -170,7 +177,7 @@ def _is_random_run(run: str) -> bool:
     return all(is_random(part) for part in re.split(r"[/_.-]", run) if len(part) >= 8) and is_random(run)
 
 
-def _hides_secret(run: str, look_inside: Callable[[str], str]) -> bool:
+def _hides_secret(run: str) -> bool:
     if len(run) > _LONGEST_DECODED or not _BASE64.fullmatch(run) or _HEX.fullmatch(run):
         return False
     try:
@@ -178,7 +185,7 @@ def _hides_secret(run: str, look_inside: Callable[[str], str]) -> bool:
         text = decoded.decode("ascii")
     except (binascii.Error, UnicodeDecodeError):
         return False
-    return text.isprintable() and look_inside(text) != text
+    return text.isprintable() and _redact_known(text) != text
 
 
 _IN_URL = re.compile(r"(?P<head>://[^\s:/@\"'<>]{0,100}:)(?P<inside>[^\s\"'<>`]{1,300})(?=@[\w\[$])")
