@@ -26,7 +26,7 @@ from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import ERROR_SHARE, ApproximateCounter, TokenCounter, get_counter
 from ullage.tokens.families import family_of
-from ullage.tokens.tracker import Reading
+from ullage.tokens.tracker import ContextReading
 
 MEDIAN_AIM, P95_AIM = 0.003, 0.015
 
@@ -143,7 +143,7 @@ def after_compactions(transcript: ImportedTranscript, others: tuple[Compacted, .
     """Replays a conversation. `others` are the compactions of the agent's other conversations that are known."""
     counter = get_counter(transcript.model)
     session = Projection(counter, _calibration(counter), others=lambda _format: others)
-    waits, expected = False, dict[str, Reading]()
+    waits, expected = False, dict[str, ContextReading]()
     firsts: list[FirstFigure] = []
     for position, event in enumerate(transcript.events):
         reading = session.tracker.reading

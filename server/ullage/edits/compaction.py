@@ -166,8 +166,9 @@ def plan_compaction(
 
 
 def _stands_for(item: Item) -> int:
-    """Returns how many messages an item is of: one, or those of a summary that came with a program's messages, which
-    this conversation has never had. Another marker's messages were counted when they were archived."""
+    """Returns how many messages an item stands for: one, or, if it is a summary that came with a program's messages,
+    the messages that it summarizes, which this conversation has never had. Another marker's messages were counted when
+    they were archived."""
     block = item.message.compaction
     if block is not None and block.summarizer == GIVEN:
         return block.messages_archived

@@ -22,7 +22,7 @@ from ullage.model.message import ToolDefinition
 CUT_OFF = "it was cut off before its end"
 
 
-class Found(Struct, frozen=True):
+class CallOpening(Struct, frozen=True):
     """The opening tag or fence of a tool call: its place (`start` to `end`, excluded) in the searched text, and the
     tool's name."""
 
@@ -47,7 +47,7 @@ class Syntax(Protocol):
     recognise the start of a line. If `final` is true, no more text follows.
     """
 
-    def find_call(self, text: str, names: frozenset[str], *, final: bool) -> Found | None:
+    def find_call(self, text: str, names: frozenset[str], *, final: bool) -> CallOpening | None:
         """Returns the opening of the first call in `text` of a tool in `names`, or None if no complete opening is
         there."""
         ...
@@ -204,8 +204,8 @@ class XmlTags:
     `<read_file><path>a.py</path></read_file>`. The outer tag is the tool's name, the inner tags are its parameters.
     Values are not escaped; one newline at each end of a value is dropped."""
 
-    def find_call(self, text: str, names: frozenset[str], **_: bool) -> Found | None:
-        return next((Found(m.start(), m.end(), m[1]) for m in _TAG.finditer(text) if m[1] in names), None)
+    def find_call(self, text: str, names: frozenset[str], **_: bool) -> CallOpening | None:
+        return next((CallOpening(m.start(), m.end(), m[1]) for m in _TAG.finditer(text) if m[1] in names), None)
 
     def certain(self, text: str) -> int:
         partial = _PARTIAL_TAG.search(text)
@@ -266,12 +266,12 @@ class CaretFences:
     A fence, a parameter's line and the end of a block each have a line of their own.
     """
 
-    def find_call(self, text: str, names: frozenset[str], *, final: bool) -> Found | None:
+    def find_call(self, text: str, names: frozenset[str], *, final: bool) -> CallOpening | None:
         for match in _FENCE.finditer(text):
             if match[1] in names:
-                return Found(match.start(), match.end(), match[1])
+                return CallOpening(match.start(), match.end(), match[1])
         last = _LAST_FENCE.search(text) if final else None
-        return Found(last.start(), last.end(), last[1]) if last and last[1] in names else None
+        return CallOpening(last.start(), last.end(), last[1]) if last and last[1] in names else None
 
     def certain(self, text: str) -> int:
         partial = _PARTIAL_FENCE.search(text)

@@ -59,30 +59,30 @@ _TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text",
 _ABOUT_TEXT = ("citations", "logprobs")
 
 
-class Part(Struct, frozen=True):
+class ReadPart(Struct, frozen=True):
     """A block and the place in the program's message that it was read from: a path of keys and indices."""
 
     place: Place
     block: Block
 
 
-class Reading(Struct, frozen=True):
+class ReadMessage(Struct, frozen=True):
     """What the engine reads of a message: who said it, and its blocks."""
 
     role: Role
-    parts: Sequence[Part]
+    parts: Sequence[ReadPart]
 
 
-def read(format_name: str, raw: JsonObject) -> Reading | None:
+def read(format_name: str, raw: JsonObject) -> ReadMessage | None:
     """Reads a message of Anthropic's Messages API or OpenAI's Chat Completions, or an item of OpenAI's Responses.
     Returns None if it has no role, or a role that the format lacks (no type, role or id, in the Responses API)."""
     match format_name:
         case "anthropic":
             role = as_text(raw.get("role"))
-            return Reading(Role(role), list(_blocks(raw))) if role in tuple(Role) else None
+            return ReadMessage(Role(role), list(_blocks(raw))) if role in tuple(Role) else None
         case "openai":
             role = ROLES.get(as_text(raw.get("role")))
-            return Reading(role, list(_chat_parts(raw))) if role else None
+            return ReadMessage(role, list(_chat_parts(raw))) if role else None
         case "openai-responses":
             # A reference to an item may have its id alone.
             return _read_item(raw) if item_type(raw) or isinstance(raw.get("id"), str) else None
@@ -210,35 +210,35 @@ def given_prompt(
 # What the engine reads.
 
 
-def _blocks(raw: JsonObject) -> Iterator[Part]:
+def _blocks(raw: JsonObject) -> Iterator[ReadPart]:
     content = raw.get("content")
     if isinstance(content, str):
-        yield from [Part(("content",), TextBlock(text=content))] if content else []
+        yield from [ReadPart(("content",), TextBlock(text=content))] if content else []
         return
     for at, item in enumerate(as_list(content)):
         (block,) = read_blocks([item])
         raw_block = as_object(item)
         if isinstance(block, TextBlock) and raw_block and raw_block.get("type") != "text":
             block = _sealed(block, ANTHROPIC, raw_block)
-        yield Part(("content", at), block)
+        yield ReadPart(("content", at), block)
 
 
-def _chat_parts(raw: JsonObject) -> Iterator[Part]:
+def _chat_parts(raw: JsonObject) -> Iterator[ReadPart]:
     if raw.get("role") in ("tool", "function"):
         # SWE-agent has a list of ids.
         call = as_text(raw.get("tool_call_id")) or next(map(as_text, as_list(raw.get("tool_call_ids"))), "")
         call = call or _legacy_id(raw)
-        yield Part(("content",), ToolResultBlock(tool_use_id=call, content=read_parts(raw.get("content"))))
+        yield ReadPart(("content",), ToolResultBlock(tool_use_id=call, content=read_parts(raw.get("content"))))
         return
     if raw.get("role") == "assistant":
         yield from _reasoning(raw)
     yield from _said(raw, CHAT)
     refusal = as_text(raw.get("refusal"))
-    yield from [Part(("refusal",), TextBlock(text=refusal))] if refusal else []
+    yield from [ReadPart(("refusal",), TextBlock(text=refusal))] if refusal else []
     for at, call in enumerate(as_objects(raw.get("tool_calls"))):
-        yield Part(("tool_calls", at), _read_call(call, as_text(call.get("id"))))
+        yield ReadPart(("tool_calls", at), _read_call(call, as_text(call.get("id"))))
     legacy = as_object(raw.get("function_call"))
-    yield from [Part(("function_call",), _read_call({"function": legacy}, _legacy_id(legacy)))] if legacy else []
+    yield from [ReadPart(("function_call",), _read_call({"function": legacy}, _legacy_id(legacy)))] if legacy else []
 
 
 def _legacy_id(raw: JsonObject) -> str:
@@ -255,48 +255,48 @@ def _read_call(call: JsonObject, call_id: str) -> ToolUseBlock:
     return ToolUseBlock(id=call_id, name=as_text(function.get("name")), input=read_arguments(arguments))
 
 
-def _reasoning(raw: JsonObject) -> Iterator[Part]:
+def _reasoning(raw: JsonObject) -> Iterator[ReadPart]:
     """Yields the reasoning that servers add to an answer: LiteLLM's signed `thinking_blocks`, or else its text."""
     thinking = as_list(raw.get("thinking_blocks"))
     for at, block in enumerate(read_blocks(thinking)):
-        yield Part(("thinking_blocks", at), block)
+        yield ReadPart(("thinking_blocks", at), block)
     name = next((name for name in _REASONING if raw.get(name)), None)
     if name and not thinking:
         said = raw[name]
-        yield Part((name,), ThinkingBlock(thinking=said if isinstance(said, str) else to_json(said)))
+        yield ReadPart((name,), ThinkingBlock(thinking=said if isinstance(said, str) else to_json(said)))
 
 
-def _said(raw: JsonObject, format_name: str) -> Iterator[Part]:
+def _said(raw: JsonObject, format_name: str) -> Iterator[ReadPart]:
     content = raw.get("content")
     if not isinstance(content, list):
-        yield from (Part(("content",), block) for block in read_parts(content))
+        yield from (ReadPart(("content",), block) for block in read_parts(content))
         return
     for at, item in enumerate(as_list(cast("Any", content))):
         (block,) = read_parts([item])
         part = as_object(item)
         if isinstance(block, TextBlock) and part and part.get("type") not in _TEXTS:
             block = _sealed(block, format_name, part)
-        yield Part(("content", at), block)
+        yield ReadPart(("content", at), block)
 
 
-def _read_item(item: JsonObject) -> Reading:  # noqa: PLR0911 (one line for each kind of item)
+def _read_item(item: JsonObject) -> ReadMessage:  # noqa: PLR0911 (one line for each kind of item)
     kind, call_id = item_type(item), as_text(item.get("call_id"))
     if kind == "message":
         role = item.get("role")
         side = Role.ASSISTANT if role == "assistant" else Role.SYSTEM if role in _SYSTEM_ROLES else Role.USER
-        return Reading(side, list(_said(item, RESPONSES)))
+        return ReadMessage(side, list(_said(item, RESPONSES)))
     if kind == "reasoning":
-        return Reading(Role.ASSISTANT, [Part((), _sealed(_read_reasoning(item), RESPONSES, item))])
+        return ReadMessage(Role.ASSISTANT, [ReadPart((), _sealed(_read_reasoning(item), RESPONSES, item))])
     if kind == "mcp_approval_response":
-        return Reading(Role.USER, [_read_output(item, as_text(item.get("approval_request_id")))])
+        return ReadMessage(Role.USER, [_read_output(item, as_text(item.get("approval_request_id")))])
     if kind == "mcp_approval_request":
-        return Reading(Role.ASSISTANT, [_read_item_call(item, as_text(item.get("id")))])
+        return ReadMessage(Role.ASSISTANT, [_read_item_call(item, as_text(item.get("id")))])
     if kind.endswith("_output") and (call_id or kind == "local_shell_call_output"):
-        return Reading(Role.USER, [_read_output(item, call_id or as_text(item.get("id")))])
+        return ReadMessage(Role.USER, [_read_output(item, call_id or as_text(item.get("id")))])
     if call_id:
-        return Reading(Role.ASSISTANT, [_read_item_call(item, call_id)])
+        return ReadMessage(Role.ASSISTANT, [_read_item_call(item, call_id)])
     role = Role.SYSTEM if item.get("role") in _SYSTEM_ROLES else Role.ASSISTANT
-    return Reading(role, [Part((), _sealed(block, RESPONSES, item)) for block in _read_hosted(item)])
+    return ReadMessage(role, [ReadPart((), _sealed(block, RESPONSES, item)) for block in _read_hosted(item)])
 
 
 def _read_reasoning(item: JsonObject) -> ThinkingBlock:
@@ -305,16 +305,16 @@ def _read_reasoning(item: JsonObject) -> ThinkingBlock:
     return ThinkingBlock(thinking=text or ("" if encrypted else to_json(item)), redacted=encrypted)
 
 
-def _read_item_call(item: JsonObject, call_id: str) -> Part:
+def _read_item_call(item: JsonObject, call_id: str) -> ReadPart:
     named = next((name for name in _INPUTS if name in item), None)
     asked = {name: value for name, value in item.items() if name not in _NAMES} if named is None else item[named]
     kind = item_type(item)
     name = as_text(item.get("name")) or kind.removesuffix("_call")
     block = ToolUseBlock(id=call_id, name=name, input=read_arguments(asked))
-    return Part((), block if kind in _FREE_CALLS else _sealed(block, RESPONSES, item))
+    return ReadPart((), block if kind in _FREE_CALLS else _sealed(block, RESPONSES, item))
 
 
-def _read_output(item: JsonObject, call_id: str) -> Part:
+def _read_output(item: JsonObject, call_id: str) -> ReadPart:
     kind, output = item_type(item), item.get("output")
     picture = as_text(as_object(output).get("image_url")) if kind == "computer_call_output" else ""
     if picture:
@@ -328,7 +328,7 @@ def _read_output(item: JsonObject, call_id: str) -> Part:
         content = read_result(output)
     block = ToolResultBlock(tool_use_id=call_id, content=content)
     is_free = kind in (*_FREE_OUTPUTS, _SHELL_OUTPUT) or isinstance(output, str)
-    return Part((), block if is_free else _sealed(block, RESPONSES, item))
+    return ReadPart((), block if is_free else _sealed(block, RESPONSES, item))
 
 
 def _read_hosted(item: JsonObject) -> list[TextBlock | ImageBlock]:
@@ -349,9 +349,9 @@ def _sealed(block: Sealable, format_name: str, raw: JsonObject) -> Sealable:
 _GONE: Any = object()
 
 
-def _write(raw: JsonObject, changed: Sequence[tuple[Part, Block]]) -> JsonObject:
-    """Returns a copy of a message with these blocks in the places of their parts. A place of which nothing is left
-    holds `_GONE`."""
+def _write(raw: JsonObject, changed: Sequence[tuple[ReadPart, Block]]) -> JsonObject:
+    """Returns a copy of a message with these blocks in the places of their parts. A place whose content was removed
+    whole holds `_GONE`."""
     written: Any = raw
     for part, block in changed:
         if part.place and part.place[0] in _REASONING:
@@ -372,7 +372,7 @@ def _put(value: Any, place: Place, change: Callable[[Any], Any]) -> Any:
     return {**fields, str(key): _put(fields.get(str(key)), rest, change)}
 
 
-def _new_value(part: Part, block: Block) -> Callable[[Any], Any]:
+def _new_value(part: ReadPart, block: Block) -> Callable[[Any], Any]:
     """Returns the function that makes the new value of a part's place of its old one."""
     match part.block, block:
         case ToolUseBlock(), ToolUseBlock(input=given):
@@ -443,7 +443,7 @@ def _with_output(old: Any, text: str) -> Any:
 
 
 def _without_gone(written: JsonObject) -> list[JsonObject]:
-    """Returns a message without the places of which nothing is left, and no message if that was all it said."""
+    """Returns a list of the message without its places that hold `_GONE`; empty if it has no others."""
     if written is _GONE:
         return []
     left: JsonObject = {}

@@ -149,8 +149,8 @@ _LEAST = 3
 
 
 def ending(seen: Sequence[Compacted], version: str, model: str) -> Ending | None:
-    """Returns what contexts held after these compactions of one agent: of those of the same version and model if three
-    are known, else of the same model, else of all. Returns None if fewer than three are known."""
+    """Returns what contexts held after these compactions of one agent. Three or more must be known: compactions of the
+    same version and model, else of the same model, else any. Returns None if there are fewer."""
     # Where all that a prompt holds counts as hidden, the hidden part itself was not known before.
     known = [one for one in seen if one.rest > one.hidden]
     same = [one for one in known if one.model == model]

@@ -172,7 +172,7 @@ def _against(rule: Rule | Without, evidence: Evidence, window: int) -> str:
 
 def _comparable(seen: Sequence[Compacted], agent: Agent | None, setup: Setup, rule: Threshold) -> list[Compacted]:
     """Returns the compactions that can be compared with `rule`, oldest first: their version and model imply the same
-    threshold. Without a rule their version and model must be those of `setup`; if there are none, those of the last
+    threshold. Without a rule they must have the version and model of `setup`; if none has, the compactions of the last
     other version count."""
     if agent is not None and isinstance(rule, Rule):
         return [
@@ -185,7 +185,7 @@ def _comparable(seen: Sequence[Compacted], agent: Agent | None, setup: Setup, ru
 
 
 def _rule_then(one: Compacted | None, agent: Agent, setup: Setup) -> Threshold:
-    """Returns the rule, without settings, for a compaction's version and model, or for those of `setup`."""
+    """Returns the rule, without settings, for the version and model of a compaction, or of `setup` if `one` is None."""
     plain = replace(setup, given=Given())
     return agent.own_context.threshold(replace(plain, version=one.version, model=one.model) if one else plain)
 

@@ -121,7 +121,7 @@ def programs_in(text: str, words: frozenset[str]) -> Iterator[str]:
             yield program
 
 
-class Shape(Struct, frozen=True):
+class TokenShape(Struct, frozen=True):
     """A kind of token: its prefix, and the pattern of the `shortest` to `longest` characters after the prefix."""
 
     prefix: str
@@ -147,11 +147,11 @@ class Shape(Struct, frozen=True):
 
 
 @cache
-def shapes_by_prefix() -> dict[str, tuple[Shape, ...]]:
+def shapes_by_prefix() -> dict[str, tuple[TokenShape, ...]]:
     """Returns the known kinds of tokens by the prefix to search for. If a prefix begins with another prefix, only the
     shorter one is searched for, and its entry holds the kinds of both."""
     shapes = [
-        Shape(prefix, re.compile(rf"[{chars}]{{1,{LONGEST_RUN}}}(?!\w)"), shortest, longest)
+        TokenShape(prefix, re.compile(rf"[{chars}]{{1,{LONGEST_RUN}}}(?!\w)"), shortest, longest)
         for prefix, chars, shortest, longest in (*ISSUED, *_MORE_PREFIXES)
     ]
     prefixes = {shape.prefix for shape in shapes}

@@ -7,27 +7,23 @@ the counts of pieces are remembered. Byte-level BPE first splits text by a patte
 whitespace nor `/` (in o200k, punctuation may take following `\r`, `\n` and `/` with it).
 """
 
-from collections.abc import Container, Sequence
+import logging
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Container, Iterator, Sequence
+from lzma import LZMAError
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from threading import Lock
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from ullage.model.message import Message, ToolDefinition
 from ullage.model.usage import Breakdown
-from ullage.tokens.families import Family, KindRatios, TextKind, kind_of
+from ullage.tokens.families import UNKNOWN, Family, KindRatios, TextKind, bare_name, family_of, kind_of
 from ullage.tokens.message_counter import MessageCounter
 from ullage.tokens.vocabulary import load_encoding
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
-import logging
-import re
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from lzma import LZMAError
-from threading import Lock
-from typing import Generic, TypeVar
-
-from ullage.tokens.families import UNKNOWN, bare_name, family_of
 
 
 class TokenCounter(Protocol):

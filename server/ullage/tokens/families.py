@@ -226,7 +226,7 @@ def asks_for_a_million(model: str) -> bool:
 
 def inner_names(model: str) -> list[str]:
     """Returns the names that a model's name may be a variant of, the longest first: without settings at its end, then
-    those of another vendor's model within it."""
+    the names of another vendor's model within it."""
     name = without_provider(model)
     inner = [name[found.start() :] for found in _INNER.finditer(name) if "distill" not in name]
     return [shorter for one in (name, *inner) for shorter in _without_settings(one)]

@@ -263,7 +263,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     given: tuple[JsonObject, ...] | None = None
 
 
-class Conversation(Struct, frozen=True, kw_only=True):
+class ArrangedTurns(Struct, frozen=True, kw_only=True):
     """A request's system prompts in order, each a text or the blocks that a program gave, and its turns."""
 
     prompts: tuple[str | list[JsonObject], ...]
@@ -286,7 +286,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
 
 def arrange_turns(
     messages: Sequence[Message], format_name: str, *, thinking: bool, as_given: bool = False
-) -> Conversation:
+) -> ArrangedTurns:
     """Returns the messages as the turns of a request in the format `format_name`, in an order that providers accept:
     the user begins, roles alternate, each tool call is answered in the next turn. If `thinking` is true, signed and
     encrypted thinking is kept. With `as_given`, messages that were given in this format stay as they are."""
@@ -302,7 +302,7 @@ def arrange_turns(
 
 def pair_turns(
     messages: Sequence[Message], format_name: str, *, thinking: bool = True, as_given: bool = False
-) -> Conversation:
+) -> ArrangedTurns:
     """Returns each message as a turn of its own, and after it the results of its calls as another one. Neighbours may
     have the same role, and messages without a block that may be written are left out. `thinking` as in
     `arrange_turns`. With `as_given`, messages that were given in this format stay as they are."""
@@ -328,7 +328,7 @@ def pair_turns(
                 )
             )
     turns = (turn for turn in _Pairing(spoken).turns() if turn.content or turn.given is not None)
-    return Conversation(prompts=tuple(prompt for prompt in prompts if prompt), turns=tuple(turns))
+    return ArrangedTurns(prompts=tuple(prompt for prompt in prompts if prompt), turns=tuple(turns))
 
 
 def _text_of(blocks: Sequence[JsonObject]) -> str:

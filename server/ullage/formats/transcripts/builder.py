@@ -266,7 +266,7 @@ class TranscriptBuilder:
             self._events.append(EditReverted(edit_id=earlier, reverted=True, timestamp=timestamp))
 
     def _notices_of(self, message_ids: Sequence[str]) -> list[str]:
-        """Returns the ids of what is sent in place of those of these messages that are exchanged."""
+        """Returns the ids of the replacements that are sent for these messages."""
         edits = map(self._branches.edit_of, message_ids)
         return [self._notices[edit_id] for edit_id in edits if edit_id]
 

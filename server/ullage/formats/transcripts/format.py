@@ -52,19 +52,24 @@ class Reader(Protocol):
 class Format(Struct, frozen=True, kw_only=True):
     """A transcript format: how its files are recognised and read.
 
-    `name` is the name that users give with `--format`. `matches` returns whether a file has this format, judged by
-    its content alone. `read` raises `UnreadableTranscript` if the file contains no message, and `InvalidRequest` if
-    it doesn't contain the wanted run. `records` and `reader` are set if the format can be read while a program is
-    still writing it. `is_complete` is set if the file can say that what the reader holds back is complete. It is
-    called with the reader when nothing has been written for a while. `begins_another` is set if a file may hold
-    several conversations, one after the other, and returns whether a line may begin another one. `may_take_back`
-    says that after a user has gone back to an earlier message, the messages after it may return, and the file then
-    no longer says that they were left out. `starts_over` is set if the lines of several conversations may come
-    mixed, of which the reader leaves out the others'. It is called with the reader and with further lines, and
-    returns whether with them the file's conversation may be another one than the reader's. `last_answer` returns,
-    of the last lines of a file, the place of the one from which on a reading shows the last usage as a reading of
-    all lines does; the number of the lines if they don't show it. Without it that is so of the first of any last
-    lines. `reads_folders` says whether it also reads a folder, of which it chooses one conversation.
+    - `name`: the name that users give with `--format`.
+    - `matches`: returns whether a file has this format, judged by its content alone.
+    - `read`: raises `UnreadableTranscript` if the file contains no message, and `InvalidRequest` if it doesn't contain
+      the wanted run.
+    - `records` and `reader`: set if the format can be read while a program is still writing it.
+    - `is_complete`: set if the file can say that the events which the reader holds back are complete. It is called with
+      the reader when nothing has been written for a while.
+    - `begins_another`: set if a file may hold several conversations, one after the other. It returns whether a line may
+      begin another one.
+    - `starts_over`: set if the lines of several conversations may come mixed; the reader leaves out the lines of the
+      others. It is called with the reader and with further lines, and returns whether these lines may make another
+      conversation the file's.
+    - `last_answer`: is called with the last lines of a file, and returns the index in them from which a reading shows
+      the same last usage as a reading of the whole file; the number of the lines if they don't show it. Without it,
+      any last lines do from their first one on.
+    - `may_take_back`: after a user has gone back to an earlier message, the messages after it may return, and the file
+      then no longer says that they were left out.
+    - `reads_folders`: it also reads a folder, and chooses one of the conversations in it.
     """
 
     name: str
