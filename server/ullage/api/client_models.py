@@ -8,16 +8,7 @@ from ullage.api.permissions import Ask
 from ullage.api.session_methods import Nothing
 from ullage.api.wire import COMPLETE, COUNT
 from ullage.jsonrpc.rpc_errors import BadReply
-from ullage.model.errors import (
-    AnswerBroken,
-    AuthenticationFailed,
-    ContextTooLong,
-    ProviderError,
-    ProviderUnavailable,
-    RateLimited,
-    RequestRefused,
-)
-from ullage.model.offered_models import (
+from ullage.model.answer import (
     EDITOR,
     CompleteParams,
     CompleteResult,
@@ -29,6 +20,15 @@ from ullage.model.offered_models import (
     OfferedModels,
     Purpose,
     SpokenMessage,
+)
+from ullage.model.errors import (
+    AnswerBroken,
+    AuthenticationFailed,
+    ContextTooLong,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+    RequestRefused,
 )
 from ullage.service.conversation.workspace import Workspace
 

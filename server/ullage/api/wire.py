@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from ullage.model.offered_models import CompleteParams, CompleteResult, CountParams, CountResult
+from ullage.model.answer import CompleteParams, CompleteResult, CountParams, CountResult
 from ullage.model.updates import RequestPermissionParams, RequestPermissionResult, Update
 from ullage.service.conversation.workspace import Workspace
 

@@ -11,8 +11,8 @@ from importlib import import_module
 from math import isfinite
 
 from ullage.model import words
+from ullage.model.answer import EDITOR
 from ullage.model.errors import AnswerBroken, NoModelConfigured
-from ullage.model.offered_models import EDITOR
 from ullage.model.settings import ProviderSettings, SearchSettings, Settings
 from ullage.providers.prerequisites import find_key, key_remedy, require_sdk
 from ullage.providers.tools_in_text import EditorProvider, ToolsInText

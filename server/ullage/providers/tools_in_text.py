@@ -10,11 +10,21 @@ from msgspec.structs import replace
 from ullage.formats.requests.openai import FORMAT
 from ullage.formats.requests.turns import arrange_turns, without_documents
 from ullage.formats.tool_calls import CallsInText, CaretFences, Syntax, XmlTags
-from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ToolUseStart, ask_messages
+from ullage.model.answer import (
+    Finished,
+    Fragment,
+    ModelRequest,
+    Purpose,
+    SpokenMessage,
+    SpokenRole,
+    StopReason,
+    TextDelta,
+    ToolUseStart,
+    ask_messages,
+)
 from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.errors import RequestRefused
 from ullage.model.message import Message, Role
-from ullage.model.offered_models import Purpose, SpokenMessage, SpokenRole
 from ullage.service.ports.models import EditorModels, Provider, ProviderCapabilities
 
 # How calls may be written, by the names that the settings have for it.

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 
 from ullage.redaction import REDACTED
 from ullage.redaction.issuers import SERVICES
-from ullage.redaction.judgement import is_drawn, is_random, is_secret
 from ullage.redaction.known_words import (
     ADDRESS,
     ARGUMENTS,
@@ -30,6 +29,9 @@ from ullage.redaction.known_words import (
     PUTTY,
     SCHEMES,
     WEB_TOKEN,
+    is_drawn,
+    is_random,
+    is_secret,
     parted_prefixes,
     prefixes_in,
     programs_in,

@@ -5,10 +5,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from ullage.model.answer import Fragment, ModelRequest
+from ullage.model.answer import Fragment, ModelRequest, OfferedModel, OfferedModels, Purpose, SpokenMessage
 from ullage.model.blocks import ArtifactLedger, ImageBlock, SealedCompaction, ToolUseBlock
 from ullage.model.message import ToolDefinition
-from ullage.model.offered_models import OfferedModel, OfferedModels, Purpose, SpokenMessage
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import PermissionAnswer, ToolCall, ToolKind, ToolLocation
 from ullage.model.usage import Price
