@@ -16,19 +16,17 @@ from typing import Any
 from msgspec import Struct
 
 from benches.report import Aim, Report, at_most, percentile, recorded
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, MessageAppended, ModelChanged, Record, UsageReported
 from ullage.model.message import Role
 from ullage.model.usage import Usage, UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.conversation.projection import Projection
-from ullage.tokens.approximate import ERROR_SHARE, ApproximateCounter
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.counter import TokenCounter
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import ERROR_SHARE, ApproximateCounter, TokenCounter, get_counter
 from ullage.tokens.families import family_of
-from ullage.tokens.tracker import Reading
+from ullage.tokens.tracker import ContextReading
 
 MEDIAN_AIM, P95_AIM = 0.003, 0.015
 
@@ -145,7 +143,7 @@ def after_compactions(transcript: ImportedTranscript, others: tuple[Compacted, .
     """Replays a conversation. `others` are the compactions of the agent's other conversations that are known."""
     counter = get_counter(transcript.model)
     session = Projection(counter, _calibration(counter), others=lambda _format: others)
-    waits, expected = False, dict[str, Reading]()
+    waits, expected = False, dict[str, ContextReading]()
     firsts: list[FirstFigure] = []
     for position, event in enumerate(transcript.events):
         reading = session.tracker.reading

@@ -40,7 +40,7 @@ def run(_: Sequence[Path], against: Path | None = None) -> Report:
 
 def _measure(folder: Path) -> dict[str, Any]:
     """One process's figures of a checkout."""
-    # `-P`, because the worker's own folder has a `secrets.py`, which is not Python's.
+    # `-P`, because the worker's own folder has a `redact_secrets.py`, which is not Python's.
     command, env = [sys.executable, "-P", _WORKER], os.environ | {"PYTHONPATH": str(folder)}
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)

@@ -24,7 +24,7 @@ from ullage.policy.decision import result_tokens
 from ullage.service.conversation.projection import Projection
 from ullage.service.plan.ladder import CHEAP, REPEATS, Rung, Terms, climb
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 
 _WINDOW = 200_000
 # Shorter conversations never come near a threshold.

@@ -13,11 +13,9 @@ from msgspec import Struct
 from benches.load_server import LoadedServer, latency_row, load_server, text_message
 from benches.report import Aim, at_least, at_most, percentile
 from ullage.app.compose import open_workspace
-from ullage.edits.strategies.choices import TokenBudgetStrategy
-from ullage.edits.strategies.situation import Keep
-from ullage.edits.strategies.truncation import plan_drop
+from ullage.edits.drop import Keep, TokenBudgetStrategy, plan_drop
 from ullage.model.settings import ModelSettings, Settings
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 
 MODEL = "bench-model"
 LONG, RESULT_BYTES, RATE, SECONDS, SESSIONS = 100_000, 50_000_000, 1_000, 60, 50

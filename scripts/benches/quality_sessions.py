@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from benches.report import read_file, transcript_files
 from ullage.app.compose import open_workspace
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.errors import CannotFit
@@ -18,7 +18,7 @@ from ullage.model.settings import ContextSettings, Settings
 from ullage.service import imports
 from ullage.service.archive.export import provider_request
 from ullage.service.compact.to_budget import fit_budget
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.transcript.cut_points import cut_points
 
 # One exact tokenizer counts all transcripts, whatever their model, so that a budget means the same for each.

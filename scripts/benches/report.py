@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.agents.transcripts import read_document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.errors import UllageError
 from ullage.system.transcript_files import read_transcript_file
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from benches.quality_probe import find_anchors
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message

@@ -13,7 +13,7 @@ from typing import Any
 from benches import protocol, speed_fitting, speed_growth
 from benches.report import Aim, Report, at_most, median, read_file, transcript_files
 from ullage.app.compose import open_workspace
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
@@ -24,7 +24,7 @@ from ullage.service.compact.by_hand import ManualRequest, compact_by_hand
 from ullage.service.conversation import projection
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.tokens.tiktoken_counter import forget_pieces
+from ullage.tokens.counter import forget_pieces
 from ullage.tokens.vocabulary import load_encoding
 
 SHORT, LONG = 100, 50_000

@@ -17,10 +17,8 @@ from benches import speed_sessions
 from benches.report import Report, at_most, read_file, transcript_files
 from support.workspace import CountingIds, FixedClock, build_test_workspace
 from ullage.edits.counted import CountedView
-from ullage.edits.strategies.choices import TokenBudgetStrategy
-from ullage.edits.strategies.situation import Keep
-from ullage.edits.strategies.truncation import plan_drop
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.edits.drop import Keep, TokenBudgetStrategy, plan_drop
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message
 from ullage.service.compact.to_budget import fit_budget
@@ -29,7 +27,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.summaries.write import conversation_key
 from ullage.summary.checks import go_on
 from ullage.summary.reader import Reader
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.transcript.cut_points import groups
 
 TOKENS = 160_000

@@ -17,15 +17,13 @@ from typing import Any
 from benches import speed_sessions
 from ullage.app.compose import open_workspace
 from ullage.edits.counted import Stamp, count_view
-from ullage.edits.strategies.choices import TokenBudgetStrategy
-from ullage.edits.strategies.situation import Keep
-from ullage.edits.strategies.truncation import plan_drop
+from ullage.edits.drop import Keep, TokenBudgetStrategy, plan_drop
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions
 from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.tokens.vocabulary import load_encoding
 
 # Work on a session of so many messages. What runs before the first `yield` is setup; then each step is one timed run.

@@ -23,7 +23,7 @@ from typing import Any
 from benches.report import Aim, Report, at_least, at_most, median, recorded
 from benches.trigger_replay import BY_REPORTS, FLOOR, OURS, Guess, Replay, Span, Step
 from ullage.agents.table import agent_of_format
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import UsageReported
 
 _STEPS = 40

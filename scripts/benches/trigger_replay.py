@@ -16,7 +16,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.own_context import Rule, Setup
 from ullage.agents.table import agent_of_format
 from ullage.catalog.limits import ContextLimits
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import (
     ContextEdited,
@@ -30,15 +30,13 @@ from ullage.model.events import (
 from ullage.model.figure import CallsLeft
 from ullage.model.message import Role
 from ullage.model.usage import UsageSource
-from ullage.policy.alarm import sure
-from ullage.policy.approach import warns_at
+from ullage.policy.alarm import calls_left, sure, warns_at
 from ullage.policy.evidence import Compacted, Evidence
-from ullage.policy.forecast import calls_left
 from ullage.policy.threshold import find_threshold, of_same_window
 from ullage.policy.window import Candidates, find_window
 from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 
 # The share of the threshold at which the floor warns.
 _FIXED = 8 / 9

@@ -17,8 +17,7 @@ from ullage.api.methods import METHODS
 from ullage.api.schema import wire_types
 from ullage.api.wire import CLIENT_METHODS, ClientAbilities
 from ullage.model.blocks import Block, ResultPart
-from ullage.model.settings import Settings
-from ullage.model.strategies import StrategySettings
+from ullage.model.settings import Settings, StrategySettings
 from ullage.model.updates import Update
 
 # `typing` does not keep the name of a union.

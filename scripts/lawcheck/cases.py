@@ -9,10 +9,9 @@ from lawcheck import floors
 from lawcheck.fitted import fit
 from lawcheck.situation import Situation, plan_with_summary
 from ullage.edits.counted import Stamp
-from ullage.edits.strategies.chain import make_chain, plan_truncation
-from ullage.edits.strategies.situation import Keep
+from ullage.edits.drop import Keep, make_chain, plan_truncation
 from ullage.model.edits import Edit
-from ullage.model.strategies import (
+from ullage.model.settings import (
     RangeKeep,
     Selective,
     SlidingWindow,

@@ -11,13 +11,13 @@ from support.build import append, log
 from support.random_histories import random_history, random_pins
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.artifacts import ArtifactLedger, FileAction, FileArtifact
+from ullage.model.blocks import ArtifactLedger, FileAction, FileArtifact
 from ullage.model.edits import Edit
 from ullage.model.events import ContextEdited, Event, MessagePinned
 from ullage.model.message import Message
 from ullage.model.settings import ContextSettings
 from ullage.service.plan.ladder import CHEAP, TRUNCATIONS, Rung, Terms, climb
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.transcript.fold import Transcript, fold
 
 COUNTER = get_counter("gpt-4o")

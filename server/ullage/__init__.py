@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from ullage.model.message import Role as Role
     from ullage.model.settings import ContextSettings as ContextSettings
     from ullage.model.settings import SearchSettings as SearchSettings
-    from ullage.model.strategies import TruncationMode as TruncationMode
+    from ullage.model.settings import TruncationMode as TruncationMode
     from ullage.model.updates import CompactionSummaryChunk as CompactionSummaryChunk
     from ullage.model.updates import CompactionUpdate as CompactionUpdate
     from ullage.model.updates import Level as Level
@@ -127,7 +127,7 @@ _HOMES = {
     "TokenCounter": "ullage.embed.counters",
     "ToolResultCompactor": "ullage.embed.compactors",
     "TruncationCalculator": "ullage.embed.optimization",
-    "TruncationMode": "ullage.model.strategies",
+    "TruncationMode": "ullage.model.settings",
     "TruncationStrategy": "ullage.embed.truncation_strategies",
     "UllageError": "ullage.model.errors",
     "Update": "ullage.model.updates",

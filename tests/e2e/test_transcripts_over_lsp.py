@@ -11,7 +11,7 @@ from support.program import language_server
 from support.provider_rules import anthropic_violations, openai_violations
 from support.transcripts import ROOT, conversation, model_conversation_files, recorded
 from ullage.catalog.limits import ContextLimits
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import Block
 from ullage.model.events import Event, MessageAppended, ToolsDeclared, UsageReported
 from ullage.model.message import Message

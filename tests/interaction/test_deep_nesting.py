@@ -7,7 +7,7 @@ import pytest
 
 from support.workspace import build_test_client
 from ullage.agents.transcripts import read
-from ullage.formats.tool_calls.native import NativeCalls
+from ullage.formats.tool_calls import NativeCalls
 from ullage.model.answer import ToolUseEnd
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import InvalidRequest

@@ -19,7 +19,7 @@ from support.workspace import PATIENCE, TestClient, build_test_client
 from ullage import ContextManager, SearchSettings
 from ullage.app.serving_mcp import ConversationTools
 from ullage.model.settings import ContextSettings, Settings
-from ullage.providers.embedding_server import embed
+from ullage.providers.registry import embed
 from ullage.service.archive.search import search
 from ullage.service.ports.world import SearchWait
 from ullage.store import SqliteStore, open_store

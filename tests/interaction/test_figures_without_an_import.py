@@ -11,7 +11,7 @@ from support.workspace import build_test_client
 from ullage.agents.transcripts import read, read_document
 from ullage.api.values import usage_result
 from ullage.app.compose import reading_settings, throwaway_workspace
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.service.imports import import_transcript, project_transcript
 from ullage.system.transcript_files import read_transcript_file
 

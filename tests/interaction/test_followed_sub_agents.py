@@ -21,7 +21,7 @@ from support.workspace import PATIENCE, TestClient, build_test_client
 from ullage.agents.discovery import Wanted
 from ullage.app.agent_following import changed_since
 from ullage.cli.watching.live_table import Board
-from ullage.model.followed import FollowedRow, without_children
+from ullage.model.figure import FollowedRow, without_children
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.agent_files import Growth, Mark, Pieces

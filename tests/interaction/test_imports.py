@@ -14,7 +14,7 @@ from support.session_log import line, say
 from support.transcripts import conversation_files
 from support.workspace import build_test_client
 from ullage.agents import transcripts
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import CompactionBlock, TextBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.errors import StoreUnavailable

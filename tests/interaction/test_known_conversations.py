@@ -19,7 +19,7 @@ from ullage.agents.table import AGENTS
 from ullage.app.known_conversations import KnownConversations
 from ullage.app.opening_archive import SessionTraces
 from ullage.model.edits import CompactionCause
-from ullage.model.followed import FollowedRow, LiveSessions
+from ullage.model.figure import FollowedRow, LiveSessions
 from ullage.model.usage import UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace

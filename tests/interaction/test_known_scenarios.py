@@ -7,8 +7,8 @@ import pytest
 from support.coding_session import SYSTEM, TOOLS, call, result, user
 from support.fill import exchange, fill, fill_until_compacted, start
 from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
-from ullage.model.context_events import AutoCompacting, CompactionComplete, ContextEvent, ContextWarning
 from ullage.model.errors import NothingToCompact
+from ullage.model.events import AutoCompacting, CompactionComplete, ContextEvent, ContextWarning
 from ullage.model.settings import ContextSettings, ModelSettings, Settings
 
 # Warns at 4,915 tokens and compacts so late that nothing but a warning happens.

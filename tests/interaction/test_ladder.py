@@ -7,8 +7,7 @@ import pytest
 
 from support.build import assistant, results, system, thinking, user, uses, words
 from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
-from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import ImageBlock
+from ullage.model.blocks import ArtifactLedger, ImageBlock
 from ullage.model.errors import CannotFit, ProviderError
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role

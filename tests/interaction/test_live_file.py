@@ -17,7 +17,7 @@ from support.log_trees import to_bytes
 from support.session_log import line, say
 from support.workspace import TestClient, build_test_client
 from ullage.model.errors import StoreUnavailable
-from ullage.model.followed import FollowedRow, LiveSessions
+from ullage.model.figure import FollowedRow, LiveSessions
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile

@@ -7,8 +7,7 @@ import pytest
 
 from support.workspace import LARGE_MODEL, PATIENCE, NoTools, TestClient, build_test_client, play
 from ullage.model.blocks import ToolUseBlock
-from ullage.model.permission import PermissionAnswer
-from ullage.model.updates import ToolCall, ToolKind
+from ullage.model.updates import PermissionAnswer, ToolCall, ToolKind
 from ullage.service.ports.models import Question, ToolAbout, ToolOutcome
 
 CALLS_TWICE = 'tool: look {"at": 1}\n---\ntool: look {"at": 2}\n---\nsay: Done.\n---\nagain:'

@@ -11,8 +11,7 @@ from support.fill import EXCHANGES_BELOW_WARNING, exchange, fill, reply, start
 from support.workspace import PATIENCE, TestClient, build_test_client
 from ullage.ledger.ledger_entry import Ledger
 from ullage.model.message import Message, Role
-from ullage.model.settings import ContextSettings, Settings
-from ullage.model.strategies import TruncationMode
+from ullage.model.settings import ContextSettings, Settings, TruncationMode
 from ullage.summary.checks import Check
 from ullage.summary.reader import Reader
 

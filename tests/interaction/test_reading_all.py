@@ -9,7 +9,7 @@ from support.claude_log import ClaudeLog
 from support.homes import Home, put_claude, put_codex
 from support.workspace import build_test_client
 from ullage.app.known_conversations import ReadingAll, read_in_background
-from ullage.model.followed import FollowedRow, LiveSessions
+from ullage.model.figure import FollowedRow, LiveSessions
 from ullage.service.conversation.workspace import Workspace
 from ullage.system.next_to_store import JsonLiveFile, live_path
 

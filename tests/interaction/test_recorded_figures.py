@@ -10,7 +10,7 @@ from support.workspace import TestClient, build_test_client
 from ullage.agents.own_context import Rule, Setup
 from ullage.agents.table import agent_of_format
 from ullage.agents.transcripts import read_document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.events import ContextEdited, ContextEstimated, ConversationImported, MessageAppended, UsageReported
 from ullage.model.message import Role

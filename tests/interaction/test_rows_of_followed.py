@@ -11,7 +11,7 @@ from support.example_following import FOLLOWED
 from support.workspace import PATIENCE, build_test_client
 from ullage.api.agent_methods import FollowedConversation
 from ullage.model.errors import Conflict, SessionFollowed
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 from ullage.service.follow.followed_rows import Following
 
 

@@ -13,8 +13,7 @@ from support.foreign import to_lines
 from support.workspace import LARGE_MODEL, build_test_client
 from ullage.cli.statusline.line import draw
 from ullage.cli.statusline.line_figure import figure_of_row
-from ullage.model.figure import Nearness
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow, Nearness
 from ullage.model.json_values import decode_json, encode_json
 from ullage.service.follow.live_rows import LiveRows
 from ullage.service.ports.agent_files import FoundFile

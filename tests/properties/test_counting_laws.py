@@ -3,10 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ullage.tokens.approximate import ApproximateCounter
+from ullage.tokens.counter import ApproximateCounter, TiktokenCounter, cut, well_formed
 from ullage.tokens.families import Family
-from ullage.tokens.pieces import cut, well_formed
-from ullage.tokens.tiktoken_counter import TiktokenCounter
 from ullage.tokens.vocabulary import SPECS, load_encoding
 
 COUNTERS = [TiktokenCounter(Family(name=name, encoding=name)) for name in SPECS]

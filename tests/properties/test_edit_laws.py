@@ -9,19 +9,17 @@ from support.build import STAMP, append, counted, log
 from support.judges import judging
 from support.views import conversations
 from ullage.agents.file_reads import file_reads
-from ullage.edits.clear_tool_uses import MEMORY_TOOLS, ClearOptions, clear_tool_uses
+from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, clear_tool_uses
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import cap_blocks, shorten
-from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import ArtifactLedger, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import Edit
 from ullage.model.events import ContextEdited, EditReverted
 from ullage.model.message import Message, Role
-from ullage.transcript.cut_points import cut_points, groups
+from ullage.transcript.cut_points import cut_points, groups, is_pure_prompt
 from ullage.transcript.fold import fold, project
-from ullage.transcript.rules.tool_pairs import is_pure_prompt
 
 SUMMARY = Summary(text="They talked.", ledger=ArtifactLedger(), summarizer="test")
 

@@ -8,13 +8,19 @@ from hypothesis import strategies as st
 
 from support.build import append, log, measure
 from support.views import conversations
-from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, legal_cuts, plan_compaction
+from ullage.edits.compaction import (
+    CompactionLimits,
+    Summary,
+    find_stretch,
+    finish_compaction,
+    legal_cuts,
+    plan_compaction,
+    plan_stretch,
+)
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.drop import drop
 from ullage.edits.shorten import shorten
-from ullage.edits.stretch import find_stretch, plan_stretch
-from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import ArtifactLedger, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import Edit
 from ullage.model.events import ContextEdited, EditReverted, Event
 from ullage.model.message import Message

@@ -11,8 +11,7 @@ from support.growing_files import expect_pieces_to_equal_the_whole, records_of
 from support.log_trees import SESSIONS, make_log, to_bytes
 from ullage.agents.claude_code.log import FORMAT, Reader
 from ullage.formats.parsing import parse_document
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.model.blocks import ToolResultBlock
 from ullage.model.message import Message, Role
 

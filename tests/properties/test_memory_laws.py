@@ -10,8 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from support.canary import picture, plant
 from support.memory_twin import MemoryTwin
-from ullage.memory.notes import insert_text, lines_of, replace_text
-from ullage.memory.paths import parse_path
+from ullage.memory.notes import insert_text, lines_of, parse_path, replace_text
 from ullage.model.errors import InvalidRequest
 from ullage.service.memory import run_memory
 from ullage.store.memories.memory_by_path import PathFolder

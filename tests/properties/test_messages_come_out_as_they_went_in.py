@@ -17,8 +17,7 @@ from ullage.formats.provider import Provider, read_messages, write_messages, wri
 from ullage.model.blocks import is_sealed
 from ullage.model.edits import Replacement, ShortenEdit
 from ullage.model.json_values import as_objects, as_text
-from ullage.transcript.replace import replace_block
-from ullage.transcript.view import Item, apply_edit
+from ullage.transcript.view import Item, apply_edit, replace_block
 
 anthropic = pytest.importorskip("anthropic.types")
 beta = pytest.importorskip("anthropic.types.beta")

@@ -9,8 +9,14 @@ from msgspec.structs import replace
 
 from ullage.api.client_input import read_settings
 from ullage.model.errors import InvalidRequest
-from ullage.model.settings import ContextSettings, Settings, SummarySettings
-from ullage.model.settings_rules import check, settled, settled_prepare_at
+from ullage.model.settings import (
+    ContextSettings,
+    Settings,
+    SummarySettings,
+    check_settings,
+    settled,
+    settled_prepare_at,
+)
 from ullage.policy.budget import make_budget
 
 SHARES = st.integers(1, 99).map(lambda percent: percent / 100)
@@ -43,7 +49,7 @@ def test_what_is_accepted_stays_as_it_was_chosen_and_a_refusal_names_two(
     summary = SummarySettings() if prepare_at is None else SummarySettings(prepare_at=prepare_at)
     settings = Settings(context=chosen_settings(chosen), summary=summary)
     try:
-        check(settings)
+        check_settings(settings)
     except InvalidRequest as error:
         names = re.findall(r"context\.\w+", str(error))
         assert len(set(names)) == 2
@@ -56,7 +62,7 @@ def test_what_is_accepted_stays_as_it_was_chosen_and_a_refusal_names_two(
 
 
 def test_the_defaults_keep_the_rules_and_stay_as_they_are() -> None:
-    check(Settings())
+    check_settings(Settings())
     assert settled(ContextSettings()) == ContextSettings()
 
 

@@ -12,22 +12,18 @@ from support.chains import chains, strategies
 from support.provider_rules import anthropic_violations, openai_violations
 from ullage.agents.inserted import typed_blocks
 from ullage.edits.counted import CountedView, count_view
-from ullage.edits.drop import NOTICE
-from ullage.edits.strategies.chain import make_chain, make_strategy, plan_truncation
-from ullage.edits.strategies.situation import Keep
+from ullage.edits.drop import NOTICE, Keep, make_chain, make_strategy, plan_truncation
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
 from ullage.model.edits import DropEdit, Edit
 from ullage.model.events import ContextEdited, EditReverted
 from ullage.model.message import Message
-from ullage.model.strategies import (
+from ullage.model.settings import (
     StrategySettings,
 )
-from ullage.tokens.counter_choice import get_counter
-from ullage.transcript.cut_points import groups
+from ullage.tokens.counter import get_counter
+from ullage.transcript.cut_points import groups, is_pure_prompt, kept, leading
 from ullage.transcript.fold import project
-from ullage.transcript.keep import kept, leading
-from ullage.transcript.rules.tool_pairs import is_pure_prompt
 
 messages_of_any_kind = views.conversations() | histories.conversations().map(list) | histories.histories().map(list)
 NOTICE_TOKENS = measure(user("n", NOTICE))

@@ -11,12 +11,10 @@ from ullage.agents.table import AGENTS, agent_of_format
 from ullage.model.edits import CompactionCause
 from ullage.model.figure import RemarkKind
 from ullage.model.settings import ContextSettings
-from ullage.policy.alarm import Alarm, is_due, lowered, raised
-from ullage.policy.approach import warns_at
+from ullage.policy.alarm import Alarm, is_due, lowered, raised, warns_at
 from ullage.policy.budget import make_budget
 from ullage.policy.evidence import RECENT_CALLS, Compacted, Evidence
-from ullage.policy.recorded import ABOVE
-from ullage.policy.threshold import Finding, find_threshold
+from ullage.policy.threshold import ABOVE, Finding, find_threshold
 
 CLAUDE, WINDOW, MODEL = agent_of_format("claude-code"), 200_000, "claude-opus-4-6"
 tokens = st.integers(1_000, 195_000)

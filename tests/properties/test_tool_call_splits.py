@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.formats.tool_calls.caret import CaretFences
-from ullage.formats.tool_calls.in_text import CallsInText, Syntax
-from ullage.formats.tool_calls.native import NativeCalls
-from ullage.formats.tool_calls.xml import XmlTags
+from ullage.formats.tool_calls import CallsInText, CaretFences, NativeCalls, Syntax, XmlTags
 from ullage.model.answer import Fragment, TextDelta, ToolUseEnd
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.message import ToolDefinition

@@ -24,7 +24,7 @@ from ullage.agents.tools import (
     canonical_name,
     plain,
 )
-from ullage.model.artifacts import FileAction
+from ullage.model.blocks import FileAction
 from ullage.model.message import Message, Role
 from ullage.proxy.turn_messages import CallState, Terminals
 from ullage.summary.composition import list_files

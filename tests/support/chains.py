@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from ullage.model.strategies import (
+from ullage.model.settings import (
     RangeKeep,
     Selective,
     SlidingWindow,

@@ -6,8 +6,7 @@ from support.example_messages import Examples
 from support.example_settings import PROJECT
 from support.workspace import START, TestClient, as_json
 from ullage.api.agent_methods import FollowingChange, wire_rows
-from ullage.model.figure import Nearness, ThresholdSource, WindowSource
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow, Nearness, ThresholdSource, WindowSource
 from ullage.model.updates import FollowedFrom
 from ullage.model.usage import UsageSource
 

@@ -8,11 +8,14 @@ from ullage.model.settings import (
     ModelSettings,
     OfflineSettings,
     ProviderSettings,
+    RangeKeep,
     SearchSettings,
     Settings,
+    Smart,
     SummarySettings,
+    TruncateRange,
+    TruncationMode,
 )
-from ullage.model.strategies import RangeKeep, Smart, TruncateRange, TruncationMode
 
 # The project folder of the examples' user.
 PROJECT = "/home/ada/weather"

@@ -41,6 +41,15 @@ from ullage.api.client_requests import ClientModels
 from ullage.api.wire import COMPLETE, COUNT, REQUEST_PERMISSION, ClientAbilities
 from ullage.app.serving_mcp import ConversationTools
 from ullage.model import words
+from ullage.model.answer import (
+    CompleteParams,
+    CompleteResult,
+    CompletionFault,
+    CountResult,
+    Purpose,
+    SpokenMessage,
+    SpokenRole,
+)
 from ullage.model.errors import (
     AgentError,
     Cancelled,
@@ -53,25 +62,16 @@ from ullage.model.errors import (
     UllageError,
 )
 from ullage.model.events import ContextEdited, Record
-from ullage.model.offered_models import (
-    CompleteParams,
-    CompleteResult,
-    CompletionFault,
-    CountResult,
-    Purpose,
-    SpokenMessage,
-    SpokenRole,
-)
-from ullage.model.permission import (
+from ullage.model.settings import HookSettings, Settings, SummarySettings
+from ullage.model.updates import (
     PermissionAnswer,
     PermissionOutcome,
     PermissionOutcomeKind,
     RequestPermissionResult,
+    ToolCall,
     ask_for,
     read_answer,
 )
-from ullage.model.settings import HookSettings, Settings, SummarySettings
-from ullage.model.updates import ToolCall
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.ports.world import CommandOutcome
 from ullage.store.sqlite.migrations import VERSION

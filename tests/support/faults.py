@@ -9,8 +9,7 @@ from support.memory_store import MemoryStore
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import Record
 from ullage.service.ports.store import SessionStore
-from ullage.tokens.counter import TokenCounter
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import TokenCounter, get_counter
 
 # More sessions than any test makes.
 _ALL = 1 << 20

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ullage.agents.transcripts import read
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import MessageAppended, UsageReported
 from ullage.model.message import Message
 from ullage.transcript.fold import project

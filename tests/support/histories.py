@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from ullage.model.artifacts import ArtifactLedger, FileAction, FileArtifact
 from ullage.model.blocks import (
+    ArtifactLedger,
     Block,
     CompactionBlock,
+    FileAction,
+    FileArtifact,
     ImageBlock,
     ResourceBlock,
     ResultPart,

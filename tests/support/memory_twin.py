@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from ullage.memory.notes import LEVELS, MemoryEntry, TextEdit
-from ullage.memory.paths import DEPTH, MemoryPath, folded
+from ullage.memory.notes import DEPTH, LEVELS, MemoryEntry, MemoryPath, TextEdit, folded
 from ullage.model.errors import Conflict, InvalidRequest, NotFound
 
 Parts = tuple[str, ...]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ullage.agents.transcripts import read_document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.system.transcript_files import read_transcript_file
 
 ROOT = Path(

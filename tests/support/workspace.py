@@ -14,13 +14,12 @@ from ullage.agents.discovery import Discovery, Wanted, is_in
 from ullage.api.methods import METHODS
 from ullage.api.wire import SessionNotification
 from ullage.model import words
-from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import ToolUseBlock
+from ullage.model.blocks import ArtifactLedger, ToolUseBlock
 from ullage.model.errors import InvalidRequest, NoModelConfigured, ProviderError
 from ullage.model.message import ToolDefinition
-from ullage.model.price import Price, PriceTier
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import ToolKind, ToolLocation, Update
+from ullage.model.usage import Price, PriceTier
 from ullage.providers.played import ScriptedProvider, parse_script
 from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.workspace import Workspace

@@ -19,7 +19,7 @@ NAMES = re.compile(
 # Packages that know models by their names. The readers of benchmarks' agents in formats/ use none of these names.
 KNOW_MODELS = {"catalog", "providers", "tokens"}
 # The files have vendors' names, but the list is for all agents.
-LISTS = {"model/standing_instructions.py"}
+LISTS = {"model/message.py"}
 MODULES = sorted(
     path
     for path in SOURCE.rglob("*.py")

@@ -19,10 +19,10 @@ SDKS = {"anthropic", "openai", "pygls", "lsprotocol", "rich", "platformdirs"}
 # The packed vocabulary is data of the package, read on first use.
 READS_A_FILE = {"tokens/vocabulary.py"}
 # Caches that threads share need a lock. The core uses nothing else of `threading`.
-LOCKS = {"tokens/pieces.py", "tokens/vocabulary.py"}
+LOCKS = {"tokens/counter.py", "tokens/vocabulary.py"}
 HEAVY = (
     *("tiktoken", "sqlite3", "rich", "platformdirs", "anthropic", "openai", "pytest"),
-    *("ullage.agents.table", "ullage.agents.transcripts", "ullage.redaction.secret_shapes"),
+    *("ullage.agents.table", "ullage.agents.transcripts", "ullage.redaction.redact_secrets"),
 )
 
 

@@ -31,8 +31,8 @@ from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.model.blocks import Block, ResourceBlock, TextBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject, as_object, as_plain
+from ullage.model.message import INSTRUCTION_FILES
 from ullage.model.settings import Settings
-from ullage.model.standing_instructions import INSTRUCTION_FILES
 from ullage.model.updates import ToolCall
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace

@@ -18,8 +18,7 @@ from ullage.agents.session_facts import Facts
 from ullage.formats.parsing import Document, Line, as_timestamp
 from ullage.formats.provider_usage import exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.format import Records, incremental
-from ullage.formats.transcripts.several import Conversation, choose
+from ullage.formats.transcripts.format import Conversation, Records, choose, incremental
 from ullage.model.blocks import TextBlock
 from ullage.model.json_values import JsonObject, as_text
 from ullage.model.message import Role

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from ullage.agents.agent import Agent, Inserted, Sessions
 from ullage.agents.machine import Machine, first_line
 from ullage.formats.parsing import Document, Line, as_timestamp, parse_json
-from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.format import incremental
-from ullage.formats.transcripts.message_pieces import PieceReader
 from ullage.model.blocks import Block, TextBlock, ThinkingBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role

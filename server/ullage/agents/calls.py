@@ -15,8 +15,7 @@ from ullage.agents.open_files import editor_call, open_file
 from ullage.agents.results import FENCED, fenced_command, printed
 from ullage.agents.shell import Touch, text_put, touched_files
 from ullage.agents.tools import FILE_ACTIONS, NEW_TEXT_KEYS, Action, action_of, command_of, path_of, paths_of, text_of
-from ullage.model.artifacts import FileAction
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resources
+from ullage.model.blocks import FileAction, ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.model.json_values import as_object
 from ullage.model.message import Message
 

@@ -24,8 +24,7 @@ from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url
-from ullage.formats.transcripts.format import Records, incremental
-from ullage.formats.transcripts.several import Conversation, choose, parsed, rows_of
+from ullage.formats.transcripts.format import Conversation, Records, choose, incremental, parsed, rows_of
 from ullage.model.blocks import (
     Block,
     ImageBlock,

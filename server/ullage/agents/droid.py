@@ -20,10 +20,9 @@ from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
-from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments
 from ullage.formats.transcripts.format import Records, incremental
-from ullage.formats.transcripts.message_pieces import PieceReader
 from ullage.model.blocks import TextBlock
 from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.model.message import Role

@@ -13,10 +13,9 @@ from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, to_json
-from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts
 from ullage.formats.transcripts.format import Records, incremental
-from ullage.formats.transcripts.message_pieces import PieceReader
 from ullage.model.blocks import Block, TextBlock, ThinkingBlock, join_texts
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role

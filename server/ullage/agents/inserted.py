@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from ullage.agents.results import is_output
 from ullage.model.blocks import Provided, ResourceBlock, TextBlock, ToolResultBlock
-from ullage.model.message import Message, Role
-from ullage.model.standing_instructions import INSTRUCTION_FILES
+from ullage.model.message import INSTRUCTION_FILES, Message, Role
 
 # Characters. A longer text in tags is not recognised; the bound keeps the search fast on large messages.
 _LONGEST = 20_000

@@ -7,8 +7,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from ullage.agents.machine import Machine
-from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import CompactionBlock, TextBlock
+from ullage.model.blocks import ArtifactLedger, CompactionBlock, TextBlock
 from ullage.model.json_values import JsonObject
 from ullage.model.marker import render_marker
 from ullage.model.message import Message, Role

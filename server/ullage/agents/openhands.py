@@ -22,8 +22,7 @@ from ullage.formats.provider_usage import exclude_cache
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_parts
-from ullage.formats.transcripts.format import Records, incremental
-from ullage.formats.transcripts.several import Conversation, choose
+from ullage.formats.transcripts.format import Conversation, Records, choose, incremental
 from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role, ToolDefinition

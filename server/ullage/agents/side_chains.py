@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from ullage.agents.machine import first_line
 from ullage.formats.parsing import Document, Line
+from ullage.formats.transcripts.builder import SkippedLine, choose_run
 from ullage.formats.transcripts.format import Records
-from ullage.formats.transcripts.imported import SkippedLine, choose_run
 from ullage.model.json_values import JsonObject, as_text
 
 # Characters of a conversation's first prompt that name it in the list of conversations.

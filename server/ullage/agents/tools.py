@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, cast
 
-from ullage.model.artifacts import FileAction
+from ullage.model.blocks import FileAction
 from ullage.model.json_values import as_list, as_object
 
 

@@ -6,32 +6,25 @@ from difflib import get_close_matches
 from ullage.agents.agent import Agent
 from ullage.agents.table import AGENTS
 from ullage.formats.parsing import EMPTY, Document, Line, parse_document
-from ullage.formats.transcripts import (
-    anthropic_messages,
-    litellm_log,
-    mini_swe,
-    openai_messages,
-    swe_agent,
-    tau_bench,
-    trae,
-    ullage_jsonl,
-)
+from ullage.formats.transcripts import ullage_jsonl
+from ullage.formats.transcripts.benchmark_runs import MINI_SWE, SWE_AGENT, TAU_BENCH, TRAE
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import Format
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.message_lists import ANTHROPIC_MESSAGES, LITELLM_LOG, OPENAI_MESSAGES
 from ullage.model.errors import UnknownFormat
 from ullage.model.json_values import JsonObject
 
 # In the order in which they are tried. A specific format comes before general ones that would match its files too.
 FORMATS: tuple[Format, ...] = (
     ullage_jsonl.FORMAT,
-    trae.FORMAT,
-    mini_swe.FORMAT,
-    swe_agent.FORMAT,
-    tau_bench.FORMAT,
-    litellm_log.FORMAT,
+    TRAE,
+    MINI_SWE,
+    SWE_AGENT,
+    TAU_BENCH,
+    LITELLM_LOG,
     *(known for agent in AGENTS for known in agent.formats),
-    anthropic_messages.FORMAT,
-    openai_messages.FORMAT,
+    ANTHROPIC_MESSAGES,
+    OPENAI_MESSAGES,
 )
 
 

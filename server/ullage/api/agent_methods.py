@@ -17,8 +17,7 @@ from msgspec.structs import asdict
 from ullage.agents.discovery import UnreadFile, Wanted, is_in
 from ullage.api.session_methods import SessionParams
 from ullage.model.errors import Conflict, InvalidRequest, PreviewExpired
-from ullage.model.figure import IdleCompaction, Nearness, ThresholdSource, WindowSource
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow, IdleCompaction, Nearness, ThresholdSource, WindowSource
 from ullage.model.usage import UsageSource
 from ullage.service.archive.naming import Listed, list_found
 from ullage.service.conversation.workspace import Workspace

@@ -11,15 +11,14 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from ullage.formats.message_checks import is_chat
 from ullage.formats.provider import Provider, read_messages, write_messages
-from ullage.formats.requests.legal_blocks import IMAGE_TYPES
+from ullage.formats.requests.turns import IMAGE_TYPES
+from ullage.formats.verbatim import is_chat
 from ullage.model.blocks import PDF, Block, ImageBlock, Provided, ResourceBlock, TextBlock, ThinkingBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import MOST_LEVELS, JsonObject, as_object, as_objects, as_text, is_too_deep
 from ullage.model.message import Message, Role
-from ullage.model.settings import Settings
-from ullage.model.settings_rules import check
+from ullage.model.settings import Settings, check_settings
 from ullage.service.ports.world import Ports
 
 
@@ -83,7 +82,7 @@ def read_settings(section: Any) -> Settings:
     and the remedy."""
     try:
         settings = msgspec.convert(_without_empty_lists(section), Settings)
-        check(settings)
+        check_settings(settings)
     except msgspec.ValidationError as error:
         raise InvalidRequest(_explain(str(error))) from None
     return settings

@@ -13,16 +13,7 @@ from msgspec import Struct
 from ullage.api.session_methods import Nothing
 from ullage.api.wire import COMPLETE, COUNT, REQUEST_PERMISSION
 from ullage.jsonrpc.rpc_errors import BadReply
-from ullage.model.errors import (
-    AnswerBroken,
-    AuthenticationFailed,
-    ContextTooLong,
-    ProviderError,
-    ProviderUnavailable,
-    RateLimited,
-    RequestRefused,
-)
-from ullage.model.offered_models import (
+from ullage.model.answer import (
     EDITOR,
     CompleteParams,
     CompleteResult,
@@ -35,8 +26,16 @@ from ullage.model.offered_models import (
     Purpose,
     SpokenMessage,
 )
-from ullage.model.permission import PermissionAnswer, RequestPermissionResult, ask_for, read_answer
-from ullage.model.updates import ToolCall
+from ullage.model.errors import (
+    AnswerBroken,
+    AuthenticationFailed,
+    ContextTooLong,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+    RequestRefused,
+)
+from ullage.model.updates import PermissionAnswer, RequestPermissionResult, ToolCall, ask_for, read_answer
 from ullage.service.conversation.workspace import Workspace
 
 R = TypeVar("R")

@@ -16,7 +16,7 @@ from ullage.formats.provider import Provider
 from ullage.ledger.ledger_entry import Entry as LedgerEntry
 from ullage.ledger.ledger_entry import Kind, Life
 from ullage.lost.brief import LONGEST, write_brief
-from ullage.model.artifacts import ArtifactLedger
+from ullage.model.blocks import ArtifactLedger
 from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.errors import EditNotFound, InvalidRequest
 from ullage.service.archive import export

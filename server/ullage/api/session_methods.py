@@ -11,7 +11,7 @@ from ullage.api.client_input import MessageInput, read_prompt, require_shallow
 from ullage.api.values import SessionResult, UsageResult, prompting_of, session_result, usage_result
 from ullage.formats.parsing import Document, parse_document
 from ullage.formats.provider_usage import convert_usage
-from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
+from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
 from ullage.model.answer import TurnEnd
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import ModelChanged, SessionCreated, ToolsDeclared

@@ -8,9 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from ullage.model.offered_models import CompleteParams, CompleteResult, CountParams, CountResult
-from ullage.model.permission import RequestPermissionParams, RequestPermissionResult
-from ullage.model.updates import Update
+from ullage.model.answer import CompleteParams, CompleteResult, CountParams, CountResult
+from ullage.model.updates import RequestPermissionParams, RequestPermissionResult, Update
 from ullage.service.conversation.workspace import Workspace
 
 P = TypeVar("P")

@@ -24,16 +24,14 @@ from ullage.agents.transcripts import read_document
 from ullage.app.opening_archive import SessionTraces
 from ullage.app.team_sending import TeamReading
 from ullage.app.telemetry import telemetry, traced
-from ullage.catalog.limits import ContextLimits
-from ullage.catalog.prices import price_of
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.catalog.limits import ContextLimits, price_of
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.figure import Keeper
 from ullage.model.settings import ContextSettings, ModelSettings, OfflineSettings, Settings, SummarySettings
 from ullage.model.updates import CompactionStatus, CompactionUpdate, Update, UsageUpdate
 from ullage.policy.alarm import is_due
-from ullage.providers.embedding_server import embed
-from ullage.providers.registry import ProviderRegistry
+from ullage.providers.registry import ProviderRegistry, embed
 from ullage.service.archive.recall import recall
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.workspace import Workspace

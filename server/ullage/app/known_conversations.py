@@ -35,7 +35,7 @@ from ullage.model.errors import (
     UnknownFormat,
     UnreadableTranscript,
 )
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 from ullage.model.usage import UsageSource
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.workspace import Workspace

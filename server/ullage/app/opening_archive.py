@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ullage.agents.discovery import kept_path
 from ullage.model.errors import StoreError
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.sqlite.known_catalogue import SqliteCatalogue

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ullage.agents.table import AGENTS
-from ullage.model.followed import FollowedRow, LiveSessions
+from ullage.model.figure import FollowedRow, LiveSessions
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.next_to_store import JsonLiveFile, live_path
 from ullage.watch.finder import this_machine

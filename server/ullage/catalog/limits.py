@@ -1,16 +1,18 @@
-"""A model's limits. They come from the user's overrides, else from the list of known models, which is searched by each
-of the model's names, else from the limits of its family.
+"""A model's limits and list prices.
 
-A name that is not listed may be a variant of a listed one, with a route or an effort after it, or a vendor before it.
-A model that is not listed but has listed relatives, of the same series and earlier versions, gets the window of the
-newest of them. One that only belongs to a known family gets the smallest window among the family's members. Sources:
-the providers' model pages.
+Limits come from the user's overrides, else from the list of known models, which is searched by each of the model's
+names, else from the limits of its family. A name that is not listed may be a variant of a listed one, with a route or
+an effort after it, or a vendor before it. A model that is not listed but has listed relatives, of the same series and
+earlier versions, gets the window of the newest of them. One that only belongs to a known family gets the smallest
+window among the family's members. Sources: the providers' model pages.
+
+Prices are those of the providers' own APIs, where they are known.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import msgspec
@@ -18,7 +20,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.settings import ModelSettings
-from ullage.tokens.model_names import (
+from ullage.model.usage import Price, PriceTier
+from ullage.tokens.families import (
     asks_for_a_million,
     bare_name,
     inner_names,
@@ -269,3 +272,27 @@ def _listed() -> dict[str, Facts]:
         short = name.rsplit("/", 1)[-1]
         bare[short] = min(facts, bare.get(short, facts), key=lambda each: each[0])
     return bare | listed
+
+
+PRICES = Path(__file__).with_name("data") / "prices.json"
+# Only Google serves Gemini, so its models are found without the provider's name. The price of an open model depends on
+# who serves it.
+_SOLE = "gemini/"
+
+
+# Asked with every report of usage, of a few models; a client may name any number of them.
+@lru_cache(maxsize=256)
+def price_of(model: str) -> Price | None:
+    """Returns the list price of a model by its name as any provider spells it. It is never guessed: returns None for a
+    fine-tuned model, for a router's variant (a name with `:`), and for a model that is not listed."""
+    if ":" in model:
+        return None
+    listed = _listed_prices()
+    return next((listed[name] for name, _ in listed_names(model) if name in listed), None)
+
+
+@cache
+def _listed_prices() -> dict[str, Price]:
+    tiers = msgspec.json.decode(PRICES.read_bytes(), type=dict[str, tuple[PriceTier, ...]])
+    prices = {name: Price(found) for name, found in tiers.items()}
+    return {name.removeprefix(_SOLE): price for name, price in prices.items()} | prices

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from ullage.agents.discovery import UnreadFile
 from ullage.api.values import UsageResult
 from ullage.cli.reported_figures import Figures, Report, figures_of
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 
 
 class UnreadLine(Struct, frozen=True, kw_only=True):

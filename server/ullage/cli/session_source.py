@@ -14,7 +14,7 @@ from ullage.agents.discovery import Found, Wanted
 from ullage.app.compose import open_workspace, reading_settings, throwaway_workspace
 from ullage.cli.this_folder import ThisFolder
 from ullage.cli.typed_arguments import ReadingOptions
-from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
+from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
 from ullage.model.errors import InputError, SessionNotFound, UllageError
 from ullage.model.events import ConversationImported, ModelChanged, first_messages
 from ullage.service.archive.naming import find_session

@@ -12,7 +12,7 @@ from ullage.app.known_conversations import KnownConversations, StoredCopies, cha
 from ullage.app.running_now import followed_now, running_agents
 from ullage.cli.reports import ConversationRow
 from ullage.model.errors import InputError
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import QUIET, of_agent, row_of

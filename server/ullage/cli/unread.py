@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from ullage.cli.draw.text import plural
 from ullage.cli.output import Screen
-from ullage.formats.transcripts.imported import SkippedLine
+from ullage.formats.transcripts.builder import SkippedLine
 
 # The most unread lines that are listed: enough to see what they are.
 _SHOWN = 5

@@ -1,7 +1,9 @@
-"""Compaction: a marker that carries a summary replaces the head of the view.
+"""Compaction: a marker that carries a summary replaces the head of the view, or a stretch of it that the user chose:
+from a message on, up to a message, or between two messages.
 
-It takes two steps, because a model may write the summary: `plan_compaction` decides which messages are archived and how
-long the summary may be; `finish_compaction` makes the edit once the summary is there. Both are pure.
+It takes two steps, because a model may write the summary: `plan_compaction` or `plan_stretch` decides which messages
+are archived and how long the summary may be; `finish_compaction` makes the edit once the summary is there. All are
+pure.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -13,12 +15,19 @@ from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.duplicate_reads import AGAIN
-from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import GIVEN, BroughtBack, CompactionBlock, SealedCompaction, ToolResultBlock, join_texts
+from ullage.model.blocks import (
+    GIVEN,
+    ArtifactLedger,
+    BroughtBack,
+    CompactionBlock,
+    SealedCompaction,
+    ToolResultBlock,
+    ToolUseBlock,
+    join_texts,
+)
 from ullage.model.edits import CompactionEdit
-from ullage.model.message import Message, Role
-from ullage.transcript.cut_points import turn_starts
-from ullage.transcript.keep import leading
+from ullage.model.message import Message, Role, number_of
+from ullage.transcript.cut_points import groups, kept, leading, turn_starts
 from ullage.transcript.view import Item
 
 # Tokens. A longer summary says little more (other products stop at 4,096). The ledger may take the same again.
@@ -157,8 +166,9 @@ def plan_compaction(
 
 
 def _stands_for(item: Item) -> int:
-    """Returns how many messages an item is of: one, or those of a summary that came with a program's messages, which
-    this conversation has never had. Another marker's messages were counted when they were archived."""
+    """Returns how many messages an item stands for: one, or, if it is a summary that came with a program's messages,
+    the messages that it summarizes, which this conversation has never had. Another marker's messages were counted when
+    they were archived."""
     block = item.message.compaction
     if block is not None and block.summarizer == GIVEN:
         return block.messages_archived
@@ -284,3 +294,83 @@ def compaction_id(marker: Message) -> str:
     """Returns the id of the compaction that made a marker. The marker of an imported compaction may lack Ullage's
     suffix; then the result is the marker's own id."""
     return marker.id.removesuffix(_MARKER)
+
+
+# The user asked for less of these messages, not for as much as fits: the summary may take this share of their tokens.
+_STRETCH_SHARE = 0.35
+
+
+class Stretch(Struct, frozen=True, kw_only=True):
+    """A range of indices in the view, `start <= index < stop`, that the user chose to compact. If the range differs
+    from the user's, `note` says how; else it is empty."""
+
+    start: int
+    stop: int
+    note: str = ""
+
+
+def find_stretch(view: CountedView, first: int | None, last: int | None) -> Stretch:
+    """Returns the range from the view index `first` to `last`, both included, with its ends moved to the nearest legal
+    cut points. If `first` or `last` is None, the range reaches to that end of the view. The last group of messages is
+    left out if it still awaits an answer."""
+    cuts = legal_cuts(view)
+    end = _end(view.messages)
+    start = 0 if first is None else min(cuts, key=lambda cut: (abs(cut - first), cut))
+    wanted = end if last is None else last + 1
+    stop = min((cut for cut in cuts if cut <= end), key=lambda cut: (abs(cut - wanted), -cut))
+    notes = [_moved("From", first, start, view), _moved("Up to", last, stop - 1, view)]
+    return Stretch(start=start, stop=stop, note=" ".join(filter(None, notes)))
+
+
+def plan_stretch(
+    view: CountedView, stretch: Stretch, total: int, pinned: Collection[str], first_user_id: str | None
+) -> CompactionPlan | None:
+    """Returns the plan for compacting a range, or None if the range is too short for a summary to save tokens. `total`
+    is the number of messages in the transcript. `pinned` are ids."""
+    messages = view.messages
+    inside = range(stretch.start, stretch.stop)
+    first = set(leading(messages, first_user_id))
+    # Once all is answered the newest question may go: its user chose it, and the next request has another.
+    awaits = _end(messages) < len(messages)
+    pins = set(view.kept(pinned) if awaits else kept(messages, pinned)) - first
+    archived = [i for i in inside if messages[i].id not in first | pins]
+    tokens = sum(view.tokens[i] for i in archived)
+    room = int(tokens * _STRETCH_SHARE)
+    if room < MARKER_MIN:
+        return None
+    return CompactionPlan(
+        start=view.items[stretch.start].index if stretch.start else 0,
+        end=view.items[stretch.stop].index if stretch.stop < len(messages) else total,
+        leading=tuple(messages[i].id for i in inside if messages[i].id in first),
+        kept=tuple(messages[i].id for i in inside if messages[i].id in pins),
+        head=tuple(view.items[i] for i in inside if not messages[i].compaction),
+        previous=joined([block for i in archived if (block := messages[i].compaction)]),
+        used_before=view.used,
+        used_without_marker=view.used - tokens,
+        summary_tokens=min(room, SUMMARY_CAP),
+        room=room,
+        messages_archived=sum(not view.items[i].inserted for i in archived),
+    )
+
+
+def _end(messages: Sequence[Message]) -> int:
+    """Returns the largest `stop` that a range may have: the number of messages if the last one is an answer or a
+    marker, else the start of the last group."""
+    if not messages or messages[-1].compaction or _is_answer(messages[-1]):
+        return len(messages)
+    return groups(messages)[-1].start
+
+
+def _is_answer(message: Message) -> bool:
+    return message.role is Role.ASSISTANT and not any(isinstance(block, ToolUseBlock) for block in message.content)
+
+
+def _moved(what: str, asked: int | None, found: int, view: CountedView) -> str:
+    """Returns a sentence that says how one end of the range was moved, or an empty string if it was not. `what` is its
+    beginning, `asked` and `found` are view indices."""
+    if asked is None or asked == found:
+        return ""
+    if not 0 <= found < len(view.items):
+        return f"{what} message {number_of(view.items[asked].index)} there is nothing that may go."
+    named, instead = (number_of(view.items[place].index) for place in (asked, found))
+    return f"{what} message {instead} instead of {named}: what belongs together is not parted."

@@ -11,10 +11,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
+from ullage.edits.clear import ClearOptions, clear_tool_uses
 from ullage.edits.counted import Stamp, count_view
-from ullage.edits.excerpt import excerpt
-from ullage.edits.shorten_results import ResultLimits, shorten_results
+from ullage.edits.shorten import ResultLimits, excerpt, shorten_results
 from ullage.embed.counters import TokenCounter, engine_counter, get_counter
 from ullage.embed.host import Host, LoopThread
 from ullage.embed.keywords import checked

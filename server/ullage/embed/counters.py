@@ -7,11 +7,10 @@ from ullage.embed.keywords import checked
 from ullage.embed.messages import MessageList
 from ullage.formats.provider import Provider, read_definitions
 from ullage.model.message import Message, ToolDefinition
-from ullage.tokens import approximate, counter_choice, tiktoken_counter
+from ullage.tokens import counter as engine_counters
 from ullage.tokens.counter import TokenCounter as EngineCounter
-from ullage.tokens.families import UNKNOWN, Family, family_of
+from ullage.tokens.families import UNKNOWN, Family, bare_name, family_of
 from ullage.tokens.message_counter import MessageCounter
-from ullage.tokens.model_names import bare_name
 from ullage.tokens.vocabulary import load_encoding
 
 # The encoding of OpenAI's models since GPT-4o.
@@ -87,7 +86,7 @@ class TiktokenCounter(BaseCounter):
     def __init__(self, model: str | None = None, encoding_name: str | None = None) -> None:
         family = family_of(bare_name(model or _DEFAULT_MODEL))
         family = family.counted_with(encoding_name) if encoding_name else family
-        super().__init__(tiktoken_counter.TiktokenCounter(family))
+        super().__init__(engine_counters.TiktokenCounter(family))
         self._encoding = load_encoding(family.encoding)
 
     @property
@@ -110,9 +109,9 @@ class ApproximateCounter(BaseCounter):
     """Counts without a vocabulary: `tokens_per_word` tokens per word, but at least one token per four bytes. The mean
     error is 14 per cent."""
 
-    def __init__(self, tokens_per_word: float = approximate.TOKENS_PER_WORD, *, model: str = "") -> None:
+    def __init__(self, tokens_per_word: float = engine_counters.TOKENS_PER_WORD, *, model: str = "") -> None:
         family = family_of(bare_name(model)) if model else UNKNOWN
-        super().__init__(approximate.ApproximateCounter(family, tokens_per_word))
+        super().__init__(engine_counters.ApproximateCounter(family, tokens_per_word))
         self.tokens_per_word = tokens_per_word
 
 
@@ -122,7 +121,7 @@ def get_counter(model: str, encoding: str | None = None) -> TiktokenCounter | Ap
     `encoding` (`cl100k_base`, `o200k_base` or `approximate`) replaces the model's own. If the vocabulary can't be
     loaded, returns an `ApproximateCounter` and logs one warning.
     """
-    if counter_choice.get_counter(model, encoding).name == "approximate":
+    if engine_counters.get_counter(model, encoding).name == "approximate":
         return ApproximateCounter(model=model)
     return TiktokenCounter(model, encoding)
 

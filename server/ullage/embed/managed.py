@@ -19,21 +19,25 @@ from ullage.embed.model_limits import ContextBudget, ContextLimits
 from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.embed.truncation_strategies import TruncationStrategy, check_strategy, strategy_for, to_engine
-from ullage.formats.message_checks import show
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages, write_request
 from ullage.formats.provider_usage import USAGE_FIELDS, convert_usage
-from ullage.formats.verbatim import other_format, prompt_message
+from ullage.formats.verbatim import other_format, prompt_message, show
 from ullage.model.errors import InvalidRequest, NothingToUndo, SessionNotFound, WindowUnknown
 from ullage.model.events import MessageAppended, SessionCreated, UsageReported
 from ullage.model.json_values import as_object
 from ullage.model.message import Message, Role, ToolDefinition
-from ullage.model.settings import ContextSettings, ModelSettings, SearchSettings, Settings
-from ullage.model.settings_rules import check_context
-from ullage.model.strategies import TruncationMode
+from ullage.model.settings import (
+    ContextSettings,
+    ModelSettings,
+    SearchSettings,
+    Settings,
+    TruncationMode,
+    check_context,
+)
 from ullage.model.usage import Usage
 from ullage.policy import budget as policy
 from ullage.policy.alarm import level
-from ullage.policy.breaker import after_turn
+from ullage.policy.decision import after_turn
 from ullage.service import sessions
 from ullage.service.archive import undo as history
 from ullage.service.archive.search import search

@@ -7,9 +7,8 @@ engine doesn't change is returned as the same object.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from ullage.formats.message_checks import is_anthropic, is_chat
 from ullage.formats.provider import Provider, read_messages, write_messages
-from ullage.formats.verbatim import other_format
+from ullage.formats.verbatim import is_anthropic, is_chat, other_format
 from ullage.model.json_values import as_object
 from ullage.model.message import Message
 

@@ -12,14 +12,14 @@ import msgspec
 from msgspec import Struct
 
 from ullage.edits.counted import Stamp, count_view
+from ullage.edits.drop import first_exchange, next_truncation_range
 from ullage.edits.duplicate_reads import dedupe_reads
-from ullage.edits.strategies.choices import first_exchange, next_truncation_range
 from ullage.embed.counters import TokenCounter, engine_counter
 from ullage.embed.messages import MessageList
 from ullage.model.edits import DuplicateReadsEdit, RepeatedFile
 from ullage.model.errors import StoreUnavailable
 from ullage.model.message import Role
-from ullage.model.strategies import RangeKeep
+from ullage.model.settings import RangeKeep
 from ullage.transcript.view import Item, apply_edit
 
 Edits = tuple[DuplicateReadsEdit, ...]

@@ -14,8 +14,7 @@ from ullage.embed.summarizer import LLM
 from ullage.embed.truncation_strategies import TruncationStrategy
 from ullage.formats.provider import Provider
 from ullage.model.errors import SessionNotFound
-from ullage.model.settings import ContextSettings, SearchSettings
-from ullage.model.strategies import TruncationMode
+from ullage.model.settings import ContextSettings, SearchSettings, TruncationMode
 from ullage.service import sessions
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace

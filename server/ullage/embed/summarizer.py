@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ullage.app.telemetry import spanned
 from ullage.formats.provider import Provider, write_request
-from ullage.formats.requests.legal_blocks import writable
+from ullage.formats.requests.turns import writable
 from ullage.ledger.contradiction import without_contradictions
 from ullage.ledger.ledger_entry import Entry
 from ullage.model.blocks import TextBlock, join_texts

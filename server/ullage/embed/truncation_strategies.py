@@ -9,16 +9,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from ullage.edits.strategies import choices
-from ullage.edits.strategies.chain import make_strategy
-from ullage.edits.strategies.situation import Candidate, Situation
-from ullage.edits.strategies.truncation import Truncation
-from ullage.edits.strategies.truncation import TruncationStrategy as EngineStrategy
+from ullage.edits.drop import DropCandidate, Situation, StrategyChain, make_strategy
+from ullage.edits.drop import TruncationStrategy as EngineStrategy
 from ullage.embed.counters import BaseCounter, TokenCounter, engine_counter
 from ullage.embed.keywords import checked
 from ullage.embed.messages import MessageList
 from ullage.model.message import Message, Role
-from ullage.model.strategies import (
+from ullage.model.settings import (
     RangeKeep,
     Selective,
     SlidingWindow,
@@ -176,7 +173,7 @@ def to_engine(strategy: TruncationStrategy, counter: EngineCounter, write: Write
     the messages, and `write` converts an engine message into the messages that the program's strategy gets."""
     match strategy:
         case CompositeStrategy():
-            return choices.CompositeStrategy(tuple(to_engine(each, counter, write) for each in strategy.strategies))
+            return StrategyChain(tuple(to_engine(each, counter, write) for each in strategy.strategies))
         case _Ready():
             return make_strategy(strategy.settings)
         case _:
@@ -195,7 +192,7 @@ def strategy_for(mode: TruncationMode) -> TruncationStrategy:
             return SmartTruncationStrategy()
 
 
-class _Own(Truncation):
+class _Own(EngineStrategy):
     """A program's own strategy in the engine's form. The messages that it leaves out are dropped.
 
     New messages that it returns are not used, because the transcript only grows by messages that are appended.
@@ -208,7 +205,7 @@ class _Own(Truncation):
         self._counter = counter
         self._write = write
 
-    def choose(self, situation: Situation) -> tuple[Candidate, ...]:
+    def choose(self, situation: Situation) -> tuple[DropCandidate, ...]:
         used = self._counter.count_messages(situation.messages)
         written = [(message.id, own) for message in situation.messages for own in self._write(message)]
         left = self._strategy.truncate([own for _, own in written], used - situation.excess, BaseCounter(self._counter))

@@ -1,4 +1,5 @@
-"""A program's own messages: what the engine reads of each, and the message itself, which leaves as it came.
+"""A program's own messages: which provider's they are, whether they are messages at all, what the engine reads of each,
+and the message itself, which leaves as it came.
 
 A message is kept as the program gave it (`Provided.whole`). The engine counts, pairs, searches and summarizes the
 blocks that are read of it here. If an edit changes a block, the change is written into the place that the block was
@@ -8,20 +9,17 @@ A kind of block or item that is not known here is read as text, its JSON. It is 
 whole message, because only its provider knows which of its fields are needed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.formats.image_urls import read_image_url
-from ullage.formats.message_checks import check_message, is_anthropic, is_chat
 from ullage.formats.parsing import to_json
-from ullage.formats.provided import provided_for
 from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import ROLES, read_arguments, read_parts
+from ullage.formats.transcripts.chat import ROLES, read_arguments, read_image_url, read_parts
 from ullage.formats.transcripts.response_items import item_type, read_result
 from ullage.model.blocks import (
     Block,
@@ -34,6 +32,7 @@ from ullage.model.blocks import (
     ToolUseBlock,
     join_texts,
 )
+from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Message, Role
 
@@ -60,30 +59,30 @@ _TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text",
 _ABOUT_TEXT = ("citations", "logprobs")
 
 
-class Part(Struct, frozen=True):
+class ReadPart(Struct, frozen=True):
     """A block and the place in the program's message that it was read from: a path of keys and indices."""
 
     place: Place
     block: Block
 
 
-class Reading(Struct, frozen=True):
+class ReadMessage(Struct, frozen=True):
     """What the engine reads of a message: who said it, and its blocks."""
 
     role: Role
-    parts: Sequence[Part]
+    parts: Sequence[ReadPart]
 
 
-def read(format_name: str, raw: JsonObject) -> Reading | None:
+def read(format_name: str, raw: JsonObject) -> ReadMessage | None:
     """Reads a message of Anthropic's Messages API or OpenAI's Chat Completions, or an item of OpenAI's Responses.
     Returns None if it has no role, or a role that the format lacks (no type, role or id, in the Responses API)."""
     match format_name:
         case "anthropic":
             role = as_text(raw.get("role"))
-            return Reading(Role(role), list(_blocks(raw))) if role in tuple(Role) else None
+            return ReadMessage(Role(role), list(_blocks(raw))) if role in tuple(Role) else None
         case "openai":
             role = ROLES.get(as_text(raw.get("role")))
-            return Reading(role, list(_chat_parts(raw))) if role else None
+            return ReadMessage(role, list(_chat_parts(raw))) if role else None
         case "openai-responses":
             # A reference to an item may have its id alone.
             return _read_item(raw) if item_type(raw) or isinstance(raw.get("id"), str) else None
@@ -211,35 +210,35 @@ def given_prompt(
 # What the engine reads.
 
 
-def _blocks(raw: JsonObject) -> Iterator[Part]:
+def _blocks(raw: JsonObject) -> Iterator[ReadPart]:
     content = raw.get("content")
     if isinstance(content, str):
-        yield from [Part(("content",), TextBlock(text=content))] if content else []
+        yield from [ReadPart(("content",), TextBlock(text=content))] if content else []
         return
     for at, item in enumerate(as_list(content)):
         (block,) = read_blocks([item])
         raw_block = as_object(item)
         if isinstance(block, TextBlock) and raw_block and raw_block.get("type") != "text":
             block = _sealed(block, ANTHROPIC, raw_block)
-        yield Part(("content", at), block)
+        yield ReadPart(("content", at), block)
 
 
-def _chat_parts(raw: JsonObject) -> Iterator[Part]:
+def _chat_parts(raw: JsonObject) -> Iterator[ReadPart]:
     if raw.get("role") in ("tool", "function"):
         # SWE-agent has a list of ids.
         call = as_text(raw.get("tool_call_id")) or next(map(as_text, as_list(raw.get("tool_call_ids"))), "")
         call = call or _legacy_id(raw)
-        yield Part(("content",), ToolResultBlock(tool_use_id=call, content=read_parts(raw.get("content"))))
+        yield ReadPart(("content",), ToolResultBlock(tool_use_id=call, content=read_parts(raw.get("content"))))
         return
     if raw.get("role") == "assistant":
         yield from _reasoning(raw)
     yield from _said(raw, CHAT)
     refusal = as_text(raw.get("refusal"))
-    yield from [Part(("refusal",), TextBlock(text=refusal))] if refusal else []
+    yield from [ReadPart(("refusal",), TextBlock(text=refusal))] if refusal else []
     for at, call in enumerate(as_objects(raw.get("tool_calls"))):
-        yield Part(("tool_calls", at), _read_call(call, as_text(call.get("id"))))
+        yield ReadPart(("tool_calls", at), _read_call(call, as_text(call.get("id"))))
     legacy = as_object(raw.get("function_call"))
-    yield from [Part(("function_call",), _read_call({"function": legacy}, _legacy_id(legacy)))] if legacy else []
+    yield from [ReadPart(("function_call",), _read_call({"function": legacy}, _legacy_id(legacy)))] if legacy else []
 
 
 def _legacy_id(raw: JsonObject) -> str:
@@ -256,48 +255,48 @@ def _read_call(call: JsonObject, call_id: str) -> ToolUseBlock:
     return ToolUseBlock(id=call_id, name=as_text(function.get("name")), input=read_arguments(arguments))
 
 
-def _reasoning(raw: JsonObject) -> Iterator[Part]:
+def _reasoning(raw: JsonObject) -> Iterator[ReadPart]:
     """Yields the reasoning that servers add to an answer: LiteLLM's signed `thinking_blocks`, or else its text."""
     thinking = as_list(raw.get("thinking_blocks"))
     for at, block in enumerate(read_blocks(thinking)):
-        yield Part(("thinking_blocks", at), block)
+        yield ReadPart(("thinking_blocks", at), block)
     name = next((name for name in _REASONING if raw.get(name)), None)
     if name and not thinking:
         said = raw[name]
-        yield Part((name,), ThinkingBlock(thinking=said if isinstance(said, str) else to_json(said)))
+        yield ReadPart((name,), ThinkingBlock(thinking=said if isinstance(said, str) else to_json(said)))
 
 
-def _said(raw: JsonObject, format_name: str) -> Iterator[Part]:
+def _said(raw: JsonObject, format_name: str) -> Iterator[ReadPart]:
     content = raw.get("content")
     if not isinstance(content, list):
-        yield from (Part(("content",), block) for block in read_parts(content))
+        yield from (ReadPart(("content",), block) for block in read_parts(content))
         return
     for at, item in enumerate(as_list(cast("Any", content))):
         (block,) = read_parts([item])
         part = as_object(item)
         if isinstance(block, TextBlock) and part and part.get("type") not in _TEXTS:
             block = _sealed(block, format_name, part)
-        yield Part(("content", at), block)
+        yield ReadPart(("content", at), block)
 
 
-def _read_item(item: JsonObject) -> Reading:  # noqa: PLR0911 (one line for each kind of item)
+def _read_item(item: JsonObject) -> ReadMessage:  # noqa: PLR0911 (one line for each kind of item)
     kind, call_id = item_type(item), as_text(item.get("call_id"))
     if kind == "message":
         role = item.get("role")
         side = Role.ASSISTANT if role == "assistant" else Role.SYSTEM if role in _SYSTEM_ROLES else Role.USER
-        return Reading(side, list(_said(item, RESPONSES)))
+        return ReadMessage(side, list(_said(item, RESPONSES)))
     if kind == "reasoning":
-        return Reading(Role.ASSISTANT, [Part((), _sealed(_read_reasoning(item), RESPONSES, item))])
+        return ReadMessage(Role.ASSISTANT, [ReadPart((), _sealed(_read_reasoning(item), RESPONSES, item))])
     if kind == "mcp_approval_response":
-        return Reading(Role.USER, [_read_output(item, as_text(item.get("approval_request_id")))])
+        return ReadMessage(Role.USER, [_read_output(item, as_text(item.get("approval_request_id")))])
     if kind == "mcp_approval_request":
-        return Reading(Role.ASSISTANT, [_read_item_call(item, as_text(item.get("id")))])
+        return ReadMessage(Role.ASSISTANT, [_read_item_call(item, as_text(item.get("id")))])
     if kind.endswith("_output") and (call_id or kind == "local_shell_call_output"):
-        return Reading(Role.USER, [_read_output(item, call_id or as_text(item.get("id")))])
+        return ReadMessage(Role.USER, [_read_output(item, call_id or as_text(item.get("id")))])
     if call_id:
-        return Reading(Role.ASSISTANT, [_read_item_call(item, call_id)])
+        return ReadMessage(Role.ASSISTANT, [_read_item_call(item, call_id)])
     role = Role.SYSTEM if item.get("role") in _SYSTEM_ROLES else Role.ASSISTANT
-    return Reading(role, [Part((), _sealed(block, RESPONSES, item)) for block in _read_hosted(item)])
+    return ReadMessage(role, [ReadPart((), _sealed(block, RESPONSES, item)) for block in _read_hosted(item)])
 
 
 def _read_reasoning(item: JsonObject) -> ThinkingBlock:
@@ -306,16 +305,16 @@ def _read_reasoning(item: JsonObject) -> ThinkingBlock:
     return ThinkingBlock(thinking=text or ("" if encrypted else to_json(item)), redacted=encrypted)
 
 
-def _read_item_call(item: JsonObject, call_id: str) -> Part:
+def _read_item_call(item: JsonObject, call_id: str) -> ReadPart:
     named = next((name for name in _INPUTS if name in item), None)
     asked = {name: value for name, value in item.items() if name not in _NAMES} if named is None else item[named]
     kind = item_type(item)
     name = as_text(item.get("name")) or kind.removesuffix("_call")
     block = ToolUseBlock(id=call_id, name=name, input=read_arguments(asked))
-    return Part((), block if kind in _FREE_CALLS else _sealed(block, RESPONSES, item))
+    return ReadPart((), block if kind in _FREE_CALLS else _sealed(block, RESPONSES, item))
 
 
-def _read_output(item: JsonObject, call_id: str) -> Part:
+def _read_output(item: JsonObject, call_id: str) -> ReadPart:
     kind, output = item_type(item), item.get("output")
     picture = as_text(as_object(output).get("image_url")) if kind == "computer_call_output" else ""
     if picture:
@@ -329,7 +328,7 @@ def _read_output(item: JsonObject, call_id: str) -> Part:
         content = read_result(output)
     block = ToolResultBlock(tool_use_id=call_id, content=content)
     is_free = kind in (*_FREE_OUTPUTS, _SHELL_OUTPUT) or isinstance(output, str)
-    return Part((), block if is_free else _sealed(block, RESPONSES, item))
+    return ReadPart((), block if is_free else _sealed(block, RESPONSES, item))
 
 
 def _read_hosted(item: JsonObject) -> list[TextBlock | ImageBlock]:
@@ -350,9 +349,9 @@ def _sealed(block: Sealable, format_name: str, raw: JsonObject) -> Sealable:
 _GONE: Any = object()
 
 
-def _write(raw: JsonObject, changed: Sequence[tuple[Part, Block]]) -> JsonObject:
-    """Returns a copy of a message with these blocks in the places of their parts. A place of which nothing is left
-    holds `_GONE`."""
+def _write(raw: JsonObject, changed: Sequence[tuple[ReadPart, Block]]) -> JsonObject:
+    """Returns a copy of a message with these blocks in the places of their parts. A place whose content was removed
+    whole holds `_GONE`."""
     written: Any = raw
     for part, block in changed:
         if part.place and part.place[0] in _REASONING:
@@ -373,7 +372,7 @@ def _put(value: Any, place: Place, change: Callable[[Any], Any]) -> Any:
     return {**fields, str(key): _put(fields.get(str(key)), rest, change)}
 
 
-def _new_value(part: Part, block: Block) -> Callable[[Any], Any]:
+def _new_value(part: ReadPart, block: Block) -> Callable[[Any], Any]:
     """Returns the function that makes the new value of a part's place of its old one."""
     match part.block, block:
         case ToolUseBlock(), ToolUseBlock(input=given):
@@ -444,7 +443,7 @@ def _with_output(old: Any, text: str) -> Any:
 
 
 def _without_gone(written: JsonObject) -> list[JsonObject]:
-    """Returns a message without the places of which nothing is left, and no message if that was all it said."""
+    """Returns a list of the message without its places that hold `_GONE`; empty if it has no others."""
     if written is _GONE:
         return []
     left: JsonObject = {}
@@ -455,3 +454,117 @@ def _without_gone(written: JsonObject) -> list[JsonObject]:
     if "content" in written and "content" not in left:
         return [{**left, "content": None}] if left.get("tool_calls") or left.get("function_call") else []
     return [left]
+
+
+def provided_for(provided: Provided | None, format_name: str) -> Provided | None:
+    """Returns the fields that a block or message has for this format, or None if it has none or those of another
+    format."""
+    return provided if provided is not None and provided.format == format_name else None
+
+
+def add_provided(written: JsonObject, provided: Provided | None, format_name: str) -> JsonObject:
+    """Returns `written`, a block or message in a format, with the format's own fields added. If `provided` holds the
+    whole value of this format, returns that instead."""
+    own = provided_for(provided, format_name)
+    if own is None:
+        return written
+    return dict(own.fields) if own.whole else _merge(written, own.fields)
+
+
+def _merge(written: JsonObject, fields: Mapping[str, Any]) -> JsonObject:
+    merged = dict(written)
+    for name, value in fields.items():
+        inside = merged.get(name)
+        both = isinstance(value, dict) and isinstance(inside, dict)
+        merged[name] = _merge(as_object(inside), as_object(value)) if both else value
+    return merged
+
+
+_CHAT_ROLES = ("developer", "tool", "function")
+_CHAT_FIELDS = ("tool_calls", "function_call", "refusal", "audio", "tool_call_id")
+_CHAT_PARTS = ("image_url", "input_audio", "file", "refusal")
+# An answer of OpenAI's may have any of these in place of a content.
+_INSTEAD_OF_CONTENT = ("tool_calls", "function_call", "refusal", "audio")
+# Fields without which a block says nothing. Kinds that are not listed are the provider's own affair.
+_REQUIRED: dict[str, dict[str, type]] = {
+    "text": {"text": str},
+    "thinking": {"thinking": str},
+    "tool_use": {"id": str, "name": str, "input": dict},
+    "tool_result": {"tool_use_id": str},
+}
+
+
+def is_chat(messages: Iterable[Any]) -> bool:
+    """Returns whether any of the messages can only be one of OpenAI's chat API, by its role, fields or content.
+    Messages with plain text alone are valid in Anthropic's API, too."""
+    return any(_is_chat(as_object(message)) for message in messages)
+
+
+def is_anthropic(messages: Iterable[Any]) -> bool:
+    """Returns whether any of the messages holds content blocks that only Anthropic's API has."""
+    parts = (part for message in messages for part in as_objects(as_object(message).get("content")))
+    return any(part.get("type") not in ("text", *_CHAT_PARTS) for part in parts)
+
+
+def _is_chat(message: JsonObject) -> bool:
+    return (
+        message.get("role") in _CHAT_ROLES
+        or any(message.get(name) is not None for name in _CHAT_FIELDS)
+        or ("content" in message and message["content"] is None)
+        or any(part.get("type") in _CHAT_PARTS for part in as_objects(message.get("content")))
+    )
+
+
+def check_message(name: str, message: Any) -> None:
+    """Raises `InvalidRequest` if a message is not an object, if its content is neither text nor a list of valid content
+    blocks, or if its `tool_calls` are not a list of objects.
+
+    The content may be missing only if there is another field in its place, such as `tool_calls`. `name` is what the
+    error calls the message. A message without a role is not checked further.
+    """
+    if not isinstance(message, dict):
+        raise InvalidRequest(f"{name} is {show(message)}; a message is an object with `role` and `content`")
+    given = as_object(cast("Any", message))
+    content = given.get("content")
+    if not isinstance(given.get("role"), str):
+        return
+    if content is None:
+        # Some servers give an answer that says nothing, and a function may return nothing.
+        if given["role"] not in ("assistant", "function") and not any(
+            given.get(field) for field in _INSTEAD_OF_CONTENT
+        ):
+            raise InvalidRequest(f"{name} has no `content`; give text or a list of content blocks")
+    elif isinstance(content, list):
+        for at, part in enumerate(as_list(content)):
+            _check_part(f"{name}, content[{at}]", part)
+    elif not isinstance(content, str):
+        raise InvalidRequest(f"{name}: `content` is {show(content)}; it must be text or a list of content blocks")
+    calls = given.get("tool_calls")
+    if calls is not None and len(as_objects(calls)) != len(as_list(calls)):
+        raise InvalidRequest(f"{name}: `tool_calls` is {show(calls)}; it must be a list of calls")
+
+
+def _check_part(name: str, part: Any) -> None:
+    if isinstance(part, str):
+        return
+    block = as_object(part)
+    kind = block.get("type")
+    if not isinstance(kind, str):
+        raise InvalidRequest(f"{name} is {show(part)}; a content block is an object with a `type`")
+    for field, expected in _REQUIRED.get(kind, {}).items():
+        if not isinstance(block.get(field), expected):
+            raise InvalidRequest(f"{name}: a {kind} block needs `{field}`; it is {show(block.get(field))}")
+    if kind == "tool_result" and not isinstance(block.get("content"), str | list | None):
+        raise InvalidRequest(
+            f"{name}: `content` is {show(block['content'])}; it must be text or a list of content blocks"
+        )
+
+
+def show(value: Any) -> str:
+    """Returns a wrong value as an error quotes it."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+# Characters of a wrong value that an error quotes.
+_SHOWN = 60

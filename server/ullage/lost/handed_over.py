@@ -1,7 +1,7 @@
 """A conversation's file as what `left_out` and `last_compaction` take, right after a compaction or before the file has
 it."""
 
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import TextBlock
 from ullage.model.events import MessageAppended, Record
 from ullage.model.message import Message, Role

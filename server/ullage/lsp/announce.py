@@ -16,8 +16,7 @@ from ullage.lsp.connection import LspConnection, ProgressBoard
 from ullage.lsp.handshake import Client
 from ullage.model import words
 from ullage.model.edits import EditTrigger
-from ullage.model.figure import Nearness
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow, Nearness
 from ullage.model.updates import (
     CompactionMeta,
     CompactionStatus,

@@ -3,8 +3,15 @@
 import re
 from collections.abc import Sequence
 
-from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, Outcome
-from ullage.model.blocks import GIVEN, BroughtBack, CompactionBlock
+from ullage.model.blocks import (
+    GIVEN,
+    ArtifactLedger,
+    BroughtBack,
+    CommandArtifact,
+    CompactionBlock,
+    FileAction,
+    Outcome,
+)
 from ullage.model.message import Message
 
 FILE_HEADINGS = {

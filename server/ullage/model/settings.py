@@ -1,16 +1,106 @@
-"""Settings, as a client sends them in `initializationOptions` or `workspace/didChangeConfiguration`.
+"""Settings, as a client sends them in `initializationOptions` or `workspace/didChangeConfiguration`, and the rules
+between them.
 
 Field docs become the settings schema, VS Code's settings page and Neovim's defaults, so they are written for users.
+
+Strategies say which whole messages are dropped first; `edits/drop.py` carries them out. Every strategy keeps the system
+prompt, the first user message, pinned messages and the last exchange; no setting changes that. Messages that a provider
+requires together are dropped together.
+
+All thresholds are shares of usable:
+
+    target < compactAt    clearAt ≤ compactAt    warnAt ≤ compactAt
+
+A user's choice against a rule is refused by one error that names both settings. A setting that was left at its default
+gives way to a lower `compactAt`: it keeps its proportion to it. So does `summary.prepareAt`, which may also be chosen
+above `compactAt`: then no summary is prepared.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import PASSWORD_REFUSED, has_password
-from ullage.model.strategies import StrategySettings, TruncationMode
+
+Messages = Annotated[int, Meta(ge=0)]
+
+
+class TruncationMode(StrEnum):
+    """What happens when the context is full: a strategy drops whole messages, or a compaction summarizes them."""
+
+    SLIDING_WINDOW = "sliding_window"
+    TOKEN_BUDGET = "token_budget"
+    SMART = "smart"
+    SUMMARIZE = "summarize"
+
+
+class Speaker(StrEnum):
+    """The kind of a group of messages that are dropped together: a tool use with its results, a text of the assistant,
+    or a message of the user."""
+
+    TOOL = "tool"
+    ASSISTANT = "assistant"
+    USER = "user"
+
+
+class RangeKeep(StrEnum):
+    """How much of the messages after the first exchange a truncation keeps: nothing, the last two messages, the last
+    half or the last quarter of them. The choices are those of other coding agents."""
+
+    NONE = "none"
+    LAST_TWO = "lastTwo"
+    HALF = "half"
+    QUARTER = "quarter"
+
+
+class _Strategy(
+    Struct, frozen=True, kw_only=True, tag_field="type", rename="camel", forbid_unknown_fields=True, omit_defaults=True
+):
+    """The base of the strategies' settings. The tag of each is the strategy's name in the settings."""
+
+
+class SlidingWindow(_Strategy, frozen=True, kw_only=True, tag="sliding_window"):
+    """Keeps the last `maxMessages` messages and drops the older ones, even if the context would fit without that."""
+
+    max_messages: Annotated[Messages, Meta(description="Messages that stay.")] = 20
+
+
+class TokenBudget(_Strategy, frozen=True, kw_only=True, tag="token_budget"):
+    """Drops the oldest messages until the context fits the target."""
+
+
+class Selective(_Strategy, frozen=True, kw_only=True, tag="selective"):
+    """Drops messages kind by kind in the given order, and of one kind the oldest first. Messages of a kind that is not
+    named are kept as long as that is possible."""
+
+    order: Annotated[tuple[Speaker, ...], Meta(description="The kinds that are dropped, in this order.")] = (
+        Speaker.TOOL,
+        Speaker.ASSISTANT,
+    )
+
+
+class Smart(_Strategy, frozen=True, kw_only=True, tag="smart"):
+    """Keeps the first and the last messages. Drops the oldest of the messages between them until the context fits the
+    target."""
+
+    keep_first: Annotated[Messages, Meta(description="Messages that stay at the beginning.")] = 2
+    keep_last: Annotated[Messages, Meta(description="Messages that stay at the end.")] = 10
+
+
+class TruncateRange(_Strategy, frozen=True, kw_only=True, tag="truncate_range"):
+    """Drops a range of messages after the first exchange, and again a range of the remaining ones, until the context
+    fits the target."""
+
+    keep: Annotated[RangeKeep, Meta(description="How much of those messages is kept.")] = RangeKeep.HALF
+
+
+StrategySettings = SlidingWindow | TokenBudget | Selective | Smart | TruncateRange
+
 
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Tokens = Annotated[int, Meta(gt=0)]
@@ -373,3 +463,87 @@ def context_settings(settings: Settings, model: str) -> ContextSettings:
     `models`."""
     own = settings.models[model].context if model in settings.models else {}
     return overridden(settings.context, own)
+
+
+_DEFAULT, _SUMMARY = ContextSettings(), SummarySettings()
+
+
+class _Threshold(Struct, frozen=True):
+    """One setting that is a share of usable: its name as users write it, its value and its default."""
+
+    name: str
+    value: float
+    default: float
+
+    @property
+    def is_chosen(self) -> bool:
+        return self.value != self.default
+
+
+def check_settings(settings: Settings) -> None:
+    """Raises `InvalidRequest` if the context settings, or those of a model under `models`, contradict each other."""
+    check_context(settings.context)
+    for model in settings.models:
+        try:
+            check_context(context_settings(settings, model))
+        except InvalidRequest as error:
+            raise InvalidRequest(f"ullage.models.{model}: {error}") from None
+
+
+def check_context(settings: ContextSettings) -> None:
+    """Raises `InvalidRequest` if the user chose a target, clear or warn share that contradicts `compactAt`."""
+    for lower, upper in _order(settings):
+        _require(lower, upper)
+
+
+def settled(settings: ContextSettings) -> ContextSettings:
+    """Returns the settings with target, clear and warn shares that agree with `compact_at`. A share that contradicts it
+    is replaced by its default in proportion to `compact_at`, even if a user chose it: workspace and session may each
+    have chosen one."""
+    compact = settings.compact_at
+    share = compact / _DEFAULT.compact_at
+    target = settings.target if settings.target < compact else _DEFAULT.target * share
+    clear = settings.clear_at if settings.clear_at <= compact else _DEFAULT.clear_at * share
+    warn = settings.warn_at if settings.warn_at <= compact else _DEFAULT.warn_at * share
+    return replace(settings, target=target, clear_at=clear, warn_at=warn)
+
+
+def settled_prepare_at(summary: SummarySettings, context: ContextSettings) -> float:
+    """Returns the share of usable from which a summary is prepared. If the user did not choose it, it keeps its default
+    proportion to a lower `compactAt`, so that it is below `compactAt`."""
+    if summary.prepare_at != _SUMMARY.prepare_at or summary.prepare_at < context.compact_at:
+        return summary.prepare_at
+    return _SUMMARY.prepare_at * context.compact_at / _DEFAULT.compact_at
+
+
+def _order(settings: ContextSettings) -> Iterator[tuple[_Threshold, _Threshold]]:
+    """Yields the pairs of settings of which the first must not exceed the second."""
+    of = _thresholds(settings)
+    yield of["target"], of["compactAt"]
+    yield of["clearAt"], of["compactAt"]
+    yield of["warnAt"], of["compactAt"]
+
+
+def _thresholds(settings: ContextSettings) -> dict[str, _Threshold]:
+    return {
+        name: _Threshold(f"context.{name}", value, default)
+        for name, value, default in (
+            ("target", settings.target, _DEFAULT.target),
+            ("clearAt", settings.clear_at, _DEFAULT.clear_at),
+            ("warnAt", settings.warn_at, _DEFAULT.warn_at),
+            ("compactAt", settings.compact_at, _DEFAULT.compact_at),
+        )
+    }
+
+
+def _require(lower: _Threshold, upper: _Threshold) -> None:
+    """Raises `InvalidRequest` if `lower` is not its default and exceeds `upper`. The target must be below `compactAt`,
+    not equal to it."""
+    strict = lower.name == "context.target" and upper.name == "context.compactAt"
+    fits = lower.value < upper.value if strict else lower.value <= upper.value
+    if lower.is_chosen and not fits:
+        how = "below" if strict else "at most"
+        left = "" if upper.is_chosen else ", its default"
+        raise InvalidRequest(
+            f"{lower.name} ({lower.value:g}) must be {how} {upper.name} ({upper.value:g}{left}). Change one of them."
+        )

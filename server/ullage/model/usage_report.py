@@ -93,7 +93,7 @@ def input_counts(raw: "Any") -> tuple[int, ...]:
 
 
 def can_be_true(prompt: int, counted: int) -> bool:
-    """Returns whether a prompt of `prompt` tokens can be that of a context of which `counted` tokens are visible.
+    """Returns whether a context with `counted` visible tokens can have a prompt of `prompt` tokens.
 
     Some gateways report a placeholder, or the last message alone. A conversation that believed it would never make
     room.

@@ -1,8 +1,21 @@
-"""When to warn: once when the context crosses the warning threshold, and again only after an edit, or after the figure
-fell below the threshold."""
+"""When to warn, and how near a compaction is.
+
+The user is warned once when the context crosses the warning threshold, and again only after an edit, or after the
+figure fell below the threshold. If an agent compacts the conversation, the warning comes near enough to its compaction
+to be true, and at least one call ahead.
+
+The calls that are left until the compaction are judged by recent growth, which is heavy-tailed and comes in stretches:
+many small calls, then a few large ones. Their range is that of a log-normal distribution whose mean and spread come
+from the recent calls, mixed with what calls of coding agents usually add. Fitted on 34 of 69 recorded compactions of
+Claude Code (the last 40 calls before each), 90 % of the true numbers lay in the range; on the other 35, 92 %.
+"""
+
+from collections.abc import Sequence
+from math import ceil, exp, floor, log1p, sqrt
 
 from msgspec import Struct
 
+from ullage.model.figure import CallsLeft, Nearness
 from ullage.model.updates import Level
 from ullage.policy.budget import ContextBudget
 
@@ -54,3 +67,82 @@ def level(used: int, budget: ContextBudget | None) -> Level:
     if used >= budget.compact_at:
         return Level.CRITICAL
     return Level.WARNING if used >= budget.warn_at else Level.NORMAL
+
+
+# Calls of the mean growth, and the share of the threshold: the larger of both is the distance of the warning. Of 23
+# recorded compactions of Claude Code 22 were warned of at least one call ahead. The other one came after a result of
+# 35,000 tokens, of which the count alone doesn't warn (`alarm.sure`).
+_CALLS, _SHARE = 5, 0.05
+
+
+def warns_at(threshold: int, growths: Sequence[int], earliest: int) -> int:
+    """Returns the tokens from which on to warn that the agent compacts at `threshold`. `growths` are the tokens that
+    recent calls added, oldest first. The result is at least `earliest` and at most `threshold`."""
+    distance = max(_CALLS * mean_growth(growths), _SHARE * threshold)
+    return min(threshold, max(earliest, threshold - int(distance)))
+
+
+# The fewest calls left from which a compaction is imminent, or near. A user who is warned two calls ahead has one call
+# to act in.
+_IMMINENT_CALLS, _NEAR_CALLS = 2, 8
+# The calls count from these shares of the threshold on. Before, only a step of a rare size would be enough.
+_IMMINENT_FROM, _NEAR_FROM = 0.75, 0.6
+# The shares that count if the calls left are not known.
+_IMMINENT_SHARE, _NEAR_SHARE = 0.97, 0.9
+
+
+def nearness(used: int, limit: int, calls: int | None) -> Nearness:
+    """Returns how near `limit` is: the threshold of the compaction in tokens, or without a compaction the end of the
+    window. `calls` are the fewest calls of the model that are likely to be left, None if that is not known."""
+    share = used / limit
+
+    def reaches(most: int, start: float, otherwise: float) -> bool:
+        if share >= 1:
+            return True
+        return share >= otherwise if calls is None else calls <= most and share >= start
+
+    if reaches(_IMMINENT_CALLS, _IMMINENT_FROM, _IMMINENT_SHARE):
+        return Nearness.IMMINENT
+    return Nearness.NEAR if reaches(_NEAR_CALLS, _NEAR_FROM, _NEAR_SHARE) else Nearness.FAR
+
+
+# Calls. Fewer say nothing about growth that is heavy-tailed.
+_LEAST = 5
+# The calls that count. Older ones describe other work.
+_RECENT = 12
+# What is assumed besides: so many calls, the tokens that each adds, and their mean square as a multiple of the squared
+# mean. They keep a few small calls from promising a long way.
+_USUAL_CALLS, _USUAL_GROWTH, _USUAL_SQUARE = 10, 1_100, 8
+# By which share the pace differs from that of the recent calls.
+_DRIFT = 0.35
+# Standard deviations of the range's ends.
+_SPREAD = 1.6
+
+
+def mean_growth(growths: Sequence[int]) -> float:
+    """Returns the tokens that a call is expected to add. `growths` are the tokens that recent calls added, oldest
+    first; without any, what a call of a coding agent usually adds is returned."""
+    recent = growths[-_RECENT:]
+    return (sum(recent) + _USUAL_CALLS * _USUAL_GROWTH) / (len(recent) + _USUAL_CALLS)
+
+
+def calls_left(left: int, growths: Sequence[int]) -> CallsLeft | None:
+    """Returns an estimate of the calls until the context has grown by `left` tokens, if it grows as in `growths`: the
+    tokens that each recent call added, oldest first. Returns None if fewer than 5 calls are known.
+
+    A `low` of 0 means that the context may be compacted before the next call, by what the user or a tool adds.
+    """
+    if len(growths) < _LEAST:
+        return None
+    if left <= 0:
+        return CallsLeft(low=0, mean=0, high=0)
+    recent = growths[-_RECENT:]
+    mean = mean_growth(growths)
+    squares = sum(grown * grown for grown in recent) + _USUAL_CALLS * _USUAL_SQUARE * _USUAL_GROWTH**2
+    calls = left / mean
+    variance = squares / (len(recent) + _USUAL_CALLS) / (mean * mean) / max(calls, 1.0) + _DRIFT**2
+    sigma = sqrt(log1p(variance))
+    middle = calls * exp(-sigma * sigma / 2)
+    low, high = floor(middle * exp(-_SPREAD * sigma)), ceil(middle * exp(_SPREAD * sigma))
+    rounded = ceil(calls)
+    return CallsLeft(low=min(low, rounded), mean=rounded, high=max(high, rounded))

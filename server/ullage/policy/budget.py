@@ -2,8 +2,7 @@
 
 from msgspec import Struct
 
-from ullage.model.settings import ContextSettings
-from ullage.model.settings_rules import settled
+from ullage.model.settings import ContextSettings, settled
 from ullage.model.usage import Breakdown, BudgetShares
 
 # Room for an answer. The answers of coding agents rarely exceed it. Reserving all of a 64k output limit would make

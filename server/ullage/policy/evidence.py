@@ -1,10 +1,24 @@
-"""What a log shows of its agent's window and compactions, and how fast the context grows. Folded event by event."""
+"""What a log shows of its agent's window and compactions, and how fast the context grows, folded event by event; and
+what follows from that for a context after a compaction (`ending`) and for one that idles (`idle_compaction`).
+
+Endings were tried on 25 recorded compactions of Claude Code, each predicted from those of the other conversations
+(docs/guide/figure.md). Files that are attached again, listings and notes are in few logs, and differ less between
+conversations than the counts of the files that may come back.
+"""
+
+from collections.abc import Sequence
+from statistics import fmean, median
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.own_context import Idle
+from ullage.model.blocks import ToolUseBlock
 from ullage.model.edits import CompactionCause, CompactionEdit, compaction_block
 from ullage.model.events import ContextEdited, ContextEstimated, Event, ModelChanged, UsageReported, WindowReported
+from ullage.model.figure import IdleCompaction
+from ullage.model.message import Message, Role
+from ullage.tokens.tracker import Ending
 
 # Calls of the model. Growth is heavy-tailed, so a forecast needs more than a few of them; what the user asked for an
 # hour ago says little about now.
@@ -128,3 +142,41 @@ class Evidence(Struct, frozen=True, kw_only=True):
             at=edit.timestamp,
         )
         return replace(self, largest={}, last=0, beyond=0, compactions=(*self.compactions, seen)[-RECENT_COMPACTIONS:])
+
+
+# Compactions. The median of fewer may be that of an exception.
+_LEAST = 3
+
+
+def ending(seen: Sequence[Compacted], version: str, model: str) -> Ending | None:
+    """Returns what contexts held after these compactions of one agent. Three or more must be known: compactions of the
+    same version and model, else of the same model, else any. Returns None if there are fewer."""
+    # Where all that a prompt holds counts as hidden, the hidden part itself was not known before.
+    known = [one for one in seen if one.rest > one.hidden]
+    same = [one for one in known if one.model == model]
+    groups = ([one for one in same if one.version == version], same, known)
+    chosen = next((group for group in groups if len(group) >= _LEAST), None)
+    if chosen is None:
+        return None
+    added = [one.rest - one.hidden for one in chosen]
+    middle = median(added)
+    return Ending(
+        hidden=round(median(one.hidden for one in chosen)),
+        added=round(middle),
+        deviation=round(fmean(abs(each - middle) for each in added)),
+    )
+
+
+def idle_compaction(
+    rule: Idle | None, evidence: Evidence, used: int, reported_at: int | None, last: Message | None
+) -> IdleCompaction | None:
+    """Returns the compaction that the agent will make, or None if it will not.
+
+    `reported_at` is the time of the last report in Unix milliseconds, and `last` the last message. A conversation idles
+    if this is an answer without calls: nothing else is due.
+    """
+    if rule is None or last is None or not reported_at or not evidence.is_kept_for_hour or used < rule.least:
+        return None
+    if last.role is not Role.ASSISTANT or any(isinstance(block, ToolUseBlock) for block in last.content):
+        return None
+    return IdleCompaction(at=reported_at + rule.after, setting=rule.setting)

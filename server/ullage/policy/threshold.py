@@ -1,8 +1,9 @@
 """Finds where the agent that has a conversation compacts it, and how that is known.
 
 The agent's rule, with the user's settings of the agent, is the prior; recorded compactions are evidence for or against
-it. A compaction may lie far above the threshold, because one call may add much, but never below it. A call that was
-made with a larger context shows that the threshold is higher.
+it. Each compaction gives two bounds: the threshold is at most the context before it, which may lie far above because
+one call may add much, and it is larger than the context with which the agent made its last call before. Several of them
+together narrow it down.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,67 @@ from ullage.agents.own_settings import Given
 from ullage.model.figure import KnownThreshold, Remark, RemarkKind, ThresholdSource
 from ullage.model.words import percent
 from ullage.policy.evidence import Compacted, Evidence
-from ullage.policy.recorded import ABOVE, agreeing, estimated, is_forced, lies_above
+
+# Of 73 recorded compactions of Claude Code the highest lay 14 % above the threshold.
+ABOVE = 1.15
+# A call was made with a context this much larger than a supposed threshold: the supposition is wrong. Agents compare
+# their own estimate, which differs a little from the reported figure.
+_BEYOND = 1.01
+# A compaction this close to the end of the window was forced by the provider, and shows no threshold.
+_FORCED = 0.975
+
+
+def is_forced(one: Compacted, window: int) -> bool:
+    """Returns whether the provider must have forced the compaction: it came at the end of the window."""
+    return one.tokens >= window * _FORCED
+
+
+def lies_above(tokens: int, threshold: int) -> bool:
+    """Returns whether a context of `tokens` is clearly larger than `threshold`."""
+    return tokens > threshold * _BEYOND
+
+
+def agreeing(seen: Sequence[Compacted], supposed: int | None = None) -> list[Compacted]:
+    """Returns the last compactions that agree on one threshold, the newest first: one that lies between their bounds,
+    or `supposed`, for as long as it does for the newest of them. None of them follows a change of the threshold."""
+    run: list[Compacted] = []
+    for one in reversed(seen):
+        if run and not _together([*run, one], supposed if _fits(run, supposed) else None):
+            break
+        run.append(one)
+    return run
+
+
+def estimated(run: Sequence[Compacted], beyond: int = 0) -> int:
+    """Returns the threshold that lies between the bounds of these compactions, which is not empty: the roundest number
+    there, because thresholds are chosen so. `beyond` is a further lower bound. If the bounds contradict each other,
+    returns the smallest context that was compacted."""
+    high = min(one.tokens for one in run)
+    low = max(beyond, *(one.beyond for one in run))
+    if not high * _BELOW < low < high:
+        return high
+    step = 1
+    while (high // (step * 10)) * step * 10 > low:
+        step *= 10
+    for part in (5, 2, 1):
+        if (number := high // (step * part) * step * part) > low:
+            return number
+    return high
+
+
+def _fits(run: Sequence[Compacted], supposed: int | None) -> bool:
+    return supposed is not None and _together(run, supposed)
+
+
+def _together(run: Sequence[Compacted], supposed: int | None) -> bool:
+    """Returns whether one threshold explains these compactions: `supposed`, or else the smallest of them."""
+    lowest = min(one.tokens for one in run)
+    if supposed is not None:
+        return all(
+            supposed * _BELOW <= one.tokens <= supposed * ABOVE and not lies_above(one.beyond, supposed) for one in run
+        )
+    return all(one.tokens <= lowest * ABOVE and not lies_above(one.beyond, lowest) for one in run)
+
 
 # Below this share of the rule's figure a compaction contradicts the rule. Of 73 recorded compactions of Claude Code
 # none lay below the threshold.
@@ -111,7 +172,7 @@ def _against(rule: Rule | Without, evidence: Evidence, window: int) -> str:
 
 def _comparable(seen: Sequence[Compacted], agent: Agent | None, setup: Setup, rule: Threshold) -> list[Compacted]:
     """Returns the compactions that can be compared with `rule`, oldest first: their version and model imply the same
-    threshold. Without a rule their version and model must be those of `setup`; if there are none, those of the last
+    threshold. Without a rule they must have the version and model of `setup`; if none has, the compactions of the last
     other version count."""
     if agent is not None and isinstance(rule, Rule):
         return [
@@ -124,7 +185,7 @@ def _comparable(seen: Sequence[Compacted], agent: Agent | None, setup: Setup, ru
 
 
 def _rule_then(one: Compacted | None, agent: Agent, setup: Setup) -> Threshold:
-    """Returns the rule, without settings, for a compaction's version and model, or for those of `setup`."""
+    """Returns the rule, without settings, for the version and model of a compaction, or of `setup` if `one` is None."""
     plain = replace(setup, given=Given())
     return agent.own_context.threshold(replace(plain, version=one.version, model=one.model) if one else plain)
 

@@ -15,7 +15,7 @@ from anthropic.types.beta import BetaContentBlock, BetaRawMessageDeltaEvent, Bet
 from ullage.formats.parsing import as_count
 from ullage.formats.provider_usage import convert_usage
 from ullage.formats.requests.anthropic import write_anthropic
-from ullage.formats.tool_calls.native import NativeCalls
+from ullage.formats.tool_calls import NativeCalls
 from ullage.model.answer import (
     Finished,
     Fragment,
@@ -26,6 +26,7 @@ from ullage.model.answer import (
     ToolUseClearing,
     ToolUsesCleared,
     UsageDelta,
+    ask_messages,
 )
 from ullage.model.errors import AnswerBroken
 from ullage.model.json_values import JsonObject, as_object, as_objects
@@ -40,7 +41,6 @@ from ullage.providers.failures import (
     translate_nonsense,
     translate_refusal,
 )
-from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
 
 _Event = RawMessageStreamEvent | BetaRawMessageStreamEvent

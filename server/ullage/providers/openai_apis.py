@@ -14,10 +14,10 @@ from openai.types.chat.chat_completion_chunk import Choice, ChoiceDeltaToolCall
 
 from ullage.formats.parsing import as_count
 from ullage.formats.provider_usage import convert_usage
-from ullage.formats.requests.legal_blocks import without_documents
 from ullage.formats.requests.openai import write_openai
 from ullage.formats.requests.responses import write_responses
-from ullage.formats.tool_calls.native import NativeCalls
+from ullage.formats.requests.turns import without_documents
+from ullage.formats.tool_calls import NativeCalls
 from ullage.model.answer import (
     CompactionSealed,
     Finished,
@@ -27,6 +27,7 @@ from ullage.model.answer import (
     TextDelta,
     ThinkingDelta,
     UsageDelta,
+    ask_messages,
 )
 from ullage.model.errors import AnswerBroken, ProviderError, RequestRefused
 from ullage.model.json_values import JsonObject, as_object, as_text
@@ -40,7 +41,6 @@ from ullage.providers.failures import (
     translate_nonsense,
     translate_refusal,
 )
-from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
 
 # The API refuses a smaller `max_output_tokens`.

@@ -58,7 +58,7 @@ from ullage.model.message import Role
 from ullage.model.settings import ProviderSettings
 from ullage.model.usage import Usage
 from ullage.service.ports.models import ProviderCapabilities
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 
 # A word with the white space before it: about as much as one event of a model's stream.
 _PIECE = re.compile(r"\s*\S+|\s+$")

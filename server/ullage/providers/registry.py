@@ -1,15 +1,21 @@
-"""Chooses the provider for a model: the one named in the settings, else the one that serves the model and has a key."""
+"""Chooses the provider for a model: the one named in the settings, else the one that serves the model and has a key.
+And asks the settings' embeddings server.
 
-from collections.abc import Callable
+That server speaks OpenAI's Embeddings API (https://platform.openai.com/docs/api-reference/embeddings), as most do:
+Ollama, LM Studio, vLLM, llama.cpp.
+"""
+
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 from importlib import import_module
+from math import isfinite
 
 from ullage.model import words
-from ullage.model.errors import NoModelConfigured
-from ullage.model.offered_models import EDITOR
-from ullage.model.settings import ProviderSettings, Settings
+from ullage.model.answer import EDITOR
+from ullage.model.errors import AnswerBroken, NoModelConfigured
+from ullage.model.settings import ProviderSettings, SearchSettings, Settings
 from ullage.providers.prerequisites import find_key, key_remedy, require_sdk
-from ullage.providers.tools_in_text import ToolsInText
+from ullage.providers.tools_in_text import EditorProvider, ToolsInText
 from ullage.service.ports.models import EditorModels, Provider
 
 # By kind: a module, and its function of a name, settings and a key. A module with an SDK takes half a second to import,
@@ -54,8 +60,6 @@ class ProviderRegistry:
         self._made.clear()
 
     def _of_editor(self, model: str, settings: Settings) -> Provider:
-        from ullage.providers.editor_provider import EditorProvider  # noqa: PLC0415  (few sessions have such a model)
-
         syntax = settings.models[model].tool_syntax if model in settings.models else None
         # Not every editor can pass tools on, so they are described in the text.
         in_text = syntax if syntax and syntax != "native" else "xml"
@@ -116,3 +120,48 @@ def _find(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
 def serves(settings: ProviderSettings, model: str) -> bool:
     """Returns whether the model's name matches one of the provider's `models`; these may contain `*`."""
     return any(fnmatch(model, pattern) for pattern in settings.models)
+
+
+_EMBEDDINGS = "the embeddings server"
+# Seconds without an answer after which a request is given up. A server at home may have to load its model first.
+_TIMEOUT = 60.0
+# Numbers of a vector. Today's longest have 4,096.
+_LONGEST = 16_384
+
+
+async def embed(settings: SearchSettings, texts: Sequence[str], /) -> list[Sequence[float]]:
+    """Returns a vector for each text; see `Embeds`. Raises `NoModelConfigured` if the key is missing and `SdkMissing`
+    if the package is."""
+    server = ProviderSettings(
+        kind="openai", base_url=settings.embeddings_url, key_env=settings.embeddings_key_env, timeout=_TIMEOUT
+    )
+    require_sdk(_EMBEDDINGS, server.kind)
+    key = find_key(server)
+    if key is None:
+        raise NoModelConfigured(f"{_EMBEDDINGS} has no key: {key_remedy(server)}")
+    # Imported on use: it needs the SDK, which takes half a second to import.
+    from ullage.providers.openai_apis import make_client, translated  # noqa: PLC0415
+
+    client = make_client(server, key)
+    async with client:
+        with translated(_EMBEDDINGS, client):
+            answer = await client.embeddings.create(
+                # Not all servers know the SDK's own format, base64.
+                input=list(texts),
+                model=settings.embeddings_model,
+                encoding_format="float",
+            )
+            ordered = sorted(answer.data, key=lambda one: one.index)
+            return _checked_vectors([one.embedding for one in ordered], len(texts))
+
+
+def _checked_vectors(vectors: list[Sequence[float]], wanted: int) -> list[Sequence[float]]:
+    """Returns the vectors if there are as many as wanted, of one usable length. Raises `AnswerBroken`."""
+    if len(vectors) != wanted:
+        raise AnswerBroken(f"it gave {len(vectors)} vectors for {wanted} texts")
+    sizes = {len(vector) for vector in vectors}
+    if len(sizes) > 1 or not 0 < min(sizes, default=1) <= _LONGEST:
+        raise AnswerBroken(f"its vectors have {', '.join(map(str, sorted(sizes)))} dimensions")
+    if not all(isfinite(number) for vector in vectors for number in vector):
+        raise AnswerBroken("its vectors have numbers that are not finite")
+    return vectors

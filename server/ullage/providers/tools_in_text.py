@@ -1,18 +1,31 @@
-"""Tools for models and servers without tool support: the system prompt describes them, and calls and results are
-text."""
+"""Models that are sent text alone: those without tool support, and those of the user's editor, which the editor asks
+without a key of Ullage's. The system prompt describes the tools, and calls and results are text.
+"""
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from ullage.formats.tool_calls.caret import CaretFences
-from ullage.formats.tool_calls.in_text import CallsInText, Syntax
-from ullage.formats.tool_calls.xml import XmlTags
-from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ToolUseStart
-from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
+from ullage.formats.requests.openai import FORMAT
+from ullage.formats.requests.turns import arrange_turns, without_documents
+from ullage.formats.tool_calls import CallsInText, CaretFences, Syntax, XmlTags
+from ullage.model.answer import (
+    Finished,
+    Fragment,
+    ModelRequest,
+    Purpose,
+    SpokenMessage,
+    SpokenRole,
+    StopReason,
+    TextDelta,
+    ToolUseStart,
+    ask_messages,
+)
+from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.errors import RequestRefused
 from ullage.model.message import Message, Role
-from ullage.service.ports.models import Provider, ProviderCapabilities
+from ullage.service.ports.models import EditorModels, Provider, ProviderCapabilities
 
 # How calls may be written, by the names that the settings have for it.
 SYNTAXES: dict[str, Syntax] = {"xml": XmlTags(), "caret": CaretFences()}
@@ -98,3 +111,53 @@ def _read(calls: CallsInText, fragment: Fragment) -> Iterator[Fragment]:
             yield fragment
         case _:
             yield fragment
+
+
+_ROLES = {Role.USER: SpokenRole.USER, Role.SYSTEM: SpokenRole.USER, Role.ASSISTANT: SpokenRole.ASSISTANT}
+# In place of a picture, which not every editor can pass on.
+_PICTURE = "[a picture]"
+
+
+class EditorProvider:
+    """Streams answers of the models that the user's editor offers. It takes text alone, so it is wrapped in
+    `ToolsInText`. It reports no usage, because editors don't give any."""
+
+    def __init__(self, editor: EditorModels) -> None:
+        self._editor = editor
+
+    @property
+    def name(self) -> str:
+        return self._editor.editor
+
+    def capabilities(self, _model: str, /) -> ProviderCapabilities:
+        return ProviderCapabilities(native_tools=False, counts_tokens=True)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
+        purpose = Purpose.SUMMARY if request.instructions else Purpose.ANSWER
+        async with aclosing(self._editor.stream(request.model, purpose, _spoken(request))) as pieces:
+            async for piece in pieces:
+                yield TextDelta(text=piece)
+        yield Finished(stop_reason=StopReason.END_TURN)
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        return await self._editor.count(request.model, _spoken(request))
+
+    async def check(self, model: str) -> str:
+        known = self._editor.offered(model)
+        if known is None:
+            raise RequestRefused(f"{self.name} does not offer {model}; choose another model")
+        return f"offers {known.name}"
+
+    async def close(self) -> None:
+        """Does nothing, because the connection is the client's."""
+
+
+def _spoken(request: ModelRequest) -> tuple[SpokenMessage, ...]:
+    """Returns a request's messages as text. Editors know no system messages, so the system prompt is a user's."""
+    conversation = arrange_turns(without_documents(ask_messages(request)), FORMAT, thinking=False)
+    system = (SpokenMessage(role=SpokenRole.USER, text=conversation.system),) if conversation.system else ()
+    return (*system, *(SpokenMessage(role=_ROLES[turn.role], text=_text(turn.content)) for turn in conversation.turns))
+
+
+def _text(blocks: Iterable[Block]) -> str:
+    return "\n".join(_PICTURE if isinstance(block, ImageBlock) else join_texts((block,)) for block in blocks)

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from ullage.agents.acp import compaction_call, compaction_done
 from ullage.edits.compaction import SUMMARY_CAP, Summary, joined
-from ullage.edits.excerpt import cut_middle, names
-from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import CompactionBlock
+from ullage.edits.shorten import cut_middle, names
+from ullage.model.blocks import ArtifactLedger, CompactionBlock
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import AnswerBroken, NothingToUndo
 from ullage.model.events import AgentAttached, ContextEdited, EditReverted, Event, MessageAppended, Record

@@ -20,8 +20,7 @@ def clean(text: str) -> str:
 def redact(text: str) -> str:
     """Returns `text` with `[redacted]` for each key, token, password and private key. Redacting the result changes
     nothing."""
-    known, redact_runs = _redactions()
-    return redact_runs(known(text), known)
+    return _redact()(text)
 
 
 @cache
@@ -32,12 +31,7 @@ def _neutralise() -> Step:
 
 
 @cache
-def _redactions() -> tuple[Step, Callable[[str, Step], str]]:
-    """Returns the redaction of secrets that are recognised by shape, place or name, and that of random runs."""
-    from ullage.redaction import secret_places as places  # noqa: PLC0415
-    from ullage.redaction import secret_shapes as shapes  # noqa: PLC0415
+def _redact() -> Step:
+    from ullage.redaction.redact_secrets import redact_all  # noqa: PLC0415
 
-    def known(text: str) -> str:
-        return places.redact_by_service(places.redact_named(places.redact_places(shapes.redact_shapes(text))))
-
-    return known, shapes.redact_runs
+    return redact_all

@@ -99,9 +99,9 @@ def _round_marker(match: re.Match[str]) -> str:
 
 
 class _Order(Struct, frozen=True, kw_only=True):
-    """A kind of order: words of which each order has one and most texts have none, the pattern of the order from there
-    (`core` and `tail`) and up to there (`lead`), and the words that the order begins with. `before` are the last words
-    of `lead`, if it always ends with such a word, at most `between` other words, and space."""
+    """A kind of order: rare words, one of them in each such order and none in most texts, the pattern of the order from
+    the rare word on (`core` and `tail`) and up to it (`lead`), and the words that the order begins with. `before` are
+    the last words of `lead`, if it always ends with such a word, at most `between` other words, and space."""
 
     rare: frozenset[str]
     starts: tuple[str, ...]
@@ -112,7 +112,7 @@ class _Order(Struct, frozen=True, kw_only=True):
     between: int = 0
 
     def can_be_in(self, text: str, words: frozenset[str]) -> bool:
-        """Returns whether the order can be in a text, of which the rare words are given."""
+        """Returns whether the order can be in a text that has the rare words `words`."""
         places = places_of(lowered(text), words & self.rare)
         return any(_pattern(self.core).match(text, at) and self._can_precede(text, at) for at in places)
 

@@ -11,7 +11,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import NewSession, SessionWriter, is_system, uuid_of
 from ullage.agents.table import AGENTS, agent_called, agent_of_format
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import ThinkingBlock, join_texts
 from ullage.model.edits import CompactionEdit
 from ullage.model.errors import InvalidRequest

@@ -3,8 +3,7 @@
 from typing import Any
 
 from ullage.memory.memory_tool import Command, Create, Delete, Insert, Rename, StrReplace, View, read_command
-from ullage.memory.notes import insert_text, render_listing, replace_text, view_text
-from ullage.memory.paths import parse_path
+from ullage.memory.notes import insert_text, parse_path, render_listing, replace_text, view_text
 from ullage.model.errors import UllageError
 from ullage.service.ports.models import ToolOutcome
 from ullage.service.ports.store import MemoryFiles

@@ -27,8 +27,7 @@ from ullage.model.events import (
 )
 from ullage.model.marker import find_marker
 from ullage.model.message import Message, Role, ToolDefinition
-from ullage.model.settings import overridden
-from ullage.model.settings_rules import check_context
+from ullage.model.settings import check_context, overridden
 from ullage.model.usage import Usage
 from ullage.service.conversation.checkpoints import Checkpoint, position_of
 from ullage.service.conversation.conversation import Conversation
@@ -37,7 +36,7 @@ from ullage.service.conversation.projection import Projection, counted
 from ullage.service.conversation.usage import publish_usage, require_not_kept
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore, StoredSession
-from ullage.transcript.rules.tool_pairs import is_prompt
+from ullage.transcript.cut_points import is_prompt
 
 log = logging.getLogger(__name__)
 _TITLE_CHARS = 60

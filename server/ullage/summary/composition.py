@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
 from ullage.ledger.ledger_page import LISTED, SECTIONS, relative, standing, write_page
 from ullage.ledger.outline import outline_of
-from ullage.model.artifacts import ArtifactLedger, FileAction, FileArtifact
-from ullage.model.blocks import CompactionBlock
+from ullage.model.blocks import ArtifactLedger, CompactionBlock, FileAction, FileArtifact
 from ullage.model.marker import FILE_HEADINGS, render_ledger, render_marker
 from ullage.summary.checks import Check, go_on
 from ullage.summary.reader import Reader

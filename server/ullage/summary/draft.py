@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Set
 from enum import IntEnum
 
 from ullage.model.answer import Finished, Fragment, StopReason, ToolUseEnd, ToolUseStart
-from ullage.model.artifacts import ArtifactLedger
+from ullage.model.blocks import ArtifactLedger
 from ullage.model.errors import AnswerBroken
 from ullage.model.marker import render_ledger
 from ullage.model.words import short

@@ -9,7 +9,7 @@ from ullage.model.json_values import encode_json
 from ullage.model.message import Message
 from ullage.summary.checks import Check
 from ullage.summary.reader import Reader
-from ullage.transcript.rules.tool_pairs import is_prompt
+from ullage.transcript.cut_points import is_prompt
 
 
 class Judge:

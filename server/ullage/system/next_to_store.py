@@ -28,7 +28,7 @@ from msgspec import Struct
 from ullage import __version__
 from ullage.agents.discovery import DATABASES
 from ullage.model.errors import StoreUnavailable
-from ullage.model.followed import LiveSessions
+from ullage.model.figure import LiveSessions
 from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading, ToldWindow
 
 

@@ -142,8 +142,8 @@ class Calibration(Struct, frozen=True, kw_only=True):
         return step.output - (step.thought if self.thoughts.other_is_better else 0)
 
     def _split(self, step: Step) -> tuple[float, float]:
-        """Returns the tokens that the answer adds to the next prompt, and those of the turn's answers that the session
-        does not contain."""
+        """Returns the tokens that the answer adds to the next prompt, and the tokens of the turn's answers that the
+        session does not contain."""
         counted = self.scale(step.answer)
         if self.counts_answer(step):
             return counted, step.reasoning

@@ -1,5 +1,8 @@
-"""Families of models whose tokens are counted the same way: their encoding, its error, and the cost of a message beyond
-its text.
+"""The names that one model goes by, and families of models whose tokens are counted the same way: their encoding, its
+error by kind of text, and the cost of a message beyond its text.
+
+Providers, routers and regions put prefixes before a model's name, dates and versions after it. Kinds of text are
+recognised by the shares of their bytes.
 
 Sources: OpenAI's cookbook and tiktoken's model table for OpenAI. For the others, ratios measured with their public
 tokenizers on code, prose, tool output, CJK text and coloured output; for Claude, ratios derived from Anthropic's
@@ -7,12 +10,71 @@ published counts, and for coloured output that of tool output, which the tokeniz
 """
 
 import re
-from enum import StrEnum
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.tokens.kinds import KindRatios
+
+class TextKind(IntEnum):
+    """The kinds of text for which tokenizers differ. `OUTPUT` is logs, JSON and numbered code, with many signs and
+    digits; `LISTING` is the output of `ls -l`, `COLOURED` output with the escape codes of terminals."""
+
+    PROSE = 0
+    CODE = 1
+    OUTPUT = 2
+    CJK = 3
+    LISTING = 4
+    COLOURED = 5
+
+
+class KindRatios(NamedTuple):
+    """A tokenizer's tokens per token of the encoding that Ullage counts with, by kind of text. 1.0 means equal."""
+
+    prose: float = 1.0
+    code: float = 1.0
+    output: float = 1.0
+    cjk: float = 1.0
+    listing: float = 1.0
+    coloured: float = 1.0
+
+    @property
+    def typical(self) -> float:
+        """The mean ratio of prose, code and output, which an agent's context mostly consists of."""
+        return (self.prose + self.code + self.output) / 3
+
+
+_LETTERS_AND_SPACES = b" abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_DIGITS = b"0123456789"
+# Lead bytes of U+3000..U+9FFF and of Hangul U+A000..U+DFFF in UTF-8.
+_CJK_LEAD = bytes(range(0xE3, 0xEE))
+
+
+def kind_of(piece: bytes) -> TextKind:
+    """Returns the kind of a piece of UTF-8 text, by the share of its bytes in these classes, checked in this order:
+    over 3 % escape characters is coloured; over 10 % lead bytes of CJK characters is CJK; under 9 % signs and digits is
+    prose; up to 6 % digits is code; over 6 % dashes (of permissions) is a listing; the rest is output.
+
+    Signs and digits make 13-18 % of Python files (the middle half) and 6-9 % of English prose. Coloured output of test
+    runners, compilers and git has 6-20 % escape characters, one for each change of colour.
+    """
+    if not piece:
+        return TextKind.PROSE
+    if piece.count(b"\x1b") > 0.03 * len(piece):
+        return TextKind.COLOURED
+    if not piece.isascii() and _share(piece, _CJK_LEAD) > 0.1:
+        return TextKind.CJK
+    signs = len(piece.translate(None, _LETTERS_AND_SPACES)) / len(piece)
+    if signs < 0.09:
+        return TextKind.PROSE
+    if _share(piece, _DIGITS) <= 0.06:
+        return TextKind.CODE
+    return TextKind.LISTING if _share(piece, b"-") > 0.06 else TextKind.OUTPUT
+
+
+def _share(piece: bytes, of: bytes) -> float:
+    return 1 - len(piece.translate(None, of)) / len(piece)
 
 
 class ImageRule(StrEnum):
@@ -132,3 +194,79 @@ _COMPILED = tuple((re.compile(pattern), family) for pattern, family in _FAMILIES
 def family_of(bare_name: str) -> Family:
     """Returns the family of a model by its bare name, or `UNKNOWN` if nothing is known of its tokenizer."""
     return next((family for pattern, family in _COMPILED if pattern.match(bare_name)), UNKNOWN)
+
+
+# `us.anthropic.`, `us-anthropic-`, `eu.meta.`: Bedrock's regions and vendors, with dots or with dashes as in a file
+# name.
+_REGION = re.compile(
+    r"(?:(?:us|eu|apac|jp|au|global)[.-])?(?:anthropic|meta|amazon|mistral|cohere|deepseek|qwen)[.](?=\D)"
+)
+_REGION_DASHED = re.compile(r"^(?:us|eu|apac|jp|au|global)-(?:anthropic|meta|amazon|mistral|cohere)-")
+_BEDROCK_VERSION = re.compile(r"-v\d+(?::\d+)?$|:\d+$")
+_VERTEX_DATE = re.compile(r"@(\d{8}|latest|default)$")
+_DATE = re.compile(r"-(?:20\d{2}-?[01]\d-?[0-3]\d|latest)$")
+# `claude-sonnet-4-5[1m]` in Claude Code asks for the million-token window; `:free`, `:thinking` are OpenRouter's.
+_VARIANT = re.compile(r"\[[^\[\]]*\]$|:(?:free|thinking|nitro|floor|online|beta|extended)$")
+# What routers, proxies and editors write after a model's name: routes, efforts and other settings.
+_SETTING = re.compile(
+    r"(?:[:](?!\d+b\b)[a-z][\w.-]*|[-:](?:1m|thinking|reasoning|minimal|low|medium|high|xhigh|max|fast|maas|preview|exp))$"
+    r"|\s*\([^()]*\)$"
+)
+_MILLION = re.compile(r"(?:\[1m\]|[-:]1m)$")
+# The vendors' models that a proxy of another vendor names within a name of its own: `gemini-claude-opus-4-5`.
+_INNER = re.compile(r"(?<=[-_.])(?:claude|gpt|gemini|grok|glm|kimi|deepseek)[-.\d]")
+# A version in a name, which no number with letters (`70b`), date or further number (`0613`) is.
+_VERSION = re.compile(r"(?<![\w.])\d{1,2}(?:[.-]\d{1,2})?(?![\w.]|-\d)")
+
+
+def asks_for_a_million(model: str) -> bool:
+    """Returns whether a model's name asks for its window of a million tokens: it ends in `[1m]`, `:1m` or `-1m`."""
+    return _MILLION.search(model.strip().lower()) is not None
+
+
+def inner_names(model: str) -> list[str]:
+    """Returns the names that a model's name may be a variant of, the longest first: without settings at its end, then
+    the names of another vendor's model within it."""
+    name = without_provider(model)
+    inner = [name[found.start() :] for found in _INNER.finditer(name) if "distill" not in name]
+    return [shorter for one in (name, *inner) for shorter in _without_settings(one)]
+
+
+def _without_settings(name: str) -> list[str]:
+    names = [name]
+    while (shorter := _SETTING.sub("", name)) not in ("", name):
+        name = shorter
+        names.append(name)
+    return names
+
+
+def series_of(bare_name: str) -> tuple[str, tuple[int, ...]]:
+    """Returns a model's series and version: `claude-opus-4-6` gives `claude-opus-*` and (4, 6). The version is empty if
+    the name has none."""
+    found = _VERSION.search(bare_name)
+    if found is None:
+        return bare_name, ()
+    version = tuple(int(part) for part in re.split("[.-]", found[0]))
+    return f"{bare_name[: found.start()]}*{bare_name[found.end() :]}", version
+
+
+def without_provider(model: str) -> str:
+    """Returns a model's name in lower case without the prefixes of routers, providers and regions, and without
+    deployment versions and variants (`[1m]`, `:free`). A date stays."""
+    name = _VARIANT.sub("", model.strip().lower().rsplit("/", 1)[-1])
+    if name.startswith("ft:"):
+        # OpenAI's fine-tuned models: `ft:BASE:organisation:suffix:id`
+        name = name.split(":")[1]
+    name = _REGION_DASHED.sub("", _REGION.sub("", name))
+    return _VERTEX_DATE.sub(r"-\1", _BEDROCK_VERSION.sub("", name)).removesuffix("-default")
+
+
+def without_date(name: str) -> str:
+    """Returns the name without a trailing date (`-20250929`, `-2024-08-06`) or `-latest`."""
+    return _DATE.sub("", name)
+
+
+def bare_name(model: str) -> str:
+    """Returns the model's name in lower case without provider, version suffix and date, by which its family is found:
+    `anthropic/claude-sonnet-4-20250514` gives `claude-sonnet-4`."""
+    return without_date(without_provider(model))

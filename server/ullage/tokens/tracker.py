@@ -12,7 +12,7 @@ from ullage.model.usage_report import can_be_true, confirms
 from ullage.tokens.calibration import LOWEST, Calibration, Step
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class ContextReading(Struct, frozen=True, kw_only=True):
     """How many tokens a context has (`used`) and how that is known (`source`). The parts of `breakdown` sum to `used`.
 
     `reported` is the size by the last report, None if no report covers this context. `pending_messages` counts the
@@ -149,7 +149,7 @@ class ContextTracker:
         self._doubted: tuple[int, int] | None = None
         self._misses = False
         # The figures are asked for several times between two changes; every change drops them.
-        self._reading: Reading | None = None
+        self._reading: ContextReading | None = None
 
     @classmethod
     def restore(cls, state: TrackerState) -> "ContextTracker":
@@ -372,13 +372,13 @@ class ContextTracker:
         return max(0, reported - self.scale(counted))
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ContextReading:
         """How many tokens the context has now, and how that is known."""
         if self._reading is None:
             self._reading = self._read()
         return self._reading
 
-    def _read(self) -> Reading:
+    def _read(self) -> ContextReading:
         anchor = self._anchor
         if anchor is None:
             uncertain = used = max(0, self.overhead + self.scale(self._counted) + self._carried)
@@ -396,7 +396,7 @@ class ContextTracker:
             if anchor.is_estimate:
                 source, uncertain, pending = UsageSource.ESTIMATED, used, self._messages
         known = None if anchor is None or anchor.is_estimate else anchor
-        return Reading(
+        return ContextReading(
             used=used,
             source=source,
             breakdown=apportion(replace(self._parts, tools=self._tools), self._calibration.ratio, used),

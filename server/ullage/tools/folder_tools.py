@@ -1,4 +1,6 @@
-"""The tools on the session's folder: list its files, search their text, and read a file. They change nothing."""
+"""What a tool is, and the tools on the session's folder: list its files, search their text, and read a file. They
+change nothing.
+"""
 
 import asyncio
 import time
@@ -17,11 +19,31 @@ from ullage.model.message import ToolDefinition
 from ullage.model.updates import ToolKind, ToolLocation
 from ullage.service.ports.models import ToolAbout, ToolOutcome
 from ullage.tools.reachable_files import read_plain, resolve_inside, walk_files
-from ullage.tools.tool import Call, Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from regex import Pattern
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """One call of a tool: the session in which it is made, that session's folder, and the input as the model wrote it.
+    Of a call that reads files, `cwd` is the folder that it may not leave."""
+
+    session_id: str
+    cwd: str
+    input: dict[str, Any]
+
+
+class Tool(Struct, frozen=True, kw_only=True):
+    """One tool that a model may call. `about` describes a call for the user and never fails, whatever the input. `run`
+    runs a call, and raises `UllageError` if it fails; the model reads the error's text. `reads` says that the tool
+    looks at files, and so must be asked for where the user wants to be asked."""
+
+    definition: ToolDefinition
+    about: Callable[[dict[str, Any]], ToolAbout]
+    run: Callable[[Call], Awaitable[ToolOutcome]]
+    reads: bool = False
+
 
 _MOST_FILES = 500
 _MOST_MATCHES = 200

@@ -62,7 +62,7 @@ def title_of_call(name: str) -> str:
 
 
 def input_schema(schema: Any) -> dict[str, Any]:
-    """Returns the schema of a tool's input as providers accept it, which is that of an object."""
+    """Returns the schema of a tool's input as providers accept it: the schema of an object."""
     return {**schema, "type": "object"} if isinstance(schema, dict) else {"type": "object"}
 
 

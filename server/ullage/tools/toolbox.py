@@ -16,9 +16,8 @@ from ullage.service.archive import recall
 from ullage.service.memory import run_memory
 from ullage.service.ports.models import Question, ToolAbout, ToolOutcome
 from ullage.service.ports.store import MemoryFiles
-from ullage.tools.folder_tools import OpenText, folder_tools
+from ullage.tools.folder_tools import Call, OpenText, Tool, folder_tools
 from ullage.tools.reachable_files import Reach, Spot, open_spot, permitted_spot, resolved
-from ullage.tools.tool import Call, Tool
 
 # Takes a session's folder; gives the folder's memory, or the user's memory for a session without a folder.
 Memories = Callable[[str], MemoryFiles]

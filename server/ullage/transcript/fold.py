@@ -36,7 +36,7 @@ from ullage.model.events import (
     WindowReported,
 )
 from ullage.model.message import Message, ToolDefinition
-from ullage.transcript.rules.tool_pairs import is_pure_prompt
+from ullage.transcript.cut_points import is_pure_prompt
 from ullage.transcript.view import Item, apply_edit
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.model.json_values import as_list, as_object
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 
 # Tokens that a provider adds around each item of a request (roles, separators) and around the whole request.
 _PER_ITEM, _PER_REQUEST = 4, 3

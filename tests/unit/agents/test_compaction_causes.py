@@ -11,8 +11,7 @@ from support.session_log import boundary, line, result, say, summary
 from support.session_log import call as claude_call
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import parse_document
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.edits import CompactionCause, CompactionEdit, EditTrigger
 from ullage.model.events import ContextEdited

@@ -11,7 +11,7 @@ from ullage.agents.file_reads import file_reads
 from ullage.agents.outcomes import judge, said_in_refusal
 from ullage.agents.shell import first_line, touched_files
 from ullage.agents.transcripts import read
-from ullage.tokens.model_names import bare_name
+from ullage.tokens.families import bare_name
 
 # Characters. If the work grew with the square of them, each text would take minutes.
 _LENGTH = 1_000_000

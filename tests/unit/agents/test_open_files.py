@@ -7,7 +7,7 @@ from ullage.agents.calls import ToolCall, tool_calls, touches_of
 from ullage.agents.open_files import open_file
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Life
-from ullage.model.artifacts import FileAction
+from ullage.model.blocks import FileAction
 from ullage.model.message import Message
 
 STATE = "(Open file: /w/katy/seed.py)\n(Current directory: /w/katy)\nbash-$"

@@ -3,7 +3,7 @@
 import pytest
 
 from ullage.agents.outcomes import judge
-from ullage.model.artifacts import Outcome
+from ullage.model.blocks import Outcome
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from support.transcripts import conversation
 from ullage.agents.transcripts import read_document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, MessageAppended, UsageReported
 from ullage.system.transcript_files import read_transcript_file

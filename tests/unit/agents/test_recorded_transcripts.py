@@ -10,7 +10,7 @@ from support.transcripts import ROOT, conversation, conversation_files
 from ullage.agents.transcripts import read_document
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, MessageAppended, Record, UsageReported

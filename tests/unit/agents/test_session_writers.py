@@ -14,7 +14,7 @@ from support.transcripts import conversation_files, recorded
 from ullage.agents.agent import Agent
 from ullage.agents.inserted import by_program, is_by_program
 from ullage.agents.table import AGENTS
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import ResourceBlock, TextBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.errors import UnreadableTranscript

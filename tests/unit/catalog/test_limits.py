@@ -5,7 +5,7 @@ import pytest
 
 from ullage.catalog.limits import MODELS, ContextLimits, LimitsSource, family_limits
 from ullage.model.settings import ModelSettings
-from ullage.tokens.model_names import bare_name
+from ullage.tokens.families import bare_name
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from ullage.catalog.limits import MODELS
-from ullage.catalog.prices import PRICES, price_of
+from ullage.catalog.limits import MODELS, PRICES, price_of
 from ullage.model.usage import Usage
 
 MILLION = 1_000_000

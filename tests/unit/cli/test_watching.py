@@ -11,8 +11,7 @@ from rich.text import Text
 from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs
 from ullage.cli.watching.keyboard import key_names
 from ullage.cli.watching.live_table import Board, What, Wish
-from ullage.model.figure import Nearness
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow, Nearness
 
 NOW = 1_795_000_000_000
 

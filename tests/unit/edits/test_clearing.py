@@ -1,8 +1,14 @@
 """Clearing, as Anthropic's context editing defines it."""
 
 from support.build import STAMP, assistant, counted, results, thinking, user, uses, words
-from ullage.edits.clear_thinking import clear_thinking
-from ullage.edits.clear_tool_uses import ClearOptions, Measure, Trigger, clear_tool_uses, cleared_elsewhere
+from ullage.edits.clear import (
+    ClearOptions,
+    Measure,
+    Trigger,
+    clear_thinking,
+    clear_tool_uses,
+    cleared_elsewhere,
+)
 from ullage.edits.counted import CountedView
 from ullage.model.blocks import ThinkingBlock, ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from support.bounded import ends
-from ullage.edits.excerpt import excerpt, names
+from ullage.edits.shorten import excerpt, names
 
 
 def test_names_have_a_digit_a_separator_or_a_capital_inside() -> None:

@@ -7,12 +7,10 @@ from msgspec.structs import replace
 from support.build import STAMP, assistant, counted, results, user, uses, words
 from support.pdf import small_pdf
 from ullage.edits.counted import CountedView, count_view
-from ullage.edits.excerpt import excerpt, names
-from ullage.edits.shorten import shorten
-from ullage.edits.shorten_results import ResultLimits, shorten_results
+from ullage.edits.shorten import ResultLimits, excerpt, names, shorten, shorten_results
 from ullage.model.blocks import ImageBlock, ResourceBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ullage.model.message import Message, Role
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.transcript.view import Item
 
 LINES = [f"compiling module number {i} of the project" for i in range(400)]

@@ -8,22 +8,23 @@ import pytest
 from support.build import assistant, results, system, thinking, user, uses, words
 from support.steps import python_steps
 from ullage.edits.counted import Stamp, count_view
-from ullage.edits.drop import NOTICE, drop
-from ullage.edits.strategies.choices import (
-    CompositeStrategy,
+from ullage.edits.drop import (
+    NOTICE,
+    Keep,
     RangeTruncationStrategy,
     SelectiveStrategy,
     SlidingWindowStrategy,
     SmartTruncationStrategy,
+    StrategyChain,
     TokenBudgetStrategy,
+    TruncationStrategy,
+    drop,
     next_truncation_range,
+    plan_drop,
 )
-from ullage.edits.strategies.situation import Keep
-from ullage.edits.strategies.truncation import TruncationStrategy, plan_drop
 from ullage.model.message import Message, Role
-from ullage.model.settings import ContextSettings
-from ullage.model.strategies import RangeKeep, SlidingWindow, Speaker, TruncateRange
-from ullage.tokens.counter_choice import get_counter
+from ullage.model.settings import ContextSettings, RangeKeep, SlidingWindow, Speaker, TruncateRange
+from ullage.tokens.counter import get_counter
 
 COUNTER = get_counter("gpt-4o")
 # Ten messages of about 100 tokens each: 1,000 in all.
@@ -69,7 +70,7 @@ def test_a_strategy_leaves_what_its_name_says(strategy: TruncationStrategy, toke
 
 
 def test_a_chain_goes_on_only_until_the_target_is_met() -> None:
-    assistants_then_window = CompositeStrategy(
+    assistants_then_window = StrategyChain(
         (SelectiveStrategy(order=(Speaker.ASSISTANT,)), SlidingWindowStrategy(max_messages=2))
     )
     assert left_by(assistants_then_window, TEN, 750) == ["m0", "…", "m2", "m4", "m6", "m7", "m8", "m9"]

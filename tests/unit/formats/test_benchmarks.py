@@ -8,7 +8,7 @@ import pytest
 from support.foreign import messages_of, read_value, reports_of, texts_of
 from support.growing_files import expect_every_split_to_read_alike
 from ullage.formats.parsing import Document
-from ullage.formats.transcripts.mini_swe import FORMAT
+from ullage.formats.transcripts.benchmark_runs import MINI_SWE
 from ullage.model.blocks import TextBlock, ToolResultBlock
 from ullage.model.errors import InvalidRequest
 from ullage.transcript.fold import project
@@ -88,7 +88,7 @@ def test_mini_swe_keeps_an_answer_that_was_refused_out_of_the_context() -> None:
     assert [report.message_id for report in reports_of(transcript)] == [messages_of(transcript)[1].id]
     assert transcript.version == "2.4.6"
     assert [(s.reason, s.expected) for s in transcript.skipped] == [("end of the run: RepeatedFormatError", True)]
-    expect_every_split_to_read_alike(FORMAT, Document(name="x", value=document))
+    expect_every_split_to_read_alike(MINI_SWE, Document(name="x", value=document))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,16 @@ import pytest
 
 from support.lsp_rig import Rig
 from ullage.api.client_requests import ClientModels
-from ullage.model.answer import Finished, ModelRequest, TextDelta
+from ullage.model.answer import (
+    Finished,
+    ModelRequest,
+    OfferedModel,
+    OfferedModels,
+    Purpose,
+    SpokenMessage,
+    SpokenRole,
+    TextDelta,
+)
 from ullage.model.blocks import ImageBlock, TextBlock
 from ullage.model.errors import (
     AnswerBroken,
@@ -20,7 +29,6 @@ from ullage.model.errors import (
     RequestRefused,
 )
 from ullage.model.message import Message, Role
-from ullage.model.offered_models import OfferedModel, OfferedModels, Purpose, SpokenMessage, SpokenRole
 from ullage.model.settings import ModelSettings, ProviderSettings, Settings
 from ullage.providers.registry import ProviderRegistry
 

@@ -7,8 +7,7 @@ import pytest
 
 from support.lsp_rig import Rig
 from ullage.api.client_requests import ClientPermissions
-from ullage.model.permission import PermissionAnswer
-from ullage.model.updates import ToolCall, ToolKind, ToolStatus
+from ullage.model.updates import PermissionAnswer, ToolCall, ToolKind, ToolStatus
 
 CALL = ToolCall(tool_call_id="t1", title="Read a.py", kind=ToolKind.READ, status=ToolStatus.PENDING)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from support.corpus import cases
-from ullage.memory.paths import MemoryPath, folded, parse_path
+from ullage.memory.notes import MemoryPath, folded, parse_path
 from ullage.model.errors import InvalidRequest
 
 HOSTILE = cases("hostile_memory_paths.json")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ullage.memory.notes import VIEW_CHARACTERS, human_size, insert_text, lines_of, replace_text, view_text
-from ullage.memory.paths import MemoryPath
+from ullage.memory.notes import VIEW_CHARACTERS, MemoryPath, human_size, insert_text, lines_of, replace_text, view_text
 from ullage.model.errors import InvalidRequest
 
 NOTES = MemoryPath(parts=("notes.md",))

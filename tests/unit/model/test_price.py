@@ -1,7 +1,6 @@
 """The cost of requests, and of a session so far."""
 
-from ullage.model.price import Bill, Price, PriceTier
-from ullage.model.usage import Usage
+from ullage.model.usage import Bill, Price, PriceTier, Usage
 
 PRICE = Price((PriceTier(0, 2.0, 0.5, 4.0, 10.0), PriceTier(1_000, 3.0, 1.0, 6.0, 20.0)))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from ullage.model.figure import Nearness
-from ullage.policy.approach import nearness
+from ullage.policy.alarm import nearness
 
 FAR, NEAR, IMMINENT = Nearness.FAR, Nearness.NEAR, Nearness.IMMINENT
 

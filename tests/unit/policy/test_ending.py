@@ -1,7 +1,6 @@
 """What contexts hold after an agent's compaction, by the compactions that are known."""
 
-from ullage.policy.ending import ending
-from ullage.policy.evidence import Compacted
+from ullage.policy.evidence import Compacted, ending
 from ullage.tokens.tracker import Ending
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.model.figure import CallsLeft
-from ullage.policy.forecast import calls_left, mean_growth
+from ullage.policy.alarm import calls_left, mean_growth
 
 growths = st.lists(st.integers(1, 50_000), min_size=5, max_size=20).map(tuple)
 

@@ -13,8 +13,7 @@ from ullage.model.events import UsageReported
 from ullage.model.figure import IdleCompaction
 from ullage.model.message import Message, Role
 from ullage.model.usage import Usage
-from ullage.policy.evidence import Evidence
-from ullage.policy.idle import idle_compaction
+from ullage.policy.evidence import Evidence, idle_compaction
 
 (CLAUDE,) = (agent for agent in AGENTS if agent.name == "Claude Code")
 AT, MINUTE = 1_763_805_600_000, 60_000

@@ -4,9 +4,20 @@ from ullage.model.settings import ContextSettings
 from ullage.model.updates import Level
 from ullage.model.usage import Breakdown
 from ullage.policy.alarm import Alarm, is_due, level, lowered, raised, sure
-from ullage.policy.breaker import Breaker, after_failure, after_success, after_turn, why
 from ullage.policy.budget import make_budget
-from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
+from ullage.policy.decision import (
+    Action,
+    Breaker,
+    Gain,
+    after_failure,
+    after_success,
+    after_turn,
+    decide,
+    result_tokens,
+    target_for,
+    why,
+    worth_clearing,
+)
 
 BUDGET = make_budget(200_000, 64_000, ContextSettings())
 

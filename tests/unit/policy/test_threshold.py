@@ -8,8 +8,7 @@ from ullage.agents.table import agent_of_format
 from ullage.model.edits import CompactionCause
 from ullage.model.figure import RemarkKind, ThresholdSource
 from ullage.policy.evidence import Compacted, Evidence
-from ullage.policy.recorded import estimated
-from ullage.policy.threshold import Finding, find_threshold
+from ullage.policy.threshold import Finding, estimated, find_threshold
 
 CLAUDE, CODEX = agent_of_format("claude-code"), agent_of_format("codex-rollout")
 MODEL = "claude-opus-4-6"

@@ -4,8 +4,7 @@ from msgspec.structs import replace
 
 from support.wire.clients import ask, collect, served
 from support.wire.replies import Reply, Say, say
-from ullage.formats.tool_calls.in_text import CallsInText
-from ullage.formats.tool_calls.xml import XmlTags
+from ullage.formats.tool_calls import CallsInText, XmlTags
 from ullage.model.answer import Finished, ModelRequest, StopReason, TextDelta, ToolUseEnd
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role, ToolDefinition

@@ -3,8 +3,18 @@
 import pytest
 
 from support.build import results, user, uses
-from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, FileArtifact, Outcome
-from ullage.model.blocks import CompactionBlock, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import (
+    ArtifactLedger,
+    CommandArtifact,
+    CompactionBlock,
+    FileAction,
+    FileArtifact,
+    ImageBlock,
+    Outcome,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from ullage.model.message import Message, Role
 from ullage.redaction import REDACTED
 from ullage.redaction.privacy import hide, hide_text

@@ -8,7 +8,7 @@ import pytest
 
 from ullage.redaction import REDACTED
 from ullage.redaction.issuers import ISSUED
-from ullage.redaction.secret_shapes import cut, redact_shapes
+from ullage.redaction.redact_secrets import cut, redact_shapes
 
 CHARS = string.ascii_letters + string.digits + "-_.+/=~"
 each_shape = pytest.mark.parametrize("shape", ISSUED, ids=lambda shape: shape[0])

@@ -7,7 +7,7 @@ from benches.quality_probe import Cut, Text, find_anchors, grounded_in, make_cut
 from support.conversations import agent, bash, call, user
 from ullage.model.blocks import ToolResultBlock
 from ullage.model.message import Message
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 
 BEFORE = (
     user("Make the importer fast."),

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from support.workspace import Recorder
-from ullage.model.context_events import AutoCompacting, ContextEvent, ContextWarning
+from ullage.model.events import AutoCompacting, ContextEvent, ContextWarning
 from ullage.service.conversation.publish import Bus
 
 WARNING = ContextWarning(session_id="s_1", used=820, usable=1_000, window=1_250, compact_at=900)

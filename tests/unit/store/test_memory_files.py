@@ -11,8 +11,7 @@ import pytest
 from support.canary import picture, plant
 from support.corpus import cases
 from support.systems import needs_links, needs_modes, needs_named_pipes
-from ullage.memory.notes import TextEdit
-from ullage.memory.paths import parse_path
+from ullage.memory.notes import TextEdit, parse_path
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
 from ullage.service.memory import run_memory
 from ullage.service.ports.models import ToolOutcome

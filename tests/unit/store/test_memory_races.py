@@ -11,8 +11,7 @@ import pytest
 
 from support.canary import picture, plant
 from support.systems import needs_links
-from ullage.memory.notes import TextEdit
-from ullage.memory.paths import parse_path
+from ullage.memory.notes import TextEdit, parse_path
 from ullage.service.memory import run_memory
 from ullage.store.memories.memory_descriptors import is_supported
 from ullage.store.memories.memory_files import FolderMemory

@@ -7,8 +7,7 @@ from support.bounded import ends
 from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
 from ullage.ledger.ledger_page import SECTIONS
-from ullage.model.artifacts import FileAction
-from ullage.model.blocks import CompactionBlock
+from ullage.model.blocks import CompactionBlock, FileAction
 from ullage.model.marker import read_marker, render_marker
 from ullage.model.message import Message
 from ullage.summary.composition import NOTHING_FITS, Composition, compose

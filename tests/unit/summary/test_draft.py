@@ -7,7 +7,7 @@ from support.summaries import GOOD, TOLD
 from ullage.model.answer import Finished, Fragment, StopReason, TextDelta, ToolUseStart
 from ullage.model.errors import AnswerBroken
 from ullage.summary.draft import Draft, Section, check_draft, check_fragment, check_length
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 
 COUNTER = get_counter("gpt-4o")
 

@@ -13,7 +13,7 @@ from ullage.model.marker import render_marker
 from ullage.model.message import Message
 from ullage.summary.composition import compose
 from ullage.summary.summary_request import SummaryRequest
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 
 FILES = conversation_files()
 SPOTTER = "claude_code_spotter/258c7280-ae70-4798-800f-63464d01a85d.jsonl"

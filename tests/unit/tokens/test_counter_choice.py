@@ -4,10 +4,8 @@ import logging
 
 import pytest
 
-from ullage.tokens.approximate import ApproximateCounter
-from ullage.tokens.counter_choice import CounterRegistry, get_counter
+from ullage.tokens.counter import ApproximateCounter, CounterRegistry, TiktokenCounter, get_counter
 from ullage.tokens.families import Family
-from ullage.tokens.tiktoken_counter import TiktokenCounter
 
 
 @pytest.mark.parametrize(

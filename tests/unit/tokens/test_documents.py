@@ -7,9 +7,9 @@ import pytest
 from support.pdf import small_pdf
 from ullage.model.blocks import ResourceBlock
 from ullage.model.message import Message, Role
-from ullage.tokens.counter_choice import get_counter
-from ullage.tokens.documents import count_page, count_pages
+from ullage.tokens.counter import get_counter
 from ullage.tokens.families import ImageRule
+from ullage.tokens.images import count_page, count_pages
 
 
 def encoded(data: bytes) -> str:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ullage.tokens.counter_choice import get_counter
-from ullage.tokens.kinds import TextKind, kind_of
+from ullage.tokens.counter import get_counter
+from ullage.tokens.families import TextKind, kind_of
 
 DOTS = "\x1b[32m.\x1b[0m" * 60 + "\x1b[32m [ 16%]\n\x1b[0m"
 WARNINGS = "\x1b[0m\x1b[1m\x1b[33mwarning\x1b[0m\x1b[0m\x1b[1m: unused variable: `row`\x1b[0m\n" * 20

@@ -2,10 +2,12 @@
 
 import pytest
 
-from ullage.model.artifacts import ArtifactLedger, FileAction, FileArtifact
 from ullage.model.blocks import (
+    ArtifactLedger,
     Block,
     CompactionBlock,
+    FileAction,
+    FileArtifact,
     ImageBlock,
     ResourceBlock,
     TextBlock,
@@ -16,9 +18,8 @@ from ullage.model.blocks import (
 from ullage.model.marker import render_marker
 from ullage.model.message import Message, Role
 from ullage.model.usage import Breakdown
-from ullage.tokens.approximate import ApproximateCounter
+from ullage.tokens.counter import ApproximateCounter, TiktokenCounter
 from ullage.tokens.families import family_of
-from ullage.tokens.tiktoken_counter import TiktokenCounter
 
 GPT = TiktokenCounter(family_of("gpt-4o"))
 CLAUDE = TiktokenCounter(family_of("claude-sonnet-4-5"))

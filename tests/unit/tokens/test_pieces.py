@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.tokens.pieces import LONGEST, TARGET, PieceCache, cut, key_of
+from ullage.tokens.counter import LONGEST, TARGET, PieceCache, cut, key_of
 
 
 def test_appending_leaves_earlier_pieces_as_they_were() -> None:

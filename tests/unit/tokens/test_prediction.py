@@ -9,7 +9,7 @@ from ullage.model.events import MessageAppended, Record, UsageReported
 from ullage.model.message import Role
 from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
+from ullage.tokens.counter import TiktokenCounter, count_piece
 from ullage.tokens.families import Family, family_of
-from ullage.tokens.tiktoken_counter import TiktokenCounter, count_piece
 from ullage.tokens.vocabulary import load_encoding
 
 EXACT = TiktokenCounter(Family(name="exact"))

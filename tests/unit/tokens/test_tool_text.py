@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from ullage.model.message import ToolDefinition
+from ullage.tokens.counter import TiktokenCounter
 from ullage.tokens.families import family_of
-from ullage.tokens.tiktoken_counter import TiktokenCounter
-from ullage.tokens.tool_text import render_json, render_typescript
+from ullage.tokens.message_counter import render_json, render_typescript
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -45,7 +45,7 @@ from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.model.message import Message
-from ullage.tokens.model_names import bare_name
+from ullage.tokens.families import bare_name
 
 USUAL, MILLION = 200_000, 1_000_000
 _CHOSEN = "[1m]"

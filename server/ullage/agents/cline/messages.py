@@ -8,8 +8,7 @@ from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.provider_usage import exclude_cache
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.format import Records, incremental
-from ullage.formats.transcripts.several import file_named
+from ullage.formats.transcripts.format import Records, file_named, incremental
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, join_texts
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role

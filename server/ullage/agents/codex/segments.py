@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
+from ullage.formats.transcripts.builder import SkippedLine
 from ullage.formats.transcripts.format import Records
-from ullage.formats.transcripts.imported import SkippedLine
 from ullage.model.json_values import JsonObject, as_object, as_text
 
 _THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

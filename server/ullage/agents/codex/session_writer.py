@@ -20,9 +20,8 @@ from ullage.agents.codex.rollout import is_added_again
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import NewSession, SessionWriter, as_said, is_later, is_system, moment, summary_text
 from ullage.formats.parsing import clean_text
-from ullage.formats.requests.legal_blocks import without_documents
 from ullage.formats.requests.responses import FORMAT, write_turn
-from ullage.formats.requests.turns import Turn, pair_turns
+from ullage.formats.requests.turns import Turn, pair_turns, without_documents
 from ullage.formats.transcripts.chat import read_arguments
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import JsonObject, as_text

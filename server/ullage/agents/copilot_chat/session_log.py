@@ -10,8 +10,8 @@ from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 from ullage.formats.parsing import Document, Line
+from ullage.formats.transcripts.builder import SkippedLine
 from ullage.formats.transcripts.format import Records
-from ullage.formats.transcripts.imported import SkippedLine
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 
 # Keys of the records that are made of the session: its own facts, and requests that the user took back.

@@ -15,10 +15,8 @@ import binascii
 from collections.abc import Iterable, Iterator
 
 from ullage.formats.parsing import Document, Line, as_count, parse_json, to_json
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.format import Records, incremental
-from ullage.formats.transcripts.message_pieces import PieceReader
-from ullage.formats.transcripts.several import file_named, rows_of
+from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
+from ullage.formats.transcripts.format import Records, file_named, incremental, rows_of
 from ullage.model.blocks import TextBlock, ThinkingBlock
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role

@@ -6,9 +6,8 @@ written, and calls may have no ids. The conversation's id is the name of the fil
 
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
-from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.format import Records, incremental
-from ullage.formats.transcripts.message_pieces import PieceReader
 from ullage.model.blocks import TextBlock, ToolResultBlock
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role

@@ -15,8 +15,7 @@ from msgspec import Struct
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_functions, read_image_url
-from ullage.formats.transcripts.format import Records, incremental
-from ullage.formats.transcripts.several import Conversation, choose, file_named
+from ullage.formats.transcripts.format import Conversation, Records, choose, file_named, incremental
 from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text

@@ -24,7 +24,7 @@ from ullage.agents.own_context import OwnContext, less_output
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number, switch
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring
-from ullage.formats.transcripts.several import parsed
+from ullage.formats.transcripts.format import parsed
 from ullage.model.json_values import JsonObject, as_object, as_text
 
 _ABSOLUTE = re.compile("/|[A-Za-z]:/")

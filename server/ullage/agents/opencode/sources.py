@@ -16,8 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.formats.parsing import Document, Line, as_count
-from ullage.formats.transcripts.format import Records
-from ullage.formats.transcripts.several import Conversation, choose, parsed, rows_of
+from ullage.formats.transcripts.format import Conversation, Records, choose, parsed, rows_of
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 
 TABLES = ("session", "session_v2", "message", "part", "session_message")

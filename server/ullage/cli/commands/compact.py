@@ -16,7 +16,7 @@ from ullage.cli.reports import CompactReport
 from ullage.cli.session_source import STDIN, Source, open_source
 from ullage.cli.typed_arguments import CompactOptions, read_options
 from ullage.cli.unread import unread_words
-from ullage.formats.transcripts.imported import SkippedLine
+from ullage.formats.transcripts.builder import SkippedLine
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import compaction_block
 from ullage.model.errors import InputError, NothingToCompact

@@ -37,7 +37,7 @@ from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.settings import ProviderSettings
 from ullage.providers.registry import KNOWN
 from ullage.store.store_place import StorePlace
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.tokens.vocabulary import SPECS, read_tokens
 
 # The kind of a provider that isn't known by name: most local servers offer OpenAI's chat API.

@@ -17,7 +17,7 @@ from ullage.cli.reports import ImportReport, ImportsReport, UnreadLine
 from ullage.cli.session_source import STDIN, read_transcript
 from ullage.cli.typed_arguments import ImportOptions, read_options
 from ullage.cli.unread import unread_words
-from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
+from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
 from ullage.model.errors import InvalidRequest
 from ullage.model.words import context_line
 from ullage.service.archive.search import index_session

@@ -30,7 +30,7 @@ from ullage.cli.typed_arguments import WatchOptions, read_options
 from ullage.cli.watching.keyboard import keys_pressed
 from ullage.cli.watching.live_table import Board, What, Wish
 from ullage.model.errors import StoreError, UllageError
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 from ullage.model.settings import ArchiveSettings
 from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace

@@ -9,11 +9,11 @@ from msgspec import Struct
 from ullage.agents import transcripts
 from ullage.catalog.limits import ContextLimits
 from ullage.cli.session_source import read_transcript
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import Event, MessageAppended, ToolsDeclared, UsageReported
 from ullage.model.message import Message, ToolDefinition
 from ullage.model.usage import Usage
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 
 # Tokens. The sample has about 33,000, enough to cross the warning and compaction thresholds of this window.
 SAMPLE_WINDOW = 32_000

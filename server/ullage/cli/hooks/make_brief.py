@@ -11,7 +11,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.table import agent_of_word
 from ullage.agents.transcripts import read_document
 from ullage.agents.wiring import Wiring
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.ledger.ledger_entry import Entry
 from ullage.lost.brief import LONGEST, characters, write_brief, write_guide
 from ullage.lost.handed_over import messages_of, records_of, summary_message
@@ -19,7 +19,7 @@ from ullage.lost.last_compaction import last_compaction
 from ullage.lost.left_out import Before, count_kinds, lost_from, read_before
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.system.transcript_files import is_database, parse_file, read_database
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import get_counter
 from ullage.watch.candidates import find_candidates
 from ullage.watch.finder import this_machine
 

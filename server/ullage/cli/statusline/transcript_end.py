@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TAIL = 1 << 20
 # Bytes at its beginning that are searched for the first one.
 _HEAD = 1 << 18
-# As `ullage.tokens.approximate` counts, which takes 30 ms to import.
+# As `ullage.tokens.counter` counts, which takes 30 ms to import.
 _TOKENS_PER_WORD, _BYTES_PER_TOKEN = 1.3, 4
 # Parts of a block that the model does not read as text.
 _NO_TEXT = ("type", "id", "tool_use_id", "uuid", "signature", "source", "thinking", "data")

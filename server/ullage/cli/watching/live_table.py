@@ -11,8 +11,7 @@ from ullage.cli.draw.parts import bar
 from ullage.cli.draw.tables import Cell, Column, table
 from ullage.cli.draw.text import ago, clock, fit_most
 from ullage.cli.this_folder import fullest_first
-from ullage.model.figure import Nearness
-from ullage.model.followed import FollowedRow, without_children
+from ullage.model.figure import FollowedRow, Nearness, without_children
 from ullage.model.usage import UsageSource
 from ullage.model.words import short
 

@@ -5,10 +5,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.formats.provided import add_provided
-from ullage.formats.requests.legal_blocks import legal_name, writable
-from ullage.formats.requests.turns import Turn, arrange_turns
+from ullage.formats.requests.turns import Turn, arrange_turns, legal_name, writable
 from ullage.formats.transcripts.anthropic_blocks import NAMELESS
+from ullage.formats.verbatim import add_provided
 from ullage.model.blocks import (
     Block,
     CompactionBlock,

@@ -5,12 +5,10 @@ from typing import Any, TypeGuard
 
 from msgspec import Struct
 
-from ullage.formats.document_files import write_file
-from ullage.formats.image_urls import image_url
 from ullage.formats.parsing import to_json
-from ullage.formats.provided import add_provided, provided_for
-from ullage.formats.requests.legal_blocks import legal_name, writable
-from ullage.formats.requests.turns import Turn, arrange_turns
+from ullage.formats.requests.turns import Turn, arrange_turns, legal_name, writable
+from ullage.formats.transcripts.chat import image_url, write_file
+from ullage.formats.verbatim import add_provided, provided_for
 from ullage.model.blocks import (
     Block,
     ImageBlock,

@@ -1,11 +1,14 @@
-"""Collects the events of one import: makes ids unique and records what was skipped."""
+"""Collects the events of one import: makes ids unique, joins the pieces of messages that a log writes one by one, and
+records what was skipped.
+"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
 
 from ullage.formats.parsing import Line
 from ullage.formats.transcripts.branches import Branches
-from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
-from ullage.model.blocks import Block, CompactionBlock, Provided, TextBlock, ToolUseBlock
+from ullage.model.blocks import Block, CompactionBlock, Provided, ResultPart, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import (
     ClearToolUsesEdit,
     CompactionCause,
@@ -15,7 +18,7 @@ from ullage.model.edits import (
     Replacement,
     RewindEdit,
 )
-from ullage.model.errors import UnreadableTranscript
+from ullage.model.errors import InvalidRequest, UnreadableTranscript
 from ullage.model.events import (
     ContextEdited,
     ContextEstimated,
@@ -29,8 +32,56 @@ from ullage.model.events import (
     UsageReported,
     WindowReported,
 )
+from ullage.model.json_values import JsonObject
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.usage import Pass, Usage
+
+
+class SkippedLine(Struct, frozen=True, kw_only=True):
+    """A part of a transcript file that was not turned into an event.
+
+    `line` is its line number or the number of its element, from 1. `reason` says why it was skipped. `expected` is true
+    for parts that the format has in addition to the conversation (progress lines, snapshots), and false for parts that
+    could not be read.
+    """
+
+    line: int
+    reason: str
+    expected: bool
+
+
+class ImportedTranscript(Struct, frozen=True, kw_only=True):
+    """A conversation as events that can be appended to a new session.
+
+    `agent` is the program that wrote the file, and `version` its version at the end. `session_id` is that program's own
+    id of the conversation. `parent` is its id of the conversation that this one was forked from, or that started this
+    one as a sub-agent's (`is_sub_agent`). These are empty if the file doesn't say; the events say when they changed.
+    `skipped` lists the parts of the file that were not turned into events.
+    """
+
+    format: str
+    events: tuple[Event, ...]
+    model: str = ""
+    cwd: str = ""
+    title: str = ""
+    agent: str = ""
+    version: str = ""
+    session_id: str = ""
+    parent: str = ""
+    is_sub_agent: bool = False
+    skipped: tuple[SkippedLine, ...] = ()
+
+
+def choose_run(sizes: Sequence[int], run: int | None, name: str) -> int:
+    """Returns the index of the wanted conversation of a file. `sizes` are their numbers of messages. `run` counts from
+    1; None means the longest, the first of equals. Raises `InvalidRequest` if the file doesn't contain the wanted run.
+    """
+    if run is None:
+        return max(range(len(sizes)), key=lambda index: (sizes[index], -index), default=0)
+    if not 1 <= run <= len(sizes):
+        held = f"runs 1 to {len(sizes)}" if len(sizes) > 1 else "one conversation, run 1"
+        raise InvalidRequest(f"{name}: there is no run {run}; the file holds {held}")
+    return run - 1
 
 
 class TranscriptBuilder:
@@ -215,7 +266,7 @@ class TranscriptBuilder:
             self._events.append(EditReverted(edit_id=earlier, reverted=True, timestamp=timestamp))
 
     def _notices_of(self, message_ids: Sequence[str]) -> list[str]:
-        """Returns the ids of what is sent in place of those of these messages that are exchanged."""
+        """Returns the ids of the replacements that are sent for these messages."""
         edits = map(self._branches.edit_of, message_ids)
         return [self._notices[edit_id] for edit_id in edits if edit_id]
 
@@ -376,3 +427,83 @@ class TranscriptBuilder:
             unique = f"{wanted}~{number}"
         self._ids.add(unique)
         return unique
+
+
+class PieceReader:
+    """Joins pieces of messages, which a log writes one by one, and adds the messages to a builder. Consecutive pieces
+    of one role are one message, which has the id and the time (Unix milliseconds) of its first piece.
+
+    Calls without ids get one. A result without an id belongs to the oldest unanswered call of its tool. `last_answer`
+    is the id of the last assistant message added.
+    """
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._role: Role | None = None
+        self._content: list[Block] = []
+        self._first: tuple[str, int] = "", 0
+        self._calls = 0
+        self._open: dict[str, str] = {}
+        self.last_answer = ""
+
+    def say(self, role: Role, content: Sequence[Block], message_id: str = "", time: int = 0) -> str:
+        """Adds a complete message. Returns its id, or an empty string if it has no content."""
+        self.end()
+        self._add(role, content, message_id, time)
+        return self.end()
+
+    def piece(self, role: Role, content: Iterable[Block], message_id: str = "", time: int = 0) -> None:
+        """Adds pieces of a message with this role; another role begins a new message."""
+        self._add(role, content, message_id, time)
+
+    def answer(self, content: Iterable[Block], message_id: str = "", time: int = 0) -> None:
+        """Adds pieces of the model's answer, an assistant message."""
+        self._add(Role.ASSISTANT, content, message_id, time)
+
+    def call(self, name: str, given: JsonObject, call_id: str = "", message_id: str = "", time: int = 0) -> str:
+        """Adds a tool call with the input `given` to the model's answer. Returns the call's id."""
+        self._calls += 1
+        call_id = call_id or f"call{self._calls}"
+        self._open[call_id] = name
+        self._add(Role.ASSISTANT, [ToolUseBlock(id=call_id, name=name, input=given)], message_id, time)
+        return call_id
+
+    def result(  # noqa: PLR0913 - the facts of one result
+        self,
+        content: Sequence[ResultPart],
+        call_id: str = "",
+        name: str = "",
+        *,
+        failed: bool = False,
+        message_id: str = "",
+        time: int = 0,
+    ) -> None:
+        """Adds the result of a tool call to a user message. If no unanswered call fits `call_id` or `name`, the content
+        is added without a result block."""
+        call = self._find(call_id, name)
+        block = ToolResultBlock(tool_use_id=call, content=tuple(content), is_error=failed)
+        self._open.pop(call, None)
+        self._add(Role.USER, [block] if call else content, message_id, time)
+
+    def end(self) -> str:
+        """Adds the message of the pieces so far to the builder. Returns its id, or an empty string if there are no
+        pieces."""
+        role, content = self._role, self._content
+        self._role, self._content = None, []
+        if role is None or not content:
+            return ""
+        added = self._builder.add(role, content, *self._first)
+        self.last_answer = added if role is Role.ASSISTANT else self.last_answer
+        return added
+
+    def _find(self, call_id: str, name: str) -> str:
+        if call_id in self._open:
+            return call_id
+        same = (known for known, tool in self._open.items() if tool == name)
+        return next(same, "") or ("" if name else next(iter(self._open), ""))
+
+    def _add(self, role: Role, content: Iterable[Block], message_id: str, time: int) -> None:
+        if self._role is not role:
+            self.end()
+            self._role, self._first = role, (message_id, time)
+        self._content.extend(content)

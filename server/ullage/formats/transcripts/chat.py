@@ -1,17 +1,26 @@
-"""Converts messages of OpenAI's Chat Completions API, as found in files, into Ullage's.
+"""Converts messages of OpenAI's Chat Completions API, as found in files, into Ullage's. Many programs log in this
+shape.
 
-Many programs log in this shape.
+Images and documents are `data:` URLs there; this module reads and writes them.
 """
 
 from collections.abc import Iterable
 from typing import Any, cast
 
-from ullage.formats.document_files import read_file
-from ullage.formats.image_urls import read_image_url
 from ullage.formats.parsing import parse_json, to_json
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.model.blocks import Block, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import (
+    PDF,
+    Block,
+    ImageBlock,
+    ResourceBlock,
+    ResultPart,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role, ToolDefinition
 
@@ -149,3 +158,32 @@ def _read_part(item: Any) -> ResultPart:
             return document or TextBlock(text=to_json(item))
         case _:
             return TextBlock(text=item if isinstance(item, str) else to_json(item))
+
+
+def read_image_url(url: str) -> ImageBlock:
+    """Returns an image block for a URL. A base64 `data:` URL becomes the block's media type and data; any other URL is
+    kept."""
+    head, comma, data = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return ImageBlock(media_type=head.removeprefix("data:").removesuffix(";base64") or "image/png", data=data)
+    return ImageBlock(url=url)
+
+
+def image_url(block: ImageBlock) -> str:
+    """Returns the URL by which OpenAI accepts an image: the block's own URL, or a `data:` URL with its data."""
+    return block.url if block.url is not None else f"data:{block.media_type};base64,{block.data}"
+
+
+def read_file(file: JsonObject) -> ResourceBlock | None:
+    """Returns the document of a part's `filename` and `file_data`. Returns None if it holds no PDF, or only the id of
+    an uploaded file."""
+    read = read_image_url(as_text(file.get("file_data")))
+    if read.data is None or read.media_type != PDF:
+        return None
+    return ResourceBlock(uri=as_text(file.get("filename")) or "document.pdf", mime_type=PDF, data=read.data)
+
+
+def write_file(block: ResourceBlock) -> dict[str, str]:
+    """Returns a document's `filename` and `file_data`. OpenAI reads the kind of a file from the end of its name."""
+    name = block.name if block.name.lower().endswith(".pdf") else f"{block.name}.pdf"
+    return {"filename": name, "file_data": f"data:{block.mime_type};base64,{block.data}"}

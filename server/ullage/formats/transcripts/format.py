@@ -1,15 +1,27 @@
-"""A transcript format: how its files are recognised, and how they are read, at once or while they are being written."""
+"""A transcript format: how its files are recognised, and how they are read, at once or while they are being written;
+which conversation of several in a document is read; and the state of a reader as bytes, so that another process can
+read a file on from where this one has come.
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+A reader is a plain object with a builder and helpers, some of which share objects: an answer's place is known to its
+children. So the state is the graph of these objects, with each one written once. Nothing in it is run when it is read:
+only classes of readers and values that are loaded already are made, without a call of their constructors.
+"""
 
+import io
+import pickle
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum, IntEnum
+from typing import Any, Protocol, cast
+
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.formats.parsing import Document, Line
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
-from ullage.formats.transcripts.reader_state import copy_state, read_state, write_state
+from ullage.formats.parsing import Document, Line, parse_json
+from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine, TranscriptBuilder, choose_run
+from ullage.model.json_values import JsonObject, as_object
 
 
 class Records(Struct, frozen=True, kw_only=True):
@@ -40,19 +52,24 @@ class Reader(Protocol):
 class Format(Struct, frozen=True, kw_only=True):
     """A transcript format: how its files are recognised and read.
 
-    `name` is the name that users give with `--format`. `matches` returns whether a file has this format, judged by
-    its content alone. `read` raises `UnreadableTranscript` if the file contains no message, and `InvalidRequest` if
-    it doesn't contain the wanted run. `records` and `reader` are set if the format can be read while a program is
-    still writing it. `is_complete` is set if the file can say that what the reader holds back is complete. It is
-    called with the reader when nothing has been written for a while. `begins_another` is set if a file may hold
-    several conversations, one after the other, and returns whether a line may begin another one. `may_take_back`
-    says that after a user has gone back to an earlier message, the messages after it may return, and the file then
-    no longer says that they were left out. `starts_over` is set if the lines of several conversations may come
-    mixed, of which the reader leaves out the others'. It is called with the reader and with further lines, and
-    returns whether with them the file's conversation may be another one than the reader's. `last_answer` returns,
-    of the last lines of a file, the place of the one from which on a reading shows the last usage as a reading of
-    all lines does; the number of the lines if they don't show it. Without it that is so of the first of any last
-    lines. `reads_folders` says whether it also reads a folder, of which it chooses one conversation.
+    - `name`: the name that users give with `--format`.
+    - `matches`: returns whether a file has this format, judged by its content alone.
+    - `read`: raises `UnreadableTranscript` if the file contains no message, and `InvalidRequest` if it doesn't contain
+      the wanted run.
+    - `records` and `reader`: set if the format can be read while a program is still writing it.
+    - `is_complete`: set if the file can say that the events which the reader holds back are complete. It is called with
+      the reader when nothing has been written for a while.
+    - `begins_another`: set if a file may hold several conversations, one after the other. It returns whether a line may
+      begin another one.
+    - `starts_over`: set if the lines of several conversations may come mixed; the reader leaves out the lines of the
+      others. It is called with the reader and with further lines, and returns whether these lines may make another
+      conversation the file's.
+    - `last_answer`: is called with the last lines of a file, and returns the index in them from which a reading shows
+      the same last usage as a reading of the whole file; the number of the lines if they don't show it. Without it,
+      any last lines do from their first one on.
+    - `may_take_back`: after a user has gone back to an earlier message, the messages after it may return, and the file
+      then no longer says that they were left out.
+    - `reads_folders`: it also reads a folder, and chooses one of the conversations in it.
     """
 
     name: str
@@ -194,3 +211,303 @@ def reading_from(known: Format, state: bytes) -> OpenReading | None:
     builder = TranscriptBuilder(known.name, "")
     reader = known.reader(builder)
     return OpenReading(known, builder, reader, goes_on=True) if read_state(state, reader, builder) else None
+
+
+# Where the classes of readers, builders and values are.
+_PACKAGES = ("ullage.agents.", "ullage.formats.", "ullage.model.")
+_SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
+_TEXT = frozenset({str})
+
+
+class _Kind(IntEnum):
+    """What a node of the graph is: a list that begins with its kind. A text or a number is its own node."""
+
+    SEEN = 0
+    LIST = 1
+    TUPLE = 2
+    DICT = 3
+    # A dict whose keys are texts and whose values are no nodes.
+    FLAT = 4
+    SET = 5
+    FROZEN_SET = 6
+    DEQUE = 7
+    STRUCT = 8
+    OBJECT = 9
+    ENUM = 10
+    COUNTER = 11
+    BYTES = 12
+
+
+_OF_ITEMS: dict[type, _Kind] = {
+    list: _Kind.LIST,
+    tuple: _Kind.TUPLE,
+    set: _Kind.SET,
+    frozenset: _Kind.FROZEN_SET,
+    deque: _Kind.DEQUE,
+}
+_OF_KINDS = {kind: known for known, kind in _OF_ITEMS.items()}
+
+
+def write_state(reader: object, builder: object, new: object) -> bytes | None:
+    """Returns the state of a reader and its builder, or None if something in it can't be written: a function, an open
+    file, or an object of another package. `new` is a new reader of the same kind."""
+    try:
+        roots = [builder, reader, *(getattr(reader, name) for name in _helpers(new, builder))]
+        writer = _StateWriter(roots)
+        nodes = [{name: writer.node(value) for name, value in _attributes(root).items()} for root in roots]
+        kinds = [type(root).__qualname__ for root in roots]
+        return msgspec.msgpack.encode((kinds, writer.classes, nodes))
+    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError):
+        # msgspec refuses half surrogate pairs, and integers of more than 64 bits.
+        return None
+
+
+def read_state(state: bytes, new: object, builder: object) -> bool:
+    """Gives a new reader and its builder the state that `write_state` has written. Returns False, and they are not to
+    be used, if the bytes are of no such reader, or of one whose classes have changed or are not loaded."""
+    roots = [builder, new, *(getattr(new, name) for name in _helpers(new, builder))]
+    try:
+        kinds, names, nodes = msgspec.msgpack.decode(state, type=tuple[list[str], list[str], list[dict[str, Any]]])
+        if kinds != [type(root).__qualname__ for root in roots]:
+            return False
+        known = _StateReader(roots, [_class(name) for name in names])
+        for root, attributes in zip(roots, nodes, strict=True):
+            if attributes.keys() != _attributes(root).keys():
+                return False
+            vars(root).update({name: known.value(node) for name, node in attributes.items()})
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError, msgspec.DecodeError):
+        return False
+    return True
+
+
+def copy_state(reader: object, builder: object, new: object, new_builder: object) -> bool:
+    """Gives a new reader and its builder the state of another one of the same kind, in this process. A third of
+    the time of `write_state` and `read_state`. Returns False, and they are not to be used, if something in it can't be
+    copied."""
+    helpers = _helpers(new, new_builder)
+    roots = [builder, reader, *(getattr(reader, name) for name in helpers)]
+    copies = [new_builder, new, *(getattr(new, name) for name in helpers)]
+    written = io.BytesIO()
+    try:
+        _Pickler(written, roots).dump([_attributes(root) for root in roots])
+        written.seek(0)
+        states = _Unpickler(written, copies).load()
+    except (TypeError, ValueError, AttributeError, RecursionError, pickle.PickleError):
+        return False
+    for copy, attributes in zip(copies, states, strict=True):
+        vars(copy).update(attributes)
+    return True
+
+
+def _root(place: int) -> object:
+    """Stands for the copy of a root in a pickle."""
+    raise ValueError(place)
+
+
+class _Pickler(pickle.Pickler):
+    """Writes roots that the state refers to as their places."""
+
+    def __init__(self, written: io.BytesIO, roots: list[Any]) -> None:
+        super().__init__(written, pickle.HIGHEST_PROTOCOL)
+        self._places = {id(root): place for place, root in enumerate(roots)}
+
+    def reducer_override(self, obj: Any) -> Any:
+        place = self._places.get(id(obj))
+        return NotImplemented if place is None else (_root, (place,))
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads what `_Pickler` has just written, with copies in place of the roots."""
+
+    def __init__(self, written: io.BytesIO, copies: list[Any]) -> None:
+        super().__init__(written)
+        self._copies = copies
+
+    def find_class(self, module: str, name: str) -> Any:
+        return self._copies.__getitem__ if name == _root.__name__ else super().find_class(module, name)
+
+
+def _helpers(new: object, builder: object) -> list[str]:
+    """Returns the names of the attributes in which a new reader has its helpers, other than a builder. Its tables of
+    functions may be bound to these, so they are given their states, and are not replaced."""
+    found = ((name, value) for name, value in vars(new).items() if hasattr(value, "__dict__"))
+    return [name for name, value in found if type(value) is not type(builder)]
+
+
+def _attributes(root: object) -> dict[str, Any]:
+    """Returns the attributes of an object without its tables of functions, which a new one has, too."""
+    return {name: value for name, value in vars(root).items() if not _is_table(value)}
+
+
+def _is_table(value: Any) -> bool:
+    functions = as_object(value).values()
+    return bool(functions) and all(map(callable, functions))
+
+
+class _StateWriter:
+    def __init__(self, roots: list[Any]) -> None:
+        self.classes: list[str] = []
+        self._numbers: dict[type, int] = {}
+        # The nodes that were written, by the identity of their objects, which live as long as the roots.
+        self._seen = {id(root): number for number, root in enumerate(roots)}
+
+    def node(self, value: Any) -> Any:  # noqa: PLR0911 - one for each kind
+        """Returns a value as a node. Raises `TypeError` if it can't be one."""
+        known = cast("type[Any]", type(value))
+        if known in _SCALARS:
+            return value
+        if (number := self._seen.get(id(value))) is not None:
+            return [_Kind.SEEN, number]
+        self._seen[id(value)] = len(self._seen)
+        if kind := _OF_ITEMS.get(known):
+            return [kind, *map(self.node, value)]
+        if known is bytearray:
+            return [_Kind.BYTES, bytes(value)]
+        if known is Counter:
+            return [_Kind.COUNTER, {**value}]
+        if known is dict:
+            return self._dict(value)
+        if issubclass(known, Struct):
+            return [_Kind.STRUCT, self._class(known), *(self.node(getattr(value, name)) for name in _fields(known))]
+        if issubclass(known, Enum):
+            return [_Kind.ENUM, self._class(known), value.value]
+        attributes = cast("dict[str, Any]", vars(value))
+        return [_Kind.OBJECT, self._class(known), *self._pairs(attributes)]
+
+    def _dict(self, value: dict[Any, Any]) -> list[Any]:
+        if _TEXT.issuperset(map(type, value)) and _SCALARS.issuperset(map(type, value.values())):
+            return [_Kind.FLAT, value]
+        return [_Kind.DICT, *self._pairs(value)]
+
+    def _pairs(self, value: dict[Any, Any]) -> Iterator[Any]:
+        for key, one in value.items():
+            yield self.node(key)
+            yield self.node(one)
+
+    def _class(self, known: type) -> int:
+        if known not in self._numbers:
+            name = f"{known.__module__}:{known.__qualname__}"
+            if _class(name) is not known:
+                raise TypeError(f"{name} is not found by its name")
+            self._numbers[known] = len(self.classes)
+            self.classes.append(name)
+        return self._numbers[known]
+
+
+class _StateReader:
+    def __init__(self, roots: list[Any], classes: list[type[object]]) -> None:
+        self._classes = classes
+        self._seen = [*roots]
+
+    def value(self, node: Any) -> Any:
+        """Returns the value of a node. Raises what `read_state` catches if the node is damaged."""
+        if not isinstance(node, list):
+            return node
+        kind, *rest = cast("list[Any]", node)
+        if kind == _Kind.SEEN:
+            return self._seen[rest[0]]
+        place = len(self._seen)
+        self._seen.append(None)
+        if kind == _Kind.LIST:
+            items = self._seen[place] = list[Any]()
+            items.extend(map(self.value, rest))
+            return items
+        if kind in (_Kind.DICT, _Kind.FLAT):
+            pairs = self._seen[place] = dict[Any, Any]()
+            pairs.update(rest[0] if kind == _Kind.FLAT else self._pairs(rest))
+            return pairs
+        if kind == _Kind.OBJECT:
+            one = self._seen[place] = object.__new__(self._class(rest[0]))
+            vars(one).update(self._pairs(rest[1:]))
+            return one
+        self._seen[place] = self._made_at_once(kind, rest)
+        return self._seen[place]
+
+    def _made_at_once(self, kind: int, rest: list[Any]) -> Any:
+        """Returns a value that is made of its parts: none of these has it."""
+        if kind in _OF_KINDS:
+            return _OF_KINDS[_Kind(kind)](map(self.value, rest))
+        if kind in (_Kind.COUNTER, _Kind.BYTES):
+            return Counter[Any](rest[0]) if kind == _Kind.COUNTER else bytearray(rest[0])
+        known = self._class(rest[0])
+        if kind == _Kind.ENUM and issubclass(known, Enum):
+            return known(rest[1])
+        if kind == _Kind.STRUCT and issubclass(known, Struct):
+            return known(**dict(zip(_fields(known), map(self.value, rest[1:]), strict=True)))
+        raise ValueError(f"no such kind of node: {kind}")
+
+    def _pairs(self, rest: list[Any]) -> Iterator[tuple[Any, Any]]:
+        values = map(self.value, rest)
+        return zip(values, values, strict=True)
+
+    def _class(self, number: int) -> type[object]:
+        return self._classes[number]
+
+
+def _fields(known: type[Struct]) -> tuple[str, ...]:
+    return known.__struct_fields__
+
+
+def _class(name: str) -> type[object]:
+    """Returns the class with this name. Raises `ValueError` if it is not loaded, or is not of a reader's packages."""
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module) if module.startswith(_PACKAGES) else None
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, type) or found.__module__ != module:
+        raise ValueError(f"{name} is not a class of a reader")
+    return cast("type[object]", found)
+
+
+class Conversation(Struct, frozen=True, kw_only=True):
+    """One conversation of a document that holds several, as the document lists it. `updated` is Unix milliseconds or
+    any other number that grows with time. `messages` is their number. `is_child` is true for a sub-agent's
+    conversation."""
+
+    id: str
+    title: str = ""
+    updated: float = 0
+    messages: int = 0
+    is_child: bool = False
+
+
+def choose(found: Sequence[Conversation], document: Document) -> tuple[int, tuple[SkippedLine, ...]]:
+    """Returns the index in `found` of the conversation to read, and an entry for each of the others as skipped.
+
+    If the document names none by `origin_id` or `run`, it is the newest: conversations with messages before empty ones,
+    a user's own before a sub-agent's. Raises `InvalidRequest` if the document has no conversation with the wanted
+    number.
+    """
+    named = next((at for at, known in enumerate(found) if document.origin_id and known.id == document.origin_id), -1)
+    chosen = (
+        named
+        if named >= 0
+        else max(
+            range(len(found)),
+            key=lambda at: (found[at].messages > 0, not found[at].is_child, found[at].updated),
+            default=0,
+        )
+        if document.run is None
+        else choose_run([known.messages for known in found], document.run, document.name)
+    )
+    others = tuple(
+        SkippedLine(line=number, reason=f"another conversation: {known.title or known.id}", expected=True)
+        for number, known in enumerate(found, start=1)
+        if number != chosen + 1
+    )
+    return chosen, others
+
+
+def file_named(document: Document, ending: str) -> Document | None:
+    """Returns the first companion of a document whose name ends with `ending`, or None."""
+    return next((file for file in document.companions if file.name.endswith(ending)), None)
+
+
+def rows_of(document: Document, table: str) -> list[JsonObject]:
+    """Returns the rows of one table of a database, in order, each as an object of columns."""
+    return [as_object(value.get("row")) for value in document.objects if value.get("table") == table]
+
+
+def parsed(text: Any) -> Any:
+    """Returns the value of a column: text is parsed as JSON (None if it isn't JSON), any other value stays as it is."""
+    return parse_json(text.encode())[0] if isinstance(text, str) else text

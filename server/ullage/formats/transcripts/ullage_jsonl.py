@@ -4,8 +4,8 @@ import msgspec
 from msgspec import Struct
 
 from ullage.formats.parsing import Document
+from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
 from ullage.formats.transcripts.format import Format
-from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
 from ullage.model.errors import UnreadableTranscript
 from ullage.model.events import Event, MessageAppended, Record, SessionConfigured, SessionCreated, SessionForked
 from ullage.model.settings import RESTRICTED

@@ -7,7 +7,6 @@ import asyncio
 import logging
 from functools import partial
 
-from ullage.model.context_events import AutoCompacting, ContextWarning
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import (
     CompactionVetoed,
@@ -18,8 +17,10 @@ from ullage.model.errors import (
 )
 from ullage.model.events import (
     AgentAttached,
+    AutoCompacting,
     ContextEdited,
     ContextWarned,
+    ContextWarning,
     EditReverted,
     Event,
     MessageAppended,
@@ -28,13 +29,11 @@ from ullage.model.events import (
 )
 from ullage.model.figure import Keeper
 from ullage.model.message import Role
-from ullage.model.settings import Settings
-from ullage.model.strategies import TruncationMode
+from ullage.model.settings import Settings, TruncationMode
 from ullage.model.usage import UsageSource
 from ullage.policy.alarm import is_due, raised
-from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
-from ullage.policy.decision import Action, decide
+from ullage.policy.decision import Action, after_failure, after_success, after_turn, decide, why
 from ullage.service.compact.room import biggest_part, clear_cheaply, truncate
 from ullage.service.compact.run import compact_with_fallbacks
 from ullage.service.conversation.conversation import Changed, Conversation, Planned

@@ -6,9 +6,8 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.edits.compaction import Summary
+from ullage.edits.compaction import Summary, find_stretch, plan_stretch
 from ullage.edits.counted import CountedView
-from ullage.edits.stretch import find_stretch, plan_stretch
 from ullage.model import words
 from ullage.model.edits import EditTrigger, compaction_block
 from ullage.model.errors import InvalidRequest, MessageNotFound, NothingToCompact, PreviewExpired

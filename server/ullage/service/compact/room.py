@@ -34,7 +34,7 @@ from ullage.service.plan.ladder import (
     system_ids,
 )
 from ullage.service.plan.plan import aimed, firm
-from ullage.transcript.keep import pinned_ids
+from ullage.transcript.cut_points import pinned_ids
 
 # Searching for something to clear costs time in proportion to the context. After a search without result the context
 # must grow by this share of `clear_at_least` before the next search.

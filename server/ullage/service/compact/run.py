@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from ullage.edits.compaction import Summary
 from ullage.edits.counted import CountedView
 from ullage.model.blocks import BroughtBack, TextBlock, text_and_resources
-from ullage.model.context_events import CompactionComplete
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import (
     AuthenticationFailed,
@@ -31,10 +30,9 @@ from ullage.model.errors import (
     SdkMissing,
     UllageError,
 )
-from ullage.model.events import ContextEdited
+from ullage.model.events import CompactionComplete, ContextEdited
 from ullage.model.marker import render_brought_back
-from ullage.model.message import Message, Role
-from ullage.model.standing_instructions import INSTRUCTION_FILES
+from ullage.model.message import INSTRUCTION_FILES, Message, Role
 from ullage.model.updates import (
     CompactionMeta,
     CompactionStatus,
@@ -43,7 +41,7 @@ from ullage.model.updates import (
     Meta,
     TextContent,
 )
-from ullage.policy.breaker import Breaker
+from ullage.policy.decision import Breaker
 from ullage.redaction.clean import clean
 from ullage.redaction.privacy import hide_text
 from ullage.service.compact.hooks import PreCompactHook, after_compaction

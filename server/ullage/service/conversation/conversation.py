@@ -34,8 +34,8 @@ from ullage.model.figure import Keeper
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Update, UsageMeta
 from ullage.policy.alarm import sure
-from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
+from ullage.policy.decision import Breaker
 from ullage.service.conversation.environment import Environment, beside_the_log
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.rules import Rules, given_of, others_of, rules_of

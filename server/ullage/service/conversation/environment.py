@@ -12,7 +12,7 @@ import msgspec
 from ullage.agents.agent import Agent
 from ullage.agents.own_settings import Given
 from ullage.edits.counted import Stamp
-from ullage.edits.strategies.truncation import TruncationStrategy
+from ullage.edits.drop import TruncationStrategy
 from ullage.model.blocks import Block
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import UllageError
@@ -37,8 +37,7 @@ from ullage.service.ports.models import (
 from ullage.service.ports.store import ReadsTeam, StoredSession
 from ullage.service.ports.world import FollowsAgents, IndexingListener, Ports, SearchWait
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.counter import TokenCounter
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import TokenCounter, get_counter
 from ullage.wire.plan import WiresAgents
 
 TYPE_CHECKING = False

@@ -34,15 +34,12 @@ from ullage.model.events import (
 )
 from ullage.model.json_values import JsonObject, decode_json, encode_json
 from ullage.model.message import Message
-from ullage.model.price import Bill
-from ullage.model.usage import Breakdown, MessageCount, Pass, Usage
+from ullage.model.usage import Bill, Breakdown, MessageCount, Pass, Usage
 from ullage.policy.alarm import Alarm, lowered
-from ullage.policy.ending import ending
-from ullage.policy.evidence import Compacted, Evidence
+from ullage.policy.evidence import Compacted, Evidence, ending
 from ullage.service.ports.store import StoredSession
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.counter import TokenCounter
-from ullage.tokens.counter_choice import get_counter
+from ullage.tokens.counter import TokenCounter, get_counter
 from ullage.tokens.tracker import ContextTracker, Ending, TrackerState
 from ullage.transcript.fold import Transcript, TranscriptState
 from ullage.transcript.view import Item, touched_ids

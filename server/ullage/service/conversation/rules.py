@@ -8,7 +8,7 @@ from ullage.agents.own_settings import Given
 from ullage.model.figure import Keeper, KnownThreshold, KnownWindow, Remark, ThresholdSource, WindowSource
 from ullage.model.settings import ContextSettings, Settings, context_settings, overridden
 from ullage.model.words import hidden_part, percent
-from ullage.policy.approach import warns_at
+from ullage.policy.alarm import warns_at
 from ullage.policy.budget import ContextBudget, make_budget
 from ullage.policy.evidence import Compacted, Evidence
 from ullage.policy.threshold import Finding, find_threshold, of_same_window

@@ -11,13 +11,11 @@ from msgspec import UNSET, UnsetType
 from ullage.model.errors import SessionFollowed
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
 from ullage.model.figure import Hidden, Keeper, Nearness
-from ullage.model.price import CURRENCY, Bill
 from ullage.model.updates import Cost, FollowedFrom, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
+from ullage.model.usage import CURRENCY, Bill
 from ullage.model.words import percent
-from ullage.policy.alarm import level
-from ullage.policy.approach import nearness
-from ullage.policy.forecast import calls_left
-from ullage.policy.idle import idle_compaction
+from ullage.policy.alarm import calls_left, level, nearness
+from ullage.policy.evidence import idle_compaction
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.rules import Rules
 

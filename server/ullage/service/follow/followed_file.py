@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from ullage.agents.discovery import DATABASES
 from ullage.agents.transcripts import detect_format, format_named
 from ullage.formats.parsing import Document
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import OpenReading, from_last_answer, open_reading
-from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.errors import InputError, SessionNotFound, StoreError, UnknownFormat, UnreadableTranscript
 from ullage.model.events import (
     ContextEdited,

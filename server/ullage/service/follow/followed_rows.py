@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 from ullage.model.updates import FollowedFrom
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace

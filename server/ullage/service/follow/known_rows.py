@@ -17,7 +17,7 @@ from ullage import __version__
 from ullage.agents.inserted import typed_texts
 from ullage.agents.machine import first_line
 from ullage.agents.table import agent_of_format
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import (
     ContextEdited,
     ConversationImported,
@@ -31,7 +31,7 @@ from ullage.model.events import (
     UsageReported,
     WindowReported,
 )
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 from ullage.model.json_values import encode_json
 from ullage.model.message import Role
 from ullage.model.usage import UsageSource

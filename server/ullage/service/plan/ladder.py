@@ -12,21 +12,16 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.edits.clear_thinking import clear_thinking
-from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
+from ullage.edits.clear import ClearOptions, clear_thinking, clear_tool_uses
 from ullage.edits.counted import CountedView, Stamp
-from ullage.edits.drop import drop_inside
+from ullage.edits.drop import Keep, TruncationStrategy, chain_for, drop_inside, make_chain, plan_truncation
 from ullage.edits.duplicate_reads import dedupe_reads
-from ullage.edits.shorten import cap_blocks, shorten
-from ullage.edits.shorten_results import ResultLimits, shorten_results
-from ullage.edits.strategies.chain import chain_for, make_chain, plan_truncation
-from ullage.edits.strategies.situation import Keep
-from ullage.edits.strategies.truncation import TruncationStrategy
+from ullage.edits.shorten import ResultLimits, cap_blocks, shorten, shorten_results
 from ullage.model.edits import DuplicateReadsEdit, Edit
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
+from ullage.transcript.cut_points import kept, leading, pinned_ids
 from ullage.transcript.fold import Transcript
-from ullage.transcript.keep import kept, leading, pinned_ids
 
 # A block that takes more than this share of the limit is shortened before older messages are dropped.
 _HUGE_SHARE = 0.5

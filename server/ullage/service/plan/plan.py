@@ -31,7 +31,7 @@ from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.service.plan.ladder import Firm, firm_in
 from ullage.summary.checks import Check
-from ullage.transcript.keep import leading, pinned_ids
+from ullage.transcript.cut_points import leading, pinned_ids
 
 T = TypeVar("T")
 # A compaction by hand must make room now: it leaves at most half of the present tokens, half of them in the tail.

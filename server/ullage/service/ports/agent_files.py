@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from ullage.formats.parsing import Document, Line
-from ullage.model.followed import LiveSessions
+from ullage.model.figure import LiveSessions
 
 
 class Pieces(Enum):

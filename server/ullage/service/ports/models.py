@@ -5,15 +5,12 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from ullage.model.answer import Fragment, ModelRequest
-from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import ImageBlock, SealedCompaction, ToolUseBlock
+from ullage.model.answer import Fragment, ModelRequest, OfferedModel, OfferedModels, Purpose, SpokenMessage
+from ullage.model.blocks import ArtifactLedger, ImageBlock, SealedCompaction, ToolUseBlock
 from ullage.model.message import ToolDefinition
-from ullage.model.offered_models import OfferedModel, OfferedModels, Purpose, SpokenMessage
-from ullage.model.permission import PermissionAnswer
-from ullage.model.price import Price
 from ullage.model.settings import ModelSettings, Settings
-from ullage.model.updates import ToolCall, ToolKind, ToolLocation
+from ullage.model.updates import PermissionAnswer, ToolCall, ToolKind, ToolLocation
+from ullage.model.usage import Price
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 

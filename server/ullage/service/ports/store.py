@@ -6,8 +6,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from ullage.memory.notes import MemoryEntry, TextEdit
-from ullage.memory.paths import MemoryPath
+from ullage.memory.notes import MemoryEntry, MemoryPath, TextEdit
 from ullage.model.events import Record
 
 

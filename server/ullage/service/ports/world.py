@@ -8,7 +8,7 @@ from msgspec import Struct
 from ullage.agents.agent import Agent
 from ullage.agents.discovery import Discovery, Wanted
 from ullage.agents.own_settings import Given
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 from ullage.model.settings import SearchSettings
 from ullage.model.updates import Update
 from ullage.service.ports.models import Catalog, Prices, Providers, Summarizer, SummaryPrompts, Toolbox

@@ -23,7 +23,7 @@ from ullage.summary.draft import Draft, check_draft, check_fragment, check_lengt
 from ullage.summary.instructions import write_instructions
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
-from ullage.transcript.keep import kept, leading, without_oldest
+from ullage.transcript.cut_points import kept, leading, without_oldest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

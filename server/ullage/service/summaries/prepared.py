@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from ullage.edits.compaction import CompactionLimits, Summary
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import NothingToCompact
-from ullage.model.settings_rules import settled_prepare_at
-from ullage.model.strategies import TruncationMode
+from ullage.model.settings import TruncationMode, settled_prepare_at
 from ullage.policy.budget import ContextBudget
 from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.service.conversation.work import Ask, Preparation

@@ -12,7 +12,7 @@ from ullage.edits.compaction import Summary
 from ullage.model.edits import RewindEdit
 from ullage.model.events import ContextEdited, MessageAppended, SummaryReported
 from ullage.model.message import Message
-from ullage.model.strategies import TruncationMode
+from ullage.model.settings import TruncationMode
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
 from ullage.redaction.privacy import hide
@@ -25,8 +25,8 @@ from ullage.service.summaries.by_model import Progress, model_writer, writes_by_
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.summary.checks import Check
 from ullage.summary.summary_request import SummaryRequest
+from ullage.transcript.cut_points import without_oldest
 from ullage.transcript.fold import reverted_ids
-from ullage.transcript.keep import without_oldest
 from ullage.transcript.view import Item
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.file_reads import path_of_uri
-from ullage.edits.clear_tool_uses import MEMORY_TOOLS, ClearOptions, cleared_elsewhere
+from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, cleared_elsewhere
 from ullage.model import words
 from ullage.model.answer import Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, ToolUseClearing, TurnEnd
 from ullage.model.blocks import PDF, Block, ImageBlock, ResourceBlock, TextBlock
@@ -50,7 +50,7 @@ from ullage.service.plan.ladder import OLD_TOOL_USES
 from ullage.service.ports.models import FoundFile, LinkedFiles, Question
 from ullage.service.sessions import add_system_prompt, append, declare_tools
 from ullage.service.turns.tool_calls import Turn, is_permitted, results_message, unmade, use_tools
-from ullage.transcript.keep import kept
+from ullage.transcript.cut_points import kept
 from ullage.transcript.partial_answer import PartialAnswer
 
 _log = logging.getLogger(__name__)

@@ -9,8 +9,15 @@ from msgspec.structs import replace
 
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message, Role
-from ullage.model.permission import PermissionAnswer
-from ullage.model.updates import TextContent, ToolCall, ToolCallUpdate, ToolContent, ToolKind, ToolStatus
+from ullage.model.updates import (
+    PermissionAnswer,
+    TextContent,
+    ToolCall,
+    ToolCallUpdate,
+    ToolContent,
+    ToolKind,
+    ToolStatus,
+)
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import Provider, Question, SessionTools, ToolAbout, ToolOutcome
 from ullage.service.sessions import append

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ullage.memory.notes import LEVELS, MemoryEntry, TextEdit, is_listed
-from ullage.memory.paths import DEPTH, MemoryPath, folded
+from ullage.memory.notes import DEPTH, LEVELS, MemoryEntry, MemoryPath, TextEdit, folded, is_listed
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
 from ullage.store.memories.memory_by_path import PathFolder
 from ullage.store.memories.memory_descriptors import DescriptorFolder, is_supported

@@ -13,7 +13,7 @@ from typing import Protocol, Self
 
 from msgspec import Struct
 
-from ullage.memory.paths import DEPTH
+from ullage.memory.notes import DEPTH
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600

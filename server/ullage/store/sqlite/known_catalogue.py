@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ullage import __version__
 from ullage.model.errors import StoreError
-from ullage.model.followed import FollowedRow
+from ullage.model.figure import FollowedRow
 from ullage.service.ports.agent_files import ReadFile
 from ullage.store.sqlite.database import connected, overwrite_deleted, transaction
 from ullage.store.sqlite.sqlite_errors import reporting

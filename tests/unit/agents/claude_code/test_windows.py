@@ -8,7 +8,7 @@ from support.foreign import read_lines
 from support.session_log import JsonObject, line, say
 from ullage.agents.claude_code.compaction import usual_window
 from ullage.agents.own_context import Setup
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import WindowReported
 
 OLDER = ("claude-opus-4-6", "claude-opus-4-5-20251101", "claude-sonnet-4-6", "claude-sonnet-4-20250514")

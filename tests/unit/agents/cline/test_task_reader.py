@@ -6,7 +6,7 @@ from support.growing_files import expect_every_split_to_read_alike
 from ullage.agents.cline.tasks import FORMAT
 from ullage.agents.transcripts import companions_of, read_document
 from ullage.formats.parsing import Document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.transcript.fold import project
 
 T = 1_790_000_000_000

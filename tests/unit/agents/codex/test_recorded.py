@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from support.transcripts import ROOT
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import Document, parse_document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import MessageAppended, UsageReported
 from ullage.model.json_values import as_object
 from ullage.model.message import Role

@@ -4,7 +4,7 @@ import pytest
 
 from support.codex_files import call, compacted, counted, event, item, line, output, said, session, usage
 from support.foreign import messages_of, read_lines, reports_of, texts_of, unexplained
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import NO_SUMMARY, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.events import ContextEdited, ToolsDeclared, WindowReported

@@ -6,7 +6,7 @@ from typing import Any
 
 from support.foreign import messages_of, read_lines, read_value, reports_of, texts_of
 from ullage.agents.transcripts import read_document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import ResourceBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.events import WindowReported
 from ullage.system.transcript_files import read_transcript_file

@@ -8,7 +8,7 @@ import pytest
 from support.foreign import messages_of, read_lines, reports_of, texts_of, to_lines
 from support.transcripts import ROOT
 from ullage.agents.transcripts import read, read_document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import ContextEstimated, UsageReported
 from ullage.model.message import Role

@@ -9,7 +9,7 @@ from support.growing_files import expect_every_split_to_read_alike, read_pieces
 from ullage.agents.crush import FORMAT
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import Document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.transcript.fold import project
 

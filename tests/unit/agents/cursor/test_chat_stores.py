@@ -18,7 +18,7 @@ from support.workspace import build_test_client
 from ullage.agents.cursor.chat_stores import fields_of
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, UsageReported, WindowReported
 from ullage.service.follow.followed_file import FollowedFile

@@ -5,8 +5,8 @@ from support.growing_files import expect_a_growing_log_to_only_add_records, expe
 from ullage.agents.gemini_cli.conversations import FORMAT
 from ullage.agents.transcripts import read
 from ullage.formats.parsing import parse_document
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import OpenReading, open_reading
-from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import ContextEdited
 from ullage.transcript.fold import project

@@ -9,7 +9,7 @@ from support.growing_files import expect_a_growing_log_to_only_add_records, expe
 from ullage.agents.goose import FORMAT
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import Document, parse_document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import WindowReported
 from ullage.transcript.fold import project

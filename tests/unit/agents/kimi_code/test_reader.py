@@ -7,7 +7,7 @@ from support.growing_files import expect_a_growing_log_to_only_add_records, expe
 from ullage.agents.kimi_code.wire_log import FORMAT
 from ullage.agents.transcripts import companions_of, read, read_document
 from ullage.formats.parsing import Document, parse_document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.transcript.fold import project
 

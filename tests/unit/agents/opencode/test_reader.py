@@ -10,7 +10,7 @@ from support.transcripts import ROOT
 from ullage.agents.opencode.messages import CLEARED, FORMAT
 from ullage.agents.transcripts import companions_of, read_document
 from ullage.formats.parsing import Document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.transcript.fold import project
 

@@ -7,7 +7,7 @@ from support.growing_files import expect_every_split_to_read_alike, read_pieces
 from ullage.agents.openhands import FORMAT
 from ullage.agents.transcripts import companions_of, read_document
 from ullage.formats.parsing import Document, Line
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import UsageReported, WindowReported
 from ullage.transcript.fold import project

@@ -5,7 +5,7 @@ from support.growing_files import expect_a_growing_log_to_only_add_records, expe
 from ullage.agents.inserted import is_by_agent
 from ullage.agents.pi.session_log import FORMAT
 from ullage.formats.parsing import parse_document
-from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.ledger.said import typed_text
 from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import ModelChanged, ToolsDeclared

@@ -1,22 +1,28 @@
-"""`clear_tool_uses`: empties old tool results and leaves the most recent ones alone.
+"""Clearing: empties old tool results (`clear_tool_uses`) and old thinking (`clear_thinking`). The most recent stay.
 
-Names and meaning follow Anthropic's context editing (`clear_tool_uses_20250919`). Above the `trigger`, a placeholder
+Names and meanings follow Anthropic's context editing. `clear_tool_uses_20250919`: above the `trigger`, a placeholder
 replaces each of the oldest tool results. The last `keep` tool uses stay whole, and so do all uses of `exclude_tools`.
 With `clear_tool_inputs` the inputs of cleared tool uses are cleared as well. If the edit would save fewer than
 `clear_at_least` tokens, no edit is made.
+
+`clear_thinking_20251015`: the last `keep` turns of the assistant that hold thinking keep it. A turn is everything that
+the assistant says between two prompts, so a tool loop that is still running keeps all its thinking, as Anthropic
+requires. Emptied thinking has no signature and is not sent to the provider.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
 
 from ullage.agents.results import ToolResult, tool_results
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import ToolUseBlock, is_sealed
-from ullage.model.edits import ClearToolUsesEdit, Replacement
+from ullage.model.blocks import ThinkingBlock, ToolUseBlock, is_sealed
+from ullage.model.edits import ClearThinkingEdit, ClearToolUsesEdit, Replacement
 from ullage.model.message import Message
+from ullage.transcript.cut_points import turn_starts
 
 # A model keeps these results on purpose; clearing them would defeat the purpose.
 MEMORY_TOOLS = frozenset({"memory", "recall"})
@@ -146,3 +152,38 @@ def _short_input(given: dict[str, Any]) -> dict[str, Any]:
         key: _CLEARED if isinstance(value, str) and len(value) >= _MIN_INPUT_CHARS else value
         for key, value in given.items()
     }
+
+
+def clear_thinking(
+    view: CountedView, keep: int, stamp: Stamp, untouched: Collection[str] = ()
+) -> ClearThinkingEdit | None:
+    """Returns the edit for a view, or None if only the last `keep` turns (at least 1) hold thinking. Messages with an
+    id in `untouched` stay as they are."""
+    turns = [found for turn in _turns(view.messages) if (found := list(_thinking(turn)))]
+    old = [
+        [replacement for replacement in turn if replacement.message_id not in untouched]
+        for turn in turns[: max(0, len(turns) - max(1, keep))]
+    ]
+    replacements = tuple(replacement for turn in old for replacement in turn)
+    if not replacements:
+        return None
+    draft = ClearThinkingEdit(
+        id=stamp.id,
+        timestamp=stamp.timestamp,
+        trigger=stamp.trigger,
+        replacements=replacements,
+        cleared_thinking_turns=sum(map(bool, old)),
+    )
+    return view.saving(draft)
+
+
+def _turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
+    starts = [0, *turn_starts(messages), len(messages)]
+    return (messages[start:stop] for start, stop in pairwise(starts))
+
+
+def _thinking(turn: Sequence[Message]) -> Iterator[Replacement]:
+    for message in turn:
+        for i, block in enumerate(message.content):
+            if isinstance(block, ThinkingBlock) and (block.thinking or block.redacted) and not is_sealed(block):
+                yield Replacement(message_id=message.id, block=i, text="")

@@ -1,1 +1,0 @@
-"""Provider rules, one per file: which messages must stay together when a transcript is cut."""
