@@ -4,6 +4,7 @@ The secrets are random texts that the rules of scanners describe: gitleaks' list
 gets, and trufflehog's detectors if a checkout of it is named (a folder with `pkg/detectors`). Each is put into twelve
 lines, from `DATADOG_API_KEY=…` to a line of a log. A rule of the group `shape` describes a prefix of the token's own,
 one of `hex` only hexadecimal digits, and one of `keyword` any other token that is known by the service's name alone.
+Fourteen kinds of random secrets, among them passwords of people, are put into the forms of `secret_forms.py`, too.
 Rules of ids, names and addresses are left out as far as their length or characters show it.
 
 The lines without secrets are those of the named files and folders; if none is named, the lines of this repository
@@ -23,11 +24,13 @@ from typing import Any
 from msgspec import Struct
 
 from benches.report import Report, at_most
+from benches.secret_forms import samples
 from gen_secret_shapes import ROOT, rule_list
 from generators.samples import sample
 from ullage.redaction.clean import clean, redact
 
 _SAMPLES = 2
+_SEEDS = (5, 6, 7)
 # The shortest text that is taken for a secret, and how much of it may not be shown.
 _SHORTEST, _PIECE = 16, 12
 _NAMED = (
@@ -71,15 +74,19 @@ def run(paths: Sequence[Path]) -> Report:
     secrets = [*_gitleaks(), *(secret for folder in scanners for secret in _trufflehog(folder))]
     survivors = _surviving(secrets)
     lines, changed = _redacted_lines(folders)
+    forms = _surviving_forms()
     times = _times()
     share = len(changed) / max(1, lines)
     shown = [{"redacted without need": line[:160]} for line in changed[:_MOST_SHOWN]]
     aims = [
         at_most("share of lines without secrets that are redacted", share, 0.0001),
+        at_most("share of secrets in the forms of logs that survive", forms[0]["survive %"] / 100, 0.03),
         *(at_most(f"times as long for twice the text: {row['text']}", row["growth"], 2.8) for row in times),
     ]
     return Report(
-        bench="secrets", rows=[*survivors, {"lines": lines, "redacted": len(changed)}, *times, *shown], aims=aims
+        bench="secrets",
+        rows=[*survivors, *forms, {"lines": lines, "redacted": len(changed)}, *times, *shown],
+        aims=aims,
     )
 
 
@@ -144,6 +151,19 @@ def _is_shown(secret: str, line: str) -> bool:
     """Returns whether a piece of the secret's second half is in the line. The first half can be a public prefix."""
     starts = range(len(secret) // 2, len(secret) - _PIECE + 1)
     return any(secret[start : start + _PIECE] in line for start in (*starts, max(0, len(secret) - _PIECE)))
+
+
+def _surviving_forms() -> list[dict[str, Any]]:
+    """Returns the shares that survive: of all, of each kind, and of each form of which any do."""
+    tried: Counter[str] = Counter()
+    left: Counter[str] = Counter()
+    for one in (one for seed in _SEEDS for one in samples(seed)):
+        survives = any(piece in clean(one.text) for piece in one.pieces)
+        for which in ("all forms", one.kind, repr(one.form)):
+            tried[which] += 1
+            left[which] += survives
+    shown = [which for which in tried if left[which] or not which.startswith(("'", '"'))]
+    return [{"form or kind": which, "survive %": round(100 * left[which] / tried[which], 2)} for which in shown]
 
 
 def _redacted_lines(paths: Sequence[Path]) -> tuple[int, list[str]]:

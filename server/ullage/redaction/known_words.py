@@ -47,6 +47,8 @@ _CODE = re.compile(
 _IDENTIFIER = re.compile(
     r"[A-Za-z_][a-z_]*(?:_?\d{1,2})?|[A-Z][A-Z_]*(?:_?\d{1,2})?|[a-z]+(?:[A-Z][a-z]+)+\d?|[A-Za-z_]+"
 )
+# A constant, a function or a file of code: words with a number at most.
+_NAME_OF_CODE = re.compile(r"_?[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+_?|_*[A-Za-z]+\d{0,2}(?:[_-][A-Za-z]+\d{0,2})+|\*.*")
 _SHORTEST_QUOTED, _SHORTEST_BARE, _SHORTEST_KEY, _SHORTEST_DRAWN = 4, 6, 8, 16
 # What a token consists of, and where its parts end.
 _TOKEN = re.compile(r"[\w.~+/=:-]+")
@@ -76,6 +78,27 @@ def is_secret(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
         return False
     is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
     return is_mixed and (quoted or bound or is_random(value) or is_drawn(value))
+
+
+def is_strong(name: str, value: str, *, is_apart: bool = True) -> bool:
+    """Returns whether a value is a secret although no sign of an assignment says so: it is no code, and it looks drawn,
+    or a person may have chosen it for the password that the name means. If words are between the name and the value
+    (`is_apart` is false), a chosen one must mix more kinds of characters than words of prose and code do."""
+    if _NAME_OF_CODE.fullmatch(value) or not is_secret(name, value, quoted=False, bound=False):
+        return False
+    return is_drawn(value) or is_random(value) or (_PASSWORD.search(name) is not None and _is_chosen(value, is_apart))
+
+
+def _is_chosen(value: str, is_apart: bool) -> bool:
+    """Returns whether a person may have chosen a value for a password: letters, and a digit or a sign of those that
+    forms ask for. Paths, options, addresses and versions are none."""
+    signs = {char for char in value if not char.isalnum()}
+    if not any(map(str.isalpha, value)) or signs & set("/\\=()[]{}<>") or value[0] in "-.:" or value[-1] in ":.":
+        return False
+    has_digit, has_sign = any(map(str.isdigit, value)), bool(signs & set("!@#$%^&*+?~"))
+    if is_apart:
+        return has_digit or has_sign
+    return has_digit and (has_sign or value[0].isupper())
 
 
 def _is_password(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
@@ -133,6 +156,9 @@ NAMES = frozenset(("pass", "pwd", "secret", "token", "credential", "key", "_auth
 # Before the token in a header or a command.
 SCHEMES = frozenset(("bearer ", "basic ", "token ", "digest ", "apikey ", "negotiate "))
 ADDRESS, AUTHORIZATION, COOKIE = "://", "authorization", "cookie"
+# Before a password in a statement, and in a call that has the user's name first.
+IDENTIFIES = "identified by"
+LOGINS = frozenset(("login(", "log_in(", "signin(", "sign_in(", "connect(", "authenticate("))
 # In secrets that have a form of their own.
 PUTTY, PRIVATE_KEY, BOT, HOOK, WEB_TOKEN = "putty-user", "private key", ":aa", "hook", "eyj"
 # Before the colon and what the speaker says.
@@ -155,7 +181,7 @@ _WITH_OPTION = {
     "mariadb": _INLINE,
     "7z": _INLINE,
     "sshpass": r"\s+-p\s*",
-    **dict.fromkeys(("docker", "podman", "registry", "skopeo", "oc ", "az "), _LOGIN),
+    **dict.fromkeys(("docker", "podman", "registry", "skopeo", "oc", "az"), _LOGIN),
     "redis-cli": r"[^\n|;]{0,200}?\s-a\s+",
     "zip": r"[^\n|;]{0,80}?\s-P\s*",
 }
@@ -221,7 +247,7 @@ def words_in(text: str) -> frozenset[str]:
 
 @cache
 def _search() -> WordSearch:
-    forms = (ADDRESS, AUTHORIZATION, COOKIE, PUTTY, PRIVATE_KEY, BOT, HOOK, WEB_TOKEN)
+    forms = (ADDRESS, AUTHORIZATION, COOKIE, IDENTIFIES, *LOGINS, PUTTY, PRIVATE_KEY, BOT, HOOK, WEB_TOKEN)
     return WordSearch((*NAMES, *SCHEMES, *forms, *ROLES, *ORDERS, *PROGRAM_WORDS, *PIPING, *parted_prefixes()))
 
 

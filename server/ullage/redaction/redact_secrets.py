@@ -20,6 +20,8 @@ from ullage.redaction.known_words import (
     BOT,
     COOKIE,
     HOOK,
+    IDENTIFIES,
+    LOGINS,
     LONGEST_ARGUMENTS,
     LONGEST_RUN,
     NAMES,
@@ -32,19 +34,31 @@ from ullage.redaction.known_words import (
     is_drawn,
     is_random,
     is_secret,
+    is_strong,
     parted_prefixes,
     prefixes_in,
     programs_in,
     shapes_by_prefix,
     words_in,
 )
+from ullage.redaction.named_values import (
+    AFTER,
+    APART,
+    ARGUMENT,
+    IDENTIFIED,
+    LOGIN,
+    WRAPPED,
+    column_values,
+    inserted_value,
+    is_public,
+    near_value,
+    spoken_values,
+    value_before,
+)
 from ullage.redaction.scan import LONG_WORDS, CharRuns, FewWithin, cut, lowered, matches_at, places_of
 
 _LABEL = r"[A-Z0-9 ]{0,40}(?:PRIVATE KEY|OPENSSH PRIVATE KEY)(?: BLOCK)?"
 _WORD = re.compile(rf"[\w.~+/=:-]{{1,{LONGEST_RUN}}}")
-# A terminal or an editor that wraps lines divides a secret; the next line begins with one more run that contains a
-# digit.
-_WRAPPED = re.compile(r"\\?\r?\n[ \t]{0,12}(?=[\w+/=-]{0,40}\d)[\w+/=-]{8,200}(?=[\s\"']|$)")
 _WEB_TOKEN = re.compile(r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{4,1000}")
 # Text that ends inside a word, so that no token begins after it. The letter of an escape (`\n`) doesn't count.
 _INSIDE = re.compile(r"(?:^|[^\\])[A-Za-z0-9_]\Z|[A-Z0-9_]\Z")
@@ -144,7 +158,7 @@ def _is_inside(text: str, at: int) -> bool:
 
 
 def _unwrapped(text: str, end: int) -> int:
-    more = _WRAPPED.match(text, end)
+    more = WRAPPED.match(text, end)
     return more.end() if more else end
 
 
@@ -229,29 +243,6 @@ _KEY_OF = re.compile(
 )
 _FLAG = re.compile(r"(?<![\w-])--?(?:[A-Za-z0-9]+-){0,3}$")
 _BEFORE = re.compile(r"[\w.-]*$")
-_QUOTED = r"[bBrRfFuU]?\\{0,3}(?P<quote>[\"'`])(?P<literal>[^\n]{0,400}?)\\{0,3}(?P=quote)"
-_BARE = r"(?P<bare>[^\s\"'`,;)}\]&<>|]{4,400})"
-# What may come between a name and its value: quotes (escaped too), a subscript's bracket, a type, the assignment sign,
-# the sign of a block in YAML. Then comes the value.
-_ASSIGNED = re.compile(
-    r"\\{0,3}[\"'`]?\]?(?::\s{0,2}&?[\w.\[\]|?]{1,30}(?=\s{0,2}=[^=]))?\s{0,3}(?P<sign>=>|:=|[:=]=?)\s{0,3}"
-    rf"(?:[>|][-+]?\s+)?(?:{_QUOTED}|{_BARE})"
-)
-_CALLED = re.compile(r"\\{0,3}[\"'],\s{0,3}\\{0,3}(?P<quote>[\"'])(?P<literal>[^\"'\n\\]{4,400})\\{0,3}(?P=quote)")
-_LISTED = re.compile(
-    r"\\{0,3}[\"']?(?:\\n|[,\s]){1,40}\\{0,3}[\"']?value\\{0,3}[\"']?\s?[:=]\s{0,3}\\{0,3}[\"']?"
-    r"(?P<literal>[^\s\"',}\\]{4,400})"
-)
-_ELEMENT = re.compile(r">\s{0,3}(?P<literal>[^<\s]{4,400})\s{0,3}</")
-_ARGUMENT = re.compile(
-    r"[= ]\s?(?:(?P<quote>[\"'])(?P<literal>[^\"'\n]{4,400})(?P=quote)|(?P<bare>[^\s\"'|;&-][^\s\"'|;&]{3,400}))"
-)
-_SPOKEN = re.compile(
-    r"(?: (?:for|of) [\w@.-]{1,40}(?: [\w@.-]{1,40})?)? (?:is|was|to|are)(?: now)?:?\s{1,6}[\"'`(]?"
-    r"(?P<bare>[^\s\"'`,;)]{6,400})"
-)
-_SET = re.compile(r"\w{0,20}\s{1,4}(?P<bare>[A-Za-z0-9+/=_-]{16,400})(?!\S)")
-_AFTER = (_ASSIGNED, _CALLED, _LISTED, _ELEMENT, _SPOKEN, _SET)
 _LONGEST_NAME = 40
 _LONGEST_OF = len("subscription-")
 # Services whose tokens have no prefix and that gitleaks' list lacks.
@@ -279,15 +270,6 @@ _ENTRY = re.compile(
     r"(?:^|\n|\\n|[\"'])[ \t]*(?:- )?[\"']?(?P<name>[A-Za-z][\w.-]{1,40})[\"']?[ \t]?[:=][ \t]{0,2}[\"']?$"
 )
 _END_OF_ENTRY = re.compile(r"\\?[\"']?[,}\])]{0,3}[ \t]*(?:$|[\r\n]|\\n)")
-# Words in the names of values that look drawn and are public.
-_PUBLIC = frozenset((
-    "account", "blob", "build", "cache", "checksum", "commit", "container", "customer", "digest", "etag", "event",
-    "file", "fingerprint", "guid", "hash", "head", "host", "id", "ids", "image", "index", "integrity", "issue", "job",
-    "layer", "md", "message", "name", "nonce", "object", "oid", "order", "path", "project", "pub", "public", "ref",
-    "release", "request", "rev", "revision", "run", "seed", "session", "sha", "span", "sum", "tag", "thread",
-    "thumbprint", "trace", "tree", "uri", "url", "user", "uuid", "version",
-))  # fmt: skip
-_NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
 def redact_places(text: str) -> str:
@@ -307,7 +289,8 @@ def _spans_after_schemes(text: str) -> Iterator[tuple[int, int]]:
     for scheme in words_in(text) & SCHEMES:
         for match in matches_at(_SCHEME, text, places_of(lowered(text), (scheme,))):
             if any(map(str.isdigit, match["inside"])):
-                yield match.span("inside")
+                start, end = match.span("inside")
+                yield start, _wrapped(text, start, end)
 
 
 def _spans_of_passwords(text: str) -> Iterator[tuple[int, int]]:
@@ -319,9 +302,16 @@ def _spans_of_passwords(text: str) -> Iterator[tuple[int, int]]:
         found += matches_at(ARGUMENTS[program], text, places_of(text, (program,)), LONGEST_ARGUMENTS)
     for program in words & PIPING if "|" in text else ():
         found += matches_at(PIPED, text, places_of(text, (program,)))
+    if IDENTIFIES in words:
+        found += matches_at(IDENTIFIED, text, places_of(lowered(text), (IDENTIFIES,)))
+    if logins := words & LOGINS:
+        found += matches_at(LOGIN, text, places_of(lowered(text), logins))
     if text.count(":") >= _FEWEST_COLONS and _PORTED.search(text):
         found += _PGPASS.finditer(text)
-    return (match.span("inside") for match in found if _is_password(match["inside"]))
+    for match in found:
+        if _is_password(match["inside"]):
+            start, end = match.span("inside")
+            yield start, _wrapped(text, start, end)
 
 
 def _redact_addresses(text: str) -> str:
@@ -347,7 +337,10 @@ def redact_named(text: str) -> str:
     """Returns `text` with `[redacted]` for the values of names that mean a password, secret, token, credential or
     key."""
     words = words_in(text) & NAMES
-    return cut(text, _spans_of_values(text, words)) if words else text
+    spans = list(spoken_values(text))
+    if words:
+        spans += _spans_of_values(text, words)
+    return cut(text, spans) if spans else text
 
 
 def _spans_of_values(text: str, words: Iterable[str]) -> Iterator[tuple[int, int]]:
@@ -357,11 +350,12 @@ def _spans_of_values(text: str, words: Iterable[str]) -> Iterator[tuple[int, int
         before = text[max(0, at - _LONGEST_NAME) : at]
         is_flag = "-" in before and _FLAG.search(before) is not None
         if word and (is_flag or _means_secret(word[0].lower(), before)):
-            span, reach = _value_of(text, _whole_name(before, word[0]), word.end(), is_flag)
+            name = _whole_name(before, word[0])
+            spans, reach = _values_of(text, name, word.end() - len(name), word.end(), is_flag)
             few.reaches(reach)
-            if span:
-                done = span[1]
-                yield span
+            if spans:
+                done = max(done, spans[0][1])
+                yield from spans
 
 
 def _means_secret(word: str, before: str) -> bool:
@@ -383,23 +377,40 @@ def _whole_name(before: str, word: str) -> str:
     return (start[0] if start else "") + word
 
 
-def _value_of(text: str, name: str, end: int, is_flag: bool) -> tuple[tuple[int, int] | None, int]:
-    """Returns the span of a name's secret value, if it has any, and the end of the text in which it was searched."""
+def _values_of(text: str, name: str, start: int, end: int, is_flag: bool) -> tuple[list[tuple[int, int]], int]:
+    """Returns the spans of the secret values of a name at `start` to `end`, and the end of the text in which they were
+    searched."""
     reach = end
-    for pattern in (_ARGUMENT, *_AFTER) if is_flag else _AFTER:
+    for pattern in (ARGUMENT, *AFTER) if is_flag else AFTER:
         match = pattern.match(text, end)
         if match:
             reach = max(reach, match.end())
-            span = _span_if_secret(match, name, pattern is _ARGUMENT)
+            span = _span_if_secret(match, name, pattern is ARGUMENT)
             if span:
-                return span, reach
-    return None, reach
+                return [(span[0], _wrapped(text, *span))], reach
+    for pattern in APART:
+        match = pattern.match(text, end)
+        if match:
+            reach = max(reach, match.end())
+            group = next(group for group, value in match.groupdict().items() if value is not None)
+            if is_strong(name, match[group]):
+                return [match.span(group)], reach
+    one = value_before(text, start) or inserted_value(text, start, end) or near_value(text, name, end)
+    columns = [span for span in column_values(text, start, end) if is_strong(name, text[slice(*span)])]
+    return [one] if one else columns, max([reach, *(span[1] for span in columns)])
+
+
+def _wrapped(text: str, start: int, end: int) -> int:
+    """Returns the end of a value with its rest in the next line, where a terminal or an editor parted them."""
+    more = WRAPPED.match(text, end)
+    return more.end() if more and is_drawn(text[start:end] + more[0].strip("\\\r\n\t ")) else end
 
 
 def _span_if_secret(match: re.Match[str], name: str, is_argument: bool) -> tuple[int, int] | None:
     groups = match.groupdict()
-    quoted = groups.get("literal") is not None
-    start, end = match.span("literal" if quoted else "bare")
+    group = next(key for key in ("literal", "literal2", "bare") if groups.get(key) is not None)
+    quoted = group != "bare"
+    start, end = match.span(group)
     value = match.string[start:end]
     if not quoted and groups.get("sign") != "=":
         end -= len(value) - len(value.rstrip(".!?:"))
@@ -440,14 +451,10 @@ def _is_named(token: str, before: str, text: str, end: int) -> bool:
     if len(token) < _SHORTEST_ENTRY or max(map(len, _SEPARATORS.split(token))) < _SHORTEST_TOKEN:
         return False
     name = _ENVIRONMENT.search(before) or (None if _HEX.fullmatch(token) else _ENTRY.search(before))
-    return name is not None and not _is_public(name["name"]) and _END_OF_ENTRY.match(text, end) is not None
+    return name is not None and not is_public(name["name"]) and _END_OF_ENTRY.match(text, end) is not None
 
 
 def _is_of_service(before: str) -> bool:
     line = before.rpartition("\n")[2]
     service = _SERVICE.search(line)
-    return service is not None and not _is_public(line[max(0, service.start() - _LEAD) :])
-
-
-def _is_public(name: str) -> bool:
-    return any(word.lower() in _PUBLIC for word in _NAME_WORD.findall(name))
+    return service is not None and not is_public(line[max(0, service.start() - _LEAD) :])

@@ -1,0 +1,225 @@
+"""Finds the value of a name such as `DB_PASSWORD`: what programs, files, tables and people write between the two.
+
+Each pattern begins where the name ends. Values are secrets only if `known_words.py` says so; where what stands between
+proves little, the value itself has to show more.
+"""
+
+import re
+from collections.abc import Iterator
+
+from ullage.redaction.known_words import is_secret, is_strong
+
+# A colour that a terminal shows.
+_COLOUR = r"(?:\x1b\[[\d;]{0,12}m){0,3}"
+# What may be around a literal: the prefix of a string, and a call that takes nothing but it.
+_CALL = (
+    r"(?:(?:Some|Ok|Just|String|string|str|bytes|Secret\w{0,10}|Buffer\.from|String::from|OsString::from)\(\s?){0,2}"
+)
+_QUOTED = rf"{_CALL}[bBrRfFuU@]?\\{{0,3}}(?P<quote>[\"'`])(?P<literal>[^\n]{{0,400}}?)\\{{0,3}}(?P=quote)"
+_BARE = r"(?P<bare>[^\s\"'`,;)}\]&<>|│\x1b]{4,400})"
+# What may end a name: quotes (escaped too), a subscript's bracket, a colour.
+_END = rf"{_COLOUR}\\{{0,3}}[\"'`]?\]?\)?{_COLOUR}"
+# A type, the assignment sign, the sign of a block in YAML.
+_ASSIGNED = re.compile(
+    rf"{_END}(?::\s{{0,2}}&?[\w.\[\]|?]{{1,30}}(?=\s{{0,2}}=[^=]))?\s{{0,8}}(?P<sign>=>|:=|[:=]=?|%3[Dd]){_COLOUR}\s{{0,24}}"
+    rf"(?:[>|][-+]?\s+)?{_COLOUR}(?:{_QUOTED}|{_BARE})"
+)
+_CALLED = re.compile(
+    r"\\{0,3}[\"'],\s{0,3}\\{0,3}(?P<quote>[\"'])(?P<literal>[^\"'\n\\]{4,400})\\{0,3}(?P=quote)(?!\s{0,3}:)"
+)
+# What a program takes if the name has no value.
+_OTHERWISE = re.compile(
+    rf"{_END}\s{{0,2}}(?:\?\?|\|\||\bor\b|\?:)\s{{0,2}}{_CALL}\\{{0,3}}[\"'`](?P<literal>[^\n\"'`\\]{{4,400}})"
+    r"\\{0,3}[\"'`](?!\s{0,3}:)"
+)
+# One key has the name, and another the value; a few may be between them.
+_KEY = r"\\{0,3}[\"']?"
+_LISTED = re.compile(
+    rf"{_KEY}(?:\\n|[,;\s]){{1,40}}(?:{_KEY}\w{{1,20}}{_KEY}\s?[:=]\s{{0,3}}{_KEY}[\w.-]{{0,40}}{_KEY}(?:\\n|[,;\s]){{1,40}}){{0,3}}"
+    rf"{_KEY}value{_KEY}\s?[:=]\s{{0,3}}{_KEY}(?P<literal>[^\s\"',;}}\\]{{4,400}})",
+    re.IGNORECASE,
+)
+_ELEMENT = re.compile(
+    r"(?:[\"']?\s{0,3}>|</\w{1,20}>\s{0,20}<\w{1,20}>)\s{0,3}(?P<literal>[^<\s]{4,400})\s{0,3}</"
+    r"|[\"']\s{1,20}(?:\w{1,20}=[\"'][\w.-]{0,40}[\"']\s{1,4}){0,3}value=[\"'](?P<literal2>[^\"'<\s]{4,400})",
+    re.IGNORECASE,
+)
+ARGUMENT = re.compile(
+    r"[= ]\s?(?:(?P<quote>[\"'])(?P<literal>[^\"'\n]{4,400})(?P=quote)|(?P<bare>[^\s\"'|;&-][^\s\"'|;&]{3,400}))"
+)
+_SPOKEN = re.compile(
+    r"(?: (?:for|of) [\w@.-]{1,40}(?: [\w@.-]{1,40})?)? (?:is|was|to|are|ist|lautet|est|es|è|é)(?: now)?:?"
+    r"\s{1,6}[\"'`(]?(?P<bare>[^\s\"'`,;)]{6,400})"
+)
+_SET = re.compile(r"\w{0,20}\s{1,4}(?P<bare>(?![=_-]{3})[A-Za-z0-9+/=_-]{16,400})(?!\S)")
+# A literal that a terminal or an editor wrapped.
+_BROKEN = re.compile(
+    rf"{_END}\s{{0,8}}(?:=>|:=|[:=]=?)\s{{0,8}}[\"'`]"
+    rf"(?P<literal>[\w+/=.-]{{8,200}}\\?\r?\n[ \t]{{0,12}}[\w+/=.-]{{4,200}})[\"'`]"
+)
+AFTER = (_BROKEN, _ASSIGNED, _CALLED, _OTHERWISE, _LISTED, _ELEMENT, _SPOKEN)
+# Between the name and a value that must show by itself that it is one: nothing but blanks, or a cell's border.
+_APART = re.compile(
+    rf"{_END}(?:[ \t]{{1,4}}(?:--?(?:body|value|data|v|b)|<<<)[ =]|[ \t]{{0,40}}[|│┃][ \t]{{0,8}}|[ \t]{{1,40}})"
+    rf"(?:`(?P<code>[^`\s]{{6,400}})`|[\"'](?P<literal>[^\"'\s]{{6,400}})[\"']|(?P<bare>[^\s\"'`,;|│()<>{{}}\x1b]{{6,400}}))"
+    r"(?=$|[\s|│;])",
+)
+_PASSED = re.compile(r"\([\"'](?P<literal>[^\"'\s]{6,400})[\"']\)")
+_NEXT_LINE = re.compile(r":[ \t]{0,8}\n[ \t]{1,20}(?P<bare>[^\s\"'`,;:=(){}<>]{6,400})[ \t]{0,8}(?=$|\n)")
+APART = (_APART, _SET, _PASSED, _NEXT_LINE)
+# Words in the names of values that look drawn and are public.
+_PUBLIC = frozenset((
+    "account", "blob", "build", "cache", "checksum", "commit", "container", "customer", "digest", "etag", "event",
+    "file", "fingerprint", "guid", "hash", "head", "host", "id", "ids", "image", "index", "integrity", "issue", "job",
+    "layer", "md", "message", "name", "nonce", "object", "oid", "order", "path", "project", "pub", "public", "ref",
+    "release", "request", "rev", "revision", "run", "seed", "session", "sha", "span", "sum", "tag", "thread",
+    "thumbprint", "trace", "tree", "uri", "url", "user", "uuid", "version",
+))  # fmt: skip
+_NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+
+
+def is_public(name: str) -> bool:
+    """Returns whether a name means a value that looks drawn and is public, such as a commit's."""
+    return any(word.lower() in _PUBLIC for word in _NAME_WORD.findall(name))
+
+
+# Any word that can be a value, and what may be between it and the name: signs and blanks, or a few short words.
+_WORD = re.compile(r"(?<![^\s\"'`,;:=()\[\]{}<>|│«»“”「」/.-])[^\s\"'`,;:=()\[\]{}<>|│«»“”「」\x1b]{6,400}")
+_SIGNS = re.compile(rf"(?:{_COLOUR}[^\w\n]{{0,12}}){{1,2}}(?:!!\w{{1,6}}\s)?")
+_FEW_WORDS = re.compile(r"[^\w\n]{0,4}(?:[^\W\d_]{1,12}[^\w\n]{1,4}){0,6}")
+_LONGEST_GAP = 60
+
+
+def near_value(text: str, name: str, end: int) -> tuple[int, int] | None:
+    """Returns the span of the first word after a name that looks like a secret by itself: in the same line, or in the
+    next one if the name ends its line. A word that is drawn may follow after a few others, one that a person may have
+    chosen only with signs between them, or if it mixes more kinds of characters than words of code do."""
+    stop = text.find("\n", end, end + _LONGEST_GAP)
+    if stop >= 0 and not text[end:stop].strip(" \t\r:\"'"):
+        stop = text.find("\n", stop + 1, stop + 1 + 400)
+        stop = len(text) if stop < 0 else stop
+    last = end + 500 if stop < 0 else stop
+    for match in _WORD.finditer(text, end, last):
+        gap, value = text[end : match.start()], match[0].rstrip(".!?")
+        is_apart = _SIGNS.fullmatch(gap) is not None
+        if len(gap) > _LONGEST_GAP or not (is_apart or _FEW_WORDS.fullmatch(gap)):
+            return None
+        if is_strong(name, value, is_apart=is_apart) and not is_public(gap):
+            return match.start(), match.start() + len(value)
+    return None
+
+
+# A terminal or an editor that wraps lines divides a secret; the next line begins with one more run that contains a
+# digit.
+WRAPPED = re.compile(r"\\?\r?\n[ \t]{0,12}(?=[\w+/=-]{0,40}\d)[\w+/=-]{8,200}(?=[\s\"']|$)")
+# Before a value that is in the next row of a table.
+_RULE = re.compile(r"[-+=|:│┼─═╪\s]{3,400}")
+_BORDERS = "\t|│┃;,"
+_MOST_ROWS = 20
+# Characters of a line and of all rows that are looked through.
+_LONGEST_LINE, _LONGEST_TABLE = 400, 4_000
+
+
+def column_values(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yields the spans of the values under a name at `start` to `end`, which is the head of a column: the cells in the
+    same place of the rows that follow."""
+    begin = text.rfind("\n", max(0, start - _LONGEST_LINE), start) + 1
+    stop = text.find("\n", end, end + _LONGEST_LINE)
+    if stop < 0:
+        return
+    head = text[begin:stop]
+    border = next((one for one in _BORDERS if one in head), "")
+    at = text[begin:start].count(border) if border else 0
+    cells = head.split(border) if border else [head]
+    if cells[at].strip(" \"'`\r") != text[start:end]:
+        return
+    is_ruled = False
+    for row_start, row in _rows(text, stop + 1):
+        if _RULE.fullmatch(row):
+            is_ruled = True
+            continue
+        parts = row.split(border) if border else [row]
+        if not row.strip() or len(parts) != len(cells) or not (border or is_ruled):
+            return
+        value = parts[at].strip(" \"'`\r")
+        if value:
+            place = row_start + sum(len(part) + 1 for part in parts[:at]) + parts[at].index(value)
+            yield place, place + len(value)
+
+
+def _rows(text: str, start: int) -> Iterator[tuple[int, str]]:
+    last = min(len(text), start + _LONGEST_TABLE)
+    for _ in range(_MOST_ROWS):
+        if start >= last:
+            return
+        stop = text.find("\n", start, last)
+        stop = last if stop < 0 else stop
+        yield start, text[start:stop]
+        start = stop + 1
+
+
+# The word for a password in the languages that most programmers speak besides English, in lower case.
+SPOKEN_NAMES = (
+    "passwort", "kennwort", "mot de passe", "contraseña", "clave de acceso", "senha", "parola", "пароль",
+    "密码", "密碼", "口令", "パスワード", "비밀번호", "hasło", "wachtwoord", "şifre", "lösenord", "adgangskode",
+    "salasana", "heslo", "jelszó", "κωδικός", "mật khẩu", "كلمة المرور", "סיסמה", "पासवर्ड",
+)  # fmt: skip
+# A few short words, or none, and then the value.
+_SAID = re.compile(
+    r"\w{0,4}(?:\s{0,2}[:：=]\s{0,3}|\s{0,2}[是は为為은는이가]\s{0,3}|(?:\s[^\W\d_]{1,12}){0,5}\s?[:：]?\s{1,3})"
+    r"[\"'`«„“「]?\s?(?P<bare>[^\s\"'`,;)»“”」。]{6,400})"
+)
+
+
+def spoken_values(text: str) -> Iterator[tuple[int, int]]:
+    """Yields the spans of passwords that a sentence of another language than English names."""
+    low = text.lower()
+    # A few characters have a lower case of another length.
+    if len(low) != len(text):
+        low = text
+    for name in SPOKEN_NAMES:
+        at = low.find(name)
+        while at >= 0:
+            match = _SAID.match(text, at + len(name))
+            if match and is_strong("password", match["bare"].rstrip(".!?:")):
+                yield match.start("bare"), match.start("bare") + len(match["bare"].rstrip(".!?:"))
+            at = low.find(name, at + len(name))
+
+
+# A password before its name, in a call with the user's name, or after a statement's keyword.
+_BEFORE = re.compile(
+    r"\b(?:use|with|enter|type)\s{1,2}[\"'`]?(?P<inside>[^\s\"'`]{6,200})[\"'`]?\s{1,2}(?:as|for)\s(?:\w{1,12}\s){0,3}$",
+    re.IGNORECASE,
+)
+LOGIN = re.compile(
+    r"\w{1,20}\(\s?[\"'][^\"'\n]{1,80}[\"'],\s?[\"'](?P<inside>[^\"'\n]{4,200})[\"']",
+    re.IGNORECASE,
+)
+IDENTIFIED = re.compile(r"identified by\s{1,3}[\"'](?P<inside>[^\"'\n]{4,200})[\"']", re.IGNORECASE)
+_INSERTED = re.compile(r"\)\s{0,3}values\s{0,3}\(", re.IGNORECASE)
+
+
+def value_before(text: str, start: int) -> tuple[int, int] | None:
+    """Returns the span of a password that a sentence has before its name at `start`: `use … as the password`."""
+    near = text[max(0, start - 40) : start]
+    if " as " not in near and " for " not in near:
+        return None
+    found = _BEFORE.search(text, max(0, start - 260), start)
+    return found.span("inside") if found and is_strong("password", found["inside"]) else None
+
+
+def inserted_value(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Returns the span of the value that an `INSERT` statement has for the column whose name is at `start` to `end`."""
+    if not text.startswith((",", ")", "`", '"'), end):
+        return None
+    values = _INSERTED.search(text, end, end + 400)
+    opened = text.rfind("(", max(0, start - 400), start)
+    if values is None or opened < 0 or ")" in text[end : values.start()]:
+        return None
+    place = values.end()
+    for _ in range(text[opened:start].count(",")):
+        place = text.find(",", place, place + 400) + 1
+        if not place:
+            return None
+    value = re.compile(r"\s{0,3}[\"'](?P<inside>[^\"'\n]{4,200})[\"']").match(text, place)
+    return value.span("inside") if value and is_secret("password", value["inside"], quoted=True, bound=True) else None

@@ -1,0 +1,84 @@
+"""A name and its secret need not touch: what programs, tables, languages and terminals write between them."""
+
+import pytest
+
+from ullage.redaction.clean import redact
+
+PERSONAL, DRAWN, ID = "Corvette1969", "4f0e9b7c2d1a8e6f3b5c7d9e1f2a4b6c", "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+FORMS = (
+    "SOME_PASSWORD:          {}",
+    "ADMIN_PASSWORD       {}",
+    "setx DB_PASSWORD {}",
+    "| db_password | {} |",
+    "│ db password │ {} │",
+    "user,password\nbob,{}\n",
+    "id;db_password;role\n7;{};admin\n",
+    " user | password\n------+---------\n bob  | {}\n",
+    '"name": "db_password",\n"type": "string",\n"value": "{}"',
+    "<name>db.password</name>\n<value>{}</value>",
+    '<input type="password" value="{}">',
+    'password: Some("{}".to_string()),',
+    "process.env.DB_PASSWORD ?? '{}'",
+    'os.getenv("DB_PASSWORD") or "{}"',
+    "gh secret set DB_PASSWORD --body {}",
+    "\x1b[32mDB_PASSWORD\x1b[0m=\x1b[33m{}\x1b[0m",
+    "CREATE USER bob WITH PASSWORD '{}';",
+    "ALTER USER bob IDENTIFIED BY '{}';",
+    "INSERT INTO users (name, password) VALUES ('bob', '{}');",
+    "use {} as the password",
+    'login("bob", "{}")',
+    "Your password has been set to {}",
+    '(setq db-password "{}")',
+)
+SPOKEN = (
+    "Das Passwort für den Server lautet: {}",
+    "le mot de passe est « {} »",
+    "la contraseña es {}",
+    "a senha é {}",
+    "la password è {}",
+    "пароль от базы: {}",
+    "数据库密码为{}",
+    "パスワードは「{}」です",
+    "비밀번호는 {} 입니다",
+    "moje hasło to {}",
+    "het wachtwoord is {}",
+)
+
+
+@pytest.mark.parametrize("secret", [PERSONAL, DRAWN, ID])
+@pytest.mark.parametrize("form", [*FORMS, *SPOKEN])
+def test_a_secret_is_redacted_where_something_parts_it_from_its_name(form: str, secret: str) -> None:
+    shown = redact(form.format(secret))
+    assert shown == form.format("[redacted]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "curl -H 'Authorization: Bearer 4f0e9b7c2d1a8e6f\\\n3b5c7d9e1f2a4b6c'",
+        '"clientSecret": "4f0e9b7c2d1a8e6f\n3b5c7d9e1f2a4b6c"',
+    ],
+)
+def test_both_halves_of_a_secret_that_was_wrapped_are_redacted(text: str) -> None:
+    shown = redact(text)
+    assert "4f0e9b7c2d1a8e6f" not in shown
+    assert "3b5c7d9e1f2a4b6c" not in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"name": "db_password",\n"type": "string"',
+        "the api key was rotated in commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "| access_token | oauth2 | required |",
+        "The password field of the form is required.",
+        "const OSSL_PASSWORD_PARAM OSSL_PKEY_PARAM_MGF1_DIGEST",
+        "void SRP_user_pwd_set1_ids(SRP_user_pwd *user_pwd, const char *id);",
+        "password\n--------\n(0 rows)",
+        "user,password\n\nbob,Corvette1969",
+        "Das Passwort ist falsch.",
+        "密码错误，请重试",
+    ],
+)
+def test_what_follows_a_name_and_is_no_secret_stays(text: str) -> None:
+    assert redact(text) == text
