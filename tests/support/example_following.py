@@ -6,7 +6,16 @@ from support.example_messages import Examples
 from support.example_settings import PROJECT
 from support.workspace import START, TestClient, as_json
 from ullage.api.agent_methods import FollowingChange, wire_rows
-from ullage.model.figure import FollowedRow, Nearness, ThresholdSource, WindowSource
+from ullage.model.figure import (
+    CacheMiss,
+    CacheMissCause,
+    CacheSource,
+    FollowedRow,
+    Nearness,
+    PromptCache,
+    ThresholdSource,
+    WindowSource,
+)
 from ullage.model.updates import FollowedFrom
 from ullage.model.usage import UsageSource
 
@@ -32,6 +41,15 @@ FOLLOWED = (
         compacts_at=167_000,
         compacts_at_source=ThresholdSource.LEARNED,
         calls_left=(14, 41),
+        cache=PromptCache(
+            until=START + 3_000_000,
+            keeps=3_600_000,
+            source=CacheSource.PROMISED,
+            tokens=91_000,
+            warm=0.0571,
+            cold=0.9216,
+            miss=CacheMiss(at=START - 7_200_000, cause=CacheMissCause.IDLE, tokens=74_300),
+        ),
         nearness=Nearness.FAR,
         messages=58,
         updated_at=START,

@@ -69,6 +69,18 @@
 ---@field available integer
 ---@field overflow integer
 
+--- A request at the time `at` (Unix milliseconds) whose `tokens` had to be read anew, and why.
+---@class (exact) ullage.CacheMiss
+---@field at integer
+---@field cause ullage.CacheMissCause
+---@field tokens integer
+
+--- Why a request found nothing in the cache of what the one before it had left. `idle`: the pause was too long. `compaction`: a summary replaced messages. `model`: another model answered. `messages`: earlier messages were changed or left out, and only what precedes them was still there. `prefix`: the system prompt, the tools or the settings changed, or the provider dropped the prompt early.
+---@alias ullage.CacheMissCause "idle"|"compaction"|"model"|"messages"|"prefix"
+
+--- How it is known how long a provider keeps a prompt in its cache. `promised`: by the kind of entry that the last report says it wrote. `seen`: the longest pause in this conversation after which the prompt was still there.
+---@alias ullage.CacheSource "promised"|"seen"
+
 --- An estimate of the number of model calls until the context is compacted, if it grows as it did recently. `mean` is the tokens left until then divided by the mean growth per call. In at least four of five cases the number is from `low` to `high`.
 ---@class (exact) ullage.CallsLeft
 ---@field low integer
@@ -317,7 +329,7 @@
 ---@field after? string|vim.NIL
 ---@field difference string
 
---- A conversation that an agent has and Ullage follows, and how full its context is. Sizes are tokens, times are Unix milliseconds; a value that is not known is null, and a text that is not known is "". `sessionId` is its session, which can be read as any other. `agentShort` is `agent` in a few characters, for a status bar. `agentSessionId` is the agent's own id of the conversation, and `path` the agent's file. A sub-agent's conversation is only listed if the one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until `compactsAt` in four of five cases. `idle` is a compaction that the agent makes because the conversation idles; null if it makes none. `nearness` is how near `compactsAt` is, or the end of the window if nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user.
+--- A conversation that an agent has and Ullage follows, and how full its context is. Sizes are tokens, times are Unix milliseconds; a value that is not known is null, and a text that is not known is "". `sessionId` is its session, which can be read as any other. `agentShort` is `agent` in a few characters, for a status bar. `agentSessionId` is the agent's own id of the conversation, and `path` the agent's file. A sub-agent's conversation is only listed if the one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until `compactsAt` in four of five cases. `idle` is a compaction that the agent makes because the conversation idles; null if it makes none. `cache` is the provider's cache of the last prompt, with what the next one costs; null if that is not known. `nearness` is how near `compactsAt` is, or the end of the window if nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user.
 ---@class (exact) ullage.FollowedConversation
 ---@field sessionId string
 ---@field agent string
@@ -339,6 +351,7 @@
 ---@field compactsAtSource? ullage.ThresholdSource|vim.NIL
 ---@field callsLeft? integer[]|vim.NIL
 ---@field idle? ullage.IdleCompaction|vim.NIL
+---@field cache? ullage.PromptCache|vim.NIL
 ---@field nearness? ullage.Nearness|vim.NIL
 ---@field messages? integer|vim.NIL
 ---@field warnings string[]
@@ -712,6 +725,16 @@
 --- The ids of all pinned messages of the session.
 ---@class (exact) ullage.PinResult
 ---@field pinned string[]
+
+--- The provider's cache of a conversation's last prompt. It is kept until the time `until` (Unix milliseconds), `keeps` milliseconds after its last use; `source` says how that is known. `tokens` is what it holds of the context. The next request costs `warm` US dollars until then and `cold` after it, both without its answer and by list prices; null if the model has none. `miss` is the last request that found nothing, null if none did.
+---@class (exact) ullage.PromptCache
+---@field until integer
+---@field keeps integer
+---@field source ullage.CacheSource
+---@field tokens integer
+---@field warm? number|vim.NIL
+---@field cold? number|vim.NIL
+---@field miss? ullage.CacheMiss|vim.NIL
 
 --- Prompts the model, or runs a slash command. `prompt` holds ACP content blocks.
 ---@class (exact) ullage.PromptParams
@@ -1097,7 +1120,7 @@
 ---@field reasoning_tokens? integer Default 0.
 ---@field cache_creation_1h_input_tokens? integer Default 0.
 
---- All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none is known. `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last report, in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on this machine keeps the conversation: then nothing can be changed in it. `idle` is a compaction that the agent makes because the conversation idles, null if it makes none.
+--- All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none is known. `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last report, in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on this machine keeps the conversation: then nothing can be changed in it. `idle` is a compaction that the agent makes because the conversation idles, null if it makes none. `cache` is the provider's cache of the last prompt, null if no report shows one or nothing of it is left.
 ---@class (exact) ullage.UsageMeta
 ---@field source ullage.UsageSource
 ---@field level ullage.Level
@@ -1128,6 +1151,7 @@
 ---@field agent string
 ---@field followed? ullage.FollowedFrom|vim.NIL
 ---@field idle? ullage.IdleCompaction|vim.NIL
+---@field cache? ullage.PromptCache|vim.NIL
 
 --- How full a context is. `used`: tokens in the context. `size`: the window in tokens, null while it is unknown. `cost`: what the session has cost, missing if the price of any request is unknown. `_meta.ullage`: all other figures.
 ---@class (exact) ullage.UsageResult

@@ -128,6 +128,27 @@ export interface BudgetShares {
   readonly overflow: number;
 }
 
+/** A request at the time `at` (Unix milliseconds) whose `tokens` had to be read anew, and why. */
+export interface CacheMiss {
+  readonly at: number;
+  readonly cause: CacheMissCause;
+  readonly tokens: number;
+}
+
+/**
+ * Why a request found nothing in the cache of what the one before it had left. `idle`: the pause was too long.
+ * `compaction`: a summary replaced messages. `model`: another model answered. `messages`: earlier messages were changed
+ * or left out, and only what precedes them was still there. `prefix`: the system prompt, the tools or the settings
+ * changed, or the provider dropped the prompt early.
+ */
+export type CacheMissCause = "idle" | "compaction" | "model" | "messages" | "prefix";
+
+/**
+ * How it is known how long a provider keeps a prompt in its cache. `promised`: by the kind of entry that the last
+ * report says it wrote. `seen`: the longest pause in this conversation after which the prompt was still there.
+ */
+export type CacheSource = "promised" | "seen";
+
 /**
  * An estimate of the number of model calls until the context is compacted, if it grows as it did recently. `mean` is
  * the tokens left until then divided by the mean growth per call. In at least four of five cases the number is from
@@ -539,10 +560,11 @@ export interface FileDifference {
  * `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so.
  * `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until
  * `compactsAt` in four of five cases. `idle` is a compaction that the agent makes because the conversation idles; null
- * if it makes none. `nearness` is how near `compactsAt` is, or the end of the window if nothing compacts the context;
- * it is null if the conversation is not live. `compactCommand` is what a user types in the agent to compact the
- * conversation, "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings`
- * are sentences for the user.
+ * if it makes none. `cache` is the provider's cache of the last prompt, with what the next one costs; null if that is
+ * not known. `nearness` is how near `compactsAt` is, or the end of the window if nothing compacts the context; it is
+ * null if the conversation is not live. `compactCommand` is what a user types in the agent to compact the conversation,
+ * "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences
+ * for the user.
  */
 export interface FollowedConversation {
   readonly sessionId: string;
@@ -565,6 +587,7 @@ export interface FollowedConversation {
   readonly compactsAtSource: ThresholdSource | null;
   readonly callsLeft: readonly number[] | null;
   readonly idle: IdleCompaction | null;
+  readonly cache: PromptCache | null;
   readonly nearness: Nearness | null;
   readonly messages: number | null;
   readonly warnings: readonly string[];
@@ -1164,6 +1187,22 @@ export interface PinParams {
 /** The ids of all pinned messages of the session. */
 export interface PinResult {
   readonly pinned: readonly string[];
+}
+
+/**
+ * The provider's cache of a conversation's last prompt. It is kept until the time `until` (Unix milliseconds), `keeps`
+ * milliseconds after its last use; `source` says how that is known. `tokens` is what it holds of the context. The next
+ * request costs `warm` US dollars until then and `cold` after it, both without its answer and by list prices; null if
+ * the model has none. `miss` is the last request that found nothing, null if none did.
+ */
+export interface PromptCache {
+  readonly until: number;
+  readonly keeps: number;
+  readonly source: CacheSource;
+  readonly tokens: number;
+  readonly warm: number | null;
+  readonly cold: number | null;
+  readonly miss: CacheMiss | null;
 }
 
 /** Prompts the model, or runs a slash command. `prompt` holds ACP content blocks. */
@@ -1783,7 +1822,8 @@ export interface Usage {
  * while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the
  * name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on
  * this machine keeps the conversation: then nothing can be changed in it. `idle` is a compaction that the agent makes
- * because the conversation idles, null if it makes none.
+ * because the conversation idles, null if it makes none. `cache` is the provider's cache of the last prompt, null if no
+ * report shows one or nothing of it is left.
  */
 export interface UsageMeta {
   readonly source: UsageSource;
@@ -1815,6 +1855,7 @@ export interface UsageMeta {
   readonly agent: string;
   readonly followed: FollowedFrom | null;
   readonly idle: IdleCompaction | null;
+  readonly cache: PromptCache | null;
 }
 
 /**

@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from ullage.agents.discovery import UnreadFile, Wanted, is_in
 from ullage.api.session_methods import SessionParams
 from ullage.model.errors import Conflict, InvalidRequest, PreviewExpired
-from ullage.model.figure import FollowedRow, IdleCompaction, Nearness, ThresholdSource, WindowSource
+from ullage.model.figure import FollowedRow, IdleCompaction, Nearness, PromptCache, ThresholdSource, WindowSource
 from ullage.model.usage import UsageSource
 from ullage.service.archive.naming import Listed, list_found
 from ullage.service.conversation.workspace import Workspace
@@ -43,10 +43,11 @@ class FollowedConversation(Struct, frozen=True, kw_only=True, rename="camel"):
     "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it
     open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and
     the most model calls until `compactsAt` in four of five cases. `idle` is a compaction that the agent makes because
-    the conversation idles; null if it makes none. `nearness` is how near `compactsAt` is, or the end of
-    the window if nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a
-    user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must
-    keep after it (`takesFocus`). `warnings` are sentences for the user.
+    the conversation idles; null if it makes none. `cache` is the provider's cache of the last prompt, with what the
+    next one costs; null if that is not known. `nearness` is how near `compactsAt` is, or the end of the window if
+    nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a user types in
+    the agent to compact the conversation, "" if it is not known; some agents take what the summary must keep after it
+    (`takesFocus`). `warnings` are sentences for the user.
     """
 
     session_id: str
@@ -69,6 +70,7 @@ class FollowedConversation(Struct, frozen=True, kw_only=True, rename="camel"):
     compacts_at_source: ThresholdSource | None
     calls_left: tuple[int, ...] | None
     idle: IdleCompaction | None
+    cache: PromptCache | None
     nearness: Nearness | None
     messages: int | None
     warnings: tuple[str, ...]

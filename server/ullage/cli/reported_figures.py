@@ -5,7 +5,7 @@ from typing import Literal, Self
 from msgspec import Struct
 
 from ullage.api.values import UsageResult
-from ullage.model.figure import CallsLeft, IdleCompaction, Keeper, Remark, ThresholdSource, WindowSource
+from ullage.model.figure import CallsLeft, IdleCompaction, Keeper, PromptCache, Remark, ThresholdSource, WindowSource
 from ullage.model.updates import Cost, Level
 from ullage.model.usage import Breakdown, UsageSource
 
@@ -71,6 +71,7 @@ class Figures(Report, frozen=True, kw_only=True):
     left: int | None
     calls_left: CallsLeft | None
     idle: IdleCompaction | None
+    cache: PromptCache | None
     remarks: tuple[Remark, ...]
     managed_by: Keeper
     hidden: int
@@ -101,6 +102,7 @@ def figures_of(usage: UsageResult) -> Figures:
         left=meta.left,
         calls_left=meta.calls_left,
         idle=meta.idle,
+        cache=meta.cache,
         remarks=meta.remarks,
         managed_by=meta.managed_by,
         hidden=meta.breakdown.overhead,

@@ -109,6 +109,55 @@ class IdleCompaction(Struct, frozen=True, kw_only=True):
     setting: str
 
 
+class CacheSource(StrEnum):
+    """How it is known how long a provider keeps a prompt in its cache. `promised`: by the kind of entry that the last
+    report says it wrote. `seen`: the longest pause in this conversation after which the prompt was still there."""
+
+    PROMISED = "promised"
+    SEEN = "seen"
+
+
+class CacheMissCause(StrEnum):
+    """Why a request found nothing in the cache of what the one before it had left.
+
+    `idle`: the pause was too long. `compaction`: a summary replaced messages. `model`: another model answered.
+    `messages`: earlier messages were changed or left out, and only what precedes them was still there. `prefix`: the
+    system prompt, the tools or the settings changed, or the provider dropped the prompt early.
+    """
+
+    IDLE = "idle"
+    COMPACTION = "compaction"
+    MODEL = "model"
+    MESSAGES = "messages"
+    PREFIX = "prefix"
+
+
+class CacheMiss(Struct, frozen=True, kw_only=True):
+    """A request at the time `at` (Unix milliseconds) whose `tokens` had to be read anew, and why."""
+
+    at: int
+    cause: CacheMissCause
+    tokens: int
+
+
+class PromptCache(Struct, frozen=True, kw_only=True):
+    """The provider's cache of a conversation's last prompt.
+
+    It is kept until the time `until` (Unix milliseconds), `keeps` milliseconds after its last use; `source` says how
+    that is known. `tokens` is what it holds of the context. The next request costs `warm` US dollars until then and
+    `cold` after it, both without its answer and by list prices; null if the model has none. `miss` is the last request
+    that found nothing, null if none did.
+    """
+
+    until: int
+    keeps: int
+    source: CacheSource
+    tokens: int
+    warm: float | None
+    cold: float | None
+    miss: CacheMiss | None = None
+
+
 class CallsLeft(Struct, frozen=True, kw_only=True):
     """An estimate of the number of model calls until the context is compacted, if it grows as it did recently. `mean`
     is the tokens left until then divided by the mean growth per call. In at least four of five cases the number is from
@@ -155,6 +204,7 @@ class FollowedRow(Struct, frozen=True, kw_only=True):
       source. `percent`: the used share of the window.
     - `calls_left`: the fewest and the most calls of the model until `compacts_at`, in four of five cases.
     - `idle`: a compaction that the agent makes because the conversation idles; null if it makes none.
+    - `cache`: how long the provider keeps the last prompt, and what the next one costs; null if that is not known.
     - `nearness`: how near `compacts_at` is, or the end of the window if nothing compacts the context; null if
       that is not known, and once the conversation has ended.
     - `warnings`: what the user should know of the window and the threshold, one sentence each.
@@ -183,6 +233,7 @@ class FollowedRow(Struct, frozen=True, kw_only=True):
     compacts_at_source: ThresholdSource | None = None
     calls_left: tuple[int, int] | None = None
     idle: IdleCompaction | None = None
+    cache: PromptCache | None = None
     nearness: Nearness | None = None
     messages: int | None = None
     warnings: tuple[str, ...] = ()

@@ -9,7 +9,16 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from ullage.model.figure import CallsLeft, Hidden, IdleCompaction, Keeper, KnownThreshold, KnownWindow, Remark
+from ullage.model.figure import (
+    CallsLeft,
+    Hidden,
+    IdleCompaction,
+    Keeper,
+    KnownThreshold,
+    KnownWindow,
+    PromptCache,
+    Remark,
+)
 from ullage.model.usage import Breakdown, BudgetShares, Usage, UsageSource
 
 T = TypeVar("T")
@@ -43,7 +52,8 @@ class UsageMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of
     the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on
     this machine keeps the conversation: then nothing can be changed in it. `idle` is a compaction that the agent makes
-    because the conversation idles, null if it makes none.
+    because the conversation idles, null if it makes none. `cache` is the provider's cache of the last prompt, null
+    if no report shows one or nothing of it is left.
     """
 
     source: UsageSource
@@ -75,6 +85,7 @@ class UsageMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     agent: str = ""
     followed: FollowedFrom | None = None
     idle: IdleCompaction | None = None
+    cache: PromptCache | None = None
 
 
 class Meta(Struct, Generic[T], frozen=True, kw_only=True):

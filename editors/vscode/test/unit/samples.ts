@@ -52,6 +52,7 @@ const meta: UsageMeta = {
   agent: '',
   followed: null,
   idle: null,
+  cache: null,
 };
 
 export function usage(changes: Partial<Omit<UsageState, 'meta'>> & { readonly meta?: Partial<UsageMeta> } = {}): UsageState {

@@ -37,6 +37,7 @@ from ullage.model.message import Message
 from ullage.model.usage import Bill, Breakdown, MessageCount, Pass, Usage
 from ullage.policy.alarm import Alarm, lowered
 from ullage.policy.evidence import Compacted, Evidence, ending
+from ullage.policy.prompt_cache import CachedPrompt
 from ullage.service.ports.store import StoredSession
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter, get_counter
@@ -67,6 +68,7 @@ class ProjectionState(Struct, frozen=True, kw_only=True):
     tool_uses: int = 0
     alarm: Alarm = Alarm()
     evidence: Evidence = Evidence()
+    cached: CachedPrompt = CachedPrompt()
     # A snapshot written before prices were recorded has no bill. None means that the cost is unknown.
     bill: Bill = Bill(amount=None)
 
@@ -75,6 +77,7 @@ class Projection:
     """The state that follows from a session's log alone. `apply` folds new records into it.
 
     `counts`: tokens of the view's messages by id. `evidence`: what the log shows of the window and of growth.
+    `cached`: what the provider's cache holds.
     `tool_uses`: tool calls since the last clearing or compaction. `bill`: what the session's requests have cost.
     `others(format)` returns the saved compactions of the agent that writes this transcript format. `cost(model, usage)`
     returns the price of one usage in dollars, or None if the price is unknown. `tokenizer(model)`
@@ -96,6 +99,7 @@ class Projection:
         self.counts: dict[str, Breakdown] = {}
         self.alarm = Alarm()
         self.evidence = Evidence()
+        self.cached = CachedPrompt()
         self.tool_uses = 0
         self.bill = Bill()
         self._cost = cost
@@ -127,6 +131,7 @@ class Projection:
             self.tool_uses = state.tool_uses
             self.bill = state.bill
             self.evidence = state.evidence
+            self.cached = state.cached
             if state.counter == self.counter.name:
                 self.counts = state.counts
             else:
@@ -162,6 +167,7 @@ class Projection:
                 alarm=self.alarm,
                 bill=self.bill,
                 evidence=self.evidence,
+                cached=self.cached,
             )
         )
 
@@ -197,6 +203,8 @@ class Projection:
             origin = self.transcript.origin
             version = origin.version if origin else ""
             self.evidence = self.evidence.after(event, self.transcript.model, version)
+            at = self._time(event.timestamp, record.timestamp) if isinstance(event, UsageReported) else 0
+            self.cached = self.cached.after(event, at)
             if was_compacted and isinstance(event, UsageReported) and not self.tracker.is_compacted:
                 self.evidence = self.evidence.ended(self.tracker.surplus, self.tracker.overhead)
 
@@ -229,6 +237,10 @@ class Projection:
             self.tracker.change_model()
         else:
             self.tracker.recalibrate(self.tracker.calibration, Calibration.prior(self.counter.error_share))
+
+    def price(self, usage: Usage) -> float | None:
+        """Returns the list price of a request to the present model in US dollars, None if it is not known."""
+        return self._cost(self.transcript.model, usage)
 
     def use_counter(self, counter: TokenCounter, calibration: Calibration) -> None:
         """Changes the token counter, because the settings name another, and counts all messages of the view again."""

@@ -16,6 +16,7 @@ from ullage.model.usage import CURRENCY, Bill
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left, level, nearness
 from ullage.policy.evidence import idle_compaction
+from ullage.policy.prompt_cache import prompt_cache
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.rules import Rules
 
@@ -99,6 +100,7 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         agent=rules.agent,
         followed=kept_by_agent(conversation),
         idle=idle_compaction(rules.idle, projection.evidence, reading.used, reading.reported_at, last),
+        cache=prompt_cache(projection.cached, reading.used, projection.price),
     )
 
 

@@ -38,6 +38,7 @@ def row_of(conversation: Conversation) -> FollowedRow:
         compacts_at_source=meta.threshold.source if meta.threshold else None,
         calls_left=(meta.calls_left.low, meta.calls_left.high) if meta.calls_left else None,
         idle=meta.idle,
+        cache=meta.cache,
         messages=meta.messages_active + meta.messages_archived,
         warnings=tuple(remark.text for remark in meta.remarks),
         updated_at=meta.as_of or 0,
