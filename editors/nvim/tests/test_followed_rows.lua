@@ -51,6 +51,22 @@ T['a row says when the agent compacts because the conversation idles'] = functio
   end
 end
 
+T['a row says how long its prompt is kept, and what the next one costs then'] = function()
+  local function said(cache, live)
+    local figures = rows.figures(read({ cache = cache, live = live }))
+    return figures:gsub('^46 %% of 200K, compacts at 55 %%, 20 to 31 calls left', ''):gsub('^, ', '')
+  end
+  local soon, past = (os.time() + 630) * 1000, (os.time() - 60) * 1000
+  eq(said({ ['until'] = soon, source = 'promised', cold = 1.9 }), 'warm 10 min, then $1.90')
+  eq(said({ ['until'] = soon, source = 'seen' }), 'warm 10 min')
+  eq(said({ ['until'] = past, source = 'promised', cold = 1.9 }), 'cold: $1.90')
+  -- A provider that promises nothing may still have it.
+  for _, cache in ipairs({ { ['until'] = past, source = 'seen', cold = 1.9 }, { cold = 1.9 }, 'warm' }) do
+    eq(said(cache), '')
+  end
+  eq(rows.figures(read({ cache = { ['until'] = soon }, live = false })):find('warm', 1, true), nil)
+end
+
 T['a warning says how near the compaction is'] = MiniTest.new_set({
   parametrize = {
     { { calls_left = { 1, 1 } }, 'Claude Code compacts in 1 call: 46 % full, compacts at 55 %.' },

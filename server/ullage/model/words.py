@@ -16,6 +16,7 @@ from ullage.model.edits import (
     ShortenEdit,
     compaction_block,
 )
+from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, PromptCache
 from ullage.model.message import Message, Role
 from ullage.model.usage import UsageSource
 
@@ -356,6 +357,50 @@ _CAUSES = {
 def idles(clock: str, setting: str) -> str:
     """Returns the words for a compaction that the agent will make at the time `clock`."""
     return f"compacts by itself at {clock} because it idles ({setting} in its settings stops that)"
+
+
+_MISSES = {
+    CacheMissCause.IDLE: "after a pause",
+    CacheMissCause.COMPACTION: "after a compaction",
+    CacheMissCause.MODEL: "because another model answered",
+    CacheMissCause.MESSAGES: "because earlier messages were changed or left out",
+    CacheMissCause.PREFIX: "because its beginning changed: system prompt, tools or settings",
+}
+
+
+def dollars(amount: float) -> str:
+    """Returns an amount of US dollars in cents: `$1.90`, or `under $0.01`."""
+    return f"${amount:,.2f}" if amount >= 0.005 or amount == 0 else "under $0.01"
+
+
+def warm(cache: PromptCache, now: int) -> str:
+    """Returns how long the last prompt is still kept, in the fewest words: `warm 23 min`, or `cold`. A provider that
+    promises nothing may keep it longer than it did before, so that nothing is said after that time. `now` is Unix
+    milliseconds."""
+    left = cache.until - now
+    if left > 0:
+        return f"warm {max(1, left // 60_000)} min"
+    return "cold" if cache.source is CacheSource.PROMISED else ""
+
+
+def next_prompt(cache: PromptCache, clock: str, now: int) -> str:
+    """Returns until when the last prompt is kept and what the next one costs. `clock` is that time of day, and `now`
+    Unix milliseconds."""
+    promised = cache.source is CacheSource.PROMISED
+    if now < cache.until:
+        kept, after = f"warm {'' if promised else 'at least '}until {clock}", "then"
+        cost, other = cache.warm, cache.cold
+    else:
+        kept, after = "cold" if promised else "perhaps cold", "in place of"
+        cost, other = cache.cold, cache.warm
+    if cost is None or other is None:
+        return f"{kept}: {short(cache.tokens)} tokens"
+    return f"{kept}; the next prompt costs {dollars(cost)}, {after} {dollars(other)}"
+
+
+def last_miss(miss: CacheMiss) -> str:
+    """Returns why the last request that found nothing in the cache did so."""
+    return f"last read again: {short(miss.tokens)} tokens {_MISSES[miss.cause]}"
 
 
 def edited(edit: Edit) -> str:

@@ -11,7 +11,18 @@ from ullage.api.values import UsageResult
 from ullage.cli.draw.boxes import Big, Shrunk, compaction_box, context_box
 from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs
 from ullage.model.blocks import CompactionBlock
-from ullage.model.figure import CallsLeft, IdleCompaction, KnownThreshold, KnownWindow, ThresholdSource, WindowSource
+from ullage.model.figure import (
+    CacheMiss,
+    CacheMissCause,
+    CacheSource,
+    CallsLeft,
+    IdleCompaction,
+    KnownThreshold,
+    KnownWindow,
+    PromptCache,
+    ThresholdSource,
+    WindowSource,
+)
 from ullage.model.updates import Breakdown, Cost, Meta
 from ullage.model.usage import UsageSource
 
@@ -171,3 +182,20 @@ def test_a_compaction_for_idling_is_announced_until_its_time(monkeypatch: pytest
     )
     assert words in text(at - 1)
     assert "Idle" not in text(at)
+
+
+def test_the_cache_of_the_last_prompt_is_said_with_the_last_miss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    until = 1_763_812_440_000
+    miss = CacheMiss(at=until - 9_000_000, cause=CacheMissCause.IDLE, tokens=74_300)
+    cache = PromptCache(
+        until=until, keeps=300_000, source=CacheSource.PROMISED, tokens=9, warm=0.057, cold=1.9, miss=miss
+    )
+    usage = known()
+    usage = replace(usage, meta=Meta(ullage=replace(usage.meta.ullage, cache=cache)))
+    box = context_box(usage, until - 1, ASCII, 60)
+    text = " ".join("".join(line.plain for line in box).replace("|", " ").split())
+    assert (
+        "Cache warm until 11:54; the next prompt costs $0.06, then $1.90; last read again: 74K tokens after a" in text
+    )

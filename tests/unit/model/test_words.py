@@ -2,6 +2,7 @@ import pytest
 
 from ullage.model import words
 from ullage.model.edits import RepeatedFile
+from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, PromptCache
 from ullage.model.usage import UsageSource
 
 
@@ -91,3 +92,35 @@ def test_repeated_reads_are_named_by_what_they_cost() -> None:
         "20% of the context was file contents shown again later: src/a.py 4× (4K), src/b.py 2× (2K)."
     )
     assert words.repeated(files * 3, 0.2).endswith(", src/a.py 4× (4K), 3 more.")
+
+
+def test_a_cached_prompt_is_said_with_its_end_and_both_prices() -> None:
+    cache = PromptCache(
+        until=1_000_000, keeps=300_000, source=CacheSource.PROMISED, tokens=91_000, warm=0.057, cold=1.9
+    )
+    assert words.next_prompt(cache, "14:32", 999_999) == "warm until 14:32; the next prompt costs $0.06, then $1.90"
+    assert words.next_prompt(cache, "14:32", 1_000_000) == "cold; the next prompt costs $1.90, in place of $0.06"
+    assert words.warm(cache, 1_000_000 - 61_000) == "warm 1 min"
+    assert words.warm(cache, 999_000) == "warm 1 min"
+    assert words.warm(cache, 1_000_000) == "cold"
+
+
+def test_a_cache_that_is_not_promised_is_warm_at_least_until_its_end() -> None:
+    cache = PromptCache(until=1_000_000, keeps=300_000, source=CacheSource.SEEN, tokens=91_000, warm=None, cold=None)
+    assert words.next_prompt(cache, "14:32", 0) == "warm at least until 14:32: 91K tokens"
+    assert words.next_prompt(cache, "14:32", 1_000_000) == "perhaps cold: 91K tokens"
+    assert words.warm(cache, 1_000_000) == ""
+
+
+@pytest.mark.parametrize("cause", CacheMissCause)
+def test_each_cause_of_a_miss_has_its_words(cause: CacheMissCause) -> None:
+    said = words.last_miss(CacheMiss(at=0, cause=cause, tokens=74_300))
+    assert said.startswith("last read again: 74K tokens ")
+    assert len(said) > len("last read again: 74K tokens ")
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [(0, "$0.00"), (0.004, "under $0.01"), (0.005, "$0.01"), (1.9, "$1.90"), (1234.5, "$1,234.50")]
+)
+def test_money_is_said_in_cents(amount: float, text: str) -> None:
+    assert words.dollars(amount) == text

@@ -15,7 +15,8 @@ from ullage.cli.draw.text import ago, clock, fit, percent, plural, source_words
 from ullage.model.blocks import CompactionBlock
 from ullage.model.figure import CallsLeft, KnownThreshold
 from ullage.model.message import number_of
-from ullage.model.words import idles, short, shrinking
+from ullage.model.updates import UsageMeta
+from ullage.model.words import idles, last_miss, next_prompt, short, shrinking
 
 # Cells of a part's label, its tokens and its share; of the tokens of a message; and of the share next to the bar.
 _LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 14, 9, 6, 5, 6
@@ -67,8 +68,7 @@ def _facts(box: Box, usage: UsageResult, now: int) -> None:
         left = "" if meta.left is None else f", {meta.left:,} left" if meta.left else ", due now"
         place = f"at {meta.threshold.tokens:,} ({meta.threshold.percent}%){left}"
         box.fact("Compacts", f"{place}{_why(meta.threshold.basis)}{_seen(meta.threshold)}")
-    if meta.idle and meta.idle.at > now:
-        box.fact("Idle", f"{meta.agent} {idles(clock(meta.idle.at), meta.idle.setting)}")
+    _clock(box, meta, now)
     for remark in meta.remarks:
         box.fact("Note", remark.text)
     if meta.calls_left and meta.left:
@@ -82,6 +82,15 @@ def _facts(box: Box, usage: UsageResult, now: int) -> None:
         box.fact("Oldest", ago(meta.oldest_timestamp, now))
     if usage.cost:
         box.fact("Cost", f"${usage.cost.amount:,.2f} by list prices")
+
+
+def _clock(box: Box, meta: UsageMeta, now: int) -> None:
+    """Adds what happens by itself as time passes."""
+    if meta.idle and meta.idle.at > now:
+        box.fact("Idle", f"{meta.agent} {idles(clock(meta.idle.at), meta.idle.setting)}")
+    if meta.cache:
+        missed = f"; {last_miss(meta.cache.miss)}" if meta.cache.miss else ""
+        box.fact("Cache", f"{next_prompt(meta.cache, clock(meta.cache.until), now)}{missed}")
 
 
 def _calls(left: CallsLeft) -> str:

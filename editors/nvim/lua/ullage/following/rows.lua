@@ -22,6 +22,7 @@ local M = {}
 ---@field compacts_at_source? string
 ---@field calls_left? integer[] the smallest and the largest number that is likely
 ---@field idle? { at: integer, setting: string } a compaction because the conversation idles: Unix milliseconds
+---@field cache? { until: integer, source: string, cold?: number } the provider's cache of the last prompt
 ---@field nearness 'far'|'near'|'imminent' how near the agent's compaction is; `far` if that is not known
 ---@field updated_at integer Unix milliseconds
 ---@field process_id? integer
@@ -68,6 +69,8 @@ local function checked(given)
   end
   local idle = given.idle
   row.idle = type(idle) == 'table' and type(idle.at) == 'number' and idle or nil
+  local cache = given.cache
+  row.cache = type(cache) == 'table' and type(cache['until']) == 'number' and cache or nil
   row.live, row.updated_at = row.live or false, row.updated_at or 0
   row.takes_focus = row.takes_focus or false
   row.nearness = NEARNESSES[given.nearness] or 'far'
@@ -156,6 +159,23 @@ function M.brief(row)
   return text
 end
 
+---Returns how long the last prompt is kept and what the next one costs after that, or nil if nothing is known:
+---`warm 23 min, then $1.90` or `cold: $1.90`. A provider that promises nothing may keep it longer.
+---@param row ullage.Followed
+---@return string?
+local function warm(row)
+  local cache = row.cache
+  if not cache then
+    return nil
+  end
+  local left = cache['until'] - os.time() * 1000
+  local cost = type(cache.cold) == 'number' and cache.cold >= 0.005 and ('$%.2f'):format(cache.cold) or nil
+  if left > 0 then
+    return ('warm %d min%s'):format(math.max(1, math.floor(left / 60000)), cost and ', then ' .. cost or '')
+  end
+  return cache.source == 'promised' and ('cold%s'):format(cost and ': ' .. cost or '') or nil
+end
+
 ---Returns `46 % of 200K, compacts at 84 %, 20 to 31 calls left`, with `?` for what is not known.
 ---@param row ullage.Followed
 ---@return string
@@ -176,6 +196,7 @@ function M.figures(row)
     parts[#parts + 1] = 'compacts at ' .. at
   end
   parts[#parts + 1] = row.live and M.distance(row) or nil
+  parts[#parts + 1] = row.live and warm(row) or nil
   return table.concat(parts, ', ')
 end
 
