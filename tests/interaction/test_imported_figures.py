@@ -8,7 +8,7 @@ from support.claude_log import BEGAN, ClaudeLog
 from support.fill import fill, start
 from support.foreign import to_lines
 from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client, play
-from ullage.model.settings import ModelSettings, Settings
+from ullage.model.settings import Limit, ModelSettings, Settings
 
 MINUTE = 60_000
 
@@ -368,3 +368,27 @@ async def test_a_compaction_for_idling_is_in_the_figures_while_nothing_is_due() 
     assert figures(usage)["idle"] == idle
     usage = (await build_test_client().call("session/import", text=with_hour_cache(log.ask())))["session"]["usage"]
     assert figures(usage)["idle"] is None
+
+
+async def test_a_limit_of_the_users_own_is_said_once_it_is_passed() -> None:
+    limits = (Limit(agent="claude-code", tokens=100_000), Limit(cost=1_000))
+    client = build_test_client(settings=Settings(limits=limits))
+    session_id, usage = await brought_in(client, ClaudeLog().ask().answer(60_000))
+    assert figures(usage)["remarks"] == []
+    _, usage = await brought_in(client, ClaudeLog().ask().answer(60_000).ask().answer(99_999, 1))
+    remark = {"kind": "limit", "text": "It has passed your own limit of 100,000 tokens."}
+    assert figures(usage)["remarks"] == [remark]
+    client.workspace.configure(Settings(limits=(Limit(tokens=60_000),)))
+    assert [one["kind"] for one in figures(await now(client, session_id))["remarks"]] == ["limit"]
+
+
+async def test_the_figures_say_until_when_the_last_prompt_is_kept_and_what_the_next_costs() -> None:
+    log = ClaudeLog(model=LARGE_MODEL).ask().answer(100_000, 500)
+    usage = (await build_test_client().call("session/import", text=with_hour_cache(log)))["session"]["usage"]
+    cache = figures(usage)["cache"]
+    assert (cache["until"], cache["keeps"], cache["source"]) == (BEGAN + 61 * MINUTE, 60 * MINUTE, "promised")
+    # Writing for an hour costs twice the input's two dollars a million, and reading half a dollar.
+    assert cache["cold"] == round(usage["used"] * 4 / 1e6, 6)
+    assert cache["warm"] == round((cache["tokens"] * 0.5 + (usage["used"] - cache["tokens"]) * 4) / 1e6, 6)
+    other = (await build_test_client().call("session/import", text=log.text))["session"]["usage"]
+    assert figures(other)["cache"] is None

@@ -5,6 +5,7 @@ from ullage.model.settings import (
     ArchiveSettings,
     ContextSettings,
     HookSettings,
+    Limit,
     ModelSettings,
     OfflineSettings,
     ProviderSettings,
@@ -84,5 +85,6 @@ def other_settings() -> Settings:
             team_archive="postgresql://db.example/team",
         ),
         offline=OfflineSettings(enabled=False, limit=0.5),
+        limits=(Limit(agent="codex", tokens=300_000), Limit(folder=PROJECT, cost=5.0)),
         store="postgresql://db.example/ullage",
     )

@@ -516,6 +516,13 @@
 --- The state of an entry. A message of the user is `open`, or `repeated` by the same words later. A task is `open`, `in progress`, `done` or `dropped`. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last` one, an `earlier` one, or `elsewhere`: in another repository. A file was `read`, `created`, `changed` or `deleted`. A job is `running` or `ended`. The agent's words hold (`stands`), or are `overtaken` by a later change of what they name.
 ---@alias ullage.Life "open"|"repeated"|"in progress"|"done"|"dropped"|"mended"|"passed"|"failed"|"last"|"earlier"|"elsewhere"|"read"|"created"|"changed"|"deleted"|"running"|"ended"|"stands"|"overtaken"
 
+--- A limit of the user's own, whatever the window: once a conversation passes it, the user is warned.
+---@class (exact) ullage.Limit
+---@field agent? string Name of the agent that it is for. Unset: all.
+---@field folder? string Folder that it is for, an absolute path. Unset: all.
+---@field tokens? integer|vim.NIL Tokens in the context.
+---@field cost? number|vim.NIL US dollars that it has cost, by list prices.
+
 --- Lists the sessions of one folder, or all if `cwd` is left out. `cursor` is the `nextCursor` of the previous page.
 ---@class (exact) ullage.ListSessionsParams
 ---@field cwd? string
@@ -778,13 +785,13 @@
 --- How much of the messages after the first exchange a truncation keeps: nothing, the last two messages, the last half or the last quarter of them. The choices are those of other coding agents.
 ---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
 
---- What the user should know about the threshold at which the agent compacts, or about its absence. `text` is one sentence.
+--- What the user should know about the threshold at which the agent compacts, about its absence, or about a limit. `text` is one sentence.
 ---@class (exact) ullage.Remark
 ---@field kind ullage.RemarkKind
 ---@field text string
 
---- What a remark on the threshold says. `no_threshold`: the agent does not compact this model's context by itself. `changed`: the threshold differs from the one that earlier compactions show. `no_effect`: a setting of the agent asks for another threshold, and the conversation shows that the agent does not follow it. `passed`: the conversation has gone on beyond the threshold, so the real one is not known. `uncertain`: a setting of the agent is about compaction, and its effect is not known.
----@alias ullage.RemarkKind "no_threshold"|"changed"|"no_effect"|"passed"|"uncertain"
+--- What a remark on the threshold says. `no_threshold`: the agent does not compact this model's context by itself. `changed`: the threshold differs from the one that earlier compactions show. `no_effect`: a setting of the agent asks for another threshold, and the conversation shows that the agent does not follow it. `passed`: the conversation has gone on beyond the threshold, so the real one is not known. `uncertain`: a setting of the agent is about compaction, and its effect is not known. `limit`: the conversation has passed a limit of the user's own.
+---@alias ullage.RemarkKind "no_threshold"|"changed"|"no_effect"|"passed"|"uncertain"|"limit"
 
 --- Gives a session another title, in one line.
 ---@class (exact) ullage.RenameSessionParams
@@ -912,6 +919,7 @@
 ---@field archive? ullage.ArchiveSettings
 ---@field search? ullage.SearchSettings
 ---@field offline? ullage.OfflineSettings
+---@field limits? ullage.Limit[] Limits of your own for conversations. The innermost folder's counts, then the agent's.
 ---@field store? string Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own. Read when the server starts.
 
 --- How important a notice is for the user.

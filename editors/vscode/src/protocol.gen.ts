@@ -872,6 +872,18 @@ export type Life =
   | "stands"
   | "overtaken";
 
+/** A limit of the user's own, whatever the window: once a conversation passes it, the user is warned. */
+export interface Limit {
+  /** Name of the agent that it is for. Unset: all. */
+  readonly agent?: string;
+  /** Folder that it is for, an absolute path. Unset: all. */
+  readonly folder?: string;
+  /** Tokens in the context. */
+  readonly tokens?: number | null;
+  /** US dollars that it has cost, by list prices. */
+  readonly cost?: number | null;
+}
+
 /** Lists the sessions of one folder, or all if `cwd` is left out. `cursor` is the `nextCursor` of the previous page. */
 export interface ListSessionsParams {
   readonly cwd?: string;
@@ -1283,8 +1295,8 @@ export type Purpose = "answer" | "summary";
 export type RangeKeep = "none" | "lastTwo" | "half" | "quarter";
 
 /**
- * What the user should know about the threshold at which the agent compacts, or about its absence. `text` is one
- * sentence.
+ * What the user should know about the threshold at which the agent compacts, about its absence, or about a limit.
+ * `text` is one sentence.
  */
 export interface Remark {
   readonly kind: RemarkKind;
@@ -1296,9 +1308,9 @@ export interface Remark {
  * `changed`: the threshold differs from the one that earlier compactions show. `no_effect`: a setting of the agent asks
  * for another threshold, and the conversation shows that the agent does not follow it. `passed`: the conversation has
  * gone on beyond the threshold, so the real one is not known. `uncertain`: a setting of the agent is about compaction,
- * and its effect is not known.
+ * and its effect is not known. `limit`: the conversation has passed a limit of the user's own.
  */
-export type RemarkKind = "no_threshold" | "changed" | "no_effect" | "passed" | "uncertain";
+export type RemarkKind = "no_threshold" | "changed" | "no_effect" | "passed" | "uncertain" | "limit";
 
 /** Gives a session another title, in one line. */
 export interface RenameSessionParams {
@@ -1497,6 +1509,8 @@ export interface Settings {
   readonly archive?: ArchiveSettings;
   readonly search?: SearchSettings;
   readonly offline?: OfflineSettings;
+  /** Limits of your own for conversations. The innermost folder's counts, then the agent's. */
+  readonly limits?: readonly Limit[];
   /**
    * Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own.
    * Read when the server starts.
@@ -2171,6 +2185,7 @@ export const settingNames = [
   "search.teamArchive",
   "offline.enabled",
   "offline.limit",
+  "limits",
   "store",
 ] as const;
 

@@ -84,6 +84,7 @@ class RemarkKind(StrEnum):
     one that earlier compactions show. `no_effect`: a setting of the agent asks for another threshold, and the
     conversation shows that the agent does not follow it. `passed`: the conversation has gone on beyond the threshold,
     so the real one is not known. `uncertain`: a setting of the agent is about compaction, and its effect is not known.
+    `limit`: the conversation has passed a limit of the user's own.
     """
 
     NO_THRESHOLD = "no_threshold"
@@ -91,11 +92,12 @@ class RemarkKind(StrEnum):
     NO_EFFECT = "no_effect"
     PASSED = "passed"
     UNCERTAIN = "uncertain"
+    LIMIT = "limit"
 
 
 class Remark(Struct, frozen=True, kw_only=True):
-    """What the user should know about the threshold at which the agent compacts, or about its absence. `text` is one
-    sentence."""
+    """What the user should know about the threshold at which the agent compacts, about its absence, or about a limit.
+    `text` is one sentence."""
 
     kind: RemarkKind
     text: str

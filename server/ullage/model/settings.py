@@ -407,6 +407,18 @@ class OfflineSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
         return None if self.limit is None else int(self.limit * 1e9)
 
 
+class Limit(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A limit of the user's own, whatever the window: once a conversation passes it, the user is warned."""
+
+    agent: Annotated[str, Meta(description="Name of the agent that it is for. Unset: all.")] = ""
+    folder: Annotated[str, Meta(description="Folder that it is for, an absolute path. Unset: all.")] = ""
+    tokens: Annotated[Tokens | None, Meta(description="Tokens in the context.")] = None
+    cost: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(description="US dollars that it has cost, by list prices."),
+    ] = None
+
+
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """All settings of Ullage."""
 
@@ -430,6 +442,10 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     archive: ArchiveSettings = ArchiveSettings()
     search: SearchSettings = SearchSettings()
     offline: OfflineSettings = OfflineSettings()
+    limits: Annotated[
+        tuple[Limit, ...],
+        Meta(description="Limits of your own for conversations. The innermost folder's counts, then the agent's."),
+    ] = ()
     store: Annotated[
         str,
         Meta(

@@ -10,12 +10,13 @@ from msgspec import UNSET, UnsetType
 
 from ullage.model.errors import SessionFollowed
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
-from ullage.model.figure import Hidden, Keeper, Nearness
+from ullage.model.figure import Hidden, Keeper, Nearness, Remark
 from ullage.model.updates import Cost, FollowedFrom, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
 from ullage.model.usage import CURRENCY, Bill
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left, level, nearness
 from ullage.policy.evidence import idle_compaction
+from ullage.policy.limits import passed
 from ullage.policy.prompt_cache import prompt_cache
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.rules import Rules
@@ -93,7 +94,7 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         window=rules.window,
         threshold=rules.threshold,
         left=left,
-        remarks=rules.remarks,
+        remarks=(*rules.remarks, *_limits(conversation, rules, reading.used)),
         calls_left=None if left is None else calls_left(left, projection.evidence.growths),
         hidden=Hidden(tokens=reading.breakdown.overhead, name=rules.hidden_name),
         managed_by=keeper,
@@ -102,6 +103,11 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         idle=idle_compaction(rules.idle, projection.evidence, reading.used, reading.reported_at, last),
         cache=prompt_cache(projection.cached, reading.used, projection.price),
     )
+
+
+def _limits(conversation: Conversation, rules: Rules, used: int) -> tuple[Remark, ...]:
+    cost = conversation.projection.bill.amount
+    return passed(rules.under.limits, rules.agent, conversation.transcript.cwd, used, cost)
 
 
 def nearness_of(conversation: Conversation) -> Nearness | None:

@@ -37,6 +37,7 @@ from ullage.model.message import Role
 from ullage.model.usage import UsageSource
 from ullage.model.words import percent
 from ullage.policy.evidence import Evidence
+from ullage.policy.limits import passed
 from ullage.service.conversation.rules import Rules, rules_of
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import of_agent, row_of
@@ -69,7 +70,9 @@ class KnownRows:
         if key not in self._bases:
             given = self._workspace.given(agent_of_format(format_name), cwd, model)
             others = self._workspace.compactions(format_name)
-            self._bases[key] = sha256(msgspec.msgpack.encode((__version__, given, others))).digest()[:8]
+            self._bases[key] = sha256(
+                msgspec.msgpack.encode((__version__, given, others, self._workspace.settings.limits))
+            ).digest()[:8]
         return self._bases[key]
 
     def row(self, transcript: ImportedTranscript, *, is_whole: bool, is_exact: bool) -> FollowedRow | None:
@@ -85,6 +88,7 @@ class KnownRows:
         used = (last.usage.total if last else 0) + later // _CHARACTERS
         rules = self._rules_of(transcript)
         window = rules.budget.window if rules.budget else None
+        limits = passed(rules.under.limits, rules.agent, transcript.cwd, used, None)
         row = FollowedRow(
             session_id="",
             agent=rules.agent,
@@ -97,7 +101,7 @@ class KnownRows:
             window_source=rules.window.source if rules.window else None,
             compacts_at=rules.threshold.tokens if rules.threshold else None,
             compacts_at_source=rules.threshold.source if rules.threshold else None,
-            warnings=tuple(remark.text for remark in rules.remarks),
+            warnings=tuple(remark.text for remark in (*rules.remarks, *limits)),
             updated_at=max(map(_time, transcript.events), default=0),
         )
         return self._named(of_agent(row, rules.agent), transcript)
