@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from ullage import __version__
-from ullage.cli.command_line import build_parser
+from ullage.cli.arguments import COMMON
+from ullage.cli.command_line import build_parser, options_page
 
 shtab = cast("Any", import_module("shtab"))
 manpage = cast("Any", import_module("argparse_manpage.manpage"))
@@ -20,8 +21,7 @@ manpage = cast("Any", import_module("argparse_manpage.manpage"))
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "server" / "ullage" / "cli" / "data"
 SHELLS = ("bash", "zsh", "fish")
-SESSIONS = "ullage sessions --ids --limit 100 2>/dev/null"
-SHARED = {"--store", "--color", "--no-pager"}
+SESSIONS = "ullage --ids --limit 100 2>/dev/null"
 # Columns of the usage lines, which argparse otherwise breaks for the terminal that the script runs in.
 COLUMNS = 78
 # What each placeholder of the help stands for.
@@ -32,16 +32,17 @@ COMPLETED = {
     "OUT": shtab.FILE,
     "JSON|FILE": shtab.FILE,
     "FOLDER": shtab.DIRECTORY,
-    "FILE|SESSION": shtab.FILE,
-    "SESSION": shtab.cmd(SESSIONS),
+    "WHICH": shtab.FILE,
 }
+# The arguments that name a conversation by its id alone.
+IDS = ("session", "names")
 
 
 def parser() -> argparse.ArgumentParser:
     """Returns the parser, with what to complete for each placeholder."""
     whole = build_parser()
     for action in actions_of(whole):
-        completed = COMPLETED.get(str(action.metavar))
+        completed = shtab.cmd(SESSIONS) if action.dest in IDS else COMPLETED.get(str(action.metavar))
         if completed is not None:
             cast("Any", action).complete = completed
     return whole
@@ -77,13 +78,15 @@ def manual() -> str:
         "description": "how full a model's context is",
     }
     whole = build_parser()
-    sections, whole.epilog = (whole.epilog or "").split("\n\n"), None
+    common = options_page()
+    common.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=COLUMNS)
+    sections = common.format_help().partition("\n\n")[2].partition("\n\n")[2].split("\n\n")
     for command in commands_of(whole):
         command.formatter_class = partial(argparse.HelpFormatter, width=COLUMNS)
-        # The page has the command's line of help before it, and the options of all commands once.
-        command.description = None
+        # The page has the command's line of help before it, and the options of many commands once.
+        command.description = command.epilog = None
         for action in actions_of(command):
-            if set(action.option_strings) & SHARED:
+            if getattr(cast("Any", action).container, "title", "") == COMMON:
                 action.help = argparse.SUPPRESS
     page = str(manpage.Manpage(whole, facts, format="single-commands-section"))
     # The date of the page would be that of the day on which it is made.

@@ -1,6 +1,7 @@
 """The pages that the state bench measures: what an agent kept, what Ullage writes, and baselines of the same size.
 
-Ullage is run from outside, as `ullage brief` and `ullage compact`, on the part of the file that was written at the cut.
+Ullage is run from outside, as `ullage lost --brief` and `ullage compact`, on the part of the file that was written at
+the cut.
 All sizes are characters; four count as a token, for every arm alike.
 """
 
@@ -81,8 +82,8 @@ def pages(cut: Cut) -> dict[str, str]:
 
 
 def run_brief(cut: Cut) -> str:
-    """Returns what `ullage brief` writes after the compaction."""
-    return str(_ullage(cut, cut.compaction.line + 1, ["brief"]).get("text", "")).strip()
+    """Returns what `ullage lost --brief` writes after the compaction."""
+    return str(_ullage(cut, cut.compaction.line + 1, ["lost", "--brief"]).get("text", "")).strip()
 
 
 def run_compact(cut: Cut, room: int) -> str:

@@ -82,7 +82,7 @@ def test_a_conversation_that_its_agent_deletes_from_a_database_is_given_back_row
     (tmp_path / "one.jsonl").write_bytes(data)
     imported = ullage("--store", tmp_path / "other.db", "import", tmp_path / "one.jsonl", "--json").json
     assert imported["messages"] == 3
-    shown = ullage("--store", tmp_path / "store.db", "archive", env={"HOME": str(tmp_path)}).out
+    shown = ullage("--store", tmp_path / "store.db", "keep", env={"HOME": str(tmp_path)}).out
     assert "row by row" in shown
 
 

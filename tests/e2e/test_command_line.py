@@ -114,7 +114,7 @@ def test_output_goes_to_a_file_but_never_to_the_transcript(transcript: Path, tmp
         (["import", "no-such-file"], "No such file"),
         (["export", "no-such-session"], "no-such-session"),
         (["search", "..."], "word"),
-        (["search", "--show", "m_1"], "--session"),
+        (["search", "--show", "m_1"], "--conversation"),
         (["acp", "--settings", "no-such-file"], "cannot read"),
         (["acp", "--settings", '{"model":'], "not JSON"),
         (["acp", "--settings", '{"context":{"warnAt":7}}'], "--settings: $.context.warnAt"),
@@ -123,10 +123,10 @@ def test_output_goes_to_a_file_but_never_to_the_transcript(transcript: Path, tmp
         (["acp", "--", "agent", "--then"], "is missing before or after --then"),
         (["acp", "--in-chain", "--", "agent"], "--in-chain takes no agent"),
         (["frobnicate"], "frobnicate"),
-        (["sessions", "--cwd", "/no/such/folder"], "no such folder"),
+        (["--cwd", "/no/such/folder"], "no such folder"),
         (["context"], "no conversation of"),
         (["undo", "s_1"], "no stored session"),
-        (["delete", "s_1", "--yes"], "no stored session"),
+        (["forget", "s_1", "--yes"], "no stored session"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(arguments: list[str], says: str, store: Path) -> None:
@@ -144,7 +144,7 @@ def test_session_is_imported_listed_compacted_searched_and_exported(store: Path,
     imported = ullage("import", SAMPLE, "--store", store, "--json").json
     session_id = imported["session_id"]
     assert imported["messages"] == 203
-    listed = ullage("sessions", "--store", store, "--json").json["sessions"]
+    listed = ullage("--stored", "--store", store, "--json").json["sessions"]
     assert [session["session_id"] for session in listed] == [session_id]
 
     compacted = ullage("compact", session_id, "--store", store, "--budget", "9000", "--json").json
@@ -152,12 +152,12 @@ def test_session_is_imported_listed_compacted_searched_and_exported(store: Path,
     assert ullage("context", session_id, "--store", store, "--json").json["used"] == compacted["used"]
 
     asked = ullage("search", "How many seconds is the grace window?", "--store", store, "--json").json["hits"]
-    found = ullage("search", "GRACE_SECONDS", "--store", store, "--session", session_id)
+    found = ullage("search", "GRACE_SECONDS", "--store", store, "--conversation", session_id)
     assert found.status == 0
     assert session_id in found.out
     assert f"#{asked[0]['number']} " in found.out
     for name in (asked[0]["message_id"], f"#{asked[0]['number']}", str(asked[0]["number"])):
-        shown = ullage("search", "--show", name, "--session", session_id[:12], "--store", store)
+        shown = ullage("search", "--show", name, "--conversation", session_id[:12], "--store", store)
         assert "GRACE_SECONDS" in shown.out
 
     export = tmp_path / "export.jsonl"
@@ -185,16 +185,16 @@ def test_each_conversation_of_a_folder_is_imported_once_and_what_is_none_is_said
     again = ullage("import", folder.parent, "--store", store)
     assert again.out.splitlines()[-1] == "2 conversations of 2 imported."
     assert again.out.count("unchanged") == 2
-    assert len(ullage("sessions", "--store", store, "--json").json["sessions"]) == 2
+    assert len(ullage("--stored", "--store", store, "--json").json["sessions"]) == 2
 
 
 def test_a_terminal_gets_lines_instead_of_json(store: Path, transcript: Path) -> None:
-    assert f"No sessions in {store} yet" in ullage("sessions", "--store", store).out
+    assert f"No conversation is kept in {store} yet" in ullage("--stored", "--store", store).out
     imported = ullage("import", transcript, "--store", store)
     assert imported.out.splitlines()[-1] == f"What fills it: ullage context {imported.out.split()[0]}"
     assert "6 messages, openai-messages" in imported.out
     assert "Context: " in imported.out
-    listed = ullage("sessions", "--store", store, "--ascii").out
+    listed = ullage("--stored", "--store", store, "--ascii").out
     assert listed.splitlines()[1].startswith(imported.out.split()[0])
     assert "gpt-4o" in listed
     assert ullage("search", "quincunx", "--store", store).status == 1
@@ -331,11 +331,14 @@ def test_of_a_file_with_several_conversations_one_can_be_chosen(tmp_path: Path) 
 
 def test_the_edits_of_a_session_are_listed_with_what_each_saved(store: Path) -> None:
     session = ullage("import", SAMPLE, "--json", "--store", store).json["session_id"]
-    assert ullage("history", session, "--store", store).out == "No edits: the context is the whole conversation.\n"
+    assert (
+        ullage("context", "--edits", session, "--store", store).out
+        == "No edits: the context is the whole conversation.\n"
+    )
     compacted = ullage("compact", session, "--json", "--store", store).json["compaction"]
-    (edit,) = ullage("history", session, "--json", "--store", store).json["edits"]
+    (edit,) = ullage("context", "--edits", session, "--json", "--store", store).json["edits"]
     assert edit["messages"] == compacted["messages_archived"]
-    table = ullage("history", session, "--ascii", "--store", store).out.splitlines()
+    table = ullage("context", "--edits", session, "--ascii", "--store", store).out.splitlines()
     assert table[0].split() == ["Edit", "When", "What", "Context", "By"]
     assert edit["id"] in table[1]
     assert f"{edit['words']} " in table[1]

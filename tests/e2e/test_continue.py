@@ -85,7 +85,7 @@ def test_a_session_near_the_agents_threshold_is_warned_of_and_the_compacted_one_
         for number in range(10):
             log.ask(f"Part {number}: {'and so on ' * 5_000}").answer(tokens - 15_000 * (9 - number), output=0)
         path.write_bytes(log.data)
-        whole = resumed(home, path, "--from", "22", "--preview", "--json").json
+        whole = resumed(home, path, "--after", "22", "--preview", "--json").json
         assert (whole["used"], whole["fits"]) == (tokens, fits)
         assert any(note.endswith(warned) for note in whole["notes"]) is not fits
         compacted = resumed(home, path, "--preview", "--json").json
@@ -102,7 +102,7 @@ def test_undo_has_what_was_there_before_the_agents_compaction(path: Path, home: 
 
 
 def test_a_call_stays_with_its_result(path: Path, home: Path) -> None:
-    made = resumed(home, path, "--from", "2", "--json").json
+    made = resumed(home, path, "--after", "2", "--json").json
     assert made["messages"] == 3
     assert "#2" in made["notes"][0]
 
@@ -137,7 +137,7 @@ def test_what_cannot_be_continued_is_refused_in_one_line(path: Path, home: Path,
         "a new session can be made for": [SAMPLE],
         "this one is of 3.0.1": [later],
         "the agent has compacted nothing": [later, "--before-compaction"],
-        "there is no message #900": [path, "--from", "900"],
+        "there is no message #900": [path, "--after", "900"],
     }
     for words, arguments in refused.items():
         ran = resumed(home, *arguments)

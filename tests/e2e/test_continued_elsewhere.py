@@ -97,7 +97,7 @@ async def test_claude_code_sends_what_codex_was_sent(tmp_path: Path) -> None:
     [
         ("there is no agent 'emacs'; a new session can be made for: Claude Code, Codex", ("--in", "emacs")),
         ("no new session can be made for pi; it can for: Claude Code, Codex", ("--in", "pi")),
-        ("there is no message #900", ("--in", "codex", "--from", "900")),
+        ("there is no message #900", ("--in", "codex", "--after", "900")),
     ],
 )
 def test_what_cannot_be_continued_is_refused_in_one_line(words: str, given: tuple[str, ...], tmp_path: Path) -> None:

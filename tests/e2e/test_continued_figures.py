@@ -96,7 +96,7 @@ def last_usage(path: Path) -> int:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("choice", [("--from", "8"), ("--budget", "6k")], ids=" ".join)
+@pytest.mark.parametrize("choice", [("--after", "8"), ("--budget", "6k")], ids=" ".join)
 @pytest.mark.parametrize("agent", AGENTS)
 @needs_linux
 async def test_a_resumed_session_counts_what_was_shown(agent: Resuming, choice: Sequence[str], tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ async def test_claude_code_compacts_a_session_at_once_only_if_that_was_said(
         original.write_bytes(log.data)
         # In this model's window, Claude Code 2.1 compacts at 167,000 tokens.
         environment = dict(launch.environment) | {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "200000"}
-        made = ullage("continue", original, "--from", "22", "--json", env=environment).json
+        made = ullage("continue", original, "--after", "22", "--json", env=environment).json
         assert (made["used"], made["compacts_at"], made["fits"]) == (tokens, 167_000, fits)
         model.until_summary = True
         arguments = (*made["command"][1:], "--model", log.model, "-p", PROMPT)

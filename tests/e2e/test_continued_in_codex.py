@@ -60,7 +60,7 @@ AFTER = [("user", SUMMARY), ("user", "And the third?"), ("assistant", "The third
 CHOICES = [
     pytest.param(("--before-compaction",), BEFORE, id="undo"),
     pytest.param((), AFTER, id="nothing to compact", marks=pytest.mark.long),
-    pytest.param(("--from", "8"), BEFORE[:6], id="from a message", marks=pytest.mark.long),
+    pytest.param(("--after", "8"), BEFORE[:6], id="from a message", marks=pytest.mark.long),
 ]
 
 

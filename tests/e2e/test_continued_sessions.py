@@ -44,7 +44,7 @@ AFTER = [
 CHOICES = [
     pytest.param(("--before-compaction",), BEFORE, id="undo"),
     pytest.param((), AFTER, id="nothing to compact", marks=pytest.mark.long),
-    pytest.param(("--from", "4"), BEFORE[:4], id="from a message", marks=pytest.mark.long),
+    pytest.param(("--after", "4"), BEFORE[:4], id="from a message", marks=pytest.mark.long),
 ]
 
 

@@ -82,7 +82,7 @@ def test_a_conversation_and_its_import_are_one_row_that_which_changed_last(place
 
 
 def imported_at(place: Place) -> int:
-    return place.json("sessions")["sessions"][0]["updated_at"]
+    return place.json("--stored")["sessions"][0]["updated_at"]
 
 
 def test_context_takes_the_newest_conversation_wherever_it_lies(place: Place) -> None:
@@ -198,7 +198,7 @@ def test_a_folder_without_conversations_shows_those_of_the_machine(place: Place)
 
 def test_sessions_are_listed_with_their_figures(place: Place) -> None:
     imported = place.json("import", put_claude(place.home, IDS[1], "Snow", str(place.project), tokens=90_000))
-    (row,) = place.json("sessions")["sessions"]
+    (row,) = place.json("--stored")["sessions"]
     assert (row["agent"], row["agent_session_id"], row["live"]) == ("Claude Code", IDS[1], False)
     assert (row["used"], row["used_source"], row["window"]) == (90_050, "reported", 200_000)
     assert (row["window_source"], row["compacts_at"]) == (imported["window_source"], imported["compacts_at"])
@@ -218,7 +218,7 @@ def test_a_search_finds_what_agents_conversations_have_on_this_machine(place: Pl
     file.write_bytes(file.read_bytes() + more.data)
     later = place.json("search", "walnuts")
     assert {hit["session_id"] for hit in later["hits"]} < sessions
-    assert {row["session_id"] for row in place.json("sessions")["sessions"]} == sessions
+    assert {row["session_id"] for row in place.json("--stored")["sessions"]} == sessions
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a signal of its own there")
@@ -227,7 +227,7 @@ def test_a_search_that_is_ended_says_how_much_was_read_and_the_next_one_goes_on(
         put_claude(place.home, f"{number:08}{IDS[0][8:]}", f"Why is it wet on day {number}?", tokens=9_000)
     running = place.start("search", "wet")
     try:
-        wait_until(lambda: len(place.json("sessions")["sessions"]) > 0)
+        wait_until(lambda: len(place.json("--stored")["sessions"]) > 0)
         running.send_signal(signal.SIGINT)
         out, _ = running.communicate(timeout=30)
     finally:
@@ -238,12 +238,12 @@ def test_a_search_that_is_ended_says_how_much_was_read_and_the_next_one_goes_on(
 
 def test_a_search_stores_nothing_for_a_user_who_wants_no_conversations_kept(place: Place) -> None:
     put_claude(place.home, IDS[0], "Why is it wet?", tokens=9_000)
-    assert place.run("archive", "off").status == 0
+    assert place.run("keep", "off").status == 0
     found = place.run("search", "wet")
     assert found.status == 1
-    assert "Not searched, because none is kept (ullage archive on): 1 conversation." in found.out.decode()
-    assert place.json("sessions")["sessions"] == []
-    assert place.run("archive", "on").status == 0
+    assert "Not searched, because none is kept (ullage keep on): 1 conversation." in found.out.decode()
+    assert place.json("--stored")["sessions"] == []
+    assert place.run("keep", "on").status == 0
     assert "#1 user" in place.run("search", "wet").out.decode()
 
 

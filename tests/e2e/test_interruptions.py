@@ -71,7 +71,7 @@ def test_interrupt_ends_the_demo_and_its_server_quietly() -> None:
         assert process.stderr.read() == b""
 
 
-@pytest.mark.parametrize("command", ["context", "lost", "brief", "messages", "history", "import", "compact"])
+@pytest.mark.parametrize("command", ["context", "lost", "messages", "import", "compact"])
 def test_ctrl_c_ends_a_command_while_it_reads_a_file(tmp_path: Path, command: str) -> None:
     # A reader of a pipe waits until all writers have left.
     pipe = tmp_path / "log.jsonl"

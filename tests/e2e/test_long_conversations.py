@@ -38,7 +38,7 @@ def test_all_that_was_left_out_is_counted_and_a_terminal_shows_two_screens_of_it
 
 @pytest.mark.slow
 def test_the_brief_stays_within_its_size(transcript: Path) -> None:
-    report = printed("brief", transcript, "--chars", "4000")
+    report = printed("lost", "--brief", transcript, "--chars", "4000")
     assert 3_000 < len(report["text"].encode("utf-16-le")) // 2 <= 4_000
 
 

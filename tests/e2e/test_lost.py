@@ -107,20 +107,20 @@ def test_without_a_compaction_the_error_says_so_in_one_line(tmp_path: Path) -> N
 
 
 def test_a_brief_has_the_same_quoted_within_its_characters(path: Path) -> None:
-    ran = ullage("brief", path)
+    ran = ullage("lost", "--brief", path)
     assert (ran.status, ran.err) == (0, "")
     assert f"> #1 {ASKED}" in ran.out.splitlines()
     assert "> changed: src/shop/part0.py (#2), src/shop/part2.py (#8)" in ran.out
-    short = ullage("brief", path, "--chars", "400", "--json").json
+    short = ullage("lost", "--brief", path, "--chars", "400", "--json").json
     assert 0 < short["characters"] == len(short["text"]) <= 400
     assert short["left"]
-    assert ullage("brief", path).out == ran.out
+    assert ullage("lost", "--brief", path).out == ran.out
 
 
 def test_a_brief_without_room_or_compaction_is_one_clear_error(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_bytes(shop(compacted=False).data)
-    for ran in (ullage("brief", path, "--chars", "50"), ullage("brief", other)):
+    for ran in (ullage("lost", "--brief", path, "--chars", "50"), ullage("lost", "--brief", other)):
         assert (ran.status, ran.out, len(ran.err.splitlines())) == (2, "", 1)
 
 

@@ -52,7 +52,7 @@ def test_the_command_line_goes_on_without_the_server_and_sends_when_it_is_back(
     first = ullage("import", SAMPLE, "--json", env=env).json["session_id"]
     postgres.stop("immediate")
     try:
-        listed = ullage("sessions", "--json", env=env)
+        listed = ullage("--stored", "--json", env=env)
         assert [one["session_id"] for one in listed.json["sessions"]] == [first]
         assert "can't be reached. Ullage goes on with the copy on this machine, which has 1 session." in listed.err
         compacted = ullage("compact", first, "--json", env=env)
@@ -60,15 +60,15 @@ def test_the_command_line_goes_on_without_the_server_and_sends_when_it_is_back(
         (store,) = [check for check in ullage("doctor", "--json", env=env).json["checks"] if check["what"] == "store"]
         assert "1 session" in store["found"]
         assert "1 with something to send" in store["found"]
-        log = ullage("inspect", first, "--json", env=env).out
-        never = ullage("sessions", env=home_of(tmp_path / "new", address))
+        log = ullage("export", "--events", first, "--json", env=env).out
+        never = ullage("--stored", env=home_of(tmp_path / "new", address))
         assert (never.status, "can't be reached" in never.err) == (2, True)
     finally:
         postgres.start("listen_addresses=")
-    back = ullage("sessions", "--json", env=env)
+    back = ullage("--stored", "--json", env=env)
     assert "is back." in back.err
-    assert ullage("inspect", first, "--json", env=env).out == log
-    assert ullage("inspect", first, "--json", env=home_of(tmp_path / "new", address)).out == log
+    assert ullage("export", "--events", first, "--json", env=env).out == log
+    assert ullage("export", "--events", first, "--json", env=home_of(tmp_path / "new", address)).out == log
 
 
 async def test_an_editors_conversation_goes_on_without_the_server_and_is_told_what_happened(

@@ -61,13 +61,13 @@ def words_of(transcript: Path, stored: tuple[Path, str], compacted: Path) -> dic
         "context": ["context", str(transcript), "--json", "--messages"],
         "messages": ["messages", session, "--json", "--store", store],
         "compact": ["compact", str(transcript), "--budget", "4000", "--json"],
-        "history": ["history", session, "--json", "--store", store],
+        "context --edits": ["context", "--edits", session, "--json", "--store", store],
         "import": ["import", str(transcript), "--json", "--store", store],
-        "sessions": ["sessions", "--json", "--store", store],
+        "here --stored": ["--stored", "--json", "--store", store],
         "search": ["search", "push_event", "--json", "--store", store],
-        "search --show": ["search", "--show", "3", "--session", session, "--json", "--store", store],
+        "search --show": ["search", "--show", "3", "--conversation", session, "--json", "--store", store],
         "lost": ["lost", str(compacted), "--json"],
-        "brief": ["brief", str(compacted), "--json"],
+        "lost --brief": ["lost", "--brief", str(compacted), "--json"],
         "continue": ["continue", str(compacted), "--preview", "--json"],
         "doctor": ["doctor", "--json", "--store", store],
     }
@@ -92,7 +92,7 @@ def keys_of(value: Any, path: str = "") -> Iterator[str]:
 def test_every_object_is_as_its_schema_says_and_in_snake_case(name: str, commands: dict[str, list[str]]) -> None:
     printed = json.loads(ullage_bytes(*commands[name]).out)
     schema = output_schema()
-    kinds = schema["commands"][name.removesuffix(" --show")]
+    kinds = schema["commands"][name.partition(" --")[0]]
     validate(printed, {"anyOf": kinds, "$defs": schema["$defs"]}, Draft202012Validator)
     assert printed["version"] == 1
     assert [key for key in keys_of(printed) if not re.fullmatch(r"[a-z0-9_.]+", key)] == []
@@ -110,7 +110,7 @@ def test_json_is_utf8_whatever_the_locale(name: str, env: dict[str, str], comman
     assert (ended.status, ended.err) == (0, b"")
     printed = ended.out.decode("utf-8")
     assert isinstance(json.loads(printed), dict)
-    if name not in ("history", "here", "continue"):
+    if name not in ("context --edits", "here", "continue"):
         assert WORD[:6] in printed
 
 
@@ -130,11 +130,11 @@ def test_an_export_is_utf8_whatever_the_locale(env: dict[str, str], stored: tupl
             "compact",
             "search",
             "messages",
-            "sessions",
-            "history",
+            "here --stored",
+            "context --edits",
             "search --show",
             "lost",
-            "brief",
+            "lost --brief",
             "continue",
         )
     ],

@@ -14,8 +14,8 @@ import pytest
 from support.command_line import PATIENCE, Ran, ullage
 from support.documents import ROOT
 from support.hook_place import AGENT, ID, RULE, SUMMARY, TRIES, arrivals_at, end_worker, is_silent, log
+from ullage.cli.health_checks import plugin_checks
 from ullage.cli.hooks.hook_state import HookState
-from ullage.cli.wiring_health import plugin_checks
 
 _HOOKS = {
     "claude-code": ROOT / "editors" / "claude-code" / "hooks" / "hooks.json",

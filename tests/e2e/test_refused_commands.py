@@ -9,7 +9,7 @@ import pytest
 
 from support.command_line import SAMPLE, ullage
 from support.faults import Held
-from ullage.cli.arguments.command_table import COMMANDS
+from ullage.cli.command_line import COMMANDS
 from ullage.store.sqlite.sqlite_store import open_store
 
 Wrong = Callable[[str, Path], Sequence[str | Path]]
@@ -59,7 +59,7 @@ CHANGING: dict[str, Sequence[Wrong]] = {
         lambda _session, _folder: (SAMPLE, "--format", "none"),
         lambda _, folder: (folder / "none.jsonl",),
     ),
-    **dict.fromkeys(("forget", "delete"), _FORGET),
+    "forget": _FORGET,
     "store": (
         lambda _, folder: ("copy", folder / "none.db", folder / "sessions.db"),
         lambda _, folder: ("copy", folder / "sessions.db", folder / "sessions.db"),
@@ -67,8 +67,8 @@ CHANGING: dict[str, Sequence[Wrong]] = {
 }
 # What the others do with sessions. `continue` and `demo` work on copies of their own.
 _READS = {
-    *("here", "context", "messages", "history", "sessions", "search", "export", "inspect", "lost", "brief", "team"),
-    *("continue", "demo", "archive", "doctor", "schema", "completion", "man", "help", "wire", "unwire"),
+    *("here", "context", "messages", "search", "export", "lost", "team"),
+    *("continue", "demo", "keep", "doctor", "schema", "completion", "man", "help", "wire", "unwire"),
     "statusline",
 }
 # Servers and what follows agents: their methods have tables of their own, and what an agent has written is a fact.

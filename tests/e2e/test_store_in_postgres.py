@@ -46,7 +46,7 @@ def stores_in(folder: Path) -> list[str]:
 def test_the_command_line_keeps_sessions_where_the_environment_says(tmp_path: Path, postgres_address: str) -> None:
     env = home_of(tmp_path) | {"ULLAGE_STORE": postgres_address}
     imported = ullage("import", SAMPLE, "--json", env=env).json
-    (listed,) = ullage("sessions", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
+    (listed,) = ullage("--stored", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
     assert listed["session_id"] == imported["session_id"]
     (store,) = [check for check in ullage("doctor", "--json", env=env).json["checks"] if check["what"] == "store"]
     assert "reached, version 1" in store["found"]
@@ -64,7 +64,7 @@ async def test_a_server_of_an_editor_keeps_sessions_in_postgresql(
     else:
         options = {"settings": {"ullage": {"store": postgres_address}}}
     session_id = await made_session(env, options)
-    (listed,) = ullage("sessions", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
+    (listed,) = ullage("--stored", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
     assert (listed["session_id"], listed["messages"]) == (session_id, 1)
     assert stores_in(tmp_path) == []
 
@@ -138,7 +138,7 @@ async def test_the_proxy_records_in_postgresql_and_its_own_methods_read_there(
         await end.prompt(session_id, "Plant the walnut tree.")
         found = await end.ask("_ullage/context/search", sessionId=session_id, query="walnut")
         assert len(found["hits"]) >= 1
-    (listed,) = ullage("sessions", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
+    (listed,) = ullage("--stored", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
     assert listed["session_id"] == session_id
     assert stores_in(tmp_path) == []
 
@@ -163,9 +163,9 @@ async def test_an_agents_conversation_is_followed_into_postgresql(tmp_path: Path
         await changed(client, 90_000)
         await stored(client, row["sessionId"], 90_000)
         assert await client.shutdown() == 0
-    (listed,) = ullage("sessions", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
+    (listed,) = ullage("--stored", "--json", "--store", postgres_address, env=home_of(tmp_path)).json["sessions"]
     assert (listed["session_id"], listed["agent_session_id"], listed["used"]) == (row["sessionId"], SESSION, 90_000)
-    kept = ullage("archive", "--json", "--store", postgres_address, env=home_of(tmp_path)).json
+    kept = ullage("keep", "--json", "--store", postgres_address, env=home_of(tmp_path)).json
     assert sum(agent["files"] for agent in kept["agents"]) == 1
     assert stores_in(tmp_path) == []
 
@@ -186,7 +186,9 @@ def test_sessions_are_copied_into_postgresql_and_back_by_the_program(tmp_path: P
     assert (there.status, there.json["new"]) == (0, [session_id])
     returned = ullage("store", "copy", postgres_address, back, "--json", env=env).json
     assert returned["sha256"] == there.json["sha256"]
-    logs = {ullage("inspect", session_id, "--json", "--store", place, env=env).out for place in (local, back)}
+    logs = {
+        ullage("export", "--events", session_id, "--json", "--store", place, env=env).out for place in (local, back)
+    }
     assert len(logs) == 1
     again = ullage("store", "copy", local, postgres_address, env=env)
     assert again.out.startswith("0 records copied")

@@ -53,12 +53,12 @@ def test_sub_agents_sessions_are_listed_under_the_one_that_started_them(store: P
     (folder / "other.jsonl").write_bytes(log_of(folder, 2, "Other"))
     for name in ("main.jsonl", "agent-a1.jsonl", "other.jsonl"):
         assert ullage("import", folder / name, "--store", store).status == 0
-    rows = ullage("sessions", "--store", store, "--json").json["sessions"]
+    rows = ullage("--stored", "--store", store, "--json").json["sessions"]
     found = [(row["agent_session_id"], row["parent"]) for row in rows]
     assert found == [("Other", ""), ("Main work", ""), ("a1", "Main work")]
-    assert ullage("sessions", "--store", store, "--ids").out.split() == [row["session_id"] for row in rows]
+    assert ullage("--stored", "--store", store, "--ids").out.split() == [row["session_id"] for row in rows]
     # Two conversations are asked for: a sub-agent's comes with its parent's.
-    table = ullage("sessions", "--store", store, "--limit", "2").out.splitlines()
+    table = ullage("--stored", "--store", store, "--limit", "2").out.splitlines()
     assert ("\u2514\u2500 Look: step 0" in table[3], "\u2500" in table[2], len(table)) == (True, False, 4)
     shown = json.loads(ullage_bytes("--store", store, "--json", cwd=folder).out)["conversations"]
     assert {row["agent_session_id"] for row in shown} == {"Other", "Main work"}
@@ -89,7 +89,7 @@ def test_a_folder_without_conversations_is_told_what_to_do_and_no_store_is_made(
     assert b"ullage context FILE" in ended.out
     for words in (["sessions"], ["search", "login"], ["here"]):
         assert ullage(*words, "--store", store).status in (0, 1)
-    for words in (["export", "s_1"], ["inspect", "s_1"], ["context", "s_1"], ["messages", "s_1"]):
+    for words in (["export", "s_1"], ["export", "--events", "s_1"], ["context", "s_1"], ["messages", "s_1"]):
         assert ullage(*words, "--store", store).status == 2
     assert not store.parent.exists()
 
@@ -139,21 +139,21 @@ def test_a_compaction_of_a_session_says_how_to_undo_it_and_undo_brings_everythin
 
 def test_one_edit_is_undone_by_the_beginning_of_its_id(store: Path) -> None:
     session, _ = compacted(store)
-    (edit,) = ullage("history", session, "--store", store, "--json").json["edits"]
+    (edit,) = ullage("context", "--edits", session, "--store", store, "--json").json["edits"]
     unknown = ullage("undo", session, "e_nothing", "--store", store)
     assert edit["id"] in unknown.err
     assert ullage("undo", session, edit["id"][:14], "--store", store).status == 0
-    (edit,) = ullage("history", session, "--store", store, "--json").json["edits"]
+    (edit,) = ullage("context", "--edits", session, "--store", store, "--json").json["edits"]
     assert not edit["in_force"]
 
 
 def test_sessions_are_deleted_together_or_not_at_all(store: Path) -> None:
     session = ullage("import", SAMPLE, "--store", store, "--json").json["session_id"]
-    assert "give --yes" in ullage("delete", session, "--store", store).err
-    assert ullage("delete", session, "s_unknown", "--yes", "--store", store).status == 2
-    assert len(ullage("sessions", "--store", store, "--json").json["sessions"]) == 1
-    assert "1 session of the store" in ullage("delete", session[:10], "--yes", "--store", store).out
-    assert ullage("sessions", "--store", store, "--json").json["sessions"] == []
+    assert "give --yes" in ullage("forget", session, "--store", store).err
+    assert ullage("forget", session, "s_unknown", "--yes", "--store", store).status == 2
+    assert len(ullage("--stored", "--store", store, "--json").json["sessions"]) == 1
+    assert "1 session of the store" in ullage("forget", session[:10], "--yes", "--store", store).out
+    assert ullage("--stored", "--store", store, "--json").json["sessions"] == []
 
 
 def test_what_is_kept_of_a_deleted_session_alone_is_deleted_with_it(store: Path, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_what_is_kept_of_a_deleted_session_alone_is_deleted_with_it(store: Path,
             (folder / file).write_text("> its text")
     before = kept()
     assert len(before) == 6
-    assert ullage("delete", ids[0], "--yes", "--store", store).status == 0
+    assert ullage("forget", ids[0], "--yes", "--store", store).status == 0
     assert kept() == {name for name in before if "0002" in name}
 
 
@@ -185,13 +185,13 @@ def test_a_message_has_the_same_number_in_summaries_lists_searches_and_stretches
     assert sorted(rows) == list(range(1, 204))
     checked = 0
     for number, text in re.findall(r"^- #(\d+) (.{20,})$", report.out, re.MULTILINE):
-        shown = ullage("search", "--session", session, "--show", f"#{number}", "--store", store)
+        shown = ullage("search", "--conversation", session, "--show", f"#{number}", "--store", store)
         if text[:20] in " ".join(shown.out.split()):
             checked += 1
         if checked:
             break
     assert checked, report.out
-    found = ullage("search", "GRACE_SECONDS", "--session", session, "--store", store, "--json").json
+    found = ullage("search", "GRACE_SECONDS", "--conversation", session, "--store", store, "--json").json
     hit = found["hits"][0]
     assert rows[hit["number"]]["id"] == hit["message_id"]
     first = ullage("compact", SAMPLE, "--up-to", "21", "--json").json["compaction"]
@@ -224,7 +224,7 @@ def test_importing_again_says_what_happened(store: Path, tmp_path: Path, folder:
     copy = tmp_path / "elsewhere.jsonl"
     copy.write_bytes(log_of(folder, 8))
     assert "4 messages added" in ullage("import", copy, "--store", store).out
-    (session,) = ullage("sessions", "--store", store, "--json").json["sessions"]
+    (session,) = ullage("--stored", "--store", store, "--json").json["sessions"]
     assert session["messages"] == 8
     other = log_of(folder, 8).replace(b"step 6", b"step six")
     copy.write_bytes(other)
@@ -237,7 +237,7 @@ def test_a_read_only_store_is_listed_and_searched(store: Path) -> None:
     store.chmod(0o400)
     store.parent.chmod(0o500)
     try:
-        assert session in ullage("sessions", "--store", store).out
+        assert session in ullage("--stored", "--store", store).out
         assert ullage("search", "GRACE_SECONDS", "--store", store).status == 0
         assert ullage("import", SAMPLE, "--store", store).status == 2
     finally:

@@ -93,14 +93,14 @@ def test_a_message_that_was_found_is_opened_whole_by_members_alone_and_until_it_
     env = boris.env | {"ULLAGE_TEAM": boris.archive}
     found = ullage("search", "walnut", "--team", env=env).out
     assert f"ullage search --team --session {copy_id('one')} --show 1" in found
-    opened = ("search", "--team", "--session", copy_id("one")[:10], "--show", "2")
+    opened = ("search", "--team", "--conversation", copy_id("one")[:10], "--show", "2")
     message = ullage(*opened, "--json", env=env).json
     assert (message["owner"], message["number"], message["role"], message["messages"]) == (anna.role, 2, "assistant", 2)
     assert message["text"] == long
     drawn = ullage(*opened, env=env).out
     assert f"{anna.role}  /orchard  Trees\n#2 of 2, assistant\nBy the well." in drawn
     assert "Row 399 of the plan." in drawn
-    assert "together" in ullage("search", "walnut", "--team", "--session", copy_id("one"), env=env).err
+    assert "together" in ullage("search", "walnut", "--team", "--conversation", copy_id("one"), env=env).err
     for number, why in (("3", "the messages are #1 to #2"), ("m2", "by its number")):
         assert why in ullage(*opened[:-1], number, env=env).err
     # One who is no member any more, or after the end of the sharing.

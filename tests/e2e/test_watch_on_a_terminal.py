@@ -110,20 +110,20 @@ def test_it_asks_once_whether_to_keep_what_agents_write(tmp_path: Path, typed: s
                 assert b"1 conversation on this machine" in terminal.seen
                 assert not (tmp_path / "s.db.archive").exists()
                 terminal.press(typed)
-            terminal.until("Kept: 1 conversation, " if keeps else "Nothing is kept (ullage archive on)")
+            terminal.until("Kept: 1 conversation, " if keeps else "Nothing is kept (ullage keep on)")
             terminal.press("q")
             assert terminal.end() == 0
         finally:
             terminal.close()
     assert (tmp_path / "s.db.archive").exists() == keeps
-    assert ullage("--store", tmp_path / "s.db", "archive", "--json").json["wanted"] is keeps
+    assert ullage("--store", tmp_path / "s.db", "keep", "--json").json["wanted"] is keeps
 
 
 def test_keeping_is_turned_off_and_on_by_a_command(tmp_path: Path) -> None:
     store = tmp_path / "s.db"
-    assert "ullage archive on" in ullage("--store", store, "archive", "off").out
-    assert ullage("--store", store, "archive", "--json").json["wanted"] is False
-    assert "ullage archive off" in ullage("--store", store, "archive", "on").out
+    assert "ullage keep on" in ullage("--store", store, "keep", "off").out
+    assert ullage("--store", store, "keep", "--json").json["wanted"] is False
+    assert "ullage keep off" in ullage("--store", store, "keep", "on").out
 
 
 def test_keys_open_a_conversation_search_it_and_quit(terminal: Terminal) -> None:

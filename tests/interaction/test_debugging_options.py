@@ -63,19 +63,21 @@ def test_a_port_must_be_one() -> None:
 def test_inspect_prints_each_event_of_a_session_on_a_line(tmp_path: Path) -> None:
     store = tmp_path / "s.db"
     session = ullage("import", SAMPLE, "--store", store, "--json").json["session_id"]
-    ran = ullage("inspect", session, "--store", store)
+    ran = ullage("export", "--events", session, "--store", store)
     assert ran.status == 0, ran.err
     lines = ran.out.splitlines()
     assert [int(line.split()[0]) for line in lines] == list(range(len(lines)))
     assert lines[0].split()[3] == "session_created"
     assert any("message_appended" in line and "user" in line and "tokens:" in line for line in lines)
-    as_json = [json.loads(line) for line in ullage("inspect", session, "--store", store, "--json").out.splitlines()]
+    as_json = [
+        json.loads(line) for line in ullage("export", "--events", session, "--store", store, "--json").out.splitlines()
+    ]
     assert [record["position"] for record in as_json] == list(range(len(lines)))
     assert as_json[0]["event"]["type"] == "session_created"
 
 
 def test_inspecting_an_unknown_session_is_an_error_in_one_line(tmp_path: Path) -> None:
-    ran = ullage("inspect", "nobody", "--store", tmp_path / "s.db")
+    ran = ullage("export", "--events", "nobody", "--store", tmp_path / "s.db")
     assert ran.status == 2
     assert ran.err.startswith("ullage: ")
     assert ran.err.count("\n") == 1

@@ -11,8 +11,7 @@ from support.codex_files import counted, said, session
 from support.fill import start
 from support.foreign import to_lines
 from support.workspace import LARGE_MODEL, build_test_client
-from ullage.cli.statusline.line import draw
-from ullage.cli.statusline.line_figure import figure_of_row
+from ullage.cli.statusline.line import draw, figure_of_row
 from ullage.model.figure import FollowedRow, Nearness
 from ullage.model.json_values import decode_json, encode_json
 from ullage.service.follow.live_rows import LiveRows

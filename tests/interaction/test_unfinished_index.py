@@ -11,9 +11,9 @@ from ullage.api.prompt_commands import find_command, run_command
 from ullage.app.serving_mcp import ConversationTools
 from ullage.cli.commands.search import search_to_end
 from ullage.cli.commands.watch import make_page
-from ullage.cli.draw.glyphs import UNICODE
+from ullage.cli.draw.text import UNICODE
+from ullage.cli.live_table import What, Wish
 from ullage.cli.output import Screen
-from ullage.cli.watching.live_table import What, Wish
 from ullage.embed.returned_values import SearchResults
 from ullage.service.archive.search import search
 from ullage.service.ports.world import SearchWait

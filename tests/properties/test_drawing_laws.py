@@ -8,9 +8,8 @@ from rich.cells import cell_len
 from support.usages import NOW, make_usage
 from ullage.api.values import UsageResult
 from ullage.cli.draw.boxes import Big, Shrunk, compaction_box, context_box
-from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs
 from ullage.cli.draw.parts import bar
-from ullage.cli.draw.text import fit
+from ullage.cli.draw.text import ASCII, UNICODE, Glyphs, fit
 from ullage.model.blocks import CompactionBlock
 from ullage.model.figure import KnownThreshold, KnownWindow, ThresholdSource, WindowSource
 from ullage.model.updates import Meta

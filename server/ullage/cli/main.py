@@ -15,20 +15,7 @@ if TYPE_CHECKING:
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 _UNUSABLE = 2
 # Modules of commands that read a conversation and then print.
-_READING = frozenset(
-    (
-        "context",
-        "messages",
-        "history",
-        "lost",
-        "brief",
-        "compact",
-        "continue_session",
-        "import_file",
-        "inspect",
-        "export",
-    )
-)
+_READING = frozenset(("context", "messages", "lost", "compact", "continue_session", "import_file", "export"))
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:
@@ -62,14 +49,14 @@ def _version(words: "Sequence[str]") -> int | None:
 def _statusline(words: "Sequence[str]") -> int | None:
     """Prints the status line. Returns None if the arguments are wrong. Runs after each message of an agent, so nothing
     is imported for it but its own modules."""
-    from ullage.cli.statusline.print_line import run  # noqa: PLC0415
+    from ullage.cli.commands.statusline import run_words as run  # noqa: PLC0415
 
     return run(words)
 
 
 def _hook(words: "Sequence[str]") -> int | None:
     """Answers a hook of an agent, which waits for it. Returns None if the arguments are wrong."""
-    from ullage.cli.hooks.run_hook import run  # noqa: PLC0415
+    from ullage.cli.commands.hook import run_words as run  # noqa: PLC0415
 
     return run(words)
 
@@ -201,7 +188,7 @@ def _run(args: "Namespace") -> int:
             import signal  # noqa: PLC0415
 
             signal.signal(signal.SIGINT, _interrupt)
-    return command.run(args)
+    return getattr(command, args.work)(args)
 
 
 def _interrupt(_: int, __: object) -> None:
@@ -211,7 +198,7 @@ def _interrupt(_: int, __: object) -> None:
 
 
 def _fail(reason: str) -> int:
-    from ullage.cli.visible import visible  # noqa: PLC0415
+    from ullage.cli.terminal import visible  # noqa: PLC0415
 
     sys.stderr.write(f"ullage: {visible(' '.join(reason.split()))}\n")
     return _UNUSABLE

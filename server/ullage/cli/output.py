@@ -1,8 +1,7 @@
-"""Prints results to standard output, writes them to files, and shows progress on standard error.
+"""Prints results to standard output, writes them to files, asks the user, and shows progress on standard error.
 
 Text for users is printed by a `Screen`, which knows the width, the colours and the pager. Text for programs is UTF-8 in
-every locale.
-"""
+every locale."""
 
 import os
 import re
@@ -22,10 +21,8 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from ullage.cli.color import wants_color
-from ullage.cli.draw.glyphs import Glyphs, choose_glyphs
-from ullage.cli.draw.text import clean, wrap
-from ullage.cli.visible import visible
+from ullage.cli.draw.text import Glyphs, choose_glyphs, clean, wrap
+from ullage.cli.terminal import visible, wants_color
 from ullage.model.errors import InputError
 
 # Columns of a drawing. Fewer hold no figure with its label; more are wider than the eye follows.
@@ -217,3 +214,16 @@ def _pager_command(environment: Mapping[str, str]) -> list[str]:
         return ["less"] if shutil.which("less", path=environment.get("PATH", os.defpath)) else []
     words = shlex.split(asked)
     return [] if words == ["cat"] else words
+
+
+def agreed(question: str, *, by_enter: bool = False) -> bool:
+    """Asks the user on the terminal. `by_enter` is what the Enter key alone means. Raises `InputError` if there is no
+    terminal."""
+    if not sys.stdin.isatty():
+        raise InputError(f"{question} There is no terminal to ask on; give --yes")
+    sys.stdout.flush()
+    sys.stderr.write(f"{question} {'[Y/n]' if by_enter else '[y/N]'} ")
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    # At the end of the input there is no line end.
+    return by_enter if line and not line.strip() else line.strip().lower() in ("y", "yes")

@@ -2,7 +2,7 @@
 imported into a temporary store."""
 
 import sys
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
@@ -12,8 +12,10 @@ from msgspec.structs import replace
 from ullage.agents import transcripts
 from ullage.agents.discovery import Found, Wanted
 from ullage.app.compose import open_workspace, reading_settings, throwaway_workspace
+from ullage.cli.arguments import ReadingOptions
+from ullage.cli.draw.text import plural
+from ullage.cli.output import Screen
 from ullage.cli.this_folder import ThisFolder
-from ullage.cli.typed_arguments import ReadingOptions
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
 from ullage.model.errors import InputError, SessionNotFound, UllageError
 from ullage.model.events import ConversationImported, ModelChanged, first_messages
@@ -188,3 +190,19 @@ def _as_asked(transcript: ImportedTranscript, options: ReadingOptions) -> Import
     if options.model is not None:
         events = tuple(event for event in events if not isinstance(event, ModelChanged))
     return replace(transcript, events=events, model=options.model or transcript.model)
+
+
+# The most unread lines that are listed: enough to see what they are.
+_SHOWN = 5
+
+
+def unread_words(unread: Sequence[SkippedLine], screen: Screen) -> Iterator[str]:
+    """Yields lines of text: how many lines were not read, then the first five of them with the reasons. Yields nothing
+    if all were read."""
+    if not unread:
+        return
+    yield f"{plural(len(unread), 'line')} not read:"
+    for line in unread[:_SHOWN]:
+        yield from screen.prose(f"  line {line.line}: {line.reason}")
+    if len(unread) > _SHOWN:
+        yield f"  and {len(unread) - _SHOWN:,} more"

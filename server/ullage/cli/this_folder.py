@@ -1,6 +1,8 @@
-"""The conversations of the folder in which the user is: those in agents' own files, and stored sessions."""
+"""The conversations of the folder in which the user is: those in agents' own files, and stored sessions; and their ids
+where there is little room."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,16 +12,31 @@ from msgspec.structs import asdict, replace
 from ullage.agents.discovery import Found, UnreadFile, is_in, is_kept_for
 from ullage.app.known_conversations import KnownConversations, StoredCopies, changed_at
 from ullage.app.running_now import followed_now, running_agents
-from ullage.cli.reports import ConversationRow
+from ullage.cli.output import Screen
 from ullage.model.errors import InputError
 from ullage.model.figure import FollowedRow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import QUIET, of_agent, row_of
 from ullage.service.follow.sub_agents import list_main
-from ullage.service.ports.store import SessionInfo
+from ullage.service.ports.store import SessionInfo, SessionStore
 from ullage.store.sqlite.known_catalogue import KnownConversation
 from ullage.store.store_place import StorePlace
+
+
+class ConversationRow(FollowedRow, frozen=True, kw_only=True):
+    """A conversation of a folder: one in an agent's own file, `path`, or a stored session without such a file.
+
+    `session_id` is the id of the stored session that has all of it (`stored`), or else the agent's own id of the
+    conversation; all commands that read take either. `run` is the conversation's number in a file that holds several.
+    `messages` and `calls_left` are null for a file of which only the end was read, and the figures for one that can't
+    be read, for the `reason`, or that has no message yet.
+    """
+
+    stored: bool
+    reason: str = ""
+    run: int | None = None
+
 
 R = TypeVar("R", bound=FollowedRow)
 # Stored sessions without an agent's file that are opened for their figures, the newest.
@@ -58,8 +75,8 @@ class ThisFolder:
         found = [one for one in self._known.found if self._is_here(one)]
         if not stored and not found:
             raise InputError(
-                f"no conversation of {self.folder} was found; name a transcript, or a session (`ullage sessions` lists "
-                "the stored ones)"
+                f"no conversation of {self.folder} was found; name one by its id or its file "
+                "(`ullage --stored` lists those that Ullage keeps)"
             )
         one = max(found, key=changed_at, default=None)
         if one is None or (stored and stored[0].updated_at >= changed_at(one)):
@@ -167,3 +184,38 @@ def _stored_row(info: SessionInfo, conversation: Conversation) -> ConversationRo
     """Returns the row of a stored session."""
     row = row_of(conversation)
     return ConversationRow(**asdict(replace(row, updated_at=row.updated_at or info.updated_at)), stored=True)
+
+
+# Columns from which ids are shown whole.
+_ROOMY = 160
+# The shortest beginning of an id that is shown. A time of an hour is in it.
+_SHORTEST = 8
+# More sessions than a store has. All ids are read.
+_ALL_IDS = 1_000_000
+
+
+class ShortIds:
+    """Shortens session ids for display: called with an id, it returns the whole id on a wide screen, otherwise a
+    beginning of it that no other id in the store has."""
+
+    def __init__(self, store: SessionStore, screen: Screen, more: Iterable[str] = ()) -> None:
+        """`more` are ids that are shown and not of the store."""
+        self._length = shown_length(sorted({*store.find_ids("", _ALL_IDS), *more}), screen)
+
+    def __call__(self, session_id: str) -> str:
+        return session_id[: self._length]
+
+
+def shown_length(ids: Sequence[str], screen: Screen) -> int | None:
+    """Returns the smallest number of characters, at least 8, in which all ids differ, or None on a wide screen, which
+    shows ids whole. `ids` are in alphabetical order, so only neighbours can be alike."""
+    if screen.room >= _ROOMY:
+        return None
+    shared = (_shared(one, other) for one, other in pairwise(ids))
+    return max([_SHORTEST, *(length + 1 for length in shared)])
+
+
+def _shared(one: str, other: str) -> int:
+    """Returns the number of characters at the beginning that both texts have in common."""
+    alike = (place for place, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
+    return next(alike, min(len(one), len(other)))

@@ -91,7 +91,7 @@ class OwnSession:
             what = f"the conversation {name[:80]!r}" if name else f"a conversation of the folder {self.folder}"
             raise NotFound(
                 f"Ullage does not know {what}. It may have no message yet. Else the user can name it: "
-                "`ullage mcp --session ID`, with an id that `ullage` or `ullage sessions` lists"
+                "`ullage mcp --session ID`, with an id that `ullage` or `ullage --stored` lists"
             )
         return self._current(session_id)
 

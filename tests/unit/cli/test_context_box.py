@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from support.usages import NOW, make_usage
 from ullage.api.values import UsageResult
 from ullage.cli.draw.boxes import Big, Shrunk, compaction_box, context_box
-from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs
+from ullage.cli.draw.text import ASCII, UNICODE, Glyphs
 from ullage.model.blocks import CompactionBlock
 from ullage.model.figure import (
     CacheMiss,

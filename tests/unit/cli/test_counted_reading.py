@@ -12,11 +12,11 @@ from support.codex_files import counted, line, said, session
 from support.foreign import to_lines
 from support.long_session import long_session
 from ullage.api.values import usage_result
+from ullage.cli.arguments import ReadingOptions
 from ullage.cli.hooks.counting import reported_figures
 from ullage.cli.hooks.hook_state import HookState
-from ullage.cli.reported_figures import Figures, figures_of
+from ullage.cli.reports import Figures, figures_of
 from ullage.cli.session_source import open_source
-from ullage.cli.typed_arguments import ReadingOptions
 
 _TEXT = "The port of the proxy is the one that the shop expects. " * 400
 

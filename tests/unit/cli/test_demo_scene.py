@@ -3,9 +3,8 @@
 from msgspec.structs import replace
 
 from support.usages import make_usage
-from ullage.cli.demo.scene import Scene
-from ullage.cli.demo.stage import draw_screen
-from ullage.cli.draw.glyphs import ASCII, UNICODE
+from ullage.cli.demo_scene import Scene, draw_screen
+from ullage.cli.draw.text import ASCII, UNICODE
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 from ullage.model.updates import (

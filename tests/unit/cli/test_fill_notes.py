@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from ullage.cli.hooks.fill import Fill
-from ullage.cli.statusline.line_figure import Figure
+from ullage.cli.commands.hook import Fill
+from ullage.cli.statusline.line import Figure
 
 WINDOW = 200_000
 

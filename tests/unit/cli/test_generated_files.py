@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import gen_cli
-from ullage.cli.arguments.command_table import COMMANDS
+from ullage.cli.command_line import COMMANDS
 
 FILES = gen_cli.outputs()
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs, choose_glyphs
-from ullage.cli.draw.text import clean
+from ullage.cli.draw.text import ASCII, UNICODE, Glyphs, choose_glyphs, clean
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", None, "no-such-encoding"])

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ullage.cli.color import wants_color
-from ullage.cli.draw.glyphs import UNICODE
+from ullage.cli.draw.text import UNICODE
 from ullage.cli.output import UNCUT, WIDEST, Screen, show_in_pager, working
+from ullage.cli.terminal import wants_color
 
 
 @pytest.mark.parametrize(

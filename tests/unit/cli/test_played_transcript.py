@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from ullage.cli.demo.played_transcript import SAMPLE_WINDOW, ConversationOptions, load_conversation
+from ullage.cli.commands.demo import SAMPLE_WINDOW, ConversationOptions, load_conversation
 
 
 def write_talk(folder: Path, words: int) -> Path:

@@ -1,8 +1,8 @@
 """The status line in each of its states."""
 
 from support.usages import make_usage
-from ullage.cli.demo.scene import compacted_line, compacting_line, status_line
-from ullage.cli.draw.glyphs import ASCII, UNICODE
+from ullage.cli.demo_scene import compacted_line, compacting_line, status_line
+from ullage.cli.draw.text import ASCII, UNICODE
 from ullage.model.usage import UsageSource
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.cli.arguments.command_table import COMMANDS
-from ullage.cli.arguments.shared_arguments import add_shared
+from ullage.cli.arguments import add_shared
 from ullage.cli.command_line import Parser
-from ullage.cli.statusline import files, line, line_figure, plain_json, print_line
+from ullage.cli.commands import statusline
+from ullage.cli.statusline import files, line
 from ullage.model.words import short
 from ullage.store.sqlite.database import default_path
 
@@ -31,7 +31,7 @@ JSON = st.recursive(
 @given(JSON, st.booleans(), st.sampled_from(["", "\n", " \r\n\t"]))
 def test_json_is_read_as_everywhere(value: object, is_ascii: bool, around: str) -> None:
     text = around + json.dumps(value, ensure_ascii=is_ascii) + around
-    assert plain_json.parse(text.encode("utf-8", "surrogatepass")) == value
+    assert files.parse(text.encode("utf-8", "surrogatepass")) == value
 
 
 @given(st.text(st.sampled_from('{}[]",:\\u0019.-+eE truefalsn\n'), max_size=30) | st.text())
@@ -40,9 +40,9 @@ def test_what_is_not_json_is_refused_as_everywhere(text: str) -> None:
         value = json.loads(text)
     except ValueError:
         with pytest.raises(ValueError):
-            plain_json.parse(text.encode("utf-8", "surrogatepass"))
+            files.parse(text.encode("utf-8", "surrogatepass"))
     else:
-        assert repr(plain_json.parse(text.encode("utf-8", "surrogatepass"))) == repr(value)
+        assert repr(files.parse(text.encode("utf-8", "surrogatepass"))) == repr(value)
 
 
 @pytest.mark.parametrize("name", ["a8f1-22", "a.b_c", "Ä", "x" * 128])
@@ -61,10 +61,9 @@ def test_the_store_is_where_it_is_for_all_commands(monkeypatch: pytest.MonkeyPat
 
 def test_every_option_of_the_help_is_known_without_the_parser() -> None:
     parser = Parser()
-    (command,) = (command for command in COMMANDS if command.name == "statusline")
-    command.add_arguments(parser)
+    statusline.add_arguments(parser)
     add_shared(parser, set_defaults=True)
-    assert {*parser.options, "--help"} == {*print_line.VALUES, *print_line.FLAGS, "--help"}
+    assert {*parser.options, "--help"} == {*statusline.VALUES, *statusline.FLAGS, "--help"}
 
 
 def said(window: int | None, **usage: object) -> "dict[str, object]":
@@ -82,7 +81,7 @@ def said(window: int | None, **usage: object) -> "dict[str, object]":
     ],
 )
 def test_what_an_agent_says_is_judged_as_a_log_is(given: object, used: int | None, window: int | None) -> None:
-    figure = line_figure.figure_of_agent(plain_json.as_object(given), None, is_followed=False)
+    figure = line.figure_of_agent(files.as_object(given), None, is_followed=False)
     assert (figure.used, figure.window) == (used, window)
 
 
@@ -93,8 +92,8 @@ def test_a_compaction_for_idling_is_announced_until_its_time() -> None:
     context = {"context_window": {"context_window_size": 1_000_000, "current_usage": {"input_tokens": 240_000}}}
 
     def shown(row: dict[str, object]) -> set[str]:
-        told = line_figure.figure_of_agent(context, row, is_followed=True)
-        return {line.draw(figure, None, "plain") for figure in (line_figure.figure_of_row(row), told)}
+        told = line.figure_of_agent(context, row, is_followed=True)
+        return {line.draw(figure, None, "plain") for figure in (line.figure_of_row(row), told)}
 
     text = f"○ 24% · 240K/1M · idle: compacts at {clock} · compacts at 967K"
     assert shown(row | {"idle": {"at": soon, "setting": "x"}}) == {text}

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.cli.draw.glyphs import ASCII, UNICODE
-from ullage.cli.draw.tables import Column, table
-from ullage.cli.draw.text import wrap
+from ullage.cli.draw.parts import Column, table
+from ullage.cli.draw.text import ASCII, UNICODE, wrap
 
 COLUMNS = (
     Column(name="Session", style="bold"),

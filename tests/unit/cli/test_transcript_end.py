@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ullage.cli.statusline import line, line_figure
+from ullage.cli.statusline import line
 from ullage.cli.statusline.transcript_end import context_at_end
 
 # 4 bytes per token: more than by its one word.
@@ -97,7 +97,7 @@ def test_an_agent_that_knows_no_size_gets_the_estimate_after_a_compaction_alone(
     given = {"context_window": context, "transcript_path": str(log.path)}
 
     def shown(row: dict[str, Any] | None = None, *, is_followed: bool = False) -> str:
-        return line.draw(line_figure.figure_of_agent(given, row, is_followed=is_followed), None, "plain")
+        return line.draw(line.figure_of_agent(given, row, is_followed=is_followed), None, "plain")
 
     row = {"used": 90_000, "used_source": "reported", "window": 200_000, "compacts_at": 167_000}
     log.end(*BEFORE)

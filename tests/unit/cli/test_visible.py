@@ -3,7 +3,7 @@
 import pytest
 
 from ullage.cli.main import main
-from ullage.cli.visible import visible
+from ullage.cli.terminal import visible
 
 
 def test_what_a_terminal_would_obey_is_escaped() -> None:

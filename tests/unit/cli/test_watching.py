@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 
-from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs
-from ullage.cli.watching.keyboard import key_names
-from ullage.cli.watching.live_table import Board, What, Wish
+from ullage.cli.commands.watch import key_names
+from ullage.cli.draw.text import ASCII, UNICODE, Glyphs
+from ullage.cli.live_table import Board, What, Wish
 from ullage.model.figure import FollowedRow, Nearness
 
 NOW = 1_795_000_000_000

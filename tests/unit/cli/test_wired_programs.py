@@ -7,7 +7,7 @@ import pytest
 
 from ullage.agents.table import AGENTS
 from ullage.app.agent_wiring import OwnCommand, Receipt, WiredFile, added_to, own_words
-from ullage.cli.wiring_health import gone_programs, unsafe_programs
+from ullage.cli.health_checks import gone_programs, unsafe_programs
 
 
 def _receipt(*words: str) -> Receipt:

@@ -4,18 +4,54 @@ With `--login` it serves nothing and stores a key."""
 import gc
 import json
 import os
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from ullage.cli.arguments import number
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.json_values import JsonObject
 from ullage.model.settings import Settings
 
 # Separates the command lines of several agents.
 _THEN = "--then"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    parser.add_argument("--settings", metavar="JSON|FILE", help="settings, as editors send them: JSON, or its file")
+    parser.add_argument("--model", metavar="NAME", help="the model of sessions that name none")
+    parser.add_argument(
+        "--login",
+        action="store_true",
+        help="serve nothing: ask in the terminal for a provider's key, and keep it in the system's keyring",
+    )
+    parser.add_argument(
+        "agent",
+        nargs="*",
+        metavar="AGENT",
+        help="behind `--`: an agent's command line, to be its proxy; and behind `--then` each, further agents",
+    )
+    parser.add_argument(
+        "--window", type=number, metavar="TOKENS", help="the window of an agent that does not tell its own"
+    )
+    parser.add_argument(
+        "--hand-over",
+        action="store_true",
+        help="compact by a summary in a fresh session, though the agent has a command of its own",
+    )
+    parser.add_argument(
+        "--in-chain",
+        action="store_true",
+        help="be a proxy in a chain: a conductor starts this program, and the agent that follows",
+    )
+    parser.add_argument(
+        "--no-mcp",
+        action="store_true",
+        help="forward every message byte for byte: do not offer the agent Ullage's tools for looking up its history",
+    )
 
 
 def run(args: Namespace) -> int:

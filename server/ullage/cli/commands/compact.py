@@ -1,21 +1,21 @@
 """`ullage compact`: replaces the older part of a context by a summary."""
 
 import asyncio
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, to_builtins
 from rich.text import Text
 
 from ullage.api.values import UsageResult, usage_result
+from ullage.cli.arguments import ReadingOptions, add_drawing, add_provider, add_target, number, read_options
 from ullage.cli.draw.boxes import Shrunk, compaction_box, context_box
 from ullage.cli.figures import edit_rows, facts_beside, with_hidden
 from ullage.cli.output import STDOUT, Screen, print_json, require_writable, to_json, working, write_output
-from ullage.cli.reports import CompactReport
-from ullage.cli.session_source import STDIN, Source, open_source
-from ullage.cli.typed_arguments import CompactOptions, read_options
-from ullage.cli.unread import unread_words
+from ullage.cli.reports import ContextReport, EditRow
+from ullage.cli.session_source import STDIN, Source, open_source, unread_words
 from ullage.formats.transcripts.builder import SkippedLine
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import compaction_block
@@ -25,6 +25,47 @@ from ullage.service.archive.naming import find_message
 from ullage.service.compact.by_hand import ManualRequest, compact_by_hand
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.conversation import Conversation
+
+
+class CompactOptions(ReadingOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage compact`."""
+
+    provider: str
+    budget: int | None
+    first: str | None
+    last: str | None
+    focus: str
+    output: Path | None
+
+
+class CompactReport(ContextReport, frozen=True, kw_only=True):
+    """What `ullage compact --json` prints: the context after the compaction.
+
+    `messages` can be sent to the provider unchanged, and `used` is their size with system prompt and tools.
+    `hidden_kept` is the number of tokens that the agent adds to every request, which no compaction removes; `used` and
+    `before`, the size before the compaction, don't include them. `size` is the window. `compaction` is null if no
+    summary was written.
+    """
+
+    before: int
+    hidden_kept: int
+    size: int | None
+    edits: tuple[EditRow, ...]
+    compaction: dict[str, Any] | None
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    add_target(parser, optional=False)
+    parser.add_argument("--budget", type=number, metavar="TOKENS", help="the most the resulting context may count")
+    parser.add_argument("--from", dest="first", metavar="MESSAGE", help="only from this message on (number or id)")
+    parser.add_argument("--up-to", dest="last", metavar="MESSAGE", help="only up to this message (number or id)")
+    parser.add_argument("--focus", default="", metavar="TEXT", help="what to keep above all")
+    add_drawing(parser)
+    add_provider(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="OUT", help="write the JSON object to this file; `-`: to standard output"
+    )
 
 
 class _Outcome(Struct, frozen=True, kw_only=True):

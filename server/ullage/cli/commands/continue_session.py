@@ -1,20 +1,52 @@
 """`ullage continue`: writes a new session that an agent can resume."""
 
 import asyncio
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
 from ullage.app.compose import examples_of
 from ullage.app.session_continuing import create_file
+from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
 from ullage.cli.draw.text import percent, plain, plural
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reported_figures import Report
+from ullage.cli.reports import Report
 from ullage.cli.session_source import read_source, throwaway_copy
-from ullage.cli.typed_arguments import ContinueOptions, read_options
-from ullage.cli.visible import visible
+from ullage.cli.terminal import visible
 from ullage.service.continuing import BUDGET, Prepared, WantedContext, prepare_continuation
 from ullage.watch.finder import machine_of_paths
+
+
+class ContinueOptions(ReadingOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage continue`. `from_message` is a message's number, counted from 1,
+    and `agent` the name of the agent that resumes it, "" for the conversation's own."""
+
+    agent: str
+    compacted: bool
+    before_compaction: bool
+    from_message: int | None
+    budget: int | None
+    focus: str
+    preview: bool
+
+    @property
+    def is_compacted(self) -> bool | None:
+        """True if a compacted context is asked for, else None."""
+        return self.compacted or self.budget is not None or bool(self.focus) or None
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    add_target(parser)
+    what = parser.add_mutually_exclusive_group()
+    parser.add_argument("--in", dest="agent", default="", metavar="AGENT", help="the agent that resumes it; its own")
+    what.add_argument("--before-compaction", action="store_true", help="as it was before the agent's last compaction")
+    what.add_argument("--after", dest="from_message", type=number, metavar="N", help="as it was after message N")
+    parser.add_argument("--compacted", action="store_true", help="compact it; the default without the two above")
+    parser.add_argument("--budget", type=number, metavar="TOKENS", help="compact its messages to at most so many; 20k")
+    parser.add_argument("--focus", default="", metavar="TEXT", help="what the summary must keep above all")
+    parser.add_argument("--preview", action="store_true", help="write nothing, only show the figure")
+    add_drawing(parser)
 
 
 class ContinueReport(Report, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import hashlib
 import sys
 import tempfile
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -18,27 +18,61 @@ from rich.text import Text
 
 from ullage import __version__
 from ullage.catalog.limits import MODELS
+from ullage.cli.arguments import add_json, read_options
 from ullage.cli.draw.text import fit, wrap
 from ullage.cli.health_checks import (
     Check,
     GivenProvider,
     extras_check,
+    plugin_checks,
     provider_checks,
     retention_checks,
     store_check,
     team_checks,
+    wiring_checks,
 )
 from ullage.cli.lsp_client import start_server
 from ullage.cli.output import Screen, print_json
-from ullage.cli.reports import CheckRow, DoctorReport
-from ullage.cli.typed_arguments import read_options
-from ullage.cli.wiring_health import plugin_checks, wiring_checks
+from ullage.cli.reports import Report
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.settings import ProviderSettings
 from ullage.providers.registry import KNOWN
 from ullage.store.store_place import StorePlace
 from ullage.tokens.counter import get_counter
 from ullage.tokens.vocabulary import SPECS, read_tokens
+
+
+class CheckRow(Struct, frozen=True, kw_only=True):
+    """A check of `ullage doctor`. `status` is `ok`, `fix` (then `remedy` is what to do), or `absent` if the thing
+    checked is not set up, which is no failure."""
+
+    what: str
+    status: Literal["ok", "fix", "absent"]
+    found: str
+    remedy: str
+
+
+class DoctorReport(Report, frozen=True, kw_only=True):
+    """What `ullage doctor --json` prints. `ok` is true if no check has the status `fix`."""
+
+    ok: bool
+    checks: tuple[CheckRow, ...]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    parser.add_argument("--provider", metavar="NAME", help="check this provider: anthropic, openai, or one of your own")
+    parser.add_argument(
+        "--kind",
+        choices=["anthropic", "openai", "openai_chat", "scripted", "replay"],
+        help="what it speaks; openai_chat unless it is known by name",
+    )
+    parser.add_argument("--base-url", metavar="URL", help="its address, for example http://localhost:11434/v1")
+    parser.add_argument("--key-env", metavar="VARIABLE", help="the environment variable that holds its key")
+    parser.add_argument("--file", metavar="PATH", help="the script or transcript that it plays")
+    parser.add_argument("--model", metavar="NAME", help="a model that it should have")
+    add_json(parser)
+
 
 # The kind of a provider that isn't known by name: most local servers offer OpenAI's chat API.
 _DEFAULT_KIND = "openai_chat"

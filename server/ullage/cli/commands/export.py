@@ -1,22 +1,68 @@
-"""`ullage export`: writes a stored session as text, or the agent's own file byte for byte."""
+"""`ullage export`: writes a stored session as text, or the agent's own file byte for byte, or with `--events` lists the
+events of its log."""
 
 import asyncio
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
+from datetime import UTC, datetime
 from pathlib import Path, PurePath
+from typing import Any
+
+import msgspec
+from rich.text import Text
 
 from ullage.agents.discovery import Wanted, kept_path
 from ullage.app.compose import open_workspace
 from ullage.app.opening_archive import open_originals
-from ullage.cli.draw.text import plural
-from ullage.cli.output import STDOUT, write_output
-from ullage.cli.typed_arguments import ExportOptions, read_options
+from ullage.cli.arguments import StoreOptions, add_conversation, add_json, number, read_options
+from ullage.cli.draw.text import Glyphs, fit, plural
+from ullage.cli.output import STDOUT, Screen, print_bytes, write_output
+from ullage.model.blocks import TextBlock
 from ullage.model.errors import InputError, NotFound, SessionNotFound
+from ullage.model.events import Event, MessageAppended, Record, ToolsDeclared
+from ullage.model.json_values import encode_json
+from ullage.model.message import Message
 from ullage.service.archive.export import choose_version, export_session, find_originals, read_version
 from ullage.service.archive.naming import find_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.originals import Original
 from ullage.system.transcript_files import AgentOriginals
+
+
+class ExportOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage export`. `version` counts from 1."""
+
+    session: str
+    shape: str
+    original: bool
+    events: bool
+    version: int | None
+    output: Path | None
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    add_conversation(parser)
+    parser.add_argument(
+        "--original",
+        action="store_true",
+        help="the agent's own file, byte for byte as it was: from the archive, or from its place. With a folder as "
+        "--output, the files that belong to it, too",
+    )
+    parser.add_argument(
+        "--version", type=number, metavar="N", help="with --original: which version of a file that was rewritten"
+    )
+    parser.add_argument(
+        "--as",
+        dest="shape",
+        choices=["ullage", "anthropic", "openai"],
+        default="ullage",
+        help="the whole log (default), or the context as a provider's request",
+    )
+    parser.add_argument("--events", action="store_true", help="list the events of its log, one a line")
+    add_json(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="write to this file, not to standard output")
+
 
 # Conversations with one id of their agent's that are looked at.
 _CANDIDATES = 5
@@ -24,11 +70,13 @@ _CANDIDATES = 5
 
 def run(args: Namespace) -> int:
     """Prints a stored session's log, or its context as a provider's request, in UTF-8, or writes it to the file of
-    `--output`. With `--original`, does so with the agent's own file. Returns 0."""
+    `--output`. With `--original`, does so with the agent's own file; with `--events`, lists the log. Returns 0."""
     options = read_options(args, ExportOptions)
     with open_workspace(options.store, to_read=True) as workspace:
-        if options.original:
-            export_original(workspace, options)
+        if options.original or options.events:
+            export_original(workspace, options) if options.original else _list_events(
+                workspace, options, Screen.of(args)
+            )
             return 0
         session_id = find_session(workspace.ports.store, options.session)
         text = asyncio.run(export_session(workspace.open(session_id), options.shape))
@@ -93,9 +141,7 @@ def _in_place(workspace: Workspace, name: str) -> str:
         return paths.pop()
     if paths:
         raise NotFound(f"{name!r} could be any of {', '.join(sorted(paths))}")
-    raise NotFound(
-        f"no original of {name!r}, neither in the archive nor in its agent's folder; `ullage archive` says what is kept"
-    )
+    raise NotFound(f"no original of {name!r}, neither kept nor in its agent's folder; `ullage keep` says what is kept")
 
 
 def _read(path: str) -> bytes:
@@ -104,3 +150,48 @@ def _read(path: str) -> bytes:
             return file.read(0, file.stat[0])
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+_POSITION, _NAME, _DETAILS = 6, 18, 120
+
+
+def _list_events(workspace: Workspace, options: ExportOptions, screen: Screen) -> None:
+    """Prints one line per event of a conversation's log: its position, time (UTC), name and details, or with `--json`
+    one object per event. Raises `SessionNotFound`."""
+    records = workspace.ports.store.read(find_session(workspace.ports.store, options.session))
+    if options.json:
+        print_bytes(b"".join(encode_json(record) + b"\n" for record in records))
+    else:
+        screen.print(_event_line(record, screen.glyphs) for record in records)
+
+
+def _event_line(record: Record, glyphs: Glyphs) -> Text:
+    time = datetime.fromtimestamp(record.timestamp / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    name = str(record.event.__struct_config__.tag)
+    return Text.assemble(
+        f"{record.position:>{_POSITION}}  ",
+        (time, "dim"),
+        "  ",
+        (fit(name, _NAME, glyphs), "bold"),
+        "  ",
+        fit(_details(record.event), _DETAILS, glyphs).rstrip(),
+    )
+
+
+def _details(event: Event) -> str:
+    match event:
+        case MessageAppended(message=message, count=count):
+            tokens = "" if count is None else f" {count.parts.total:,} tokens"
+            return f"{message.role} {message.id}{tokens}: {_opening(message)}"
+        case ToolsDeclared(tools=tools):
+            return ", ".join(tool.name for tool in tools)
+        case _:
+            fields: dict[str, Any] = msgspec.to_builtins(event)
+            return encode_json({name: value for name, value in fields.items() if name != "type"}).decode()
+
+
+def _opening(message: Message) -> str:
+    """Returns the first text of a message, or the kinds of its blocks if it has no text."""
+    texts = [block.text for block in message.content if isinstance(block, TextBlock)]
+    kinds = (str(block.__struct_config__.tag) for block in message.content)
+    return texts[0] if texts else ", ".join(kinds)

@@ -1,7 +1,7 @@
-"""`ullage forget`, also called `delete`: removes conversations from all that Ullage keeps."""
+"""`ullage forget`: removes conversations from all that Ullage keeps."""
 
 import asyncio
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,11 +10,10 @@ from msgspec import Struct
 
 from ullage.app.compose import SystemClock, open_workspace
 from ullage.app.opening_archive import open_originals
-from ullage.cli.asked_change import agreed
+from ullage.cli.arguments import StoreOptions, add_json, days, read_options, size
 from ullage.cli.draw.text import clean, in_bytes, plural
-from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reports import ForgetReport
-from ullage.cli.typed_arguments import ForgetOptions, read_options
+from ullage.cli.output import Screen, agreed, print_json, working
+from ullage.cli.reports import Report
 from ullage.model.errors import InputError
 from ullage.service.archive.forgetting import (
     Known,
@@ -31,6 +30,56 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.originals import Originals
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.store_place import local_path
+
+
+class ForgetOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage forget`. `names` are what the user calls conversations. `older_than` is in days, `to` in
+    bytes, `folder` a path, and `matching` a pattern with shell wildcards."""
+
+    names: tuple[str, ...]
+    older_than: int | None
+    folder: Path | None
+    matching: str | None
+    to: int | None
+    yes: bool
+
+    @property
+    def chooses(self) -> bool:
+        """Whether conversations are chosen by what they are, and not by their names."""
+        return any(one is not None for one in (self.older_than, self.folder, self.matching, self.to))
+
+
+class ForgetReport(Report, frozen=True, kw_only=True):
+    """What `ullage forget --json` prints: the ids of the deleted sessions, the paths of the conversations' own files
+    that were removed from the archive, how many files these were, and the bytes by which store and archive have shrunk.
+    `forks` are the ids of sessions that still have a removed conversation's messages, because they are forks of it.
+    `left` are the agents' own files that are still in their place."""
+
+    deleted: tuple[str, ...]
+    removed: tuple[str, ...]
+    files: int
+    freed: int
+    forks: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="WHICH",
+        help="ids of conversations, beginnings of ids, or agents' files",
+    )
+    parser.add_argument("--older-than", type=days, metavar="AGE", help="those not changed for so long: 90d, 12w, 1y")
+    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="those that began in this folder or one in it")
+    parser.add_argument("--matching", metavar="PATTERN", help="those whose title, or agent's file, fits: '*billing*'")
+    parser.add_argument(
+        "--to", type=size, metavar="SIZE", help="the oldest, until what is kept of agents' files is this small: 2GB"
+    )
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    add_json(parser)
+
 
 _DAY = 86_400_000
 # Conversations that are listed before the user is asked, and agents' files that are named.

@@ -1,7 +1,7 @@
 """`ullage import`: reads another program's transcript into a stored session."""
 
 import asyncio
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -10,13 +10,11 @@ from msgspec.structs import asdict
 from ullage.agents.discovery import UnreadFile
 from ullage.api.values import UsageResult, usage_result
 from ullage.app.compose import open_workspace
+from ullage.cli.arguments import StoreOptions, add_drawing, add_file, read_options
 from ullage.cli.draw.text import plural
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reported_figures import figures_of
-from ullage.cli.reports import ImportReport, ImportsReport, UnreadLine
-from ullage.cli.session_source import STDIN, read_transcript
-from ullage.cli.typed_arguments import ImportOptions, read_options
-from ullage.cli.unread import unread_words
+from ullage.cli.reports import Figures, Report, UnreadLine, figures_of
+from ullage.cli.session_source import STDIN, read_transcript, unread_words
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
 from ullage.model.errors import InvalidRequest
 from ullage.model.words import context_line
@@ -25,6 +23,49 @@ from ullage.service.conversation.environment import beside_the_log
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import Imported, ImportOutcome, import_or_continue
 from ullage.system.transcript_files import conversations_in
+
+
+class ImportOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage import`. `file` may be `-` for standard input."""
+
+    file: str
+    format: str | None
+    run: int | None
+
+
+class ImportReport(Figures, frozen=True, kw_only=True):
+    """What `ullage import --json` prints.
+
+    `outcome` says whether the session is new, unchanged, grown, or diverged from the session `diverged_from`. `added`
+    is the number of messages that were appended. `passed_over` is the number of lines that are not part of the
+    conversation.
+    """
+
+    session_id: str
+    title: str
+    format: str
+    outcome: str
+    messages: int
+    added: int
+    diverged_from: str | None
+    unread_lines: tuple[UnreadLine, ...]
+    passed_over: int
+
+
+class ImportsReport(Report, frozen=True, kw_only=True):
+    """What `ullage import --json` prints for a folder with several conversations: a report of each, and the files that
+    could not be read."""
+
+    imported: tuple[ImportReport, ...]
+    unread_files: tuple[UnreadFile, ...]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    parser.add_argument("file", metavar="FILE", help="the transcript, a folder of them, or `-` for standard input")
+    add_file(parser)
+    add_drawing(parser)
+
 
 _NEXT = "What fills it: ullage context "
 

@@ -1,24 +1,52 @@
-"""`ullage lost`: lists what an agent's last compaction left out."""
+"""`ullage lost`: lists what an agent's last compaction left out, or with `--brief` writes it for the agent."""
 
 import asyncio
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
 from msgspec import Struct
 from rich.text import Text
 
+from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
 from ullage.cli.commands.context import chosen_words
 from ullage.cli.draw.text import ago, plain, plural
-from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reported_figures import Report
-from ullage.cli.session_source import Source, open_source
-from ullage.cli.typed_arguments import LostOptions, read_options
-from ullage.cli.unread import unread_words
+from ullage.cli.output import Screen, print_bytes, print_json, working
+from ullage.cli.reports import Report
+from ullage.cli.session_source import Source, open_source, unread_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
-from ullage.lost.left_out import LeftOut, counted_words, detail_of, text_of
+from ullage.lost.brief import LONGEST, characters, write_brief
+from ullage.lost.left_out import LeftOut, count_kinds, counted_words, detail_of, text_of
 from ullage.lost.left_out import left_out as left_out_of
 from ullage.model.errors import InputError
 from ullage.model.message import number_of
+
+
+class LostOptions(ReadingOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage lost`."""
+
+    limit: int | None
+    brief: bool
+    chars: int | None
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    add_target(parser)
+    parser.add_argument(
+        "--limit",
+        type=number,
+        metavar="N",
+        help="how many of each kind, contradicted and open ones first, then the newest; 10, with --json all",
+    )
+    parser.add_argument("--brief", action="store_true", help="write it as a brief for the agent, as hooks give it back")
+    parser.add_argument(
+        "--chars",
+        type=number,
+        metavar="N",
+        help="with --brief: the most characters; 10,000, as many as a hook may give",
+    )
+    add_drawing(parser)
+
 
 _HEADINGS = {
     Kind.SAID: "What you said",
@@ -64,9 +92,11 @@ class LostReport(Report, frozen=True, kw_only=True):
 
 
 def run(args: Namespace) -> int:
-    """Prints what was left out, by kind, or with `--json` a `LostReport`. Returns 0. Raises `InputError` if there is no
-    compaction."""
-    asyncio.run(_run(read_options(args, LostOptions), Screen.of(args)))
+    """Prints what was left out, by kind, or with `--json` a `LostReport`. With `--brief`, prints the brief as UTF-8
+    text, or a `BriefReport`; nothing if nothing was left out. Returns 0. Raises `InputError` if there is no compaction,
+    or too little room for a line."""
+    options = read_options(args, LostOptions)
+    asyncio.run(_write_brief(options) if options.brief else _run(options, Screen.of(args)))
     return 0
 
 
@@ -174,3 +204,36 @@ def left_out(source: Source) -> LeftOut:
             "is not known; `ullage messages` lists what was said before it"
         )
     return found
+
+
+class BriefReport(Report, frozen=True, kw_only=True):
+    """What `ullage lost --brief --json` prints. `text` is the brief, empty if nothing was left out, and `characters`
+    its length in UTF-16 units. `given` has how many things of each kind are in it, `left` how many had no room."""
+
+    name: str
+    text: str
+    characters: int
+    given: dict[str, int]
+    left: dict[str, int]
+
+
+async def _write_brief(options: LostOptions) -> None:
+    with working("Reading"):
+        async with open_source(options) as source:
+            entries = left_out(source).entries
+            name, cwd = source.name, source.conversation.transcript.cwd
+    brief = write_brief(entries, options.chars or LONGEST, cwd=cwd)
+    if entries and not brief.given:
+        raise InputError(f"--chars {options.chars}: a brief has no room for a line; 1000 is enough")
+    if options.json:
+        print_json(
+            BriefReport(
+                name=name,
+                text=brief.text,
+                characters=characters(brief.text),
+                given=count_kinds(brief.given),
+                left=count_kinds([entry for entry in entries if entry not in brief.given]),
+            )
+        )
+    elif brief.text:
+        print_bytes(f"{brief.text}\n".encode(errors="replace"))

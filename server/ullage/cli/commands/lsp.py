@@ -5,8 +5,31 @@ import gc
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # 10 ms to import, which a start without the parser of all commands need not wait for.
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from pathlib import Path
+
+
+# The default port of debugpy and its clients.
+_DEBUGGER_PORT = 5678
+
+
+def add_arguments(parser: "ArgumentParser") -> None:
+    """Adds the command's arguments to its parser."""
+    from pathlib import Path  # noqa: PLC0415
+
+    from ullage.cli.arguments import port  # noqa: PLC0415
+
+    parser.add_argument("--debug", action="store_true", help="log everything")
+    parser.add_argument("--log-file", type=Path, metavar="FILE", help="log to this file, not to standard error")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="append every message to this file, as JSON lines")
+    parser.add_argument(
+        "--wait-for-debugger",
+        type=port,
+        nargs="?",
+        const=_DEBUGGER_PORT,
+        metavar="PORT",
+        help=f"wait for a debugger at this port of localhost ({_DEBUGGER_PORT}); needs debugpy",
+    )
 
 
 def run(args: "Namespace") -> int:

@@ -5,9 +5,17 @@ import gc
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # 10 ms to import, which a start without the parser of all commands need not wait for.
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
     from ullage.model.settings import Settings
+
+
+def add_arguments(parser: "ArgumentParser") -> None:
+    """Adds the command's arguments to its parser."""
+    from ullage.cli.arguments import add_embeddings  # noqa: PLC0415
+
+    parser.add_argument("--session", metavar="WHICH", help="the conversation, if not the starting agent's")
+    add_embeddings(parser)
 
 
 def run(args: "Namespace") -> int:

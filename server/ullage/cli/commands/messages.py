@@ -1,23 +1,68 @@
 """`ullage messages`: lists the messages of a conversation with their numbers, roles, tokens and first lines."""
 
 import asyncio
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
+from msgspec import Struct
 from rich.text import Text
 
+from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
 from ullage.cli.commands.context import chosen_words
-from ullage.cli.draw.tables import Column, table
+from ullage.cli.draw.parts import Column, table
 from ullage.cli.draw.text import plain
 from ullage.cli.figures import described
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reports import MessageRow, MessagesReport
-from ullage.cli.session_source import open_source
-from ullage.cli.typed_arguments import MessagesOptions, read_options
-from ullage.cli.unread import unread_words
+from ullage.cli.reports import Report
+from ullage.cli.session_source import open_source, unread_words
 from ullage.model.message import number_of
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import Entry, view_page
+
+
+class MessagesOptions(ReadingOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage messages`."""
+
+    context: bool
+    biggest: bool
+    limit: int | None
+
+
+class MessageRow(Struct, frozen=True, kw_only=True):
+    """A message of a conversation. `number` is the number by which all commands name it. `role` is `tool` for results
+    of tools, which models are sent with the user's role. `tokens` is null for an archived message. `inserted` is true
+    for a compaction's marker, which has the number of the message after it. `by_agent` is true for a message with the
+    user's role that the agent's program wrote."""
+
+    number: int
+    id: str
+    role: str
+    tokens: int | None
+    archived: bool
+    pinned: bool
+    inserted: bool
+    by_agent: bool
+    at: int | None
+    opening: str
+
+
+class MessagesReport(Report, frozen=True, kw_only=True):
+    """What `ullage messages --json` prints. `total` is the number of all messages of the conversation, whether listed
+    or not."""
+
+    name: str
+    total: int
+    messages: tuple[MessageRow, ...]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    add_target(parser)
+    parser.add_argument("--context", action="store_true", help="only messages in the context, not archived ones")
+    parser.add_argument("--biggest", action="store_true", help="the biggest first")
+    parser.add_argument("--limit", type=number, metavar="N", help="how many, the last (or the biggest)")
+    add_drawing(parser)
+
 
 _COLUMNS = (
     Column(name="#", right=True, style="bold"),

@@ -1,56 +1,57 @@
 """`ullage schema`: prints the JSON Schema of the protocol, the settings or what `--json` prints."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from msgspec import Struct
 
 from ullage.api.schema import document_of, schema_document, settings_schema
-from ullage.cli.commands.brief import BriefReport
+from ullage.cli.commands.compact import CompactReport
+from ullage.cli.commands.context import HistoryReport
 from ullage.cli.commands.continue_session import ContinueReport
-from ullage.cli.commands.lost import LostReport
-from ullage.cli.commands.search import TeamMessageReport, TeamSearchReport
+from ullage.cli.commands.doctor import DoctorReport
+from ullage.cli.commands.forget import ForgetReport
+from ullage.cli.commands.here import HereReport, SessionsReport
+from ullage.cli.commands.import_file import ImportReport, ImportsReport
+from ullage.cli.commands.keep import ArchiveReport
+from ullage.cli.commands.lost import BriefReport, LostReport
+from ullage.cli.commands.messages import MessagesReport
+from ullage.cli.commands.search import MessageReport, SearchReport, TeamMessageReport, TeamSearchReport
+from ullage.cli.commands.store_copy import StoreCopyReport
 from ullage.cli.commands.team import TeamReport
+from ullage.cli.commands.undo import UndoReport
+from ullage.cli.commands.watch import WatchReport
 from ullage.cli.output import print_json
-from ullage.cli.reports import (
-    ArchiveReport,
-    CompactReport,
-    ContextReport,
-    DoctorReport,
-    ForgetReport,
-    HereReport,
-    HistoryReport,
-    ImportReport,
-    ImportsReport,
-    MessageReport,
-    MessagesReport,
-    SearchReport,
-    SessionsReport,
-    StoreCopyReport,
-    UndoReport,
-    WatchReport,
-)
+from ullage.cli.reports import ContextReport
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=["methods", "settings", "output"],
+        default="methods",
+        help="the protocol, the settings, or what --json prints",
+    )
+
 
 REPORTS: dict[str, tuple[type[Struct], ...]] = {
-    "here": (HereReport,),
+    "here": (HereReport, SessionsReport),
+    "context": (ContextReport, HistoryReport),
     "watch": (WatchReport,),
-    "context": (ContextReport,),
+    "search": (SearchReport, MessageReport, TeamSearchReport, TeamMessageReport),
+    "lost": (LostReport, BriefReport),
+    "continue": (ContinueReport,),
+    "doctor": (DoctorReport,),
     "messages": (MessagesReport,),
     "compact": (CompactReport,),
-    "continue": (ContinueReport,),
     "undo": (UndoReport,),
-    "history": (HistoryReport,),
     "import": (ImportReport, ImportsReport),
-    "sessions": (SessionsReport,),
-    "search": (SearchReport, MessageReport, TeamSearchReport, TeamMessageReport),
+    "keep": (ArchiveReport,),
     "forget": (ForgetReport,),
-    "delete": (ForgetReport,),
-    "lost": (LostReport,),
-    "brief": (BriefReport,),
-    "archive": (ArchiveReport,),
-    "store": (StoreCopyReport,),
     "team": (TeamReport,),
-    "doctor": (DoctorReport,),
+    "store": (StoreCopyReport,),
 }
 
 

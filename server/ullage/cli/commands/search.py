@@ -4,8 +4,9 @@ lacks of agents' conversations is read first, and what is found meanwhile is sho
 import asyncio
 import sys
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import asdict, replace
@@ -14,13 +15,12 @@ from rich.text import Text
 from ullage.app.compose import open_workspace
 from ullage.app.known_conversations import ReadingAll
 from ullage.app.team_sending import open_archive
+from ullage.cli.arguments import StoreOptions, add_drawing, add_embeddings, number, read_options
 from ullage.cli.draw.parts import bar
 from ullage.cli.draw.text import clean, fit_most, plural
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reported_figures import Report
-from ullage.cli.reports import HitRow, MessageReport, SearchReport
-from ullage.cli.short_ids import ShortIds
-from ullage.cli.typed_arguments import SearchOptions, read_options
+from ullage.cli.reports import Report
+from ullage.cli.this_folder import ShortIds
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import index_of, number_of
 from ullage.model.settings import SearchSettings, Settings, SummarySettings
@@ -39,6 +39,72 @@ from ullage.system.team_choices import archive_of, choices_path, read_choices
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ullage.service.ports.store import TeamHit
+
+
+class SearchOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage search`."""
+
+    query: str | None
+    session: str | None
+    limit: int
+    show: str | None
+    team: bool = False
+    archive: str | None = None
+    embeddings: tuple[str, str] | None = None
+
+
+class MessageReport(Report, frozen=True, kw_only=True):
+    """What `ullage search --show --json` prints: one whole message, as content blocks."""
+
+    session_id: str
+    number: int
+    id: str
+    role: str
+    archived: bool
+    content: list[Any]
+
+
+class HitRow(Struct, frozen=True, kw_only=True):
+    """A message that matches the query. A higher `score` is better. In `snippet`, the matches are between `**`. `fits`
+    says whether the message has most of the query's words near each other."""
+
+    session_id: str
+    number: int
+    message_id: str
+    role: str
+    score: float
+    snippet: str
+    fits: bool
+
+
+class SearchReport(Report, frozen=True, kw_only=True):
+    """What `ullage search --json` prints: the hits, the best first. `unread` is the number of stored records that were
+    not indexed, so that nothing of them was found; `note` says what else is to know of the results, "" if nothing."""
+
+    hits: tuple[HitRow, ...]
+    unread: int
+    note: str
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    parser.add_argument("query", nargs="?", metavar="QUERY", help="words, names or a question; archived messages count")
+    parser.add_argument("--conversation", dest="session", metavar="WHICH", help="only in this conversation")
+    parser.add_argument("--limit", type=number, default=10, metavar="N", help="how many, the best first")
+    parser.add_argument(
+        "--show",
+        metavar="MESSAGE",
+        help="print this message of the conversation whole (number or id), instead of searching",
+    )
+    parser.add_argument(
+        "--team",
+        action="store_true",
+        help="search what the team shares, others' and yours; with --conversation and --show, open a message of it",
+    )
+    parser.add_argument("--archive", metavar="ADDRESS", help="with --team: the team's database, as of `ullage team`")
+    add_embeddings(parser)
+    add_drawing(parser)
+
 
 _INDENT = "    "
 # Cells that a snippet has at least.
@@ -92,7 +158,7 @@ class _Everything:
             return found
         read = f"{reading.total - reading.left:,} of {plural(reading.total, 'conversation')} were read so far."
         if not is_kept:
-            read = f"Not searched, because none is kept (ullage archive on): {plural(reading.left, 'conversation')}."
+            read = f"Not searched, because none is kept (ullage keep on): {plural(reading.left, 'conversation')}."
         return replace(found, note=" ".join(filter(None, (read, found.note))))
 
     async def _read(self, reading: ReadingAll) -> None:
@@ -205,7 +271,7 @@ async def search_to_end(workspace: Workspace, session: str | None, query: str, l
 
 def _show(workspace: Workspace, options: SearchOptions, screen: Screen) -> int:
     if options.session is None:
-        raise InvalidRequest("--show needs --session SESSION: messages are numbered within one")
+        raise InvalidRequest("--show needs --conversation WHICH: messages are numbered within one")
     conversation = workspace.open(find_session(workspace.ports.store, options.session))
     entry = find_entry(conversation, find_message(conversation, options.show or ""))
     if options.json:
@@ -258,7 +324,7 @@ def hit_lines(hits: Sequence[SearchHit], workspace: Workspace, screen: Screen) -
             if hit.session_id == session_id:
                 yield from _hit(hit, screen)
     first = hits[0]
-    show = f"A whole message: ullage search --session {names(first.session_id)} --show {number_of(first.index)}"
+    show = f"A whole message: ullage search --conversation {names(first.session_id)} --show {number_of(first.index)}"
     yield from (Text(line, "dim") for line in screen.prose(show))
 
 
@@ -286,7 +352,9 @@ def _search_team(options: SearchOptions, screen: Screen) -> int:
     """Prints the messages in the team's archive that match, or with `--show` one whole message. Returns 1 if nothing is
     found, otherwise 0. Raises `InvalidRequest` if no archive was chosen or the options don't go together."""
     if (options.session is None) != (options.show is None):
-        raise InvalidRequest("--team searches all that is shared: --session and --show only open a message, together")
+        raise InvalidRequest(
+            "--team searches all that is shared: --conversation and --show only open a message, together"
+        )
     archive = archive_of(options.archive, read_choices(choices_path()))
     if options.session is not None:
         return _show_of_team(options.session, options.show or "", archive, options, screen)
@@ -345,7 +413,9 @@ def _team_lines(hits: "Sequence[TeamHit]", screen: Screen) -> Iterator[Text]:
             yield from _hit(hit.passage.hit, screen)
     if hits:
         found = hits[0].passage.hit
-        show = f"A whole message: ullage search --team --session {found.session_id} --show {number_of(found.index)}"
+        show = (
+            f"A whole message: ullage search --team --conversation {found.session_id} --show {number_of(found.index)}"
+        )
         yield from (Text(line, "dim") for line in screen.prose(show))
 
 

@@ -1,17 +1,52 @@
 """`ullage store copy`: copies the sessions of one store into another."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
+from msgspec import Struct
+
+from ullage.cli.arguments import add_json, read_options
 from ullage.cli.draw.text import plural
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reports import StoreCopyReport
+from ullage.cli.reports import Report
 from ullage.cli.store_choice import chosen_store
-from ullage.cli.typed_arguments import StoreCopyOptions, read_options
 from ullage.model.errors import InputError
 from ullage.model.store_address import is_address
 from ullage.store.store_copy import CopiedStore, copy_store
 from ullage.store.store_place import is_there, local_path, open_store_at, open_to_read_at
+
+
+class StoreCopyOptions(Struct, frozen=True, kw_only=True):
+    """The arguments of `ullage store copy`: the places of two stores."""
+
+    source: str
+    target: str
+    json: bool
+
+
+class StoreCopyReport(Report, frozen=True, kw_only=True):
+    """What `ullage store copy --json` prints. The ids of sessions say what became of them: `new` and `grown` were
+    written, `unchanged` were there, `differing` were continued differently in both stores and `deleted` were deleted in
+    the second: these two are left as they are. `written` counts the records that were written, and `records` those that
+    both stores have now; `sha256` is the digest of these, as read from the second store."""
+
+    new: tuple[str, ...]
+    grown: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    differing: tuple[str, ...]
+    deleted: tuple[str, ...]
+    written: int
+    records: int
+    sha256: str
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    parser.add_argument("action", choices=["copy"], help="copy: add what is new, compare the rest, change nothing else")
+    parser.add_argument("source", metavar="FROM", help="a store: a file, or postgresql://HOST/DATABASE")
+    parser.add_argument("target", metavar="TO", help="the store that gets the sessions, made if it is missing")
+    add_json(parser)
+
 
 _NAMED = 5
 

@@ -2,19 +2,20 @@
 
 import os
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
 from ullage.agents.discovery import is_in
 from ullage.app.team_sending import open_archive, open_source, send_chosen, sending_alone, sent_path, store_name
+from ullage.cli.arguments import StoreOptions, add_json, read_options
 from ullage.cli.draw.text import ago, plural
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reported_figures import Report
-from ullage.cli.typed_arguments import TeamOptions, read_options
+from ullage.cli.reports import Report
 from ullage.model.errors import InputError
 from ullage.model.settings import ContextSettings
 from ullage.system.team_choices import (
@@ -30,6 +31,55 @@ from ullage.system.team_choices import (
     read_sent,
     write_choices,
 )
+
+
+class TeamOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage team`."""
+
+    action: Literal["share", "unshare", "send"] | None = None
+    folder: str | None = None
+    archive: str | None = None
+    members: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
+    by_hand: bool = False
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=["share", "unshare", "send"],
+        help="share: send redacted copies of a folder's sessions, now and at each `send`. unshare: remove them again. "
+        "send: send what is new of all shared folders. Without it: list these",
+    )
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="with share, unshare: the folder; this one")
+    parser.add_argument(
+        "--archive",
+        metavar="ADDRESS",
+        help="the team's archive, postgresql://HOST/DATABASE; by default that of ULLAGE_TEAM, or as before",
+    )
+    parser.add_argument(
+        "--with",
+        dest="members",
+        action="append",
+        default=[],
+        metavar="ROLE",
+        help="with share: who may read it, a role of the database or a group of roles; may be repeated",
+    )
+    parser.add_argument(
+        "--private",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="with share: a regular expression of text that is left out, as secrets are; may be repeated",
+    )
+    parser.add_argument(
+        "--by-hand",
+        action="store_true",
+        help="with share: what is new is sent by `ullage team send` alone, and not by Ullage's servers",
+    )
+    add_json(parser)
 
 
 class TeamFolderRow(Struct, frozen=True, kw_only=True):

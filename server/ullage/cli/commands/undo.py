@@ -1,16 +1,51 @@
 """`ullage undo`: undoes an edit of a stored session."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
 from ullage.app.compose import open_workspace
+from ullage.cli.arguments import StoreOptions, add_conversation, add_drawing, read_options
 from ullage.cli.draw.text import percent, plain, plural
 from ullage.cli.output import Screen, print_json
-from ullage.cli.reports import UndoReport
-from ullage.cli.typed_arguments import UndoOptions, read_options
+from ullage.cli.reports import Report
 from ullage.model.words import shrinking
 from ullage.service.archive.naming import find_edit, find_session
 from ullage.service.archive.undo import Reverted, undo
+
+
+class UndoOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage undo`."""
+
+    session: str
+    edit: str | None
+    dry_run: bool
+
+
+class UndoReport(Report, frozen=True, kw_only=True):
+    """What `ullage undo --json` prints. `edits` are the ids of the undone edits, `messages_back` is the number of
+    messages that are in the context again, and `before` and `after` are its tokens. With `--dry-run` nothing was
+    changed."""
+
+    session_id: str
+    edits: tuple[str, ...]
+    messages_back: int
+    before: int
+    after: int
+    percent: int | None
+    dry_run: bool
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    add_conversation(parser)
+    parser.add_argument(
+        "edit",
+        nargs="?",
+        metavar="EDIT",
+        help="the edit's id (`ullage context --edits` lists them); without it, the last one",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only say what would come back")
+    add_drawing(parser)
 
 
 def run(args: Namespace) -> int:

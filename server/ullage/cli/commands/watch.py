@@ -1,12 +1,15 @@
 """`ullage watch`: the conversations of agents on this machine while they continue."""
 
 import asyncio
+import os
+import re
 import signal
 import sys
-from argparse import Namespace
-from collections.abc import Generator, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from shutil import get_terminal_size
+from typing import Literal
 
 from msgspec.structs import asdict
 from rich.console import Group
@@ -18,17 +21,14 @@ from ullage.app.agent_following import find_sources, make_follower
 from ullage.app.compose import open_workspace
 from ullage.app.opening_archive import open_originals
 from ullage.app.team_sending import TeamSender
-from ullage.cli.asked_change import agreed
+from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.commands.messages import message_rows, message_table
 from ullage.cli.commands.search import hit_lines
 from ullage.cli.draw.boxes import context_box
 from ullage.cli.draw.text import fit_most, in_bytes, plural
 from ullage.cli.figures import biggest
-from ullage.cli.output import Screen, print_json_line
-from ullage.cli.reports import WatchReport
-from ullage.cli.typed_arguments import WatchOptions, read_options
-from ullage.cli.watching.keyboard import keys_pressed
-from ullage.cli.watching.live_table import Board, What, Wish
+from ullage.cli.live_table import Board, What, Wish
+from ullage.cli.output import Screen, agreed, print_json_line
 from ullage.model.errors import StoreError, UllageError
 from ullage.model.figure import FollowedRow
 from ullage.model.settings import ArchiveSettings
@@ -38,6 +38,32 @@ from ullage.store.originals.archive_tables import archive_path
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.next_to_store import Keeping
 from ullage.system.transcript_files import AgentOriginals
+
+
+class WatchOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage watch`. `since` is in seconds."""
+
+    since: int
+
+
+class WatchReport(FollowedRow, frozen=True, kw_only=True):
+    """What `ullage watch --json` prints, a line for each change: the conversation that has changed. `version` changes
+    if a field is removed or changed."""
+
+    version: Literal[1] = 1
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    parser.add_argument(
+        "--since",
+        type=number,
+        default=3600,
+        metavar="SECONDS",
+        help="only what changed in the last so many seconds; 3600",
+    )
+    add_drawing(parser)
+
 
 # Seconds between two drawings of what only time changes, such as "a minute ago".
 _REDRAW_EVERY = 5.0
@@ -76,7 +102,7 @@ def ask_once(store: StorePlace | None) -> None:
         f"  what:   {plural(len(sources), 'conversation')} on this machine ({in_bytes(size)}) and what is added, all "
         "that was said and read\n"
         f"  where:  {place}, which only you may read, compressed; at most {_LIMIT:g} GB\n"
-        "  stop:   ullage archive off; remove: ullage forget\n"
+        "  stop:   ullage keep off; remove: ullage forget\n"
         "Keep them?"
     )
     keeping.answer(keep=agreed(question, by_enter=True))
@@ -101,13 +127,11 @@ async def _print(workspace: Workspace, options: WatchOptions) -> None:
 
 def _kept_words(store: StorePlace | None) -> str:
     if Keeping(local_path(store)).wanted is False:
-        return "Nothing is kept (ullage archive on)"
+        return "Nothing is kept (ullage keep on)"
     try:
         with open_originals(store) as originals:
             if originals:
-                return (
-                    f"Kept: {plural(originals.count(), 'conversation')}, {in_bytes(originals.size())} (ullage archive)"
-                )
+                return f"Kept: {plural(originals.count(), 'conversation')}, {in_bytes(originals.size())} (ullage keep)"
     except StoreError as error:
         return str(error)
     return ""
@@ -224,3 +248,98 @@ async def make_page(workspace: Workspace, wish: Wish, screen: Screen) -> Sequenc
                 return [*none, *screen.prose(found.note), *hit_lines(found.hits, workspace, screen)]
     except UllageError as error:
         return [*screen.prose(str(error))]
+
+
+_SEQUENCE = re.compile(r"\x1b(?:[\[O][0-?]*[ -/]*[@-~]|$|(?=\x1b))")
+_ARROWS = {"A": "up", "B": "down", "H": "home", "F": "end"}
+_NAMES = {
+    **{f"\x1b{kind}{letter}": name for kind in "[O" for letter, name in _ARROWS.items()},
+    "\x1b[5~": "page up",
+    "\x1b[6~": "page down",
+    "\x1b[1~": "home",
+    "\x1b[4~": "end",
+    "\x1b": "escape",
+    "\r": "enter",
+    "\n": "enter",
+    "\x7f": "backspace",
+    "\b": "backspace",
+}
+# The second codes of Windows' special keys (`getwch` returns first U+0000 or U+00E0).
+_WINDOWS = {"H": "up", "P": "down", "G": "home", "O": "end", "I": "page up", "Q": "page down"}
+# Seconds between two questions to Windows, which has no notice of a key.
+_ASK_EVERY = 0.05
+
+
+def key_names(text: str) -> list[str]:
+    """Returns the keys in what a terminal has sent: a special key by its name, such as `page down`, any other by its
+    character. Unknown sequences are left out."""
+    keys: list[str] = []
+    while text:
+        found = _SEQUENCE.match(text)
+        sent = found[0] if found else text[0]
+        text = text[len(sent) :]
+        name = _NAMES.get(sent, sent)
+        if name in _NAMES.values() or (len(name) == 1 and name.isprintable()):
+            keys.append(name)
+    return keys
+
+
+@contextmanager
+def keys_pressed(press: Callable[[str], object]) -> Generator[None]:
+    """Calls `press` with each key while the block runs, in the running event loop. Afterwards the terminal is as it was
+    before. Without a terminal on standard input, no key is read."""
+    if not sys.stdin.isatty():
+        yield
+    elif sys.platform == "win32":
+        task = asyncio.get_running_loop().create_task(_ask_windows(press))
+        try:
+            yield
+        finally:
+            task.cancel()
+    else:
+        with _read_terminal(press):
+            yield
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    async def _ask_windows(press: Callable[[str], object]) -> None:
+        while True:
+            while msvcrt.kbhit():
+                key = msvcrt.getwch()
+                names = [_WINDOWS.get(msvcrt.getwch(), "")] if key in "\x00\xe0" else key_names(key)
+                for name in filter(None, names):
+                    press(name)
+            await asyncio.sleep(_ASK_EVERY)
+
+else:
+
+    @contextmanager
+    def _read_terminal(press: Callable[[str], object]) -> Generator[None]:
+        # Python may have been built without them.
+        import termios  # noqa: PLC0415
+        import tty  # noqa: PLC0415
+
+        loop, descriptor = asyncio.get_running_loop(), sys.stdin.fileno()
+        before = termios.tcgetattr(descriptor)
+
+        def read() -> None:
+            try:
+                sent = os.read(descriptor, 1024)
+            except OSError:
+                sent = b""
+            if not sent:
+                # The terminal is gone.
+                loop.remove_reader(descriptor)
+            for key in key_names(sent.decode("utf-8", "replace")):
+                press(key)
+
+        # Ctrl-C stays a signal.
+        tty.setcbreak(descriptor)
+        loop.add_reader(descriptor, read)
+        try:
+            yield
+        finally:
+            loop.remove_reader(descriptor)
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

@@ -10,39 +10,34 @@
 
 _shtab_ullage_commands() {
   local _commands=(
-    acp:'Serve the Agent Client Protocol on standard input and output.'
-    archive:'Show what is kept of agents'"'"' own files, and turn it on or off.'
-    brief:'Write what an agent'"'"'s last compaction left out as a brief for it.'
-    compact:'Replace the older part of a context by a summary.'
-    completion:'Print the completion script for a shell.'
-    context:'Show how full a context is, and of what.'
-    continue:'Write a new session that the agent can resume.'
-    delete:'The other name of `forget`.'
-    demo:'Watch a conversation fill a context and be compacted.'
-    doctor:'Check the installation and the providers.'
-    export:'Write a stored session out.'
-    forget:'Remove conversations from the store, its search and the archive, for good.'
-    help:'Show the help of a command.'
-    here:'Show this folder'"'"'s conversations, the fullest first (the default).'
-    history:'List the edits of a context and what each saved.'
-    hook:'Answer a hook of an agent; `wire` adds it.'
-    import:'Read another program'"'"'s transcript into a stored session.'
-    inspect:'Print the events of a stored session'"'"'s log, one a line.'
-    lost:'List what an agent'"'"'s last compaction left out.'
-    lsp:'Serve the Language Server on standard input and output.'
-    man:'Show the manual page.'
-    mcp:'Serve the Model Context Protocol: an agent looks up its own conversation.'
-    messages:'List the messages of a conversation, with their numbers.'
-    schema:'Print the JSON Schema of the protocol, the settings or the output.'
-    search:'Search all messages of all conversations.'
-    sessions:'List stored sessions.'
-    statusline:'Print one line for an agent'"'"'s status line, tmux or a prompt.'
-    store:'Copy sessions from one store to another.'
-    team:'Choose which folders'"'"' sessions a team can search, redacted.'
-    undo:'Undo an edit of a stored session, such as a compaction.'
-    unwire:'Take what `wire` added out of agents'"'"' settings again.'
-    watch:'Show the conversations that go on on this machine, live.'
-    wire:'Have agents run Ullage: what a compaction left out is given back.'
+    acp:'The Agent Client Protocol, as an agent or before one.'
+    compact:'A conversation with a summary in place of its older part.'
+    completion:'The completion script of a shell.'
+    context:'How full a conversation is, of what, and until when.'
+    continue:'A new session for the agent: compacted, as before its compaction, from a'
+    demo:'A conversation that fills up, is compacted and comes back.'
+    doctor:'Whether all is well, and what to do if not.'
+    export:'A conversation in a file: whole, as a request, or the agent'"'"'s own.'
+    forget:'A conversation removed from all that Ullage keeps, for good.'
+    help:'The help of a command; `help options` has what many take.'
+    here:'Your conversations in this folder and what runs now, the fullest first.'
+    hook:'The answer to an agent'"'"'s hook; `wire` adds it.'
+    import:'A conversation of a file, kept by Ullage.'
+    keep:'Which conversations are kept when their agent deletes them.'
+    lost:'What a compaction left out; --brief writes it for the agent.'
+    lsp:'The Language Server, for editors.'
+    man:'The manual page.'
+    mcp:'The Model Context Protocol: an agent looks up its own conversation.'
+    messages:'The messages of a conversation, with their numbers.'
+    schema:'The JSON Schema of the protocol, the settings or the output.'
+    search:'Where something was said, in every conversation on this machine.'
+    statusline:'One line for an agent'"'"'s status line, tmux or a prompt.'
+    store:'The conversations of one store in another.'
+    team:'Folders whose conversations a team can search, without secrets.'
+    undo:'A context as it was before a compaction by Ullage.'
+    unwire:'Agents without Ullage again.'
+    watch:'The same list, live: a compaction is seen before it comes.'
+    wire:'Agents get back by themselves what they lose; `unwire` undoes it.'
   )
   _describe 'ullage commands' _commands
 }
@@ -50,7 +45,7 @@ _shtab_ullage_commands() {
 _shtab_ullage_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "(- : *)--version[show program\'s version number and exit]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
 )
@@ -67,7 +62,7 @@ _shtab_ullage_acp_options=(
   "--hand-over[compact by a summary in a fresh session, though the agent has a command of its own]"
   "--in-chain[be a proxy in a chain\: a conductor starts this program, and the agent that follows]"
   "--no-mcp[forward every message byte for byte\: do not offer the agent Ullage\'s tools for looking up its history]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
   "(*)::behind \`--\`\: an agent\'s command line, to be its proxy\; and behind \`--then\` each, further agents:"
@@ -76,41 +71,11 @@ _shtab_ullage_acp_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_ullage_acp_defaults_added=0
 
-_shtab_ullage_archive_options=(
-  "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--json[print one JSON object for programs (see \`ullage schema output\`)]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
-  "--color[colours\; auto\: on a terminal]:color:(auto always never)"
-  "--no-pager[print long output at once]"
-  ":on, off\: keep agents\' files from now on, or no longer. Without it\: show what is kept:(on off)"
-)
-
-# guard to ensure default positional specs are added only once per session
-_shtab_ullage_archive_defaults_added=0
-
-_shtab_ullage_brief_options=(
-  "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--format[the transcript\'s format, if it is not detected\; \`list\` lists the known ones]:NAME:"
-  "--run[which conversation, if the file holds several]:N:"
-  "--model[the model, in place of the one the transcript names]:NAME:"
-  "--window[the model\'s window, in place of the known one]:TOKENS:"
-  "--at[only the first N messages]:N:"
-  "--chars[the most characters of the brief\; 10,000, as many as an agent takes from a hook]:N:"
-  "--json[print one JSON object for programs (see \`ullage schema output\`)]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
-  "--color[colours\; auto\: on a terminal]:color:(auto always never)"
-  "--no-pager[print long output at once]"
-  ":a transcript\'s path, \`-\` for standard input, or the beginning of the id of a stored session or of an agent\'s own\; without it, this folder\'s newest conversation:_files"
-)
-
-# guard to ensure default positional specs are added only once per session
-_shtab_ullage_brief_defaults_added=0
-
 _shtab_ullage_compact_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--format[the transcript\'s format, if it is not detected\; \`list\` lists the known ones]:NAME:"
-  "--run[which conversation, if the file holds several]:N:"
-  "--model[the model, in place of the one the transcript names]:NAME:"
+  "--format[a file\'s format, if it is not detected\; \`list\` lists them]:NAME:"
+  "--run[which conversation, if a file holds several]:N:"
+  "--model[the model, in place of the conversation\'s]:NAME:"
   "--window[the model\'s window, in place of the known one]:TOKENS:"
   "--at[only the first N messages]:N:"
   "--budget[the most the resulting context may count]:TOKENS:"
@@ -121,10 +86,10 @@ _shtab_ullage_compact_options=(
   "--ascii[draw with plain ASCII]"
   "--provider[the shape of the messages in --json]:provider:(anthropic openai)"
   {-o,--output}"[write the JSON object to this file\; \`-\`\: to standard output]:OUT:_files"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":a transcript\'s path, \`-\` for standard input, or the beginning of the id of a stored session or of an agent\'s own:_files"
+  ":a conversation\: the beginning of its id, its file, or \`-\` for standard input:_files"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -132,7 +97,7 @@ _shtab_ullage_compact_defaults_added=0
 
 _shtab_ullage_completion_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
   ":the shell\; for bash\: eval \"\$(ullage completion bash)\":(bash zsh fish)"
@@ -143,19 +108,20 @@ _shtab_ullage_completion_defaults_added=0
 
 _shtab_ullage_context_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--format[the transcript\'s format, if it is not detected\; \`list\` lists the known ones]:NAME:"
-  "--run[which conversation, if the file holds several]:N:"
-  "--model[the model, in place of the one the transcript names]:NAME:"
+  "--format[a file\'s format, if it is not detected\; \`list\` lists them]:NAME:"
+  "--run[which conversation, if a file holds several]:N:"
+  "--model[the model, in place of the conversation\'s]:NAME:"
   "--window[the model\'s window, in place of the known one]:TOKENS:"
   "--at[only the first N messages]:N:"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
   "--provider[the shape of the messages in --json]:provider:(anthropic openai)"
   "--messages[with --json\: the messages, too]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--edits[what made it smaller, and how much each saved]"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":a transcript\'s path, \`-\` for standard input, or the beginning of the id of a stored session or of an agent\'s own\; without it, this folder\'s newest conversation:_files"
+  ":a conversation\: the beginning of its id, its file, or \`-\` for standard input\; without it, this folder\'s newest one:_files"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -163,55 +129,38 @@ _shtab_ullage_context_defaults_added=0
 
 _shtab_ullage_continue_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--format[the transcript\'s format, if it is not detected\; \`list\` lists the known ones]:NAME:"
-  "--run[which conversation, if the file holds several]:N:"
-  "--model[the model, in place of the one the transcript names]:NAME:"
+  "--format[a file\'s format, if it is not detected\; \`list\` lists them]:NAME:"
+  "--run[which conversation, if a file holds several]:N:"
+  "--model[the model, in place of the conversation\'s]:NAME:"
   "--window[the model\'s window, in place of the known one]:TOKENS:"
   "--at[only the first N messages]:N:"
   "--in[the agent that resumes it\; its own]:AGENT:"
   "--before-compaction[as it was before the agent\'s last compaction]"
-  "--from[as it was after message N]:N:"
+  "--after[as it was after message N]:N:"
   "--compacted[compact it\; the default without the two above]"
   "--budget[compact its messages to at most so many\; 20k]:TOKENS:"
   "--focus[what the summary must keep above all]:TEXT:"
   "--preview[write nothing, only show the figure]"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":a transcript\'s path, \`-\` for standard input, or the beginning of the id of a stored session or of an agent\'s own\; without it, this folder\'s newest conversation:_files"
+  ":a conversation\: the beginning of its id, its file, or \`-\` for standard input\; without it, this folder\'s newest one:_files"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_ullage_continue_defaults_added=0
 
-_shtab_ullage_delete_options=(
-  "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--older-than[those not changed for so long\: 90d, 12w, 1y]:AGE:"
-  "--folder[those that began in this folder or one in it]:FOLDER:_files -/"
-  "--matching[those whose title, or agent\'s file, fits\: \'\*billing\*\']:PATTERN:"
-  "--to[the oldest, until the archive of agents\' files is this small\: 2GB]:SIZE:"
-  {-y,--yes}"[do not ask]"
-  "--json[print one JSON object for programs (see \`ullage schema output\`)]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
-  "--color[colours\; auto\: on a terminal]:color:(auto always never)"
-  "--no-pager[print long output at once]"
-  "(*)::ids of sessions or agents\' own, beginnings of ids, or agents\' files:($(ullage sessions --ids --limit 100 2>/dev/null))"
-)
-
-# guard to ensure default positional specs are added only once per session
-_shtab_ullage_delete_defaults_added=0
-
 _shtab_ullage_demo_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--format[the transcript\'s format, if it is not detected\; \`list\` lists the known ones]:NAME:"
-  "--run[which conversation, if the file holds several]:N:"
+  "--format[a file\'s format, if it is not detected\; \`list\` lists them]:NAME:"
+  "--run[which conversation, if a file holds several]:N:"
   "--window[the window to play it in]:TOKENS:"
   "--fast[as fast as the server answers]"
   "--svg[write the final screen as a picture]:PATH:_files"
   "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
   ":play this transcript, not the sample:_files"
@@ -229,7 +178,7 @@ _shtab_ullage_doctor_options=(
   "--file[the script or transcript that it plays]:PATH:_files"
   "--model[a model that it should have]:NAME:"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
 )
@@ -242,11 +191,13 @@ _shtab_ullage_export_options=(
   "--original[the agent\'s own file, byte for byte as it was\: from the archive, or from its place. With a folder as --output, the files that belong to it, too]"
   "--version[with --original\: which version of a file that was rewritten]:N:"
   "--as[the whole log (default), or the context as a provider\'s request]:shape:(ullage anthropic openai)"
+  "--events[list the events of its log, one a line]"
+  "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   {-o,--output}"[write to this file, not to standard output]:OUT:_files"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":the session\'s id, or the beginning of it:($(ullage sessions --ids --limit 100 2>/dev/null))"
+  ":a conversation that Ullage keeps\: the beginning of its id:($(ullage --ids --limit 100 2>/dev/null))"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -257,13 +208,13 @@ _shtab_ullage_forget_options=(
   "--older-than[those not changed for so long\: 90d, 12w, 1y]:AGE:"
   "--folder[those that began in this folder or one in it]:FOLDER:_files -/"
   "--matching[those whose title, or agent\'s file, fits\: \'\*billing\*\']:PATTERN:"
-  "--to[the oldest, until the archive of agents\' files is this small\: 2GB]:SIZE:"
+  "--to[the oldest, until what is kept of agents\' files is this small\: 2GB]:SIZE:"
   {-y,--yes}"[do not ask]"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  "(*)::ids of sessions or agents\' own, beginnings of ids, or agents\' files:($(ullage sessions --ids --limit 100 2>/dev/null))"
+  "(*)::ids of conversations, beginnings of ids, or agents\' files:($(ullage --ids --limit 100 2>/dev/null))"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -271,10 +222,9 @@ _shtab_ullage_forget_defaults_added=0
 
 _shtab_ullage_help_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":the command\; without it, all:(here watch statusline continue lost brief wire unwire hook context messages compact undo history import sessions search export archive store team forget delete inspect lsp acp mcp demo doctor schema completion man help)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -284,9 +234,12 @@ _shtab_ullage_here_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--limit[how many of each list]:N:"
   "--all[all of each list]"
+  "--cwd[the conversations of this folder, not of the working one]:FOLDER:_files -/"
+  "--stored[only those that Ullage keeps, of all folders, newest first]"
+  "--ids[with --stored\: the ids alone, one a line]"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
 )
@@ -294,30 +247,12 @@ _shtab_ullage_here_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_ullage_here_defaults_added=0
 
-_shtab_ullage_history_options=(
-  "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--format[the transcript\'s format, if it is not detected\; \`list\` lists the known ones]:NAME:"
-  "--run[which conversation, if the file holds several]:N:"
-  "--model[the model, in place of the one the transcript names]:NAME:"
-  "--window[the model\'s window, in place of the known one]:TOKENS:"
-  "--at[only the first N messages]:N:"
-  "--json[print one JSON object for programs (see \`ullage schema output\`)]"
-  "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
-  "--color[colours\; auto\: on a terminal]:color:(auto always never)"
-  "--no-pager[print long output at once]"
-  ":a transcript\'s path, \`-\` for standard input, or the beginning of the id of a stored session or of an agent\'s own\; without it, this folder\'s newest conversation:_files"
-)
-
-# guard to ensure default positional specs are added only once per session
-_shtab_ullage_history_defaults_added=0
-
 _shtab_ullage_hook_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--mark[what the summaries in the agent\'s file begin with, for an agent that runs no hook after a compaction]:TEXT:"
   "--unless-wired-in[do nothing if the agent\'s settings, a file of this name, have a hook of Ullage\'s\: for the hooks of a plugin]:NAME:"
   "--fill-notes[give the agent\'s model a note of how full its context is, once at each mark]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
   ":the agent that runs the hook, as \`ullage wire\` names it:"
@@ -328,11 +263,11 @@ _shtab_ullage_hook_defaults_added=0
 
 _shtab_ullage_import_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--format[the transcript\'s format, if it is not detected\; \`list\` lists the known ones]:NAME:"
-  "--run[which conversation, if the file holds several]:N:"
+  "--format[a file\'s format, if it is not detected\; \`list\` lists them]:NAME:"
+  "--run[which conversation, if a file holds several]:N:"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
   ":the transcript, a folder of them, or \`-\` for standard input:_files"
@@ -341,32 +276,34 @@ _shtab_ullage_import_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_ullage_import_defaults_added=0
 
-_shtab_ullage_inspect_options=(
+_shtab_ullage_keep_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--json[print one JSON object an event, with all its fields]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--json[print one JSON object for programs (see \`ullage schema output\`)]"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":the session\'s id, or the beginning of it:($(ullage sessions --ids --limit 100 2>/dev/null))"
+  ":on, off\: keep agents\' files from now on, or no longer. Without it\: show what is kept:(on off)"
 )
 
 # guard to ensure default positional specs are added only once per session
-_shtab_ullage_inspect_defaults_added=0
+_shtab_ullage_keep_defaults_added=0
 
 _shtab_ullage_lost_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--format[the transcript\'s format, if it is not detected\; \`list\` lists the known ones]:NAME:"
-  "--run[which conversation, if the file holds several]:N:"
-  "--model[the model, in place of the one the transcript names]:NAME:"
+  "--format[a file\'s format, if it is not detected\; \`list\` lists them]:NAME:"
+  "--run[which conversation, if a file holds several]:N:"
+  "--model[the model, in place of the conversation\'s]:NAME:"
   "--window[the model\'s window, in place of the known one]:TOKENS:"
   "--at[only the first N messages]:N:"
   "--limit[how many of each kind, contradicted and open ones first, then the newest\; 10, with --json all]:N:"
+  "--brief[write it as a brief for the agent, as hooks give it back]"
+  "--chars[with --brief\: the most characters\; 10,000, as many as a hook may give]:N:"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":a transcript\'s path, \`-\` for standard input, or the beginning of the id of a stored session or of an agent\'s own\; without it, this folder\'s newest conversation:_files"
+  ":a conversation\: the beginning of its id, its file, or \`-\` for standard input\; without it, this folder\'s newest one:_files"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -378,7 +315,7 @@ _shtab_ullage_lsp_options=(
   "--log-file[log to this file, not to standard error]:FILE:_files"
   "--trace[append every message to this file, as JSON lines]:FILE:_files"
   "--wait-for-debugger[wait for a debugger at this port of localhost (5678)\; needs debugpy]:PORT:"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
 )
@@ -388,7 +325,7 @@ _shtab_ullage_lsp_defaults_added=0
 
 _shtab_ullage_man_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
 )
@@ -398,9 +335,9 @@ _shtab_ullage_man_defaults_added=0
 
 _shtab_ullage_mcp_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--session[the conversation, if not the starting agent\'s]:SESSION:($(ullage sessions --ids --limit 100 2>/dev/null))"
+  "--session[the conversation, if not the starting agent\'s]:WHICH:($(ullage --ids --limit 100 2>/dev/null))"
   "--embeddings[order what is found by its meaning, too, with the embeddings of this server, such as http\:\/\/127.0.0.1\:11434\/v1\; without secrets, the query and what it finds are sent to it]:('URL', 'MODEL'):"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
 )
@@ -410,9 +347,9 @@ _shtab_ullage_mcp_defaults_added=0
 
 _shtab_ullage_messages_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--format[the transcript\'s format, if it is not detected\; \`list\` lists the known ones]:NAME:"
-  "--run[which conversation, if the file holds several]:N:"
-  "--model[the model, in place of the one the transcript names]:NAME:"
+  "--format[a file\'s format, if it is not detected\; \`list\` lists them]:NAME:"
+  "--run[which conversation, if a file holds several]:N:"
+  "--model[the model, in place of the conversation\'s]:NAME:"
   "--window[the model\'s window, in place of the known one]:TOKENS:"
   "--at[only the first N messages]:N:"
   "--context[only messages in the context, not archived ones]"
@@ -420,10 +357,10 @@ _shtab_ullage_messages_options=(
   "--limit[how many, the last (or the biggest)]:N:"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":a transcript\'s path, \`-\` for standard input, or the beginning of the id of a stored session or of an agent\'s own\; without it, this folder\'s newest conversation:_files"
+  ":a conversation\: the beginning of its id, its file, or \`-\` for standard input\; without it, this folder\'s newest one:_files"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -431,7 +368,7 @@ _shtab_ullage_messages_defaults_added=0
 
 _shtab_ullage_schema_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
   ":the protocol, the settings, or what --json prints:(methods settings output)"
@@ -442,15 +379,15 @@ _shtab_ullage_schema_defaults_added=0
 
 _shtab_ullage_search_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--session[only in this session]:SESSION:($(ullage sessions --ids --limit 100 2>/dev/null))"
+  "--conversation[only in this conversation]:WHICH:($(ullage --ids --limit 100 2>/dev/null))"
   "--limit[how many, the best first]:N:"
-  "--show[print this message of the session whole (number or id), instead of searching]:MESSAGE:"
-  "--team[search the team\'s archive\: what others share with you, and what you share\; with --session and --show, open a message of it]"
-  "--archive[with --team\: the archive, as of \`ullage team\`]:ADDRESS:"
+  "--show[print this message of the conversation whole (number or id), instead of searching]:MESSAGE:"
+  "--team[search what the team shares, others\' and yours\; with --conversation and --show, open a message of it]"
+  "--archive[with --team\: the team\'s database, as of \`ullage team\`]:ADDRESS:"
   "--embeddings[order what is found by its meaning, too, with the embeddings of this server, such as http\:\/\/127.0.0.1\:11434\/v1\; without secrets, the query and what it finds are sent to it]:('URL', 'MODEL'):"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
   ":words, names or a question\; archived messages count:"
@@ -458,21 +395,6 @@ _shtab_ullage_search_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_ullage_search_defaults_added=0
-
-_shtab_ullage_sessions_options=(
-  "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--cwd[only sessions of this folder]:FOLDER:_files -/"
-  "--limit[how many, the newest first]:N:"
-  "--ids[print the ids alone, one a line]"
-  "--json[print one JSON object for programs (see \`ullage schema output\`)]"
-  "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
-  "--color[colours\; auto\: on a terminal]:color:(auto always never)"
-  "--no-pager[print long output at once]"
-)
-
-# guard to ensure default positional specs are added only once per session
-_shtab_ullage_sessions_defaults_added=0
 
 _shtab_ullage_statusline_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
@@ -483,7 +405,7 @@ _shtab_ullage_statusline_options=(
   "--width[the most columns\; COLUMNS of the environment]:COLUMNS:"
   "--quiet[print nothing until a compaction is two calls away]"
   "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
   "(*)::behind \`--\`\: the command that made the status line before\; its line comes after Ullage\'s:"
@@ -495,7 +417,7 @@ _shtab_ullage_statusline_defaults_added=0
 _shtab_ullage_store_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
   ":copy\: add what is new, compare the rest, change nothing else:(copy)"
@@ -513,7 +435,7 @@ _shtab_ullage_team_options=(
   "*--private[with share\: a regular expression of text that is left out, as secrets are\; may be repeated]:PATTERN:"
   "--by-hand[with share\: what is new is sent by \`ullage team send\` alone, and not by Ullage\'s servers]"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
   ":share\: send redacted copies of a folder\'s sessions, now and at each \`send\`. unshare\: remove them again. send\: send what is new of all shared folders. Without it\: list these:(share unshare send)"
@@ -528,11 +450,11 @@ _shtab_ullage_undo_options=(
   "--dry-run[only say what would come back]"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":the session\'s id, or the beginning of it:($(ullage sessions --ids --limit 100 2>/dev/null))"
-  ":the edit\'s id (see history)\; without it, the last one:"
+  ":a conversation that Ullage keeps\: the beginning of its id:($(ullage --ids --limit 100 2>/dev/null))"
+  ":the edit\'s id (\`ullage context --edits\` lists them)\; without it, the last one:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -541,7 +463,7 @@ _shtab_ullage_undo_defaults_added=0
 _shtab_ullage_unwire_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-y,--yes}"[do not ask]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
   "(*)::the agents\; without any, all that are known here:"
@@ -552,10 +474,10 @@ _shtab_ullage_unwire_defaults_added=0
 
 _shtab_ullage_watch_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--since[which\: those that changed in this time]:SECONDS:"
+  "--since[only what changed in the last so many seconds\; 3600]:SECONDS:"
   "--json[print one JSON object for programs (see \`ullage schema output\`)]"
   "--ascii[draw with plain ASCII]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
 )
@@ -569,7 +491,7 @@ _shtab_ullage_wire_options=(
   "--statusline[set the status line, too\; the line of the command of before comes after Ullage\'s]"
   "--fill-notes[give the agent\'s model notes of how full its context is\: at 70 \%, 85 \% and two calls left]"
   "--no-mcp[do not add the MCP server, with which an agent searches its own history]"
-  "--store[the session store\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
   "(*)::the agents\; without any, all that are known here:"
@@ -598,23 +520,19 @@ _shtab_ullage() {
       curcontext="${curcontext%:*:*}:_shtab_ullage-$line[1]:"
       case $line[1] in
         acp) _arguments -C -s $_shtab_ullage_acp_options ;;
-        archive) _arguments -C -s $_shtab_ullage_archive_options ;;
-        brief) _arguments -C -s $_shtab_ullage_brief_options ;;
         compact) _arguments -C -s $_shtab_ullage_compact_options ;;
         completion) _arguments -C -s $_shtab_ullage_completion_options ;;
         context) _arguments -C -s $_shtab_ullage_context_options ;;
         continue) _arguments -C -s $_shtab_ullage_continue_options ;;
-        delete) _arguments -C -s $_shtab_ullage_delete_options ;;
         demo) _arguments -C -s $_shtab_ullage_demo_options ;;
         doctor) _arguments -C -s $_shtab_ullage_doctor_options ;;
         export) _arguments -C -s $_shtab_ullage_export_options ;;
         forget) _arguments -C -s $_shtab_ullage_forget_options ;;
         help) _arguments -C -s $_shtab_ullage_help_options ;;
         here) _arguments -C -s $_shtab_ullage_here_options ;;
-        history) _arguments -C -s $_shtab_ullage_history_options ;;
         hook) _arguments -C -s $_shtab_ullage_hook_options ;;
         import) _arguments -C -s $_shtab_ullage_import_options ;;
-        inspect) _arguments -C -s $_shtab_ullage_inspect_options ;;
+        keep) _arguments -C -s $_shtab_ullage_keep_options ;;
         lost) _arguments -C -s $_shtab_ullage_lost_options ;;
         lsp) _arguments -C -s $_shtab_ullage_lsp_options ;;
         man) _arguments -C -s $_shtab_ullage_man_options ;;
@@ -622,7 +540,6 @@ _shtab_ullage() {
         messages) _arguments -C -s $_shtab_ullage_messages_options ;;
         schema) _arguments -C -s $_shtab_ullage_schema_options ;;
         search) _arguments -C -s $_shtab_ullage_search_options ;;
-        sessions) _arguments -C -s $_shtab_ullage_sessions_options ;;
         statusline) _arguments -C -s $_shtab_ullage_statusline_options ;;
         store) _arguments -C -s $_shtab_ullage_store_options ;;
         team) _arguments -C -s $_shtab_ullage_team_options ;;

@@ -9,9 +9,8 @@ from msgspec import Struct
 from rich.text import Text
 
 from ullage.api.values import UsageResult
-from ullage.cli.draw.glyphs import Glyphs
 from ullage.cli.draw.parts import Box, bar, level_style
-from ullage.cli.draw.text import ago, clock, fit, percent, plural, source_words
+from ullage.cli.draw.text import Glyphs, ago, clock, fit, percent, plural, source_words
 from ullage.model.blocks import CompactionBlock
 from ullage.model.figure import CallsLeft, KnownThreshold
 from ullage.model.message import number_of

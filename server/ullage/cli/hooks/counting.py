@@ -21,11 +21,11 @@ from msgspec.structs import replace
 from ullage import __version__
 from ullage.agents.transcripts import detect_format, format_named
 from ullage.api.values import usage_result
+from ullage.cli.arguments import ReadingOptions
 from ullage.cli.hooks.hook_state import HookState
-from ullage.cli.reported_figures import Figures, figures_of
+from ullage.cli.reports import Figures, figures_of
 from ullage.cli.session_source import open_source, throwaway_copy
 from ullage.cli.store_choice import chosen_store, local_store
-from ullage.cli.typed_arguments import ReadingOptions
 from ullage.formats.transcripts.format import OpenReading, open_reading, reading_from
 from ullage.model.events import EditReverted, Event, MessageAppended, SessionCreated
 from ullage.model.usage import Breakdown, MessageCount, UsageSource

@@ -13,8 +13,7 @@ where it was looked for.
 import os
 import time
 
-from ullage.cli.statusline.files import remove, remove_old, write_whole
-from ullage.cli.statusline.plain_json import as_object, parse
+from ullage.cli.statusline.files import as_object, parse, remove, remove_old, write_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ the file has more than the messages before it. Both are counted roughly here: wi
 
 import os
 
-from ullage.cli.statusline.plain_json import as_list, as_object, parse
+from ullage.cli.statusline.files import as_list, as_object, parse
 from ullage.model.usage_report import context_of, count_of, filling_pass, prompt_of
 
 TYPE_CHECKING = False

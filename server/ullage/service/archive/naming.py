@@ -34,7 +34,7 @@ def find_session(store: SessionStore, name: str) -> str:
         titles = [f"{session_id} ({store.info(session_id).title})" for session_id in found[:_LISTED]]
         raise SessionNotFound(_ambiguous("session", name, titles, len(found)))
     near = get_close_matches(name, store.find_ids(""), n=1)
-    hint = f"did you mean {near[0]}?" if near else "`ullage sessions` lists them"
+    hint = f"did you mean {near[0]}?" if near else "`ullage --stored` lists them"
     raise SessionNotFound(f"no stored session {name!r}; {hint}")
 
 

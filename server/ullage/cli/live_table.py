@@ -6,10 +6,8 @@ from enum import StrEnum
 from msgspec import Struct
 from rich.text import Text
 
-from ullage.cli.draw.glyphs import Glyphs
-from ullage.cli.draw.parts import bar
-from ullage.cli.draw.tables import Cell, Column, table
-from ullage.cli.draw.text import ago, clock, fit_most
+from ullage.cli.draw.parts import Cell, Column, bar, table
+from ullage.cli.draw.text import Glyphs, ago, clock, fit_most
 from ullage.cli.this_folder import fullest_first
 from ullage.model.figure import FollowedRow, Nearness, without_children
 from ullage.model.usage import UsageSource

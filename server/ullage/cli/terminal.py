@@ -1,4 +1,5 @@
-"""Decides whether to print in colour, and colours the help. Imports no code that draws: `--help` must be fast."""
+"""What a terminal shows: colours and foreign text. Imports no code that draws: `--help` must be fast, and errors need
+it everywhere."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +9,9 @@ _OPTION = "--color"
 _BOLD, _CYAN, _END = "\x1b[1m", "\x1b[36m", "\x1b[0m"
 _HEADING = re.compile(r"^(usage:|[a-z][a-z ]*:$)", re.MULTILINE)
 # An option wherever it is named, a command in the list of commands, and a name in the lists of the epilog.
-_NAME = re.compile(r"(?<![\w\-'])--?[a-z][\w-]*|^    [a-z]+(?=  |$)|^  (?:[A-Z_|]{2,}(?:, )?)+", re.MULTILINE)
+_NAME = re.compile(
+    r"(?<![\w\-'])--?[a-z][\w-]*|^    (?:ullage)?(?: ?[a-z]+)?(?= |$)|^  (?:[A-Z_|]{2,}(?:, )?)+", re.MULTILINE
+)
 
 
 def wants_color(choice: str, environment: Mapping[str, str], *, on_terminal: bool) -> bool:
@@ -42,3 +45,9 @@ def color_help(text: str) -> str:
     """Returns the text of a help with headings in bold and names in cyan. Its layout stays the same."""
     text = _NAME.sub(lambda found: f"{_CYAN}{found[0]}{_END}", text)
     return _HEADING.sub(lambda found: f"{_BOLD}{found[0]}{_END}", text)
+
+
+def visible(text: str) -> str:
+    r"""Returns the text with an escape such as `\x1b` in place of each character that a terminal would obey or not
+    show."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)

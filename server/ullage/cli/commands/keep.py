@@ -1,26 +1,67 @@
-"""`ullage archive`: shows what is kept of agents' own files."""
+"""`ullage keep`: shows what is kept of agents' own files, and turns keeping on or off."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
+from msgspec import Struct
 from rich.text import Text
 
 from ullage.app.opening_archive import open_originals
-from ullage.cli.draw.tables import Column, table
+from ullage.cli.arguments import StoreOptions, add_json, read_options
+from ullage.cli.draw.parts import Column, table
 from ullage.cli.draw.text import in_bytes
 from ullage.cli.output import Screen, print_json
-from ullage.cli.reports import ArchiveReport, ArchiveRow
-from ullage.cli.typed_arguments import ArchiveOptions, read_options
+from ullage.cli.reports import Report
 from ullage.service.ports.originals import Room
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.store_place import local_path
 from ullage.system.next_to_store import Keeping
 
+
+class KeepOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage keep`."""
+
+    action: Literal["on", "off"] | None
+
+
+class ArchiveRow(Struct, frozen=True, kw_only=True):
+    """The room of one agent's files in the archive. `files` counts them and `versions` their versions; `size` is the
+    sum of the versions in bytes, and `stored` the bytes that they take."""
+
+    agent: str
+    files: int
+    versions: int
+    size: int
+    stored: int
+
+
+class ArchiveReport(Report, frozen=True, kw_only=True):
+    """What `ullage keep --json` prints. `path` is the archive's file, `size` its size in bytes. Sizes are bytes
+    here. `wanted` is what the user has answered when asked whether agents' files are kept, null if nothing yet."""
+
+    wanted: bool | None
+    path: str
+    size: int
+    agents: tuple[ArchiveRow, ...]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=["on", "off"],
+        help="on, off: keep agents' files from now on, or no longer. Without it: show what is kept",
+    )
+    add_json(parser)
+
+
 _NEXT: dict[bool | None, str] = {
-    True: "`ullage watch` and editors keep agents' files while they run. To stop it: ullage archive off",
-    False: "No more is kept: you have turned it off. To keep agents' files again: ullage archive on",
-    None: "Editors keep agents' files while they run; `ullage watch` asks first. To stop it: ullage archive off",
+    True: "`ullage watch` and editors keep agents' files while they run. To stop it: ullage keep off",
+    False: "No more is kept: you have turned it off. To keep agents' files again: ullage keep on",
+    None: "Editors keep agents' files while they run; `ullage watch` asks first. To stop it: ullage keep off",
 }
 _COLUMNS = (
     Column(name="AGENT", flexible=True),
@@ -34,7 +75,7 @@ _COLUMNS = (
 
 def run(args: Namespace) -> int:
     """Prints the room that each agent's files take in the archive, after turning it on or off if asked. Returns 0."""
-    options, screen = read_options(args, ArchiveOptions), Screen.of(args)
+    options, screen = read_options(args, KeepOptions), Screen.of(args)
     path = archive_path(local_path(options.store))
     keeping = Keeping(local_path(options.store))
     if options.action:
@@ -70,5 +111,5 @@ def _lines(rooms: tuple[Room, ...], size: int, path: Path, screen: Screen) -> It
     yield ""
     yield from screen.prose(f"{in_bytes(raw)} of agents' files take {in_bytes(size)} in {path}")
     yield from screen.prose("Files are kept byte for byte, conversations in databases row by row, one a line")
-    yield Text("One of them: ullage export --original SESSION --output FILE", "dim")
-    yield Text("Without one: ullage forget SESSION; without old ones: ullage forget --older-than 90d", "dim")
+    yield Text("One of them: ullage export --original WHICH --output FILE", "dim")
+    yield Text("Without one: ullage forget WHICH; without old ones: ullage forget --older-than 90d", "dim")
