@@ -9,7 +9,7 @@ from fresh_systems.machine import Broken, Machine, machine
 # Debian's releases with the Python that each has. No release has Python 3.12.
 SYSTEMS = {"bookworm": "3.11", "trixie": "3.13", "sid": "3.14"}
 _TRANSCRIPT = "/root/conversation.jsonl"
-_FIGURE = re.compile(r"[\d,]+ tokens \((\d+%)\)|ctx \D*(\d+%)")
+_FIGURE = re.compile(r"[▓░\]] {2}(\d+%)|ctx \D*(\d+%)")
 
 
 class Way(NamedTuple):

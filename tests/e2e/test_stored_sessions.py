@@ -256,7 +256,7 @@ def test_a_compaction_of_a_file_shows_the_size_that_context_shows(folder: Path) 
     (line,) = [line for line in report.out.splitlines() if " → " in line and "Context" in line]
     before, after = (int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", line))
     assert before == size
-    assert f"Current   {after:,} tokens" in report.out
+    assert f"Now       {after:,} tokens" in report.out
     compacted = ullage("compact", path, "--budget", "4k", "--json").json
     assert compacted["used"] <= 4_000
     assert compacted["used"] + compacted["hidden_kept"] == after

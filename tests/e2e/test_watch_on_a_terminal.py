@@ -135,7 +135,7 @@ def test_keys_open_a_conversation_search_it_and_quit(terminal: Terminal) -> None
     terminal.press("q")
     terminal.until("Compacts")
     terminal.press("c")
-    terminal.until("Context Usage")
+    terminal.until("What it holds")
     terminal.press("\x1b")
     terminal.until("Compacts")
     terminal.press("/")

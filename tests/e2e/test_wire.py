@@ -58,7 +58,9 @@ def test_nothing_is_changed_without_a_yes(home: Home) -> None:
     home.path.write_text("{}")
     ran = home.run("wire", AGENT)
     assert ran.status == 2
-    assert "+" in ran.out
+    told = " ".join(ran.out.split())
+    assert told.startswith("Claude Code: what a compaction leaves out is given back (4 hooks), it can search its own ")
+    assert "settings.json" in told
     assert "--yes" in ran.err
     assert home.path.read_text() == "{}"
     assert "nothing was added" in home.run("unwire").out
@@ -154,6 +156,16 @@ def test_settings_of_one_agent_that_cannot_be_changed_are_told_after_the_others_
     assert (ran.status, "Added to Claude Code" in ran.out) == (2, True)
     assert f"Codex: {broken}" in ran.err
     assert "SessionStart" in home.value["hooks"]
+
+
+def test_an_agent_that_is_not_here_stops_none_of_the_others(home: Home) -> None:
+    for words in (["opencode", AGENT], [AGENT, "wordstar"]):
+        home.path.write_text("{}")
+        ran = home.run("wire", *words, "--yes")
+        assert (ran.status, "Added to Claude Code" in ran.out) == (2, True)
+        assert any(word in ran.err for word in ("opencode: there is no folder", "wordstar: Ullage can't"))
+        assert "SessionStart" in home.value["hooks"]
+        home.done("unwire")
 
 
 def test_an_agent_that_is_not_known_or_not_here_is_named(home: Home) -> None:

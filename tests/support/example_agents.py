@@ -32,7 +32,7 @@ _AFTER = b"""{
         "hooks": [
           {
             "type": "command",
-            "command": "[ -x /usr/bin/ullage ] && /usr/bin/ullage hook claude-code 2>/dev/null || true",
+            "command": "/usr/bin/ullage hook claude-code 2>/dev/null ||:",
             "timeout": 5
           }
         ]

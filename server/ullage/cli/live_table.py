@@ -14,6 +14,8 @@ from ullage.model.usage import UsageSource
 from ullage.model.words import short
 
 _BAR_CELLS = 12
+# Columns of a terminal from which on an agent has its whole name.
+_ROOMY = 110
 _COLUMNS = (
     Column(name="Full", right=True),
     Column(name="", rank=5, style="dim"),
@@ -112,7 +114,9 @@ class Board:
         place = self._place(rows)
         room = max(1, height - _AROUND)
         first = max(0, min(place - room // 2, len(rows) - room))
-        drawn: list[Text] = table(_COLUMNS, [_cells(row, now, glyphs) for row in rows], width, glyphs)
+        drawn: list[Text] = table(
+            _COLUMNS, [_cells(row, now, glyphs, is_short=width < _ROOMY) for row in rows], width, glyphs
+        )
         chosen = drawn[1 + place]
         chosen.pad_right(max(0, width - chosen.cell_len))
         chosen.stylize("reverse")
@@ -192,8 +196,9 @@ def _moved(key: str, place: int, last: int) -> int | None:
     return None if moved is None else max(0, min(last, moved))
 
 
-def _cells(row: FollowedRow, now: int, glyphs: Glyphs) -> Sequence[Cell]:
-    """Returns a row's cells, one for each of `_COLUMNS`. An ended conversation is dim."""
+def _cells(row: FollowedRow, now: int, glyphs: Glyphs, *, is_short: bool) -> Sequence[Cell]:
+    """Returns a row's cells, one for each of `_COLUMNS`. An ended conversation is dim. With `is_short` the agent has
+    its short name."""
     about = glyphs.about if row.used_source is UsageSource.ESTIMATED else ""
     full = "?" if row.percent is None else f"{about}{row.percent}%"
     due = row.used is not None and row.compacts_at is not None and row.used >= row.compacts_at
@@ -206,7 +211,7 @@ def _cells(row: FollowedRow, now: int, glyphs: Glyphs) -> Sequence[Cell]:
         f"{'?' if row.used is None else short(row.used)}/{short(row.window) if row.window else '?'}",
         _compacts(row, now),
         row.title,
-        row.agent,
+        row.agent_short or row.agent if is_short else row.agent,
         "?" if row.messages is None else f"{row.messages:,}",
         ago(row.updated_at, now),
         row.cwd.replace("\\", "/").rstrip("/").rpartition("/")[2],
@@ -227,4 +232,4 @@ def _compacts(row: FollowedRow, now: int) -> str:
         return f"at {short(row.compacts_at)}"
     low, high = row.calls_left
     calls = str(low) if low == high else f"{low}+" if low else f"0-{high}"
-    return f"at {short(row.compacts_at)} in {calls}"
+    return f"at {short(row.compacts_at)}, {calls} {'call' if high == 1 else 'calls'}"

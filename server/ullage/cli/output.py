@@ -55,7 +55,9 @@ class Screen:
     def of(cls, args: Namespace) -> Self:
         """Returns the screen according to the arguments (`--ascii`, `--color`, `--no-pager`) and the environment."""
         on_terminal = sys.stdout.isatty()
-        glyphs = choose_glyphs(sys.stdout.encoding, os.environ, ascii_only=getattr(args, "ascii", False))
+        # While Rich draws in place, standard output is a proxy of its own, which has no encoding.
+        out = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
+        glyphs = choose_glyphs(out.encoding, os.environ, ascii_only=getattr(args, "ascii", False))
         width = max(NARROWEST, min(WIDEST, get_terminal_size().columns))
         return cls(
             glyphs,
@@ -216,14 +218,18 @@ def _pager_command(environment: Mapping[str, str]) -> list[str]:
     return [] if words == ["cat"] else words
 
 
-def agreed(question: str, *, by_enter: bool = False) -> bool:
-    """Asks the user on the terminal. `by_enter` is what the Enter key alone means. Raises `InputError` if there is no
-    terminal."""
+def agreed(question: str, *, by_enter: bool = False, details: Callable[[], None] | None = None) -> bool:
+    """Asks the user on the terminal. `by_enter` is what the Enter key alone means; `details` shows more if the user
+    answers `d`. Raises `InputError` if there is no terminal."""
     if not sys.stdin.isatty():
         raise InputError(f"{question} There is no terminal to ask on; give --yes")
     sys.stdout.flush()
-    sys.stderr.write(f"{question} {'[Y/n]' if by_enter else '[y/N]'} ")
+    more = ", d: details" if details else ""
+    sys.stderr.write(f"{question} [{'Y/n' if by_enter else 'y/N'}{more}] ")
     sys.stderr.flush()
     line = sys.stdin.readline()
+    if details and line.strip().lower() == "d":
+        details()
+        return agreed(question, by_enter=by_enter, details=details)
     # At the end of the input there is no line end.
     return by_enter if line and not line.strip() else line.strip().lower() in ("y", "yes")

@@ -28,29 +28,22 @@ from ullage.model.usage import UsageSource
 
 DRAWN = """\
 +----------------------------------------------------------+
-| Context Usage                          claude-sonnet-4-5 |
+| Context                                claude-sonnet-4-5 |
 +----------------------------------------------------------+
-| Current   58,432 tokens (46%)                            |
-| Source    reported, 12 s ago                             |
-| Maximum   128,000 tokens: its log proves it              |
-| Compacts  at 97,200 (76%): its rule, seen 12 times       |
-| Messages  12 active / 45 total                           |
-| Summaries 2                                              |
-| Oldest    2 hours ago                                    |
-| Cost      $12.30 by list prices                          |
-|                                                          |
-| Context: 46% (58K/128K tokens)                           |
 | [######################..............|...........]  46%  |
-| Warns at 86K, compacts at 97K (|)                        |
+|                                                          |
+| Now       58,432 tokens, counted by Anthropic, 12 s ago  |
+| Window    128,000 (its log proves it)                    |
+| Compacts  | at 97,200 (its rule, seen 12 times)          |
+| Messages  12 of 45, compacted 2 times                    |
+| Cost      $12.30 by list prices                          |
 +- What it holds ------------------------------------------+
-| Messages         31,010   24%  ######                    |
-| Tool results     19,318   15%  ####                      |
-| Tools             6,104    5%  #                         |
-| System prompt     1,200    1%                            |
-| Summary             800    1%                            |
-| Reserve          19,200   15%  ....                      |
-| Free             50,368   39%  ..........                |
-+- What fills it ------------------------------------------+
+| Messages                31,010   24%  ####               |
+| Tool results            19,318   15%  ###                |
+| Tools                    6,104    5%  #                  |
+| For the answer          19,200   15%  ...                |
+| Free                    50,368   39%  .......            |
++- Its biggest messages -----------------------------------+
 | #8 Read src/auth/token.py: import time          9K    7% |
 +----------------------------------------------------------+"""
 BIG = Big(index=7, opening="Read src/auth/token.py: import time", tokens=8_960)
@@ -89,7 +82,7 @@ def test_a_context_far_over_its_window_keeps_its_columns_apart() -> None:
     meta = replace(usage.meta.ullage, breakdown=Breakdown(messages=27_000_004))
     lines = drawn(replace(usage, meta=Meta(ullage=meta)), biggest=(replace(BIG, tokens=27_000_000),)).splitlines()
     assert {len(line) for line in lines} == {60}
-    assert any(line.startswith("| Messages            27M >999%  ####") for line in lines)
+    assert any(line.startswith("| Messages                   27M >999%  ####") for line in lines)
     assert any(line.endswith("]  13500% |") for line in lines)
     assert lines[-2].endswith(" 27M >999% |")
     far = drawn(make_usage(27_000_004, size=1_000)).splitlines()
@@ -111,12 +104,12 @@ def test_calls_left_are_a_likely_number_and_the_least(left: CallsLeft, said: str
 def test_a_compaction_that_is_due_has_no_calls_left_until_then() -> None:
     due = replace(known().meta.ullage, left=0, calls_left=CallsLeft(mean=0, low=0, high=0))
     text = drawn(replace(known(), meta=Meta(ullage=due)))
-    assert "at 97,200 (76%), due now" in text
+    assert "at 97,200, due now" in text
     assert "until then" not in text
 
 
 def test_a_marker_among_the_biggest_has_no_number_because_no_command_takes_one() -> None:
-    assert "| Compaction 1" in drawn(known(), biggest=(Big(index=None, opening="Compaction 1", tokens=900),))
+    assert "| Compaction 1" in drawn(known(), biggest=(Big(index=None, opening="Compaction 1", tokens=9_000),))
 
 
 def test_unknown_window_is_said_and_draws_no_bar() -> None:
@@ -125,14 +118,39 @@ def test_unknown_window_is_said_and_draws_no_bar() -> None:
     assert UNICODE.full not in text.split("What it holds")[0]
 
 
-def test_parts_of_no_tokens_are_left_out() -> None:
-    text = drawn(make_usage())
-    assert "Memory" not in text
-    assert "Hidden" not in text
+def test_what_is_one_per_cent_or_less_is_left_out() -> None:
+    small = replace(BIG, opening="a short answer", tokens=1_900)
+    text = drawn(make_usage(), biggest=(BIG, small))
+    assert [word for word in ("Memory", "Summary", "System prompt", small.opening) if word in text] == []
+    assert BIG.opening in text
 
 
-def test_source_says_how_the_figure_is_known() -> None:
-    assert "stale: 3 messages since" in drawn(make_usage(source=UsageSource.STALE))
+def test_an_agents_own_part_is_called_its_system_prompt_and_tools() -> None:
+    def parts(held: Breakdown) -> str:
+        usage = make_usage()
+        return drawn(replace(usage, meta=Meta(ullage=replace(usage.meta.ullage, breakdown=held))))
+
+    assert "| System prompt, tools    50,960   40%" in parts(Breakdown(messages=7_472, overhead=50_960))
+    both = parts(Breakdown(messages=7_472, tools=10_000, overhead=50_960))
+    assert "| Added by the agent      50,960" in both
+
+
+@pytest.mark.parametrize(
+    ("model", "who"),
+    [
+        ("claude-opus-4-8", "Anthropic"),
+        ("gpt-6.1-sol", "OpenAI"),
+        ("gemini-3-pro", "Google"),
+        ("qwen3", "the provider"),
+    ],
+)
+def test_source_says_who_counted_and_when(model: str, who: str) -> None:
+    def said(source: UsageSource) -> str:
+        usage = make_usage(source=source)
+        return drawn(replace(usage, meta=Meta(ullage=replace(usage.meta.ullage, model=model))), width=80)
+
+    assert f"counted by {who}, 12 s ago" in said(UsageSource.REPORTED)
+    assert f"counted by {who}, and 3 messages since" in " ".join(said(UsageSource.STALE).replace("|", " ").split())
     assert "estimated, about 4% off" in drawn(make_usage(source=UsageSource.ESTIMATED))
 
 
@@ -157,9 +175,9 @@ def test_a_compaction_is_told_in_one_pair_of_sizes_and_the_promise_is_never_cut(
     lines = [line.plain for line in compaction_box(block, sizes, "ullage undo s_1", ASCII, width)]
     assert {len(line) for line in lines} == {width}
     text = " ".join(" ".join(lines).replace("|", " ").split())
-    assert "84 messages, kept in the archive" in text
+    assert "84 messages, all kept" in text
     assert "77,419 -> 40,333 tokens" in text
-    assert "with 32,340 hidden, stays: the agent's own prompt" in text
+    assert "with 32,340 that stay: the agent's own prompt" in text
     assert "7,993 of 8,000 tokens used" in text
     assert "37,086 tokens (48%)" in text
     assert "ullage undo s_1" in text

@@ -1,13 +1,17 @@
 """Colours, prose and the pager follow the conventions of the terminal."""
 
 import sys
+from argparse import Namespace
 from collections.abc import Mapping
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.live import Live
 
-from ullage.cli.draw.text import UNICODE
-from ullage.cli.output import UNCUT, WIDEST, Screen, show_in_pager, working
+from ullage.cli.draw.text import ASCII, UNICODE
+from ullage.cli.output import UNCUT, WIDEST, Screen, agreed, show_in_pager, working
 from ullage.cli.terminal import wants_color
 
 
@@ -32,6 +36,36 @@ def test_colours_follow_the_option_and_then_the_environment(
     choice: str, environment: Mapping[str, str], on_terminal: bool, expected: bool
 ) -> None:
     assert wants_color(choice, environment, on_terminal=on_terminal) is expected
+
+
+def test_a_drawing_that_changes_in_place_has_the_characters_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("TERM", "xterm")
+    args = Namespace(ascii=False, color="never", no_pager=True)
+    for encoding, glyphs in (("utf-8", UNICODE), ("ascii", ASCII)):
+        monkeypatch.setattr(sys, "stdout", TextIOWrapper(BytesIO(), encoding))
+        with Live(console=Console(force_terminal=True), auto_refresh=False):
+            assert Screen.of(args).glyphs is glyphs
+
+
+class Typing(StringIO):
+    """What a user types on a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown", "agrees"), [("y\n", 0, True), ("d\ny\n", 1, True), ("d\nd\n\n", 2, False), ("", 0, False)]
+)
+def test_a_question_shows_its_details_as_often_as_they_are_asked_for(
+    typed: str, shown: int, *, agrees: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Typing(typed))
+    details: list[str] = []
+    assert agreed("Add this?", details=lambda: details.append("+ a line")) is agrees
+    assert len(details) == shown
+    assert capsys.readouterr().err == "Add this? [y/N, d: details] " * (shown + 1)
 
 
 def test_prose_is_broken_between_words_under_its_beginning_on_a_terminal_only() -> None:

@@ -82,8 +82,8 @@ def test_an_estimate_above_the_threshold_alone_is_not_marked() -> None:
 def test_the_calls_left_are_shown_while_the_conversation_is_live() -> None:
     shown = board(row("a", calls_left=(12, 30)), row("b", 40, calls_left=(3, 3)), row("c", 30, live=False))
     lines = drawn(shown)
-    assert "at 167K in 12+" in lines[1]
-    assert "at 167K in 3" in lines[2]
+    assert "at 167K, 12+ calls" in lines[1]
+    assert "at 167K, 3 calls" in lines[2]
     assert "in" not in lines[3].split("167K")[1].split()[0]
 
 

@@ -38,7 +38,8 @@ def test_a_row_has_both_times_and_the_figure_and_a_failed_one_its_fault() -> Non
 @pytest.mark.parametrize(
     ("shown", "figure"),
     [
-        ("│ Current   29,333 tokens (15%)     │", "15%"),
+        ("│ ▓▓▓░░░░░░░░░░┊░░░  15%  │", "15%"),
+        ("| [###..........|..]  15%  |", "15%"),
         ("conversation.jsonl   ctx ~19% of 200K", "19%"),
         ("Error: no such file", None),
         ("0 tokens", None),

@@ -132,15 +132,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 # Rich refers to fonts on a web host. A picture in a README must not load them; the reader's monospace font is enough.
 _WEB = re.compile(r"\s*@font-face \{.*?\}|\s*<!--.*?-->", re.DOTALL)
 _WHAT_NEXT = """
-That was the real server over stdio, with no model and no network. Yours now:
+That was the real server, with no model and no network. With your own agents:
 
-  ullage context FILE    how full the context of a transcript is
-  ullage compact FILE    the same compacted; FILE is never written to
-  ullage import FILE     keep it as a session, to search it and to go on with it
+  ullage           who compacts next, what was lost last
+  ullage watch     the same, live
+  ullage wire      they get back what compactions lose
+  ullage lost      what the last one left out
+  ullage continue  a new session, as before it
 
-Any LSP client can start the server today: ullage lsp
-For VS Code and Neovim there are plugins in editors/, to be built from a checkout.
-Read on in README.md, server/ARCHITECTURE.md and protocol/README.md.
+In VS Code and Neovim: docs/guide/editors.md. All commands: ullage help
 """
 # Seconds on a terminal: for all messages together, the longest pause after one, and pauses after updates and actions
 # that take longer to read.

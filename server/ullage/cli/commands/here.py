@@ -10,14 +10,16 @@ from msgspec.structs import asdict
 from rich.text import Text
 
 from ullage.agents.discovery import UnreadFile
+from ullage.agents.table import AGENTS
+from ullage.app.agent_wiring import has_plugin, read_receipt
 from ullage.app.compose import open_workspace
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.draw.parts import Cell, Column, bar, table
-from ullage.cli.draw.text import Glyphs, ago, clean, fit_most, plural
+from ullage.cli.draw.text import Glyphs, ago, clean, clock, fit_most, plural, wrap
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report
 from ullage.cli.this_folder import ConversationRow, Here, ShortIds, ThisFolder, live_rows
-from ullage.model.errors import InputError
+from ullage.model.errors import InputError, UllageError
 from ullage.model.figure import FollowedRow
 from ullage.model.usage import UsageSource
 from ullage.model.words import short
@@ -25,6 +27,8 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of
 from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.store import SessionInfo, SessionStore
+from ullage.store.store_place import local_path
+from ullage.system.next_to_store import Receipts
 
 
 class HereOptions(StoreOptions, frozen=True, kw_only=True):
@@ -88,20 +92,21 @@ COLUMNS = (
     Column(name="Agent", style="dim"),
     Column(name="Model", rank=6, style="dim"),
     Column(name="When", rank=2, style="dim"),
-    Column(name="Session", style="bold"),
+    Column(name="Id", style="bold"),
 )
-# `ID` is the first conversation's.
-_NEXT = (
-    ("ullage context ID", "of what it is full, and until when"),
-    ("ullage lost ID", "what its last compaction left out"),
-    ("ullage continue ID", "goes on in a new session, compacted"),
-)
+# Bytes of the longest file that is read for what its last compaction left out: half a second's work.
+_LONGEST = 6_000_000
+# Kinds of what was left out that are named.
+_KINDS = 3
+# Cells of the labels below the list, and the fewest beside them.
+_LABEL, _LEAST = 17, 20
+# What to do where there is no conversation yet.
 _FIRST_STEPS = (
-    ("ullage watch", "shows agents' conversations while they run"),
-    ("ullage wire", "agents get back what their compactions leave out"),
-    ("ullage demo", "shows Ullage at work, with a conversation of its own"),
-    ("ullage context FILE", "how full the context of a transcript is"),
-    ("ullage help", "all commands"),
+    ("ullage demo", "a conversation that fills up and comes back"),
+    ("ullage wire", "agents get back what compactions lose"),
+    ("ullage watch", "live, who compacts next"),
+    ("ullage lost", "what a compaction left out"),
+    ("ullage continue", "a new session, as before a compaction"),
 )
 
 
@@ -130,6 +135,8 @@ def run(args: Namespace) -> int:
         print_json(report)
         return 0
     screen.print(_lines(here, names, now, screen))
+    # Reading a conversation takes longer than all of the list, which is there meanwhile.
+    screen.print(_answers(here, names, now, screen, local_path(options.store)))
     return 0
 
 
@@ -141,7 +148,7 @@ def _lines(here: Here, names: ShortIds, now: int, screen: Screen) -> Iterator[Te
     elif here.elsewhere:
         yield f"No conversation of {folder}."
     else:
-        yield "No conversation was found on this machine, stored or in an agent's own files."
+        yield from screen.prose("No conversation was found on this machine. Once an agent has one, it is here.")
     if here.elsewhere:
         heading = "Running elsewhere" if any(row.live for row in here.elsewhere) else "Elsewhere"
         yield ""
@@ -152,8 +159,6 @@ def _lines(here: Here, names: ShortIds, now: int, screen: Screen) -> Iterator[Te
             yield f"No figure of {names(row.session_id)}: {clean(row.reason, screen.glyphs)}"
     for file in here.unread:
         yield f"Not read: {clean(file.path, screen.glyphs)} ({file.reason})"
-    yield ""
-    yield from _next(here, names, screen)
 
 
 def _count(shown: int, count: int) -> str:
@@ -167,14 +172,88 @@ def _figure_table(rows: Sequence[ConversationRow], names: ShortIds, now: int, sc
     )
 
 
-def _next(here: Here, names: ShortIds, screen: Screen) -> Iterator[Text | str]:
-    first = next(iter((*here.rows, *here.elsewhere)), None)
-    name = names(first.session_id) if first else ""
-    words = [(command.replace("ID", name), what) for command, what in (_NEXT if first else _FIRST_STEPS)]
-    widest = max(len(command) for command, _ in words)
-    for command, what in words:
-        line = f"  {command:<{widest}}  {what}"
-        yield Text(fit_most(line, screen.room, screen.glyphs), "dim" if first else "")
+def _answers(here: Here, names: ShortIds, now: int, screen: Screen, store: Path) -> Iterator[Text | str]:
+    """Yields what a user asks first: which agent compacts next, what the last compaction left out, what to do now."""
+    rows = [*here.rows, *here.elsewhere]
+    yield ""
+    if not rows:
+        yield from _labelled(screen, "", _FIRST_STEPS)
+        return
+    running = [row for row in rows if row.live and row.used is not None and (row.compacts_at or row.window)]
+    nearest = max(running, key=lambda row: (row.used or 0) / (row.compacts_at or row.window or 1), default=None)
+    yield from _labelled(screen, "Compacts next", ((_due(nearest, now, names), ""),))
+    newest = max(rows, key=lambda row: row.updated_at)
+    with working("Reading the last compaction"):
+        left, at = _left_by_last(newest, store)
+    if left:
+        told = f"{names(newest.session_id)}{f', {ago(at, now)}' if at else ''}: {left}"
+        yield from _labelled(screen, "Last compaction", ((told, ""),))
+    chosen = names((newest if left else nearest or newest).session_id)
+    steps = [(f"ullage context {chosen}", "of what it is full, and until when")]
+    if left:
+        steps = [(f"ullage lost {chosen}", "what was left out"), (f"ullage continue {chosen}", "a new session")]
+    if word := _unwired(newest.agent, store):
+        steps.append((f"ullage wire {word}", "it is given back"))
+    yield from _labelled(screen, "What to do", steps)
+
+
+def _unwired(name: str, store: Path) -> str:
+    """Returns the word of an agent to which Ullage can be added and is not, "" for another."""
+    wiring = next((agent.wiring for agent in AGENTS if agent.name == name), None)
+    try:
+        return "" if wiring is None or has_plugin(wiring) or read_receipt(store, wiring.word) else wiring.word
+    except UllageError:
+        return ""
+
+
+def _labelled(screen: Screen, label: str, told: Sequence[tuple[str, str]]) -> Iterator[Text]:
+    """Yields lines with a label before the first one: a text alone is wrapped, one with a remark is a command."""
+    before = _LABEL if label else 2
+    room = max(_LEAST, screen.room - before)
+    widest = max(len(text) for text, _ in told)
+    for text, remark in told:
+        for line in wrap(text, room, screen.glyphs) if not remark else (f"{text:<{widest}}  {remark}",):
+            yield Text.assemble((f"{label:<{before}}", "dim"), fit_most(line, room, screen.glyphs))
+            label = ""
+
+
+def _due(row: ConversationRow | None, now: int, names: ShortIds) -> str:
+    """Returns how far the conversation that is nearest to its compaction is from it."""
+    if row is None:
+        return "none: no agent runs now"
+    place = f"{row.agent}, {names(row.session_id)}"
+    if row.idle and row.idle.at > now:
+        return f"{place}: at {clock(row.idle.at)}, because it idles"
+    if not row.compacts_at:
+        return f"{place}: its threshold is not known, {row.percent}% of the window is full"
+    left = row.compacts_at - (row.used or 0)
+    return f"{place}: at {short(row.compacts_at)}, {f'{short(left)} left' if left > 0 else 'due now'}"
+
+
+def _left_by_last(row: ConversationRow, store: Path) -> tuple[str, int]:
+    """Returns in words what the last compaction of a conversation did, and its time in Unix milliseconds, 0 if unknown.
+    The words are "" if there is none, or if the agent's file can't be read or is too long for a list."""
+    # Reads messages, which the list needs not.
+    from ullage.agents.transcripts import read_document  # noqa: PLC0415
+    from ullage.lost.handed_over import records_of  # noqa: PLC0415
+    from ullage.lost.left_out import counted_words, left_out  # noqa: PLC0415
+    from ullage.system.transcript_files import read_transcript_file  # noqa: PLC0415
+
+    try:
+        if not row.path or Path(row.path).stat().st_size > _LONGEST:
+            return "", 0
+        transcript = read_document(read_transcript_file(Path(row.path), row.run))
+        found = left_out(records_of(transcript), transcript.cwd)
+    except (OSError, UllageError):
+        return "", 0
+    if found is None:
+        return "", 0
+    block, counts = found.compaction.block, dict(list(found.counts.items())[:_KINDS])
+    size = f"at {short(block.context_size_before)}, " if block.context_size_before else ""
+    given = any(one.at >= found.compaction.timestamp for one in Receipts(store)(row.agent_session_id))
+    more = " and more" if len(found.counts) > _KINDS else ""
+    left = f"left out {counted_words(counts)}{more}" if counts else "nothing that Ullage knows was left out"
+    return f"{size}{left}{'; given back to the agent' if given and counts else ''}", found.compaction.timestamp
 
 
 def _cells(row: ConversationRow, names: ShortIds, now: int, glyphs: Glyphs, *, is_short: bool) -> Sequence[Cell]:

@@ -1,18 +1,20 @@
 """`ullage wire` and `ullage unwire`: add Ullage to agents' settings, and take it out again."""
 
 import difflib
+import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 from msgspec import Struct
 from rich.text import Text
 
 from ullage.app.agent_wiring import AgentWiring, known_words
 from ullage.cli.arguments import read_options
-from ullage.cli.draw.text import clean
+from ullage.cli.draw.text import clean, plural
 from ullage.cli.output import Screen, agreed
-from ullage.model.errors import InputError
+from ullage.model.errors import InputError, InvalidRequest
 from ullage.wire.plan import AgentChange, FileChange
 
 
@@ -50,50 +52,95 @@ def add_unwire_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Shows what would be added, asks unless `--yes` is given, and adds it. Returns 1 if the user declines, otherwise
+    """Says what would be added, asks unless `--yes` is given, and adds it. Returns 1 if the user declines, otherwise
     0. Raises `InputError` if no agent is there, settings can't be changed, or there is no terminal to ask on."""
     options, screen = read_options(args, WireOptions), Screen.of(args)
     wiring, declined = AgentWiring(options.store), False
     plan = partial(wiring.add, status_line=options.statusline, fill_notes=options.fill_notes, mcp_server=options.mcp)
-    changes = plan(options.agents)
-    if not changes:
+    changes, failed = _planned(plan, options.agents)
+    if not changes and not failed:
         raise InputError(f"no agent is here that Ullage can be added to; known: {', '.join(known_words())}")
-    for change in possible(changes):
+    for change in changes:
         if change.files:
-            for file in change.files:
-                screen.print(difference(file, screen))
-            if not options.yes and not agreed(f"Add this to {change.agent}?"):
+            screen.print(screen.prose(_sentence(change)))
+            if not options.yes and not agreed("Add this?", details=partial(_show, change, screen)):
                 declined = True
                 continue
             wiring.make(same_now(change, plan([change.word])))
-            screen.print(screen.prose(f"Added to {change.agent}. `ullage unwire` undoes it."))
+            screen.print(screen.prose(" ".join([f"Added to {change.agent}.", *change.notes])))
         else:
             screen.print([f"{change.agent}: already there, in {change.path}"])
-        for note in change.notes:
-            screen.print(screen.prose(note))
-    raise_failed(changes)
+            screen.print(line for note in change.notes for line in screen.prose(note))
+    if failed:
+        raise InputError("; ".join(failed))
     return 1 if declined else 0
 
 
 def run_unwire(args: Namespace) -> int:
-    """Shows what would be taken out, asks unless `--yes` is given, and does it. Returns 1 if the user declines,
+    """Says what would be taken out, asks unless `--yes` is given, and does it. Returns 1 if the user declines,
     otherwise 0. Raises `InputError` if settings can't be changed, or if there is no terminal to ask on."""
     options, screen = read_options(args, UnwireOptions), Screen.of(args)
     wiring, declined = AgentWiring(options.store), False
-    changes = wiring.take_out(options.agents)
-    for change in possible(changes):
+    changes, failed = _planned(wiring.take_out, options.agents)
+    if not options.agents and not failed and not any(change.is_wired for change in changes):
+        screen.print(["nothing was added to any agent"])
+    for change in changes:
         if not change.is_wired:
-            screen.print([f"{change.agent}: nothing was added"])
+            if options.agents:
+                screen.print([f"{change.agent}: nothing was added"])
             continue
-        for file in change.files:
-            screen.print(difference(file, screen))
-        if change.files and not options.yes and not agreed(f"Take this out of {change.agent}?"):
-            declined = True
-            continue
+        places = " and ".join(_at_home(file.path) for file in change.files)
+        if places and not options.yes:
+            screen.print(screen.prose(f"{change.agent} loses what `ullage wire` has added to {places}."))
+            if not agreed("Take it out?", details=partial(_show, change, screen)):
+                declined = True
+                continue
         wiring.make(same_now(change, wiring.take_out([change.word])))
         screen.print(screen.prose(" ".join([f"Taken out of {change.agent}.", *change.notes])))
-    raise_failed(changes)
+    if failed:
+        raise InputError("; ".join(failed))
     return 1 if declined else 0
+
+
+def _planned(
+    plan: Callable[[Sequence[str]], Sequence[AgentChange]], words: Sequence[str]
+) -> tuple[list[AgentChange], list[str]]:
+    """Returns the changes of the agents of these words, or of all without any, and why others can't be changed: one
+    that is not here stops none of the others."""
+    changes, failed = list[AgentChange](), list[str]()
+    for asked in [[word] for word in dict.fromkeys(words)] or [[]]:
+        try:
+            found = plan(asked)
+        except InvalidRequest as error:
+            failed.append(str(error))
+            continue
+        changes += [change for change in found if not change.failed]
+        failed += [f"{change.agent}: {' '.join(change.notes)}" for change in found if change.failed]
+    return changes, failed
+
+
+def _sentence(change: AgentChange) -> str:
+    """Returns what an agent gets, in one sentence: what its changed files have more."""
+    gained = [line for file in change.files for line in _compared(file) if line.startswith("+")]
+    hooks = sum(f"hook {change.word}" in line for line in gained)
+    parts = {
+        f"what a compaction leaves out is given back ({plural(hooks, 'hook')})": hooks,
+        "it can search its own conversations (MCP server)": any('"mcp"' in line for line in gained),
+        "its status line shows the figure": any("ullage statusline" in line for line in gained),
+    }
+    told = ", ".join(part for part, is_there in parts.items() if is_there)
+    places = ", ".join(_at_home(file.path) for file in change.files)
+    return f"{change.agent}: {told or 'the lines are others'}; in {places}. `ullage unwire` undoes it."
+
+
+def _at_home(path: str) -> str:
+    home = str(Path.home())
+    return f"~{path.removeprefix(home)}" if path.startswith(home + os.sep) else path
+
+
+def _show(change: AgentChange, screen: Screen) -> None:
+    for file in change.files:
+        screen.print(difference(file, screen))
 
 
 _STYLES = {"+": "green", "-": "red"}
@@ -101,10 +148,14 @@ _STYLES = {"+": "green", "-": "red"}
 
 def difference(change: FileChange, screen: Screen) -> Iterator[Text | str]:
     """Yields the lines of a difference, with the file's name first."""
-    before, after = _lines(change.before), _lines(change.after)
     yield change.path if change.after is not None else f"{change.path} (removed: it was made by `ullage wire`)"
-    for line in [*difflib.unified_diff(before, after, lineterm="", n=2)][2:]:
+    for line in _compared(change):
         yield Text(f"  {clean(line, screen.glyphs)}", _STYLES.get(line[:1], ""))
+
+
+def _compared(change: FileChange) -> list[str]:
+    before, after = ((data or b"").decode(errors="replace").splitlines() for data in (change.before, change.after))
+    return [*difflib.unified_diff(before, after, lineterm="", n=2)][2:]
 
 
 def same_now(shown: AgentChange, now: Sequence[AgentChange]) -> AgentChange:
@@ -117,19 +168,3 @@ def same_now(shown: AgentChange, now: Sequence[AgentChange]) -> AgentChange:
         f"{shown.agent}: its settings have changed meanwhile, so that another change would be made; "
         "nothing was changed, run the command again"
     )
-
-
-def possible(changes: Sequence[AgentChange]) -> Sequence[AgentChange]:
-    """Returns the changes that can be made. `raise_failed` is for the others, at the end."""
-    return [change for change in changes if not change.failed]
-
-
-def raise_failed(changes: Sequence[AgentChange]) -> None:
-    """Raises `InputError` if the settings of an agent can't be changed; the message says why, for each."""
-    failed = [f"{change.agent}: {' '.join(change.notes)}" for change in changes if change.failed]
-    if failed:
-        raise InputError("; ".join(failed))
-
-
-def _lines(data: bytes | None) -> list[str]:
-    return (data or b"").decode(errors="replace").splitlines()

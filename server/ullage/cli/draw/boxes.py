@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ullage.api.values import UsageResult
 from ullage.cli.draw.parts import Box, bar, level_style
-from ullage.cli.draw.text import Glyphs, ago, clock, fit, percent, plural, source_words
+from ullage.cli.draw.text import Glyphs, clock, fit, percent, plural, source_words
 from ullage.model.blocks import CompactionBlock
 from ullage.model.figure import CallsLeft, KnownThreshold
 from ullage.model.message import number_of
@@ -18,10 +18,11 @@ from ullage.model.updates import UsageMeta
 from ullage.model.words import idles, last_miss, next_prompt, short, shrinking
 
 # Cells of a part's label, its tokens and its share; of the tokens of a message; and of the share next to the bar.
-_LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 14, 9, 6, 5, 6
-# A larger share says only that a figure is wrong, and would not fit its column.
-_LARGEST_SHARE = 999
-_NOT_USED = ("Reserve", "Free")
+_LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 21, 9, 6, 5, 6
+# A larger share says only that a figure is wrong, and would not fit its column. One up to the least says nothing.
+_LARGEST_SHARE, _LEAST_SHARE = 999, 1
+_PROMPT, _ADDED = "System prompt, tools", "Added by the agent"
+_NOT_USED = ("For the answer", "Free")
 # A bar of fewer cells says nothing.
 _LEAST_BAR = 6
 
@@ -37,36 +38,36 @@ class Big(Struct, frozen=True, kw_only=True):
 
 def context_box(usage: UsageResult, now: int, glyphs: Glyphs, width: int, biggest: Sequence[Big] = ()) -> list[Text]:
     """Returns the lines of the box of `ullage context`, `width` columns wide. `now` is Unix milliseconds. `biggest` are
-    the messages to list; if it is empty, that section is left out."""
+    the messages to list; if it is empty, that section is left out. Parts and messages of one per cent of the window or
+    less are left out."""
     meta = usage.meta.ullage
     box = Box(glyphs, width)
-    box.title("Context Usage", ", ".join(filter(None, (meta.agent, meta.model))))
-    _facts(box, usage, now)
-    box.blank()
+    box.title("Context", ", ".join(filter(None, (meta.agent, meta.model))))
     _fullness(box, usage, glyphs)
-    box.head("What it holds")
-    for label, tokens in _parts(usage):
-        _row(box, label, tokens, usage, glyphs)
-    if biggest:
-        box.head("What fills it")
-        for big in biggest:
+    box.blank()
+    _facts(box, usage, now, glyphs)
+    if parts := [part for part in _parts(usage) if _is_shown(part[1], usage)]:
+        box.head("What it holds")
+        for label, tokens in parts:
+            _row(box, label, tokens, usage, glyphs)
+    if shown := [big for big in biggest if _is_shown(big.tokens, usage)]:
+        box.head("Its biggest messages")
+        for big in shown:
             _item(box, big, usage, glyphs)
     return box.lines()
 
 
-def _facts(box: Box, usage: UsageResult, now: int) -> None:
+def _facts(box: Box, usage: UsageResult, now: int, glyphs: Glyphs) -> None:
     meta = usage.meta.ullage
-    share = f" ({percent(usage.used, usage.size)}%)" if usage.size else ""
-    box.fact("Current", f"{usage.used:,} tokens{share}", level_style(usage.used, meta))
-    box.fact("Source", source_words(meta, now))
+    box.fact("Now", f"{usage.used:,} tokens, {source_words(meta, now)}", level_style(usage.used, meta))
     if usage.size is None:
-        box.fact("Maximum", "unknown: set it with --window")
+        box.fact("Window", "unknown: set it with --window")
     else:
-        box.fact("Maximum", f"{usage.size:,} tokens{_why(meta.window.basis if meta.window else '')}")
+        box.fact("Window", f"{usage.size:,}{_why(meta.window.basis if meta.window else '')}")
     if meta.threshold:
         left = "" if meta.left is None else f", {meta.left:,} left" if meta.left else ", due now"
-        place = f"at {meta.threshold.tokens:,} ({meta.threshold.percent}%){left}"
-        box.fact("Compacts", f"{place}{_why(meta.threshold.basis)}{_seen(meta.threshold)}")
+        place = f"{glyphs.mark} at {meta.threshold.tokens:,}{left}"
+        box.fact("Compacts", f"{place}{_why(meta.threshold.basis + _seen(meta.threshold))}")
     _clock(box, meta, now)
     for remark in meta.remarks:
         box.fact("Note", remark.text)
@@ -74,11 +75,9 @@ def _facts(box: Box, usage: UsageResult, now: int) -> None:
         until = "until then" if meta.threshold else "until it is full"
         box.fact("Calls", f"{_calls(meta.calls_left)} {until}")
     total = meta.messages_active + meta.messages_archived
-    box.fact("Messages", f"{meta.messages_active:,} active / {total:,} total")
-    if meta.compactions:
-        box.fact("Summaries", f"{meta.compactions:,}")
-    if meta.oldest_timestamp:
-        box.fact("Oldest", ago(meta.oldest_timestamp, now))
+    times = f", compacted {plural(meta.compactions, 'time')}" if meta.compactions else ""
+    of = f"{meta.messages_active:,} of {total:,}" if meta.messages_archived else f"{total:,}"
+    box.fact("Messages", f"{of}{times}")
     if usage.cost:
         box.fact("Cost", f"${usage.cost.amount:,.2f} by list prices")
 
@@ -105,27 +104,24 @@ def _seen(threshold: KnownThreshold) -> str:
 
 
 def _why(basis: str) -> str:
-    return f": {basis}" if basis else ""
+    return f" ({basis})" if basis else ""
 
 
 def _fullness(box: Box, usage: UsageResult, glyphs: Glyphs) -> None:
     meta = usage.meta.ullage
     style = level_style(usage.used, meta)
     if usage.size is None:
-        box.line(f"Context: {short(usage.used)} tokens, limit unknown", style)
+        box.line(f"{short(usage.used)} tokens, limit unknown", style)
         return
     share = percent(usage.used, usage.size)
-    box.line(f"Context: {share}% ({short(usage.used)}/{short(usage.size)} tokens)", style)
     shown = f"  {share}%".ljust(_BESIDE)
     cells = box.inner - len(glyphs.brackets) - len(shown)
     box.line(f"{bar(usage.used, usage.size, meta.compact_at, cells, glyphs)}{shown}", style)
-    if meta.compact_at is not None:
-        box.line(f"Warns at {short(meta.warn_at or 0)}, compacts at {short(meta.compact_at)} ({glyphs.mark})", "dim")
 
 
 def _parts(usage: UsageResult) -> list[tuple[str, int]]:
     """Returns the kinds of content in the window with their tokens, the largest first, then the reserve and the free
-    tokens. Those of 0 tokens are left out."""
+    tokens."""
     meta = usage.meta.ullage
     parts = meta.breakdown
     held = [
@@ -135,20 +131,26 @@ def _parts(usage: UsageResult) -> list[tuple[str, int]]:
         ("Tool results", parts.tool_results),
         ("Summary", parts.summary),
         ("Memory", parts.memory),
-        ("Hidden, stays", parts.overhead),
+        # Of an agent's conversation, nothing else is known of them.
+        (_ADDED if parts.system_prompt or parts.tools else _PROMPT, parts.overhead),
     ]
     held.sort(key=lambda part: -part[1])
     if usage.size is not None and meta.usable is not None:
         held += [(_NOT_USED[0], usage.size - meta.usable), (_NOT_USED[1], max(0, meta.usable - usage.used))]
-    return [(label, tokens) for label, tokens in held if tokens]
+    return held
+
+
+def _is_shown(tokens: int, usage: UsageResult) -> bool:
+    return percent(tokens, _whole(usage)) > _LEAST_SHARE
 
 
 def _row(box: Box, label: str, tokens: int, usage: UsageResult, glyphs: Glyphs) -> None:
     whole = _whole(usage)
     figure = f"{tokens:,}" if len(f"{tokens:,}") <= _TOKENS else short(tokens)
-    text = f"{fit(label, _LABEL, glyphs)}{fit(figure, _TOKENS, glyphs, right=True)}"
+    room = min(_LABEL, box.inner - _TOKENS - _SHARE - 2)
+    text = f"{fit(label, room, glyphs)}{fit(figure, _TOKENS, glyphs, right=True)}"
     text += fit(_share(tokens, whole), _SHARE, glyphs, right=True)
-    cells = box.inner - _LABEL - _TOKENS - _SHARE - 2
+    cells = box.inner - room - _TOKENS - _SHARE - 2
     cell = glyphs.empty if label in _NOT_USED else glyphs.full
     drawn = cell * round(cells * min(1, tokens / whole)) if cells >= _LEAST_BAR else ""
     box.row((text, ""), ("  ", ""), (drawn, "dim"))
@@ -156,7 +158,7 @@ def _row(box: Box, label: str, tokens: int, usage: UsageResult, glyphs: Glyphs) 
 
 def _share(tokens: int, whole: int) -> str:
     share = percent(tokens, whole)
-    return f">{_LARGEST_SHARE}%" if share > _LARGEST_SHARE else f"{share or '<1'}%"
+    return f">{_LARGEST_SHARE}%" if share > _LARGEST_SHARE else f"{share}%"
 
 
 def _whole(usage: UsageResult) -> int:
@@ -192,12 +194,12 @@ def compaction_box(block: CompactionBlock, sizes: Shrunk, undo: str, glyphs: Gly
     the compaction, or "" if no stored session was changed."""
     box = Box(glyphs, width)
     box.title(f"Compacted #{block.compaction_number}", f"{block.summarizer} summary")
-    box.fact("Removed", f"{plural(block.messages_archived, 'message')}, kept in the archive")
+    box.fact("Removed", f"{plural(block.messages_archived, 'message')}, all kept")
     saved = sizes.before - sizes.after
     box.fact("Saved", f"{saved:,} tokens ({percent(saved, sizes.before)}%)", "green")
     box.fact("Context", f"{sizes.before:,} {glyphs.arrow} {sizes.after:,} tokens")
     if sizes.hidden:
-        box.fact("", f"with {sizes.hidden:,} hidden, stays: {sizes.hidden_name}")
+        box.fact("", f"with {sizes.hidden:,} that stay: {sizes.hidden_name}")
     if sizes.budget is not None:
         box.fact("Budget", f"{sizes.counted:,} of {sizes.budget:,} tokens used")
     ledger = block.ledger

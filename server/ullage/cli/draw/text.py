@@ -175,6 +175,15 @@ def _isolated(text: str) -> str:
     return text
 
 
+# Who counts the tokens of a model, by the beginning of its name.
+_COMPANIES = (
+    ("claude", "Anthropic"),
+    ("gpt", "OpenAI"),
+    ("o1", "OpenAI"),
+    ("o3", "OpenAI"),
+    ("o4", "OpenAI"),
+    ("gemini", "Google"),
+)
 _STEPS = ((31_536_000, "year"), (2_592_000, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
@@ -200,12 +209,13 @@ def percent(part: int, whole: int) -> int:
 
 
 def source_words(meta: UsageMeta, now: int) -> str:
-    """Returns where the figure of the context's size comes from: `reported, 12 s ago`, `estimated, about 4% off`, or
-    `stale: 3 messages since`. `now` is Unix milliseconds."""
+    """Returns where the figure of the context's size comes from: `counted by Anthropic, 12 s ago`, `counted by
+    Anthropic, and 3 messages since`, or `estimated, about 4% off`. `now` is Unix milliseconds."""
+    who = next((company for start, company in _COMPANIES if meta.model.startswith(start)), "the provider")
     if meta.source is UsageSource.STALE:
-        return f"stale: {plural(meta.pending_messages, 'message')} since"
+        return f"counted by {who}, and {plural(meta.pending_messages, 'message')} since"
     if meta.source is UsageSource.REPORTED:
-        return f"reported, {ago(meta.reported_at, now)}" if meta.reported_at else "reported"
+        return f"counted by {who}{f', {ago(meta.reported_at, now)}' if meta.reported_at else ''}"
     if meta.error_share is None:
         return "estimated"
     return f"estimated, about {max(1, round(100 * meta.error_share))}% off"
