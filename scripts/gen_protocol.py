@@ -39,6 +39,18 @@ VSCODE = ROOT / "editors" / "vscode"
 MANIFEST = VSCODE / "package.json"
 NLS = VSCODE / "package.nls.json"
 LOCK = VSCODE / "package-lock.json"
+# The settings that users change; the others are advanced.
+FIRST_SETTINGS = (
+    "model",
+    "provider",
+    "models",
+    "context.enabled",
+    "context.warnAt",
+    "context.compactAt",
+    "summary.writer",
+    "archive.enabled",
+    "store",
+)
 # The entry of `ullage mcp` in the MCP registry.
 REGISTRY = ROOT / "server.json"
 NVIM = ROOT / "editors" / "nvim" / "tests"
@@ -136,11 +148,14 @@ def errors_table(errors: Sequence[Mapping[str, Any]]) -> str:
 
 
 def settings_table(settings: Mapping[str, Mapping[str, Any]]) -> str:
-    """Returns a table with one row per setting."""
-    rows = [
-        (f"`{name}`", f"`{json.dumps(value['default'])}`", value["description"]) for name, value in settings.items()
-    ]
-    return table(("setting", "default", "meaning"), rows)
+    """Returns the tables of settings: first those that users change, then all others."""
+    rows = {
+        name: (f"`{name}`", f"`{json.dumps(value['default'])}`", value["description"])
+        for name, value in settings.items()
+    }
+    first = table(("setting", "default", "meaning"), [rows[name] for name in FIRST_SETTINGS])
+    others = [row for name, row in rows.items() if name not in FIRST_SETTINGS]
+    return f"{first.rstrip()}\n\n### Advanced\n\n{table(('setting', 'default', 'meaning'), others)}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
