@@ -187,7 +187,7 @@ def test_what_wire_adds_does_no_harm_where_ullage_is_gone(place: Place, tmp_path
         ran = subprocess.run(["sh", "-c", added.status_line], capture_output=True, check=False, timeout=PATIENCE)
         assert ran.stdout == b"the line of before\n", words
     spaced = added_to(agent.wiring.files[0], AGENT, OwnCommand(words=("/a b/ullage",)), None)
-    assert shlex.split(spaced.hooks[0].command)[2] == "/a b/ullage"
+    assert shlex.split(spaced.hooks[0].command)[0] == "/a b/ullage"
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_the_command_line_goes_on_without_the_server_and_sends_when_it_is_back(
         compacted = ullage("compact", first, "--json", env=env)
         assert compacted.status == 0
         (store,) = [check for check in ullage("doctor", "--json", env=env).json["checks"] if check["what"] == "store"]
-        assert "1 session" in store["found"]
+        assert "1 conversation" in store["found"]
         assert "1 with something to send" in store["found"]
         log = ullage("export", "--events", first, "--json", env=env).out
         never = ullage("--stored", env=home_of(tmp_path / "new", address))

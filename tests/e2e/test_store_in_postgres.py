@@ -50,7 +50,7 @@ def test_the_command_line_keeps_sessions_where_the_environment_says(tmp_path: Pa
     assert listed["session_id"] == imported["session_id"]
     (store,) = [check for check in ullage("doctor", "--json", env=env).json["checks"] if check["what"] == "store"]
     assert "reached, version 1" in store["found"]
-    assert "1 session" in store["found"]
+    assert "1 conversation" in store["found"]
     assert stores_in(tmp_path) == []
 
 

@@ -152,7 +152,7 @@ def test_sessions_are_deleted_together_or_not_at_all(store: Path) -> None:
     assert "give --yes" in ullage("forget", session, "--store", store).err
     assert ullage("forget", session, "s_unknown", "--yes", "--store", store).status == 2
     assert len(ullage("--stored", "--store", store, "--json").json["sessions"]) == 1
-    assert "1 session of the store" in ullage("forget", session[:10], "--yes", "--store", store).out
+    assert "1 conversation read into the store" in ullage("forget", session[:10], "--yes", "--store", store).out
     assert ullage("--stored", "--store", store, "--json").json["sessions"] == []
 
 

@@ -151,7 +151,7 @@ def test_keys_open_a_conversation_search_it_and_quit(terminal: Terminal) -> None
 def test_another_size_is_drawn_at_once(terminal: Terminal) -> None:
     terminal.until("q quit")
     terminal.resize(40)
-    terminal.until("Full  Title")
+    terminal.until("Full  Compacts  Title")
     terminal.press("q")
     assert terminal.end() == 0
 

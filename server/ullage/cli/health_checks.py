@@ -255,7 +255,7 @@ def _copied(path: Path) -> str:
 
 
 def _held(sessions: int, size: int) -> str:
-    return f"{plural(sessions, 'session')}, {size / 1_000_000:.1f} MB"
+    return f"{plural(sessions, 'conversation')}, {size / 1_000_000:.1f} MB"
 
 
 def team_checks() -> Iterator[Check]:
@@ -271,7 +271,7 @@ def team_checks() -> Iterator[Check]:
         if known is None or not known.at:
             last = "nothing was sent yet"
         else:
-            last = f"{plural(len(known.marks), 'session')} sent, last {ago(known.at, time.time_ns() // 1_000_000)}"
+            last = f"{plural(len(known.marks), 'conversation')} sent, last {ago(known.at, time.time_ns() // 1_000_000)}"
         how = "by hand" if chosen.by_hand else "by Ullage's servers"
         error = f"; the last try failed: {known.error}" if known and known.error else ""
         remedy = "run `ullage team send`, which says what is wrong" if error else ""

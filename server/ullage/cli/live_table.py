@@ -109,7 +109,7 @@ class Board:
     def _table(self, width: int, height: int, now: int, glyphs: Glyphs) -> list[Text | str]:
         rows = self._ordered()
         if not rows:
-            words = "No agent has written anything yet. Start one, or ask it something."
+            words = "No agent has written anything yet. Ask one."
             return [fit_most(words, width, glyphs), self._kept_line(width, glyphs)]
         place = self._place(rows)
         room = max(1, height - _AROUND)

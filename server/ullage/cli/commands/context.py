@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
 
 
 async def _run(options: ContextOptions, screen: Screen) -> None:
-    with working(f"Counting {options.target or 'the newest session of this folder'}"):
+    with working(f"Counting {options.target or 'the newest conversation of this folder'}"):
         async with open_source(options) as source:
             if options.json:
                 print_json(await context_report(source, options.provider if options.messages else None))

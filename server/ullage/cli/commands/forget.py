@@ -141,7 +141,7 @@ def _told(one: Known, screen: Screen) -> str:
     if one.sessions:
         parts.append(plural(sum(info.messages for info in one.sessions), "message"))
     if one.kept:
-        parts.append(f"{plural(sum(kept.files for kept in one.kept), 'file')} in the archive")
+        parts.append(f"{plural(sum(kept.files for kept in one.kept), 'file')} kept")
     return "  ".join(filter(None, parts))
 
 
@@ -179,7 +179,7 @@ def _report(found: Sequence[Known], after: _After, options: ForgetOptions, scree
 
 def _words(found: Sequence[Known], files: int, after: _After) -> Iterator[str]:
     left, sessions = after.left, sum(len(one.sessions) for one in found)
-    places = f"{plural(sessions, 'session')} of the store, {plural(files, 'file')} of the archive"
+    places = f"{plural(sessions, 'conversation')} read into the store, {plural(files, 'kept file')}"
     yield f"Forgot {plural(len(found), 'conversation')}: {places}, {in_bytes(after.freed)} freed."
     if after.forks:
         yield f"Its forks begin with the same messages and stay: {', '.join(after.forks)}"

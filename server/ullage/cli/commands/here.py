@@ -271,7 +271,7 @@ def _cells(row: ConversationRow, names: ShortIds, now: int, glyphs: Glyphs, *, i
 
 
 _STORED_COLUMNS = (
-    Column(name="Session", style="bold"),
+    Column(name="Id", style="bold"),
     Column(name="Title", flexible=True),
     Column(name="Model", rank=3, style="dim"),
     Column(name="Messages", rank=2, right=True),

@@ -168,7 +168,7 @@ def _words(imported: Imported, usage: UsageResult, transcript: ImportedTranscrip
         case ImportOutcome.GROWN:
             yield f"Imported before: {plural(imported.added, 'message')} added."
         case ImportOutcome.DIVERGED:
-            yield f"It begins as {imported.diverged_from} does and goes another way: this is a new session."
+            yield f"It begins as {imported.diverged_from} does and goes another way: this is a new conversation."
     yield context_line(usage.used, usage.size, usage.meta.ullage.source)
     if passed_over := len(transcript.skipped) - len(_unread(transcript)):
         yield f"{plural(passed_over, 'line')} of the file {'holds' if passed_over == 1 else 'hold'} no message."

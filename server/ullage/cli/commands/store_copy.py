@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Adds the command's arguments to its parser."""
     parser.add_argument("action", choices=["copy"], help="copy: add what is new, compare the rest, change nothing else")
     parser.add_argument("source", metavar="FROM", help="a store: a file, or postgresql://HOST/DATABASE")
-    parser.add_argument("target", metavar="TO", help="the store that gets the sessions, made if it is missing")
+    parser.add_argument("target", metavar="TO", help="the store that gets the conversations, made if it is missing")
     add_json(parser)
 
 
@@ -67,7 +67,7 @@ def run(args: Namespace) -> int:
         raise InputError("both are the same store: name another one to copy to")
     with working(f"Copying to {target}") as tell, open_to_read_at(source) as read, open_store_at(target) as written:
         copied = copy_store(
-            read, written, lambda done, of, count: tell(f"Copying: {done:,} of {of:,} sessions, {count:,} records")
+            read, written, lambda done, of, count: tell(f"Copying: {done:,} of {of:,} conversations, {count:,} records")
         )
     if options.json:
         print_json(_report(copied))
@@ -98,7 +98,7 @@ def _report(copied: CopiedStore) -> StoreCopyReport:
 
 def _words(copied: CopiedStore) -> Iterator[str]:
     counts = f"{len(copied.new):,} new, {len(copied.grown):,} continued, {len(copied.unchanged):,} there before"
-    yield f"{plural(copied.written, 'record')} copied; sessions: {counts}."
+    yield f"{plural(copied.written, 'record')} copied; conversations: {counts}."
     yield f"Both have these {plural(copied.records, 'record')} of them, compared one by one: SHA-256 {copied.digest}"
     if copied.deleted:
         yield f"Deleted in the second store, and left so: {_named(copied.deleted)}"

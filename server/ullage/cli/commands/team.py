@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "action",
         nargs="?",
         choices=["share", "unshare", "send"],
-        help="share: send redacted copies of a folder's sessions, now and at each `send`. unshare: remove them again. "
+        help="share: send redacted copies of a folder's conversations, now and at each `send`. unshare: remove them. "
         "send: send what is new of all shared folders. Without it: list these",
     )
     parser.add_argument("folder", nargs="?", metavar="FOLDER", help="with share, unshare: the folder; this one")
@@ -178,7 +178,9 @@ def _send(options: TeamOptions, choices: TeamChoices, folders: Sequence[str]) ->
             if (named := choices.folders[folder].store) not in ("", own):
                 # Its sessions are not in this store, and what is missing is removed from the archive.
                 raise InputError(f"{folder} is shared from another store: send it with --store {named}")
-            sent = send_chosen(choices, folder, store, lambda done, of: tell(f"Sending: {done:,} of {of:,} sessions"))
+            sent = send_chosen(
+                choices, folder, store, lambda done, of: tell(f"Sending: {done:,} of {of:,} conversations")
+            )
             row = _row(choices, folder)
             rows.append(replace(row, sessions=sent.sessions, sent=sent.sent, removed=sent.removed))
     return TeamReport(archive=choices.archive, folders=tuple(rows))
@@ -238,16 +240,16 @@ def _editor_row(kept: PrivatePatterns) -> EditorPrivateRow:
 
 def _words(report: TeamReport, options: TeamOptions) -> Iterator[str]:
     if not report.folders:
-        yield "Nothing is shared. `ullage team share` shares this folder's sessions."
+        yield "Nothing is shared. `ullage team share` shares this folder's conversations."
     for row in report.folders:
         if options.action == "unshare":
-            yield f"{row.folder}: {plural(row.removed or 0, 'session')} removed from {report.archive}."
+            yield f"{row.folder}: {plural(row.removed or 0, 'conversation')} removed from {report.archive}."
             continue
         private = f", without {' '.join(row.private)}" if row.private else ""
         yield f"{row.folder}: shared with {', '.join(row.members)} in {report.archive}{private}."
         if row.sessions is not None:
             gone = f", {row.removed:,} removed" if row.removed else ""
-            yield f"  {plural(row.sessions, 'session')} there, without secrets: {row.sent or 0:,} sent now{gone}."
+            yield f"  {plural(row.sessions, 'conversation')} there, without secrets: {row.sent or 0:,} sent now{gone}."
         yield f"  {_when(row)}"
     for row in report.editors if report.folders and options.action != "unshare" else ():
         whose = f"{row.editor or 'an editor'}{' with ' if row.folders else ''}{', '.join(row.folders)}"

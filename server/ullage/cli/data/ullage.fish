@@ -280,7 +280,7 @@ complete -c ullage -n '_shtab_ullage_using team' -l json -d 'print one JSON obje
 complete -c ullage -n '_shtab_ullage_using team' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'what Ullage keeps: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
 complete -c ullage -n '_shtab_ullage_using team' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using team' -l no-pager -d 'print long output at once'
-complete -c ullage -n '_shtab_ullage_using team; and test $_shtab_ullage_npos -eq 0' -ka "share unshare send" -d 'share: send redacted copies of a folder'"'"'s sessions, now and at each `send`. unshare: remove them again. send: send what is new of all shared folders. Without it: list these'
+complete -c ullage -n '_shtab_ullage_using team; and test $_shtab_ullage_npos -eq 0' -ka "share unshare send" -d 'share: send redacted copies of a folder'"'"'s conversations, now and at each `send`. unshare: remove them. send: send what is new of all shared folders. Without it: list these'
 complete -c ullage -n '_shtab_ullage_using team; and test $_shtab_ullage_npos -eq 1' -ka "(__fish_complete_directories)" -d 'with share, unshare: the folder; this one'
 complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a store -d 'The conversations of one store in another.'
 complete -c ullage -n '_shtab_ullage_using store' -s h -l help -d 'show this help message and exit'

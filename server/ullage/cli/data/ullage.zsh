@@ -422,7 +422,7 @@ _shtab_ullage_store_options=(
   "--no-pager[print long output at once]"
   ":copy\: add what is new, compare the rest, change nothing else:(copy)"
   ":a store\: a file, or postgresql\:\/\/HOST\/DATABASE:"
-  ":the store that gets the sessions, made if it is missing:"
+  ":the store that gets the conversations, made if it is missing:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -438,7 +438,7 @@ _shtab_ullage_team_options=(
   "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":share\: send redacted copies of a folder\'s sessions, now and at each \`send\`. unshare\: remove them again. send\: send what is new of all shared folders. Without it\: list these:(share unshare send)"
+  ":share\: send redacted copies of a folder\'s conversations, now and at each \`send\`. unshare\: remove them. send\: send what is new of all shared folders. Without it\: list these:(share unshare send)"
   ":with share, unshare\: the folder\; this one:_files -/"
 )
 
