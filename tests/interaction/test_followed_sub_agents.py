@@ -20,7 +20,7 @@ from support.transcripts import ROOT
 from support.workspace import PATIENCE, TestClient, build_test_client
 from ullage.agents.discovery import Wanted
 from ullage.app.agent_following import changed_since
-from ullage.cli.live_table import Board
+from ullage.cli.commands.watch import Board
 from ullage.model.figure import FollowedRow, without_children
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.sub_agents import SubAgents

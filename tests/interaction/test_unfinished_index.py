@@ -10,9 +10,8 @@ from support.workspace import PATIENCE, TestClient, build_test_client
 from ullage.api.prompt_commands import find_command, run_command
 from ullage.app.serving_mcp import ConversationTools
 from ullage.cli.commands.search import search_to_end
-from ullage.cli.commands.watch import make_page
+from ullage.cli.commands.watch import What, Wish, make_page
 from ullage.cli.draw.text import UNICODE
-from ullage.cli.live_table import What, Wish
 from ullage.cli.output import Screen
 from ullage.embed.returned_values import SearchResults
 from ullage.service.archive.search import search

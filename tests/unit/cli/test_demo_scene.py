@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from support.usages import make_usage
-from ullage.cli.demo_scene import Scene, draw_screen
+from ullage.cli.commands.demo import Scene, draw_screen
 from ullage.cli.draw.text import ASCII, UNICODE
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role

@@ -1,7 +1,7 @@
 """The status line in each of its states."""
 
 from support.usages import make_usage
-from ullage.cli.demo_scene import compacted_line, compacting_line, status_line
+from ullage.cli.commands.demo import compacted_line, compacting_line, status_line
 from ullage.cli.draw.text import ASCII, UNICODE
 from ullage.model.usage import UsageSource
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 
-from ullage.cli.commands.watch import key_names
+from ullage.cli.commands.watch import Board, What, Wish, key_names
 from ullage.cli.draw.text import ASCII, UNICODE, Glyphs
-from ullage.cli.live_table import Board, What, Wish
 from ullage.model.figure import FollowedRow, Nearness
 
 NOW = 1_795_000_000_000
