@@ -196,6 +196,33 @@ def test_a_folder_without_conversations_shows_those_of_the_machine(place: Place)
     assert shown.index("Elsewhere  2 conversations") < shown.index("Snow") < shown.index("Rain")
 
 
+def test_below_the_list_is_what_to_do_now(place: Place) -> None:
+    put_claude(place.home, IDS[1], "Snow", str(place.project), tokens=90_000)
+    shown = place.run().out.decode()
+    assert "Compacts next    none: no agent runs now" in shown
+    assert "Last compaction" not in shown
+    assert f"ullage context {IDS[1][:8]}" in shown
+    assert "ullage wire claude-code" in shown
+    assert place.run("wire", "claude-code", "--yes").status == 0
+    assert "ullage wire" not in place.run().out.decode()
+
+
+def test_words_to_search_for_need_no_quotes(place: Place) -> None:
+    put_claude(place.home, IDS[1], "Snow", str(place.project), tokens=90_000)
+    one, several = (place.json("search", *words) for words in (["Snow on the roof"], ["Snow", "on", "the", "roof"]))
+    assert one["hits"]
+    assert several == one
+
+
+def test_the_list_of_another_folder_can_be_asked_for(place: Place, tmp_path: Path) -> None:
+    put_claude(place.home, IDS[1], "Snow", str(place.project), tokens=90_000)
+    other = tmp_path / "other"
+    other.mkdir()
+    assert place.json("here", cwd=other)["conversations"] == []
+    (row,) = place.json("here", "--cwd", str(place.project), cwd=other)["conversations"]
+    assert row["title"] == "Snow"
+
+
 def test_sessions_are_listed_with_their_figures(place: Place) -> None:
     imported = place.json("import", put_claude(place.home, IDS[1], "Snow", str(place.project), tokens=90_000))
     (row,) = place.json("--stored")["sessions"]

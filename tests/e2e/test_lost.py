@@ -70,7 +70,8 @@ def test_the_newest_are_listed_first_and_what_the_summary_contradicts_before_the
     said = [line for line in lines if "Rename column" in line]
     assert [line.split(" of the table")[0].rsplit(" ", 1)[1] for line in said] == [str(13 - at) for at in range(10)]
     assert "  and 4 more, most of them older" in lines
-    assert lines[-1] == "To list all: ullage lost --limit 14"
+    assert lines[-3] == "To list all: ullage lost --limit 14"
+    assert lines[-1] == "For the agent: ullage lost --brief; before it: ullage continue --before-compaction"
     tasks = [line for line in lines if "[open] Check table" in line]
     assert "Check table 1 (the summary says: - Check table 1: done)" in tasks[0]
     everything = ullage("lost", path, "--limit", "14").out

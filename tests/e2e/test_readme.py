@@ -26,7 +26,8 @@ def test_the_first_screen_is_as_in_the_readme(tmp_path: Path) -> None:
     running.open_in(os.getpid())
     (path,) = (file for file in tmp_path.rglob(f"{older.id}.jsonl"))
     path.write_text(_days_ago(path.read_text(encoding="utf-8"), 3), encoding="utf-8")
-    os.utime(path, (time.time() - 3 * 86_400,) * 2)
+    past = time.time() - 3 * 86_400
+    os.utime(path, (past, past))
     env = {"HOME": str(tmp_path), "COLUMNS": "80", "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"}
     shown = ullage_bytes(env=env, cwd=shop).out.decode()
     for one, name in zip((running, older), _IDS, strict=True):

@@ -162,6 +162,11 @@ def _lines(found: LeftOut, limit: int, now: int, screen: Screen) -> Iterator[Tex
     most = max(found.counts.values(), default=0)
     if most > limit:
         yield from ("", f"To list all: ullage lost --limit {most}")
+    if found.entries:
+        yield from (
+            "",
+            *screen.prose("For the agent: ullage lost --brief; before it: ullage continue --before-compaction"),
+        )
 
 
 def _opening(found: LeftOut, now: int) -> str:

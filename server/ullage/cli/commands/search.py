@@ -88,7 +88,7 @@ class SearchReport(Report, frozen=True, kw_only=True):
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds the command's arguments to its parser."""
-    parser.add_argument("query", nargs="?", metavar="QUERY", help="words, names or a question; archived messages count")
+    parser.add_argument("query", nargs="*", metavar="WORDS", help="words, names or a question; archived messages count")
     parser.add_argument("--conversation", dest="session", metavar="WHICH", help="only in this conversation")
     parser.add_argument("--limit", type=number, default=10, metavar="N", help="how many, the best first")
     parser.add_argument(
@@ -221,6 +221,7 @@ class TeamSearchReport(Report, frozen=True, kw_only=True):
 def run(args: Namespace) -> int:
     """Prints the messages that match, or with `--show` one whole message; with `--team` those in the team's archive.
     Returns 1 if nothing is found, otherwise 0."""
+    args.query = " ".join(args.query) or None
     options, screen = read_options(args, SearchOptions), Screen.of(args)
     if options.team:
         return _search_team(options, screen)

@@ -152,6 +152,7 @@ _shtab_ullage_watch___help_nargs=0
 _shtab_ullage_watch___json_nargs=0
 _shtab_ullage_watch___ascii_nargs=0
 _shtab_ullage_watch___no_pager_nargs=0
+_shtab_ullage_search_pos_0_nargs='*'
 _shtab_ullage_search__h_nargs=0
 _shtab_ullage_search___help_nargs=0
 _shtab_ullage_search___team_nargs=0

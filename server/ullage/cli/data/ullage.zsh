@@ -390,7 +390,7 @@ _shtab_ullage_search_options=(
   "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  ":words, names or a question\; archived messages count:"
+  "(*)::words, names or a question\; archived messages count:"
 )
 
 # guard to ensure default positional specs are added only once per session
