@@ -15,14 +15,9 @@ from benches.report import Report
 # Each bench and its module. Most modules have the name of their bench.
 _NAMED = (
     "accuracy",
-    "append",
     "archive",
     "editors",
     "follow",
-    "live",
-    "load",
-    "pool",
-    "protocol",
     "proxy",
     "quality",
     "secrets",
@@ -35,7 +30,6 @@ BENCHES = {name: name for name in _NAMED} | {
     "search": "archive_search",
     "search-large": "search_large",
     "search-published": "search_published",
-    "edits": "cheap_edits",
     "fitting": "speed_fitting",
     "mcp": "mcp_start",
 }
@@ -46,7 +40,6 @@ def main() -> int:
     parser.add_argument("name", choices=BENCHES)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--sessions", type=int, help="quality: measure at most so many conversations")
-    parser.add_argument("--against", type=Path, help="append: another checkout's `server` folder to measure")
     served = "search-published: order what the words find by the embeddings of this server"
     parser.add_argument("--embeddings", nargs=2, metavar=("URL", "MODEL"), help=served)
     parser.add_argument("--long", action="store_true", help="store: search among a million messages, too")
@@ -57,8 +50,6 @@ def main() -> int:
     given = parser.parse_intermixed_args()
     if given.sessions and given.name != "quality":
         parser.error("--sessions goes with quality")
-    if given.against and given.name != "append":
-        parser.error("--against goes with append")
     if given.embeddings and given.name != "search-published":
         parser.error("--embeddings goes with search-published")
     if given.long and given.name != "store":
@@ -66,7 +57,6 @@ def main() -> int:
     if (given.files or given.sample or given.detail) and given.name != "state":
         parser.error("--files, --sample and --detail go with state")
     options = {
-        "against": given.against,
         "sessions": given.sessions,
         "embeddings": given.embeddings,
         "is_long": given.long,

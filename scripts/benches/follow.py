@@ -1,8 +1,7 @@
 """Measures following: how long a record takes from an agent's file to the screen, and what an idle follower costs.
 
 A process of `ullage watch --json` follows made-up homes: with a thousand quiet conversations and one that continues,
-with two hundred that grow at once, with one file of 200 MB, after a restart, and with copies of recorded conversations
-that ccusage reads in the same run.
+with two hundred that grow at once, and with one file of 200 MB, which it follows again after a restart.
 """
 
 import os
@@ -12,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benches import follow_grown, follow_restart, follow_rivals
 from benches.follower import PATIENCE, Rows, memory, processor_seconds, turn, used, watch
 from benches.report import Aim, Report, at_most, percentile
 from support.log_trees import to_bytes
@@ -38,7 +36,7 @@ _LARGE_PATIENCE = 600.0
 
 def run(_: Sequence[Path]) -> Report:
     """Runs the bench. The paths are not used: it follows files that it makes."""
-    parts = [_measure(measure) for measure in (_one, _kinds, _idle, _many, _large, *_OTHERS)]
+    parts = [_measure(measure) for measure in (_one, _kinds, _idle, _many, _large)]
     return Report(
         bench="follow",
         rows=[row for rows, _ in parts for row in rows],
@@ -46,7 +44,6 @@ def run(_: Sequence[Path]) -> Report:
     )
 
 
-_OTHERS = (follow_restart.measure, follow_grown.measure, follow_rivals.measure)
 _Part = tuple[list[dict[str, Any]], list[Aim]]
 
 

@@ -1,5 +1,4 @@
-"""Measures what a session's length and a compaction cost, as ratios to a floor measured in the same run, and
-compares Ullage with other programs on the same sessions (`speed_rivals`)."""
+"""Measures what a session's length and a compaction cost, as ratios to a floor measured in the same run."""
 
 import asyncio
 import gc
@@ -10,13 +9,14 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benches import protocol, speed_fitting, speed_growth
+from benches import speed_fitting
 from benches.report import Aim, Report, at_most, median, read_file, transcript_files
+from benches.speed_fitting import made_up
 from ullage.app.compose import open_workspace
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, SessionCreated
-from ullage.model.message import Message, Role
+from ullage.model.message import Message
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import imports, sessions
 from ullage.service.archive import undo as history
@@ -38,18 +38,17 @@ Measured = tuple[dict[str, Any], Aim]
 
 
 def run(paths: Sequence[Path]) -> Report:
-    """Measures appends to a short and a long session, offline compaction of the largest transcript, and the
-    protocol's cost."""
+    """Measures appends to a short and a long session, offline compaction of the largest transcript, and fitting."""
     transcripts = [_read(path) for path in transcript_files(paths)]
     measured = [
         asyncio.run(_with_workspace(measure_appends)),
         *(asyncio.run(_with_workspace(measure_compaction, each)) for each in _largest(transcripts)),
     ]
-    reports = (protocol.run([]), speed_fitting.measure(transcripts), speed_growth.run())
+    fitting = speed_fitting.measure(transcripts)
     return Report(
         bench="speed",
-        rows=[*(row for row, _ in measured), *(row for report in reports for row in report.rows)],
-        aims=[*(aim for _, aim in measured), *(aim for report in reports for aim in report.aims)],
+        rows=[*(row for row, _ in measured), *fitting.rows],
+        aims=[*(aim for _, aim in measured), *fitting.aims],
     )
 
 
@@ -60,8 +59,8 @@ async def measure_appends(workspace: Workspace) -> Measured:
     gc.collect()
     times: dict[str, list[float]] = {short.id: [], long.id: []}
     for number in range(APPENDS):
-        for session in (short, long):
-            message = _message(f"{session.id}.{number}")
+        for session, at in ((short, LONG + 2 * number), (long, LONG + 2 * number + 1)):
+            (message,) = made_up(at, at + 1)
             began = time.perf_counter()
             await sessions.append(session, [message], None)
             assert session.used > 0
@@ -127,15 +126,8 @@ async def _with_workspace(measure: Callable[..., Awaitable[Measured]], *rest: ob
 async def _session(workspace: Workspace, messages: int) -> Conversation:
     session = sessions.new_session(workspace, SessionCreated(model=MODEL))
     for start in range(0, messages, 1_000):
-        batch = [_message(f"m{start + i}") for i in range(min(1_000, messages - start))]
-        await sessions.append(session, batch, None)
+        await sessions.append(session, made_up(start, min(start + 1_000, messages)), None)
     return session
-
-
-def _message(id_: str) -> Message:
-    """Returns a message of about 90 tokens. Each message differs, so that no count comes from the cache."""
-    lines = [f"step {id_}.{i}: read src/module_{hash((id_, i)) % 997}.py and note what it exports" for i in range(5)]
-    return Message(id=id_, role=Role.USER, content=(TextBlock(text="\n".join(lines)),), timestamp=1)
 
 
 def _largest(transcripts: list[ImportedTranscript]) -> list[ImportedTranscript]:

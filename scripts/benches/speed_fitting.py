@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benches import speed_sessions
 from benches.report import Report, at_most, read_file, transcript_files
 from support.workspace import CountingIds, FixedClock, build_test_workspace
 from ullage.edits.counted import CountedView
 from ullage.edits.drop import Keep, TokenBudgetStrategy, plan_drop
 from ullage.formats.transcripts.builder import ImportedTranscript
+from ullage.model.blocks import TextBlock
 from ullage.model.events import MessageAppended, SessionCreated
-from ullage.model.message import Message
+from ullage.model.message import Message, Role
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
@@ -67,6 +67,27 @@ def measure(transcripts: Sequence[ImportedTranscript]) -> Report:
         at_most(f"{names[2]}: ms", 1000 * ahead, AHEAD_AIM),
     ]
     return Report(bench="fitting", rows=rows, aims=aims)
+
+
+def made_up(start: int, stop: int) -> list[Message]:
+    """Returns messages of about 90 tokens with these numbers, the user's and the assistant's in turn. Each text
+    differs, so that no count comes from a cache."""
+    return [
+        Message(
+            id=f"m{number}",
+            role=Role.ASSISTANT if number % 2 else Role.USER,
+            content=(
+                TextBlock(
+                    text="\n".join(
+                        f"step {number}.{line}: read src/module_{(number * 31 + line) % 997}.py and note its exports"
+                        for line in range(5)
+                    )
+                ),
+            ),
+            timestamp=1,
+        )
+        for number in range(start, stop)
+    ]
 
 
 def first_and_tail(view: CountedView, budget: int) -> list[Message]:
@@ -121,7 +142,7 @@ def _session_messages(transcripts: Sequence[ImportedTranscript]) -> list[Message
         messages = _cut([event.message for event in events])
         if messages:
             return messages
-    return _cut(speed_sessions.ours(0, TOKENS // 50))
+    return _cut(made_up(0, TOKENS // 50))
 
 
 def _cut(messages: Sequence[Message]) -> list[Message]:

@@ -5,9 +5,8 @@ messages (`store_search.py`), which takes about ten minutes and four GB of disk.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +15,6 @@ import psycopg
 
 from benches import store_search
 from benches.report import Aim, at_most, median
-from benches.store_rivals import RIVALS
 from benches.store_search import seconds
 from support.logs import message, records
 from support.postgres_server import PostgresServer, programs, running_server
@@ -44,7 +42,7 @@ def measure(paths: Sequence[Path], *, is_long: bool) -> list[Measured]:
     with running_server("fsync=on") as server:
         return [
             _append(server),
-            *_appends_to_long_sessions(server),
+            _appends_to_long_sessions(server),
             _open(server),
             _at_once(server),
             _bytes(server),
@@ -75,29 +73,14 @@ def _append_to(store: TableStore, size: int, number: int) -> None:
     store.append("s", records(message(f"n{number}", _TEXT), start=size + 1 + number))
 
 
-def _appends_to_long_sessions(server: PostgresServer) -> Iterator[Measured]:
+def _appends_to_long_sessions(server: PostgresServer) -> Measured:
     with open_postgres(server.new_schema()) as small, open_postgres(server.new_schema()) as large:
         _fill(small, "s", SMALL)
         _fill(large, "s", LARGE)
         floor, ours = _in_turns(
             lambda number: _append_to(small, SMALL, number), lambda number: _append_to(large, LARGE, number)
         )
-    yield _row(f"append to {LARGE:,}, floor: to {SMALL}", median(floor), median(ours), _GROWTH_AIM)
-    for name, rival in RIVALS.items():
-        if find_spec("langgraph") is None or find_spec("agents") is None:
-            sys.stderr.write("bench store: the other programs are not installed, so they are not measured\n")
-            return
-        with psycopg.connect(server.address(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE rival{len(name)}".encode())
-        address = server.address().replace("/postgres?", f"/rival{len(name)}?").partition("&options")[0]
-        short, long = rival(address, SMALL, _TEXT), rival(address, LARGE, _TEXT)
-        next(short)
-        next(long)
-        before, after = _in_turns(lambda _, short=short: next(short), lambda _, long=long: next(long), ROUNDS // 10)
-        short.close()
-        long.close()
-        yield _row(f"{name}: append to {LARGE:,}, floor: to {SMALL}", median(before), median(after))
-        yield _row(f"{name}: append to {LARGE:,}, floor: ours", median(ours), median(after))
+    return _row(f"append to {LARGE:,}, floor: to {SMALL}", median(floor), median(ours), _GROWTH_AIM)
 
 
 def _open(server: PostgresServer) -> Measured:
