@@ -1,0 +1,119 @@
+"""What agents' files become: `tests/data/agents` has for each agent files of a few lines, each below the sentence that
+it shows, and what is read from it.
+
+`--update-golden` writes what is read now. Read the difference: it is a changed figure, or a changed context.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from msgspec import NODEFAULT, Struct, to_builtins
+from msgspec.structs import fields
+
+from ullage.agents.transcripts import read
+from ullage.formats.transcripts.builder import ImportedTranscript
+from ullage.model.events import MessageAppended
+from ullage.model.message import Message
+from ullage.transcript.fold import project
+
+SAMPLES = Path(__file__).resolve().parents[2] / "data" / "agents"
+# Before a sentence, after the lines of the file, and after the sentence of a file that is one JSON value.
+SENTENCE, READ, ONE_VALUE = "# ", "=>", " (one value)"
+
+
+class Sample(Struct, frozen=True):
+    """A file's lines, and the lines that say what was read from it."""
+
+    sentence: str
+    written: list[str]
+    expected: list[str]
+
+    @property
+    def read(self) -> list[str]:
+        """What is read now."""
+        name = "test.json" if self.sentence.endswith(ONE_VALUE) else "test.jsonl"
+        return shown(read("".join(f"{line}\n" for line in self.written).encode(), name))
+
+
+def samples(path: Path) -> list[Sample]:
+    """Returns the samples of a file."""
+    sections = path.read_text(encoding="utf-8").split(f"\n{SENTENCE}")
+    sections[0] = sections[0].removeprefix(SENTENCE)
+    found: list[Sample] = []
+    for section in sections:
+        sentence, *lines = section.rstrip("\n").split("\n")
+        at = lines.index(READ)
+        found.append(Sample(sentence, lines[:at], lines[at + 1 :]))
+    return found
+
+
+def shown(transcript: ImportedTranscript) -> list[str]:
+    """Returns all that a transcript says: its facts, its events, the lines that were left out, and the ids of the
+    context's messages. A message that the model is sent otherwise than it was written follows whole."""
+    facts = plain(transcript)
+    for name in ("events", "skipped"):
+        facts.pop(name, None)
+    lines = [text(facts)]
+    written: dict[str, Message] = {}
+    for event in transcript.events:
+        if isinstance(event, MessageAppended):
+            written[event.message.id] = event.message
+        own = plain(event)
+        lines.append(f"{own.pop('type')} {text(own)}")
+    lines += [f"left out {text(plain(skipped))}" for skipped in transcript.skipped]
+    context = project(transcript.events)
+    lines.append(f"context {' '.join(message.id for message in context)}".rstrip())
+    lines += [f"sent {text(plain(one))}" for one in context if written.get(one.id) != one]
+    return lines
+
+
+def plain(value: Any) -> Any:
+    """Returns a value as JSON has it, structs without the fields that have their defaults."""
+    if isinstance(value, Struct):
+        tag = value.__struct_config__.tag_field
+        own = {tag: value.__struct_config__.tag} if tag and value.__struct_config__.tag else {}
+        return own | {
+            field.encode_name: plain(given)
+            for field in fields(value)
+            if (given := getattr(value, field.name)) != field.default
+            and (field.default_factory is NODEFAULT or given != field.default_factory())
+        }
+    if isinstance(value, tuple | list):
+        return [plain(one) for one in cast("Sequence[Any]", value)]
+    if isinstance(value, dict):
+        return {str(name): plain(one) for name, one in cast("Mapping[Any, Any]", value).items()}
+    return to_builtins(value)
+
+
+def text(value: Any) -> str:
+    """Returns a value as one line of JSON."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+FILES = sorted(SAMPLES.glob("*.txt"))
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [pytest.param(sample, id=f"{path.stem}: {sample.sentence}") for path in FILES for sample in samples(path)],
+)
+def test_a_file_becomes_what_its_sample_says(sample: Sample, request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--update-golden"):
+        assert sample.read == sample.expected
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_samples_are_written_as_they_are_read(path: Path, request: pytest.FixtureRequest) -> None:
+    is_new = request.config.getoption("--update-golden")
+    sections = [
+        "\n".join([f"{SENTENCE}{one.sentence}", *one.written, READ, *(one.read if is_new else one.expected)])
+        for one in samples(path)
+    ]
+    written = "\n\n".join(sections) + "\n"
+    if is_new:
+        path.write_text(written, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == written
+    assert len({one.sentence for one in samples(path)}) == len(sections)
