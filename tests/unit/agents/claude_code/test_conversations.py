@@ -1,21 +1,11 @@
 from msgspec.structs import replace
 
-from support.foreign import ids_of, messages_of, read_lines, reports_of, to_lines
+from support.foreign import ids_of, messages_of, read_lines, to_lines
 from support.session_log import call, line, result, say
 from ullage.agents.claude_code.log import FORMAT
 from ullage.agents.inserted import is_by_program
 from ullage.agents.transcripts import read
 from ullage.formats.parsing import parse_document
-
-
-def test_a_sub_agents_file_is_a_conversation_with_a_parent() -> None:
-    own = {"isSidechain": True, "agentId": "a1b2", "sessionId": "parent", "version": "2.1.39", "cwd": "/p"}
-    transcript = read_lines(
-        line("user", "u1", None, "look around", **own),
-        line("assistant", "x1", "u1", [say("found")], id="x1", **own),
-    )
-    assert ids_of(messages_of(transcript)) == ["u1", "x1"]
-    assert (transcript.session_id, transcript.parent, transcript.version) == ("a1b2", "parent", "2.1.39")
 
 
 def test_side_chains_in_the_main_file_are_other_conversations_that_can_be_chosen() -> None:
@@ -54,23 +44,6 @@ def test_sub_agents_files_next_to_the_log_are_listed_and_can_be_chosen() -> None
     assert ids_of(messages_of(FORMAT.read(replace(document, run=2)))) == ["x1", "x2"]
 
 
-def test_a_forked_session_names_its_parent() -> None:
-    forked = {"forkedFrom": {"sessionId": "parent", "messageUuid": "u1"}, "sessionId": "child"}
-    transcript = read_lines(line("user", "u1", None, "question", **forked))
-    assert (transcript.session_id, transcript.parent) == ("child", "parent")
-
-
-def test_a_title_is_the_users_own_before_a_made_one() -> None:
-    transcript = read_lines(
-        {"type": "summary", "summary": "Another conversation's", "leafUuid": "elsewhere"},
-        line("user", "u1", None, "question"),
-        {"type": "ai-title", "aiTitle": "Made by a model"},
-        {"type": "custom-title", "customTitle": "Mine"},
-        {"type": "ai-title", "aiTitle": "Made again"},
-    )
-    assert transcript.title == "Mine"
-
-
 def test_what_the_program_wrote_in_the_users_place_is_not_taken_for_the_users() -> None:
     transcript = read_lines(
         line("user", "u1", None, "Tidy the parts."),
@@ -80,14 +53,3 @@ def test_what_the_program_wrote_in_the_users_place_is_not_taken_for_the_users() 
         line("user", "u2", "k1", "Go on.", isMeta=False),
     )
     assert [is_by_program(message) for message in messages_of(transcript)] == [False, True, False]
-
-
-def test_a_branch_has_not_paid_for_the_answers_that_it_copies() -> None:
-    forked = {"forkedFrom": {"sessionId": "parent", "messageUuid": "a1"}, "sessionId": "child"}
-    transcript = read_lines(
-        line("user", "u1", None, "question", **forked),
-        line("assistant", "a1", "u1", [say("answer")], usage={"input_tokens": 900, "output_tokens": 9}, **forked),
-        line("user", "u2", "a1", "on", sessionId="child"),
-        line("assistant", "a2", "u2", [say("own")], usage={"input_tokens": 990, "output_tokens": 9}, sessionId="child"),
-    )
-    assert [(report.usage.prompt, report.is_copied) for report in reports_of(transcript)] == [(900, True), (990, False)]

@@ -46,19 +46,6 @@ def test_a_request_of_the_log_is_answer_account_and_results_in_this_order() -> N
     assert transcript.model == "gpt-5-codex"
 
 
-def test_a_recorded_prompt_is_used_and_streamed_text_serves_where_the_whole_never_came() -> None:
-    typed = {
-        "ts": "",
-        "dir": "from_tui",
-        "kind": "op",
-        "payload": {"type": "user_input", "items": [{"type": "text", "text": "hello"}]},
-    }
-    transcript = read_lines(
-        typed, event("task_started"), event("agent_message_delta", delta="Hi"), event("agent_message_delta", delta="!")
-    )
-    assert texts_of(messages_of(transcript)) == ["user: hello", "assistant: Hi!"]
-
-
 def test_a_second_conversation_in_the_log_is_another_run() -> None:
     first = (event("session_configured", model="m"), event("task_started"), event("agent_message", message="one"))
     second = (event("session_configured", model="m"), event("task_started"), *shell("c"), *shell("d"))
@@ -67,34 +54,6 @@ def test_a_second_conversation_in_the_log_is_another_run() -> None:
     assert ("run 1" in transcript.skipped[0].reason, transcript.skipped[0].expected) == (True, True)
     other = read(to_lines(*first, *second), "log", run=1)
     assert texts_of(messages_of(other))[-1] == "assistant: one"
-
-
-def test_an_unknown_event_is_named() -> None:
-    transcript = read_lines(event("agent_message", message="one"), event("teleported"))
-    assert [(skipped.line, skipped.expected) for skipped in transcript.skipped] == [(2, False)]
-
-
-def test_a_command_has_the_result_that_the_model_is_sent() -> None:
-    def ended(call: str, **fields: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        return (
-            event("exec_command_begin", call_id=call, command=["ls"]),
-            event("exec_command_end", call_id=call, stdout="a\n", stderr="b\n", **fields),
-        )
-
-    duration = {"secs": 1, "nanos": 260_000_000}
-    transcript = read_lines(
-        event("task_started"),
-        *ended("passed", exit_code=0, duration=duration),
-        *ended("failed", exit_code=1, duration=duration),
-        *ended("newer", exit_code=0, formatted_output="as sent"),
-    )
-    results = [block for message in messages_of(transcript) for block in message.content]
-    texts = [join_texts(block.content) for block in results if isinstance(block, ToolResultBlock)]
-    assert texts == [
-        '{"output":"a\\n","metadata":{"exit_code":0,"duration_seconds":1.3}}',
-        '{"output":"b\\n","metadata":{"exit_code":1,"duration_seconds":1.3}}',
-        "as sent",
-    ]
 
 
 def test_a_long_output_is_read_from_its_pieces_as_far_as_the_model_is_sent_it() -> None:

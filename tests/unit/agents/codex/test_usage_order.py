@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.codex_files import call, compacted, counted, event, line, output, said, session, usage
+from support.codex_files import call, counted, event, line, output, said, session, usage
 from support.foreign import messages_of, read_lines, reports_of
-from ullage.model.blocks import ToolUseBlock
-from ullage.model.events import ContextEstimated
 from ullage.model.message import Role
 
 # A turn is a list of numbers of calls, one for each answer; the last answer of a turn calls nothing.
@@ -103,50 +101,3 @@ def test_another_version_may_continue_the_file(
     for calls in resumed:
         writer.turn(calls, orders[1])
     expect_prompts(writer.lines, writer.answers)
-
-
-def test_the_calls_of_one_answer_are_one_message_though_the_file_has_results_between_them() -> None:
-    writer = Writer()
-    writer.turn([3], usage_first)
-    answer = messages_of(read_lines(*writer.lines))[1]
-    assert [block.id for block in answer.content if isinstance(block, ToolUseBlock)] == ["c1-0", "c1-1", "c1-2"]
-
-
-@pytest.mark.parametrize("order", [usage_after_answer, usage_after_results], ids=lambda order: order.__name__)
-def test_the_usage_of_a_request_for_a_summary_belongs_to_no_answer(
-    order: Callable[[Writer, list[str]], None],
-) -> None:
-    writer = Writer()
-    writer.turn([], order)
-    writer.lines += [counted(5, sum_of_all=5), compacted("the story so far", said("user", "question"))]
-    writer.turn([1, 2], order)
-    expect_prompts(writer.lines, writer.answers)
-
-
-def test_an_answer_that_was_interrupted_does_not_take_the_usage_of_the_next() -> None:
-    transcript = read_lines(
-        session(),
-        said("user", "one"),
-        said("assistant", "interrupted"),
-        said("user", "two"),
-        counted(100),
-        said("assistant", "whole"),
-        said("user", "three"),
-    )
-    (report,) = reports_of(transcript)
-    assert report.message_id == messages_of(transcript)[-2].id
-
-
-def test_a_count_with_a_total_alone_is_codexs_own_estimate_and_is_taken_once() -> None:
-    alone = event("token_count", info={"total_token_usage": usage(50), "last_token_usage": {"total_tokens": 9_000}})
-    transcript = read_lines(
-        session(),
-        said("user", "question"),
-        said("assistant", "answer"),
-        counted(40_000),
-        compacted("All."),
-        alone,
-        alone,
-    )
-    assert [one.tokens for one in transcript.events if isinstance(one, ContextEstimated)] == [9_000]
-    assert len(reports_of(transcript)) == 1

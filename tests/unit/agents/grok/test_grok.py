@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from support.foreign import messages_of, read_lines, to_lines
+from support.foreign import to_lines
 from support.transcripts import conversation
 from ullage.agents.grok import facts_of
 from ullage.agents.transcripts import read_document
-from ullage.model.blocks import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.message import Role
 from ullage.system.transcript_files import read_transcript_file
 
 ROWS: tuple[dict[str, Any], ...] = (
@@ -30,19 +28,6 @@ ROWS: tuple[dict[str, Any], ...] = (
     {"type": "user", "content": [{"type": "image", "url": "data:image/png;base64,eA=="}], "prompt_index": 1},
     {"type": "levitation"},
 )
-
-
-def test_reasoning_and_calls_belong_to_the_answer() -> None:
-    transcript = read_lines(*ROWS)
-    roles = [message.role for message in messages_of(transcript)]
-    assert roles == [Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.USER, Role.ASSISTANT, Role.USER]
-    _, _, answer, result, done, picture = messages_of(transcript)
-    assert [type(block) for block in answer.content][::2] == [ThinkingBlock, ToolUseBlock]
-    assert isinstance(result.content[0], ToolResultBlock)
-    assert "casks" in done.text
-    assert picture.content == (ImageBlock(media_type="image/png", data="eA=="),)
-    assert (transcript.agent, transcript.model) == ("Grok", "some-model")
-    assert [part.reason for part in transcript.skipped if not part.expected] == ["unknown row 'levitation'"]
 
 
 def test_the_facts_of_a_session_are_beside_it(tmp_path: Path) -> None:
