@@ -1,5 +1,6 @@
 """Options and fixtures that every test may use."""
 
+import os
 import signal
 from collections.abc import Callable, Generator
 from typing import Never
@@ -9,6 +10,17 @@ from hypothesis import HealthCheck, settings
 
 from support.open_databases import closed_databases, watch_databases
 from support.postgres_server import PostgresServer, running_server
+
+# Files whose tests are not traced for coverage, nor the programs that they start: editors and real agents start the
+# same server as other tests of programs do, many times, and recordings repeat what the other tests have reached.
+UNMEASURED = (
+    *("test_vscode.py", "test_nvim*.py", "test_*_in_nvim.py", "test_toad.py", "test_editor_examples.py"),
+    *("test_real_agents.py", "test_agents_*.py", "test_followed_agents.py", "test_proxied_agents_*.py"),
+    *("test_adapters.py", "test_*_clients.py", "test_typescript_client.py", "test_*_survives_sigkill.py"),
+    *("test_every_transcript_everywhere.py", "test_transcripts_over_lsp.py", "test_long_conversations.py"),
+)
+# By this variable coverage finds its settings in a program that a test starts.
+TRACED = "COVERAGE_PROCESS_CONFIG"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,6 +63,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(item.path.match(pattern) for pattern in UNMEASURED):
+            item.add_marker(pytest.mark.no_cover)
     # Each process of pytest-xdist must find the same order. The sort is stable.
     items.sort(key=lambda item: "minutes" not in item.keywords)
     for mark in ("slow", "long"):
@@ -59,6 +74,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if mark in item.keywords and not config.getoption(option):
                 item.add_marker(skip)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Starts the programs of a test that is not traced without coverage."""
+    held = os.environ.pop(TRACED, None) if "no_cover" in item.keywords else None
+    try:
+        return (yield)
+    finally:
+        if held is not None:
+            os.environ[TRACED] = held
 
 
 @pytest.fixture(autouse=True)
