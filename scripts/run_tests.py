@@ -1,4 +1,4 @@
-"""Runs pytest on all processors for whole folders: each test has a store, folders and ports of its own.
+"""Runs pytest in several processes for whole folders: each test has a store, folders and ports of its own.
 
 Where at most three tests fail, these run once more, one at a time. If they pass then, the run passes, and its output
 names them: each failed because other tests ran at the same time. `--long`, which runs every night, gives no test a
@@ -8,6 +8,7 @@ With any other argument (a file, -k, --pdb, …) there is one plain run of pytes
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,9 +20,10 @@ FOLDERS = (
     *("tests/tidy", "tests/unit", "tests/properties", "tests/interaction", "tests/golden"),
     *("tests/e2e", "tests/editors"),
 )
-# Each process collects all tests itself. More processes take longer to start than they save.
-MOST_PROCESSES = 8
-PARALLEL = ("-n", "auto", "--maxprocesses", str(MOST_PROCESSES), "--dist", "worksteal")
+# Three for two processors, because tests of programs wait half of their time. Each process collects all tests itself,
+# so more than eight take longer to start than they save.
+PROCESSES = min(8, max(2, 3 * (os.cpu_count() or 1) // 2))
+PARALLEL = ("-n", str(PROCESSES), "--dist", "worksteal")
 # More failures than that have a cause of their own, which a second try would only hide for some of them.
 MOST_AGAIN = 3
 _LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
