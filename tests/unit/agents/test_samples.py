@@ -11,21 +11,25 @@ from typing import Any, cast
 
 import pytest
 from msgspec import NODEFAULT, Struct, to_builtins
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
-from ullage.agents.transcripts import read
+from ullage.agents.transcripts import read_document
+from ullage.formats.parsing import Document, Line, parse_document
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message
 from ullage.transcript.fold import project
 
 SAMPLES = Path(__file__).resolve().parents[2] / "data" / "agents"
-# Before a sentence, after the lines of the file, and after the sentence of a file that is one JSON value.
-SENTENCE, READ, ONE_VALUE = "# ", "=>", " (one value)"
+# Before a sentence, and after the lines of its files.
+SENTENCE, READ = "# ", "=>"
+# How the lines of a file are given, before its name: as its text, as rows of a database, as a value, or as a folder of
+# the files that follow. Without such a line they are the text of a log.
+KINDS, LOG = ("text", "rows", "value", "folder"), "text test.jsonl"
 
 
 class Sample(Struct, frozen=True):
-    """A file's lines, and the lines that say what was read from it."""
+    """The lines of an agent's files, and the lines that say what was read from them."""
 
     sentence: str
     written: list[str]
@@ -34,8 +38,34 @@ class Sample(Struct, frozen=True):
     @property
     def read(self) -> list[str]:
         """What is read now."""
-        name = "test.json" if self.sentence.endswith(ONE_VALUE) else "test.jsonl"
-        return shown(read("".join(f"{line}\n" for line in self.written).encode(), name))
+        first, *companions = documents(self.written)
+        return shown(read_document(replace(first, companions=tuple(companions))))
+
+
+def documents(written: Sequence[str]) -> list[Document]:
+    """Returns the files: the one that is read, and then those that belong to it."""
+    files: list[tuple[str, str, list[str]]] = []
+    for line in written if written[0].startswith(KINDS) else (LOG, *written):
+        kind, _, name = line.partition(" ")
+        if kind in KINDS:
+            files.append((kind, name, []))
+        else:
+            files[-1][2].append(line)
+    return [document(*file) for file in files]
+
+
+def document(kind: str, name: str, lines: Sequence[str]) -> Document:
+    """Returns one file."""
+    match kind:
+        case "text":
+            return parse_document("".join(f"{line}\n" for line in lines).encode(), name)
+        case "rows":
+            rows = (Line(number=number, value=json.loads(line)) for number, line in enumerate(lines, 1))
+            return Document(name=name, lines=tuple(rows))
+        case "value":
+            return Document(name=name, value=json.loads(lines[0]))
+        case _:
+            return Document(name=name)
 
 
 def samples(path: Path) -> list[Sample]:
