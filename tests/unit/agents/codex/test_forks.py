@@ -4,12 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from support.codex_files import counted, said, session
-from support.foreign import messages_of, reports_of, texts_of, to_lines, unexplained
+from support.codex_files import said, session
+from support.foreign import messages_of, texts_of, to_lines, unexplained
 from ullage.agents.transcripts import read_document
-from ullage.formats.parsing import parse_document
 from ullage.system.transcript_files import read_transcript_file
 
 
@@ -18,39 +16,6 @@ def ordered(start: int, *lines: dict[str, Any]) -> bytes:
 
 
 BASE = ordered(0, session(id="base"), said("user", "one"), said("assistant", "first"), said("user", "two"))
-FORK = ordered(
-    3,
-    session(id="fork", forked_from_id="base", history_base={"thread_id": "base", "end_ordinal_exclusive": 3}),
-    said("user", "other"),
-)
-
-
-def test_a_fork_begins_with_the_records_of_the_file_that_it_refers_to() -> None:
-    document = replace(parse_document(FORK, "fork.jsonl"), companions=(parse_document(BASE, "base.jsonl"),))
-    transcript = read_document(document)
-    assert texts_of(messages_of(transcript)) == ["user: one", "assistant: first", "user: other"]
-    assert (transcript.session_id, transcript.parent) == ("fork", "base")
-    assert unexplained(transcript) == []
-
-
-def test_a_fork_of_a_fork_begins_with_both() -> None:
-    meta = session(id="third", history_base={"thread_id": "fork", "end_ordinal_exclusive": 5})
-    documents = (parse_document(BASE, "base.jsonl"), parse_document(FORK, "fork.jsonl"))
-    document = replace(parse_document(ordered(5, meta, said("user", "last")), "third.jsonl"), companions=documents)
-    assert [message.text for message in messages_of(read_document(document))] == ["one", "first", "other", "last"]
-
-
-def test_a_fork_whose_beginning_is_missing_says_so() -> None:
-    transcript = read_document(parse_document(FORK, "fork.jsonl"))
-    assert ["the session file of base" in reason for reason in unexplained(transcript)] == [True]
-    assert transcript.parent == "base"
-
-
-def test_a_segment_whose_beginning_is_missing_is_split_from_its_own_conversation() -> None:
-    meta = session(id="base", history_base={"thread_id": "base", "end_ordinal_exclusive": 3})
-    segment = parse_document(ordered(3, meta, said("user", "instead")), "base_2.jsonl")
-    assert read_document(segment).parent == "base"
-    assert read_document(replace(segment, companions=(parse_document(BASE, "base.jsonl"),))).parent == ""
 
 
 def test_files_of_the_same_conversation_are_found_by_their_names(tmp_path: Path) -> None:
@@ -130,48 +95,3 @@ def test_an_id_that_is_none_names_no_file(tmp_path: Path, thread: str) -> None:
     path.write_bytes(ordered(3, session(id=CHILD, history_base=base), said("user", "other")))
     (tmp_path / "rollout-x-1.jsonl").write_bytes(BASE)
     assert read_transcript_file(path).companions == ()
-
-
-def dated(minute: int, second: float, one: dict[str, Any]) -> dict[str, Any]:
-    return one | {"timestamp": f"2026-11-20T10:{minute:02}:{second:06.3f}Z"}
-
-
-COPIED = [session(id="parent"), said("user", "one"), said("assistant", "first"), counted(90_000, 90_007)]
-OWN = [said("user", "two"), said("assistant", "second"), counted(20_000, 110_014)]
-
-
-@pytest.mark.parametrize(
-    "copied",
-    [
-        [dated(0, 0.001 * at, one) for at, one in enumerate(COPIED)]
-        + [dated(5, at, one) for at, one in enumerate(OWN)],
-        [dated(0, 5 * at, one) for at, one in enumerate(COPIED)]
-        + [dated(2, 5 * at, one) for at, one in enumerate([*OWN[:2], counted(20_000, 20_007)])],
-    ],
-    ids=["written at once", "another counter"],
-)
-def test_the_requests_of_the_conversation_that_a_fork_copies_are_not_its_own(copied: list[dict[str, Any]]) -> None:
-    transcript = read_document(
-        parse_document(to_lines(dated(0, 0, session(id="fork", forked_from_id="parent")), *copied), "fork.jsonl")
-    )
-    assert [(report.usage.prompt, report.is_copied) for report in reports_of(transcript)] == [
-        (90_000, True),
-        (20_000, False),
-    ]
-
-
-def test_copied_records_with_their_old_times_end_where_the_fork_was_made() -> None:
-    lines = [dated(30, 0, session(id="fork", forked_from_id="parent"))]
-    lines += [dated(1, 7 * at, one) for at, one in enumerate(COPIED)]
-    lines += [dated(30, 1 + at, one) for at, one in enumerate(OWN)]
-    transcript = read_document(parse_document(to_lines(*lines), "fork.jsonl"))
-    assert [report.is_copied for report in reports_of(transcript)] == [True, False]
-
-
-@pytest.mark.parametrize(("thread", "is_copied"), [("base", True), ("fork", False)])
-def test_requests_in_the_file_of_another_conversation_are_not_a_forks_own(thread: str, is_copied: bool) -> None:
-    base = ordered(0, session(id=thread), said("user", "one"), said("assistant", "first"), counted(90_000, 90_007))
-    meta = session(id="fork", history_base={"thread_id": thread, "end_ordinal_exclusive": 4})
-    fork = ordered(4, meta, *OWN)
-    document = replace(parse_document(fork, "fork.jsonl"), companions=(parse_document(base, "base.jsonl"),))
-    assert [report.is_copied for report in reports_of(read_document(document))] == [is_copied, False]

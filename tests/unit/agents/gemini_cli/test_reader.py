@@ -3,7 +3,6 @@ from typing import Any
 from support.foreign import read_lines, to_lines
 from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
 from ullage.agents.gemini_cli.conversations import FORMAT
-from ullage.agents.transcripts import read
 from ullage.formats.parsing import parse_document
 from ullage.formats.transcripts.format import OpenReading, open_reading
 
@@ -63,13 +62,6 @@ COMPACTED = (
     response("r9", "c9"),
     answer("g4", "Done."),
 )
-
-
-def test_a_sub_agents_parent_is_the_folder_of_its_log() -> None:
-    parent = "0f0f0f0f-1111-4222-8333-444444444444"
-    data = to_lines(HEADER | {"kind": "subagent"}, user("u1", "count"))
-    assert read(data, f"/home/ann/.gemini/tmp/barrels/chats/{parent}/x.jsonl").parent == parent
-    assert read(to_lines(HEADER, user("u1", "count")), f"chats/{parent}/x.jsonl").parent == ""
 
 
 def test_a_log_reads_alike_in_every_two_pieces() -> None:

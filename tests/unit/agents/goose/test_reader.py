@@ -4,15 +4,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from support.databases import database
-from support.foreign import messages_of, read_lines, reports_of, to_lines
+from support.foreign import to_lines
 from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
 from ullage.agents.goose import FORMAT
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import Document, parse_document
-from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.blocks import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.events import WindowReported
-from ullage.transcript.fold import project
 
 T = 1_790_000_000
 
@@ -59,71 +55,12 @@ def stored(*messages: dict[str, Any]) -> Document:
     return database("/home/ann/.local/share/goose/sessions/sessions.db", *rows(*messages))
 
 
-def view_of(transcript: ImportedTranscript) -> list[str]:
-    return [message.id for message in project(transcript.events)]
-
-
-def test_a_turn_has_its_items_and_the_usage_of_the_newest_request() -> None:
-    transcript = read_document(stored(*TURN))
-    _, answer, results, last = messages_of(transcript)
-    assert answer.content == (
-        ThinkingBlock(thinking="look", signature="sig"),
-        ToolUseBlock(id="c1", name="developer__shell", input={"command": "ls"}),
-    )
-    assert isinstance(results.content[0], ToolResultBlock)
-    assert "two files" in str(results.content)
-    assert last.timestamp == T * 1_000
-    assert [(r.message_id, r.usage.total) for r in reports_of(transcript)] == [("a2", 940)]
-    assert (transcript.agent, transcript.model, transcript.cwd) == ("goose", "m1", "/home/ann")
-    assert (transcript.session_id, transcript.title) == ("20260921_1", "Barrels")
-    assert [event.size for event in transcript.events if isinstance(event, WindowReported)] == [128_000]
-
-
-def test_a_file_of_an_older_version_gives_the_same_messages() -> None:
-    transcript = read_lines(HEAD, *TURN)
-    assert messages_of(transcript) == messages_of(read_document(stored(*TURN)))
-    assert (transcript.cwd, transcript.title) == ("/home/ann", "Barrels")
-    assert [report.usage.total for report in reports_of(transcript)] == [940]
-
-
 COMPACTED = [
     *(message | {"metadata": {"userVisible": True, "agentVisible": False}} for message in TURN),
     said("k1", "user", "Two files are there.", userVisible=False),
     said("k2", "assistant", "I go on.", userVisible=False),
     said("u2", "user", "and now"),
 ]
-
-
-def test_a_compaction_hides_what_it_replaced() -> None:
-    transcript = read_document(stored(*COMPACTED))
-    assert view_of(transcript) == ["k1-marker", "k2", "u2"]
-    assert len(messages_of(transcript)) == 6
-
-
-def test_hidden_messages_without_a_summary_leave_the_context() -> None:
-    hidden = said("x1", "user", "a long paste", hidden=True)
-    transcript = read_document(stored(TURN[0], hidden, TURN[3]))
-    assert view_of(transcript) == ["u1", "x1-dropped-notice", "a2"]
-    assert view_of(read_document(stored(TURN[0], hidden))) == ["u1", "x1-dropped-notice"]
-
-
-def test_failures_pictures_and_notices() -> None:
-    broken = {"type": "toolRequest", "id": "c2", "toolCall": {"status": "error", "error": "no such tool"}}
-    failed = {"type": "toolResponse", "id": "c2", "toolResult": {"status": "error", "error": "no such tool"}}
-    newer = response("c3", {"content": [{"type": "image", "mimeType": "image/png", "data": "AAAA"}], "isError": True})
-    notice = {"type": "systemNotification", "notificationType": "inlineMessage", "msg": "Compacting"}
-    transcript = read_document(
-        stored(
-            said("a1", "assistant", broken), said("r1", "user", failed, newer), said("n1", "assistant", notice), TURN[3]
-        )
-    )
-    answer, results, _ = messages_of(transcript)
-    assert isinstance(answer.content[0], ToolUseBlock)
-    assert answer.content[0].input == {"error": "no such tool"}
-    first, second = [block for block in results.content if isinstance(block, ToolResultBlock)]
-    assert (first.is_error, second.is_error) == (True, True)
-    assert second.content == (ImageBlock(media_type="image/png", data="AAAA"),)
-    assert [skipped.reason for skipped in transcript.skipped] == ["message for the user: systemNotification"]
 
 
 def test_a_database_gives_its_newest_session_and_names_the_others() -> None:

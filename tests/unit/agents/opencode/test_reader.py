@@ -4,15 +4,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from support.databases import database as rows_document
-from support.foreign import messages_of, reports_of, texts_of
+from support.foreign import messages_of
 from support.growing_files import expect_every_split_to_read_alike, read_pieces
 from support.transcripts import ROOT
-from ullage.agents.opencode.messages import CLEARED, FORMAT
+from ullage.agents.opencode.messages import FORMAT
 from ullage.agents.transcripts import companions_of, read_document
 from ullage.formats.parsing import Document
-from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.blocks import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ullage.transcript.fold import project
 
 T = 1_790_000_000_000
 SESSION = {"id": "s-1", "directory": "/home/ann/barrels", "title": "Barrels", "version": "1.20.0"}
@@ -72,88 +69,6 @@ def files(*messages: tuple[dict[str, Any], list[dict[str, Any]]]) -> Document:
         for number, part in enumerate(parts):
             held.append(Document(name=f"part/{head['id']}/{number}.json", value={"id": f"p{number}"} | part))
     return Document(name="/home/ann/.local/share/opencode/storage", companions=tuple(held))
-
-
-def view_of(transcript: ImportedTranscript) -> list[str]:
-    return [message.id for message in project(transcript.events)]
-
-
-def test_a_turn_has_reasoning_calls_results_and_the_usage_of_each_request() -> None:
-    transcript = read_document(exported(*TURN))
-    _, call, results, last = messages_of(transcript)
-    assert call.content == (ThinkingBlock(thinking="look"), ToolUseBlock(id="c1", name="glob", input={"pattern": "*"}))
-    assert [block.tool_use_id for block in results.content if isinstance(block, ToolResultBlock)] == ["c1"]
-    assert (last.text, last.timestamp) == ("Two.", T + 3_000)
-    reports = reports_of(transcript)
-    assert [(report.message_id, report.usage.total) for report in reports] == [("m2", 165), ("m3", 165)]
-    assert (reports[0].usage.cache_read_input_tokens, reports[0].usage.reasoning_tokens) == (50, 2)
-    assert (transcript.agent, transcript.version, transcript.model) == ("opencode", "1.20.0", "m0")
-    assert (transcript.session_id, transcript.cwd, transcript.title) == ("s-1", "/home/ann/barrels", "Barrels")
-
-
-def test_database_folder_and_export_give_the_same_messages() -> None:
-    expected = messages_of(read_document(exported(*COMPACTED)))
-    assert messages_of(read_document(database((SESSION, COMPACTED)))) == expected
-    assert messages_of(read_document(files(*COMPACTED))) == expected
-
-
-def test_an_answer_of_several_requests_is_divided_into_them() -> None:
-    first = {"type": "step-finish", "tokens": {"input": 40, "output": 1}}
-    parts = [{"type": "step-start"}, tool("c1"), first, {"type": "step-start"}, text("Two."), {"type": "step-finish"}]
-    transcript = read_document(exported((info("m2", "assistant", 2_000), parts)))
-    assert [message.id for message in messages_of(transcript)] == ["m2", "m2-results", "m2~2"]
-    assert [(r.message_id, r.usage.total) for r in reports_of(transcript)] == [("m2", 41), ("m2~2", 165)]
-
-
-def test_a_compaction_is_the_summary_and_the_tail_that_it_kept() -> None:
-    transcript = read_document(exported(*COMPACTED))
-    assert view_of(transcript) == ["m5-marker", "m3", "m6"]
-    marker = project(transcript.events)[0].compaction
-    assert marker is not None
-    assert (marker.summary, marker.context_size_before) == ("Two files are there.", 165)
-    # The request for the summary is not one of the conversation's.
-    assert len(reports_of(transcript)) == 2
-
-
-def test_a_compaction_that_failed_changes_nothing_and_what_was_said_is_kept() -> None:
-    failed = info("m5", "assistant", 5_000, summary=True, finish=None, error={"name": "Aborted"})
-    transcript = read_document(exported(*TURN, COMPACTED[3], (failed, [text("Two fi")]), COMPACTED[5]))
-    assert view_of(transcript) == ["m1", "m2", "m2-results", "m3", "m6"]
-    assert "assistant: Two fi" in texts_of(messages_of(transcript))
-
-
-def test_a_session_that_was_taken_back_ends_before_the_message() -> None:
-    transcript = read_document(exported(*TURN, (info("m7", "user", 7_000), [text("no")]), revert={"messageID": "m7"}))
-    assert view_of(transcript) == ["m1", "m2", "m2-results", "m3"]
-    assert "user: no" in texts_of(messages_of(transcript))
-
-
-def test_a_result_that_the_program_cleared_is_cleared_in_the_context_and_whole_in_the_archive() -> None:
-    cleared = tool("c1", "a long list", time={"compacted": T + 9_000})
-    transcript = read_document(exported((info("m2", "assistant", 2_000), [cleared]), COMPACTED[5]))
-    assert "a long list" in str(messages_of(transcript)[1].content)
-    assert CLEARED in str(project(transcript.events)[1].content)
-
-
-def test_files_images_failures_and_empty_answers() -> None:
-    picture = {"type": "file", "mime": "image/png", "url": "data:image/png;base64,AAAA", "filename": "a.png"}
-    broken = info("m3", "assistant", 3_000, error={"name": "ApiError", "data": {"message": "Overloaded"}})
-    transcript = read_document(
-        exported(
-            (info("m1", "user", 1_000), [text("see"), picture, {"type": "agent", "name": "plan"}]),
-            (info("m2", "assistant", 2_000), [tool("c1", status="error", error="no such folder")]),
-            (broken, []),
-            (info("m4", "user", 4_000), [{"type": "hologram"}, text("and?")]),
-        )
-    )
-    prompt, _, results, _ = messages_of(transcript)
-    assert prompt.content[1] == ImageBlock(media_type="image/png", data="AAAA")
-    assert isinstance(results.content[0], ToolResultBlock)
-    assert results.content[0].is_error
-    assert [(s.reason, s.expected) for s in transcript.skipped] == [
-        ("answer without content: Overloaded", True),
-        ("unknown part of a message 'hologram'", False),
-    ]
 
 
 def test_a_database_gives_its_newest_session_and_names_the_others() -> None:

@@ -2,15 +2,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from support.foreign import messages_of, reports_of
+from support.foreign import messages_of
 from support.growing_files import expect_every_split_to_read_alike, read_pieces
 from ullage.agents.openhands import FORMAT
 from ullage.agents.transcripts import companions_of, read_document
 from ullage.formats.parsing import Document, Line
-from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.events import UsageReported, WindowReported
-from ullage.transcript.fold import project
+from ullage.model.events import UsageReported
 
 TIME = "2026-09-21T10:00:00.123456"
 
@@ -76,65 +73,12 @@ def folder(events: list[dict[str, Any]], place: str = "", about: dict[str, Any] 
     return Document(name="/home/ann/.openhands/conversations", companions=tuple(files))
 
 
-def view_of(transcript: ImportedTranscript) -> list[str]:
-    return [message.id for message in project(transcript.events)]
-
-
-def test_the_calls_of_one_response_are_one_answer_with_its_usage() -> None:
-    transcript = read_document(folder(TURN))
-    system, _, answer, first, second, last = messages_of(transcript)
-    assert system.text == "Be brief.\n\nIn /home."
-    assert answer.content == (
-        ThinkingBlock(thinking="look"),
-        ToolUseBlock(id="t1", name="terminal", input={"command": "ls"}),
-        ToolUseBlock(id="t2", name="terminal", input={"command": "ls"}),
-    )
-    assert isinstance(first.content[0], ToolResultBlock)
-    assert "[exit code 0]" in str(first.content)
-    assert isinstance(second.content[0], ToolResultBlock)
-    assert second.content[0].is_error
-    assert [(r.message_id, r.usage.prompt, r.usage.total) for r in reports_of(transcript)] == [
-        (answer.id, 100, 109),
-        (last.id, 200, 209),
-    ]
-    assert (transcript.agent, transcript.model, transcript.cwd) == ("OpenHands", "m1", "/home/ann")
-    assert transcript.session_id == "c-1"
-    assert [e.size for e in transcript.events if isinstance(e, WindowReported)] == [99_000]
-
-
 def test_a_state_that_is_written_later_brings_the_usage_then() -> None:
     lines = [Line(number=at, value=value) for at, value in enumerate([{"state": state()}, *TURN])]
     late = Line(number=99, value={"state": state(r1=100, r2=200)})
     events = read_pieces(FORMAT, [lines, [late, late]])
     totals = [event.usage.total for event in events if isinstance(event, UsageReported)]
     assert totals == [109, 209]
-
-
-def test_a_condensation_puts_its_summary_among_the_events_that_stay() -> None:
-    fields: dict[str, Any] = {"forgotten_event_ids": ["a1", "a2", "o1", "o2"], "llm_response_id": "r9"}
-    summed = event("Condensation", "k1", summary="Two files.", summary_offset=2, **fields)
-    transcript = read_document(folder([*TURN, summed, said("u2", "user", "on")]))
-    assert view_of(transcript) == ["s", "u1", "k1-marker", "a3", "u2"]
-    forgotten = event("Condensation", "k1", **fields)
-    assert view_of(read_document(folder([*TURN, forgotten, said("u2", "user", "on")]))) == [
-        *("s", "u1", "a1-dropped-notice", "a3", "u2")
-    ]
-
-
-def test_a_refused_call_a_repeated_prompt_and_other_events() -> None:
-    refused = event("UserRejectObservation", "o1", tool_call_id="t1", rejection_reason="not now")
-    others = [event("PauseEvent", "p1", "user"), event("HologramEvent", "h1")]
-    transcript = read_document(
-        folder([PROMPT, said("u1", "user", "go"), action("a1", "t1", "r1"), refused, PROMPT | {"id": "s2"}, *others])
-    )
-    assert len([message for message in messages_of(transcript) if message.role == "system"]) == 1
-    result = messages_of(transcript)[-1].content[0]
-    assert isinstance(result, ToolResultBlock)
-    assert result.is_error
-    assert [(s.reason, s.expected) for s in transcript.skipped] == [
-        ("PauseEvent event", True),
-        ("HologramEvent event", False),
-    ]
 
 
 def test_a_folder_of_conversations_gives_the_newest_and_names_the_others() -> None:
