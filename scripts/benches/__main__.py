@@ -20,6 +20,7 @@ _NAMED = (
     "follow",
     "proxy",
     "quality",
+    "rivals",
     "secrets",
     "speed",
     "state",
