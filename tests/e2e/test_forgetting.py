@@ -13,6 +13,7 @@ import pytest
 
 from support.claude_log import ClaudeLog
 from support.command_line import ullage
+from support.kept_bytes import plain_and_inflated
 from support.panes import wait_until
 from support.postgres_server import needs_postgres
 from support.watcher import Watcher
@@ -21,6 +22,8 @@ from ullage.store.originals.sqlite_originals import SqliteOriginals
 
 # Conversations, and phrases in each.
 _CONVERSATIONS, _PHRASES = 4, 15
+# Makes a row of the store long enough to be compressed.
+_LONG = Random(99).randbytes(600).hex()
 # An SQLite that overwrites nothing by itself, whatever it was compiled with.
 _UNDECIDED = """
 import functools, sqlite3
@@ -61,7 +64,7 @@ class Home:
             if place % 3 == 0:
                 log.ask(f"Remember {phrase} for me.")
             elif place % 3 == 1:
-                log.read(f"{phrase}.txt", f"the file has {phrase} in it")
+                log.read(f"{phrase}.txt", f"the file has {phrase} in it\n{_LONG}")
             else:
                 log.answer(9_000 + place, text=f"I remember {phrase} for you.")
         return log.ask("And the walnut?").answer(20_000, text="It is ripe.")
@@ -105,9 +108,9 @@ class Home:
             watcher.kill()
 
     def left(self) -> list[str]:
-        """Returns the phrases in any byte that is kept, also packed. An index has only the ends of words that begin as
-        the words before them."""
-        data = b"\n".join(file.read_bytes() for file in self._files())
+        """Returns the phrases in any byte that is kept, also compressed. An index has only the ends of words that begin
+        as the words before them."""
+        data = plain_and_inflated(self._files())
         for archive in self._files(".archive"):
             with closing(sqlite3.connect(archive)) as connection:
                 blocks = Blocks(connection)

@@ -21,7 +21,7 @@ from ullage.store.search.query import read_query
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex, drop_rows
 from ullage.store.tables import copied_rows, session_table
-from ullage.store.tables.codec import decode_event
+from ullage.store.tables.codec import decode_event, unpacked
 from ullage.store.tables.connection import Connection
 from ullage.store.tables.copied_rows import RecordRow, SessionRow
 from ullage.store.tables.log import NO_END, find_index, find_tail, read_edits, read_messages, read_records
@@ -113,7 +113,7 @@ class TableStore(ABC):
             saved = connection.execute(
                 "SELECT position, snapshot FROM snapshots WHERE session_id = ?", (session_id,)
             ).fetchone()
-            position, snapshot = saved or (-1, None)
+            position, snapshot = (-1, None) if saved is None else (saved[0], unpacked(saved[1]))
             records = read_records(connection, session_id, position + 1, NO_END)
         return StoredSession(records=records, snapshot=snapshot, snapshot_position=position)
 
@@ -164,7 +164,7 @@ class TableStore(ABC):
                 "INSERT INTO snapshots (session_id, position, snapshot) VALUES (?, ?, ?) "
                 "ON CONFLICT (session_id) DO UPDATE SET position = excluded.position, snapshot = excluded.snapshot "
                 "WHERE excluded.position >= snapshots.position",
-                (session_id, position, snapshot),
+                (session_id, position, connection.kept(snapshot)),
             )
 
     def drop_snapshot(self, session_id: str) -> None:

@@ -2,17 +2,20 @@
 
 import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from support.kept_bytes import plain_and_inflated, windows_left
 from support.logs import conversation
 from ullage.store.sqlite.sqlite_store import SqliteStore, open_store
 
 _PHRASES = 60
+# Of several pages of the file, compressed.
+FILLING = Random(6).randbytes(6_000).hex()
 
 
 class Lax(sqlite3.Connection):
@@ -48,16 +51,30 @@ def phrases() -> list[str]:
 def plant(store: SqliteStore) -> None:
     planted = phrases()
     for number in range(0, _PHRASES, 10):
-        store.create(f"s{number}", conversation(*(f"the {one} is secret" for one in planted[number : number + 10])))
-        store.save_snapshot(f"s{number}", 1, " ".join(planted[number : number + 10]).encode())
+        some = planted[number : number + 10]
+        # Every second one is long enough to be compressed.
+        texts = (f"the {one} is secret {FILLING if place % 2 else ''}" for place, one in enumerate(some))
+        store.create(f"s{number}", conversation(*texts))
+        store.save_snapshot(f"s{number}", 1, " ".join(some).encode())
+        store.save_snapshot(f"s{number}", 1, f"{FILLING} {' '.join(some)}".encode())
     store.create("kept", conversation("walnut " * 50))
     assert store.search("walnut")
 
 
 def left(folder: Path) -> list[str]:
-    """Returns the phrases in any file. The index has only the ends of words that begin as the words before them."""
-    held = b"".join(file.read_bytes() for file in folder.iterdir())
+    """Returns the phrases in any file, also compressed. The index has only the ends of words that begin as the words
+    before them."""
+    held = plain_and_inflated(folder.iterdir())
     return [one for one in phrases() if one[4:].encode() in held]
+
+
+def compressed(path: Path) -> list[bytes]:
+    """Returns the compressed values of the sessions that are deleted."""
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute(
+            "SELECT payload FROM records WHERE session_id <> 'kept' UNION ALL SELECT snapshot FROM snapshots"
+        ).fetchall()
+    return [value for (value,) in rows if value[:1] == b"x"]
 
 
 def forget(store: SqliteStore, *, rewrite: bool = False) -> None:
@@ -72,8 +89,11 @@ def test_what_is_deleted_is_overwritten_also_where_sqlite_does_not_by_itself(
     with connections(Undecided, monkeypatch), open_store(tmp_path / "s.db") as store:
         plant(store)
         assert len(left(tmp_path)) == _PHRASES
+        values = compressed(store.path)
+        assert windows_left(values, tmp_path.iterdir())
         forget(store)
         assert left(tmp_path) == []
+        assert not windows_left(values, tmp_path.iterdir())
         assert [hit.session_id for hit in store.search("walnut")] == ["kept"]
 
 
@@ -82,11 +102,14 @@ def test_what_an_earlier_version_left_is_overwritten_by_writing_the_file_anew(
 ) -> None:
     with connections(Lax, monkeypatch), open_store(tmp_path / "s.db") as store:
         plant(store)
+        values = compressed(store.path)
         forget(store)
         assert len(left(tmp_path)) == _PHRASES
+        assert windows_left(values, tmp_path.iterdir())
     with open_store(tmp_path / "s.db") as store:
         store.erase_deleted(rewrite=True)
         assert left(tmp_path) == []
+        assert not windows_left(values, tmp_path.iterdir())
         assert [hit.session_id for hit in store.search("walnut")] == ["kept"]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -206,8 +207,8 @@ LIMIT = 400_000
 
 
 def large(*names: str) -> list[MessageAppended]:
-    """Returns messages of 20 kB."""
-    return [message(name, f"{name} " * 7_000) for name in names]
+    """Returns messages whose rows have about 20 kB, compressed."""
+    return [message(name, Random(name).randbytes(20_000).hex()) for name in names]
 
 
 @pytest.fixture

@@ -16,11 +16,13 @@ import pytest
 
 from support.logs import conversation, fork, message, records
 from support.systems import needs_bound_permissions, needs_modes
-from ullage.model.errors import InvalidRequest, StoreTooNew, StoreUnavailable
+from ullage.model.errors import InvalidRequest, SessionNotFound, StoreTooNew, StoreUnavailable
 from ullage.store import SqliteStore, open_store
 from ullage.store.search.word_index import STEP_BYTES
 from ullage.store.sqlite.journal import has_log, set_journal
 from ullage.store.sqlite.migrations import MIGRATIONS, VERSION, migrate
+from ullage.store.store_copy import copy_store
+from ullage.store.tables.codec import unpacked
 
 
 def written_store(path: Path) -> Path:
@@ -28,6 +30,10 @@ def written_store(path: Path) -> Path:
     with open_store(path) as store:
         store.create("s", conversation("one"))
     return path
+
+
+def untold(*_: object) -> None:
+    """Takes the progress of a copy."""
 
 
 def make_too_new(path: Path) -> None:
@@ -388,3 +394,31 @@ def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(sqlite3, "connect", without_locks)
     with pytest.raises(StoreUnavailable, match="no locks"):
         open_store(tmp_path / "s.db")
+
+
+def test_rows_of_a_version_that_compressed_nothing_are_read_searched_copied_and_deleted(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    with open_store(old) as store:
+        store.create("s", conversation("walnut", "a long hazel line\n" * 500))
+        store.save_snapshot("s", 2, b"state " * 500)
+        as_written = store.read("s")
+    with closing(sqlite3.connect(old, isolation_level=None)) as connection:
+        connection.create_function("plain", 1, unpacked)
+        connection.execute("UPDATE records SET payload = plain(payload)")
+        connection.execute("UPDATE snapshots SET snapshot = plain(snapshot)")
+        connection.execute("PRAGMA user_version = 5")
+        (before,) = connection.execute("SELECT sum(length(payload)) FROM records").fetchone()
+    with open_store(old) as store, open_store(new) as target:
+        assert store.read("s") == as_written
+        assert store.open("s").snapshot == b"state " * 500
+        assert [hit.message_id for hit in store.search("hazel")] == ["m1"]
+        assert copy_store(store, target, untold).new == ("s",)
+        assert copy_store(store, target, untold).unchanged == ("s",)
+        assert target.read("s") == as_written
+        assert target.open("s").snapshot == b"state " * 500
+        with closing(sqlite3.connect(new)) as connection:
+            (after,) = connection.execute("SELECT sum(length(payload)) FROM records").fetchone()
+        assert after < before / 10
+        store.delete("s")
+        with pytest.raises(SessionNotFound):
+            store.read("s")

@@ -10,8 +10,8 @@ from ullage.store.postgres.search_functions import SEARCH_FUNCTIONS
 from ullage.store.tables.connection import Connection
 
 # The columns are those of SQLite's tables, see `migrations.py`. Names sort by their code points, as in SQLite.
-# `sessions.rowid` counts the sessions in the order of their creation, as SQLite does by itself. A record's payload is
-# compressed by LZ4, which is several times as fast as PostgreSQL's own method.
+# `sessions.rowid` counts the sessions in the order of their creation, as SQLite does by itself. A payload is kept as it
+# is: the server compresses rows of more than about 2 kB (https://www.postgresql.org/docs/current/storage-toast.html).
 _V1 = (
     """
     CREATE TABLE sessions (

@@ -5,12 +5,14 @@ import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 import psycopg
 from psycopg.rows import TupleRow
 
 from ullage.store.search.word_index import WantedRows
+from ullage.store.tables.codec import packed
 from ullage.store.tables.connection import Rows
 
 # A part of an expression: a token in quotes, perhaps as a beginning, or a word between tokens.
@@ -34,6 +36,10 @@ class SharedSql:
 
     def __init__(self, connection: psycopg.Connection[TupleRow]) -> None:
         self._connection = connection
+
+    def kept(self, value: bytes, /) -> bytes:
+        """Returns a value as it is, because the server compresses long ones; see `postgres_tables.py`."""
+        return packed(value, least=inf)
 
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
         """Runs a statement."""

@@ -15,6 +15,7 @@ from ullage.store.search.indexed_text import chunks, message_text, stem
 from ullage.store.search.query import Query
 from ullage.store.search.scoring import NOTHING, Held, Term, Terms
 from ullage.store.search.word_index import WantedRows, WordIndex, chunks_of, read_message
+from ullage.store.tables.codec import unpacked
 from ullage.store.tables.connection import marks
 from ullage.store.tables.log import lineage
 
@@ -308,7 +309,8 @@ def _read_candidates(
 
 def _make(record_id: int, session_id: str, owner: str, said: Sequence[Any]) -> Candidate:
     """Returns the candidate of a record; `said` are its number, time and payload. Its texts are still to be read."""
-    number, time, payload = said
+    number, time, kept = said
+    payload = unpacked(kept)
     return Candidate(
         record_id=record_id,
         session_id=session_id,

@@ -22,7 +22,7 @@ from ullage.model.events import MessageAppended
 from ullage.model.message import Message
 from ullage.service.ports.store import ChunkId
 from ullage.store.search.indexed_text import chunks, index_tokens, message_text
-from ullage.store.tables.codec import decode_event, event_name, storable
+from ullage.store.tables.codec import decode_event, event_name, storable, unpacked
 from ullage.store.tables.connection import Connection, marks
 from ullage.store.tables.log import lineage
 
@@ -286,9 +286,11 @@ def _read_part(connection: WordIndex, pending: _Pending, room: int) -> _Part:
     seen, reached = 0, pending.position
     for record_id, position, event, payload in records:
         reached = position
-        seen += len(payload)
+        # A step takes as long as the texts are.
+        unpacked_payload = unpacked(payload)
+        seen += len(unpacked_payload)
         if event == _MESSAGE:
-            messages.append((record_id, chunk_tokens(payload)))
+            messages.append((record_id, chunk_tokens(unpacked_payload)))
         if seen >= room:
             break
     return _Part(pending, reached, messages, seen)

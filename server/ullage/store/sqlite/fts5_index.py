@@ -10,6 +10,7 @@ from typing import Literal
 from ullage.store.search.word_index import WantedRows, WordIndex
 from ullage.store.sqlite.database import reconnect, transaction
 from ullage.store.sqlite.sqlite_errors import reporting, unavailable
+from ullage.store.tables.codec import packed
 
 # Pages that are merged in one transaction, which other writers wait for: some milliseconds.
 _MERGED = 500
@@ -25,6 +26,7 @@ class Fts5Index:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.execute = self.stream = connection.execute
         self.executemany = connection.executemany
+        self.kept = packed
 
     def further_rows(self, _: int, /) -> int:
         """Returns the first of new ids in a row."""

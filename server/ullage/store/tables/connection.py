@@ -44,6 +44,10 @@ class Stream(Protocol):
 class Connection(Protocol):
     """A connection to a database, with a transaction open."""
 
+    def kept(self, value: bytes, /) -> bytes:
+        """Returns a payload or a snapshot as the database is to keep it: `packed`, unless it compresses by itself."""
+        ...
+
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
         """Runs a statement with a value for each placeholder, and returns its rows."""
         ...

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ullage.model.errors import ConcurrentAppend
-from ullage.store.tables.codec import storable
+from ullage.store.tables.codec import storable, unpacked
 from ullage.store.tables.connection import Connection
 
-# A record's position, timestamp, event's name, number of messages, message's id and payload, as `insert_records` writes
-# them.
+# A record's position, timestamp, event's name, number of messages, message's id and payload. The payload is not packed.
 RecordRow = tuple[int, int, str, int, str | None, bytes]
 
 
@@ -47,7 +46,9 @@ def own_records(connection: Connection, session_id: str, after: int, limit: int)
         "WHERE session_id = ? AND position > ? ORDER BY position LIMIT ?",
         (session_id, after, limit),
     )
-    return tuple((position, at, event, count, name, bytes(load)) for position, at, event, count, name, load in rows)
+    return tuple(
+        (position, at, event, count, name, unpacked(bytes(load))) for position, at, event, count, name, load in rows
+    )
 
 
 def own_end(connection: Connection, session_id: str) -> int:
@@ -60,7 +61,7 @@ def own_end(connection: Connection, session_id: str) -> int:
 def find_snapshot(connection: Connection, session_id: str) -> tuple[int, bytes] | None:
     """Returns the position and the bytes of a session's snapshot, or None."""
     row = connection.execute("SELECT position, snapshot FROM snapshots WHERE session_id = ?", (session_id,)).fetchone()
-    return None if row is None else (row[0], bytes(row[1]))
+    return None if row is None else (row[0], unpacked(bytes(row[1])))
 
 
 def put_session(connection: Connection, row: SessionRow) -> None:
@@ -83,7 +84,7 @@ def put_records(connection: Connection, session_id: str, after: int, rows: Seque
     connection.executemany(
         "INSERT INTO records (session_id, position, timestamp, event, messages, message_id, payload) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ((session_id, *row) for row in rows),
+        ((session_id, *row, connection.kept(payload)) for *row, payload in rows),
     )
 
 

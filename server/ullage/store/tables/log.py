@@ -131,7 +131,7 @@ def insert_records(connection: Connection, session_id: str, tail: Tail, records:
     connection.executemany(
         "INSERT INTO records (session_id, position, timestamp, event, messages, message_id, payload) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        record_rows(session_id, tail.messages, records),
+        ((*row, connection.kept(payload)) for *row, payload in record_rows(session_id, tail.messages, records)),
     )
 
 
