@@ -103,6 +103,28 @@ async def test_of_an_agent_that_no_longer_reports_the_count_warns_and_makes_room
     assert "Write the summary" in request["params"]["prompt"][0]["text"]
 
 
+async def test_the_window_stays_known_in_the_next_process_of_the_proxy_if_the_agent_no_longer_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with playing(tmp_path, monkeypatch) as play:
+        await play.greet(SHOWS_ALL)
+        await play.turn("Go on", used=4_503, size=20_000)
+    async with playing(tmp_path, monkeypatch) as play:
+        greeting = play.client.start("initialize", protocolVersion=1, clientCapabilities=SHOWS_ALL)
+        opening = play.loads()
+        play.agent.answers(await play.agent.gets("session/load"))
+        await play.client.answer(greeting)
+        await play.client.answer(opening)
+        await silent_turn(play, 8_000)
+        await play.client.answer(play.prompts("/context"))
+        (figure,) = play.client.updates("usage_update")
+        said = play.client.updates("agent_message_chunk")[-1]["content"]["text"]
+        warned = [update["title"] for update in play.client.updates("notice")]
+    assert (figure["used"] // 1_000, figure["size"], figure["_meta"]["ullage"]["source"]) == (13, 20_000, "stale")
+    assert said.startswith("**Context: 66% (13K/20K tokens, stale)**")
+    assert warned == ["Context 66% full (13K of 20K). Compacts by itself at 68% (14K)."]
+
+
 async def test_an_agent_that_reports_after_its_answer_still_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

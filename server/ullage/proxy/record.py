@@ -109,9 +109,12 @@ class SessionRecord:
         self.workspace.fork(parent.position, self.id, forked, lambda _: [attached]).record()
 
     def attach(self, attached: AgentAttached) -> None:
-        """Records which agent holds the session, and under which id, if that has changed. What
-        waited for a report of an agent that no longer reports is done now."""
+        """Records which agent holds the session, and under which id, if that has changed. The window stays known until
+        the agent reports another. What waited for a report of an agent that no longer reports is done now."""
         conversation, former = self.conversation, self.conversation.transcript.agent
+        if former is not None and former.agent == attached.agent and attached.window is None:
+            # The agent has reported it to an earlier process of the proxy.
+            attached = replace(attached, window=former.window)
         if former != attached:
             conversation.record(attached)
             if former is not None and former.reports and not attached.reports:
