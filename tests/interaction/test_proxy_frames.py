@@ -18,6 +18,18 @@ from ullage.proxy.lines import LONGEST
 # An agent that returns every line, so that each frame is sent by the client first and then by the agent.
 _ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.buffer.flush()"
 _FRAMES = 1_500
+_NO_MESSAGES = (
+    "npm warn deprecated glob@7: not supported\n",
+    "[warn] no key\n",
+    "{broken\n",
+    '{"level":30,"time":1700000000000,"msg":"listening"}\n',
+    "{}\n",
+    '\ufeff{"jsonrpc":"2.0","method":"x"}\n',
+    "\x1b[33m(node:1) Warning\x1b[0m\n",
+    "null\n",
+    "42\n",
+    '"started"\n',
+)
 _LAST = b'{"jsonrpc":"2.0","method":"_the/last"}\n'
 
 
@@ -36,7 +48,8 @@ async def test_nothing_that_either_side_says_is_changed_or_lost(tmp_path: Path, 
 
 
 def is_json(frame: bytes) -> bool:
-    """Whether an agent's line may reach a client: it begins as an object or an array, and is JSON; or it is empty."""
+    """Whether an agent's line may reach a client: it begins as an object or an array, and is JSON; or it is empty. An
+    object has a field of a message."""
     if not frame.strip():
         return True
     try:
@@ -44,8 +57,14 @@ def is_json(frame: bytes) -> bool:
     except ValueError:
         return False
     except RecursionError:
-        pass
-    return frame.strip()[:1] in b"{["
+        return True
+    return frame.strip()[:1] == b"[" or (frame.strip()[:1] == b"{" and not _is_other_object(frame))
+
+
+def _is_other_object(frame: bytes) -> bool:
+    """Whether an object has no field of a message."""
+    fields = msgspec.json.decode(frame.decode(errors="replace"), type=dict[str, msgspec.Raw])
+    return fields.keys().isdisjoint(("method", "id", "result", "error"))
 
 
 @needs_unix_sockets
@@ -54,7 +73,7 @@ async def test_what_an_agent_prints_that_is_no_message_goes_to_standard_error(
 ) -> None:
     async with playing(tmp_path, monkeypatch) as play:
         await play.greet()
-        for text in ("npm warn deprecated glob@7: not supported\n", "[warn] no key\n", "{broken\n", "Proceed? "):
+        for text in (*_NO_MESSAGES, "Proceed? "):
             play.agent.prints(text)
         play.agent.prints("\n")
         await play.turn("Hello")
@@ -62,5 +81,5 @@ async def test_what_an_agent_prints_that_is_no_message_goes_to_standard_error(
     for line in lines:
         assert isinstance(json.loads(line), dict)
     shown = capfd.readouterr().err
-    for text in ("npm warn deprecated glob@7: not supported\n", "[warn] no key\n", "{broken\n", "Proceed? \n"):
+    for text in (*_NO_MESSAGES, "Proceed? \n"):
         assert text in shown

@@ -43,7 +43,7 @@ async def from_agent(sessions: Sessions, connection: Connection, piece: Piece) -
     more. What is no message never reaches the client."""
     client = connection.client
     frame = peek(piece.data) if piece.whole else None
-    if piece.is_text or (piece.whole and frame is None and not _is_json(piece.data)):
+    if piece.is_text or (piece.whole and not (_is_json(piece.data) if frame is None else frame.says_something)):
         _show_text(piece.data)
     elif frame is None:
         client.pass_on(piece)
@@ -67,8 +67,8 @@ def _is_json(data: bytes) -> bool:
 
 
 def _show_text(data: bytes) -> None:
-    """Writes what is no message, such as a warning of npx or a question on a terminal, to standard error: a client
-    that reads messages may end at it."""
+    """Writes what is no message, such as a warning of npx, a line of a log in JSON or a question on a terminal, to
+    standard error: a client that reads messages may end at it."""
     sys.stderr.buffer.write(data)
     sys.stderr.buffer.flush()
 

@@ -99,6 +99,12 @@ class Frame(Struct, frozen=True):
     result: Raw = _NOTHING
     error: Raw = _NOTHING
 
+    @property
+    def says_something(self) -> bool:
+        """Whether the object is a request, a notification or an answer: it has one of the fields of these."""
+        named = self.method is not UNSET or self.id is not UNSET
+        return named or bool(memoryview(self.result) or memoryview(self.error))
+
 
 _frame = msgspec.json.Decoder(Frame)
 
