@@ -204,13 +204,17 @@ class ManagedContext:
 
     def _with_own_id(self, message: Message) -> Message:
         """Returns a message with a new id if another message of the conversation has its id. The id of an answer is the
-        server's, and a server that only imitates a provider may give one to several answers."""
+        server's, and a server that only imitates a provider may give one to several answers, also to equal ones: only
+        the last message of the conversation is the same one, given again."""
         ports = self._host.workspace.ports
         found = ports.store.find_message(self.session_id, message.id)
         if found is None or not isinstance(found.event, MessageAppended):
             return message
         known = found.event.message
-        is_again = (known.role, known.content) == (message.role, message.content)
+        with self._host.using(self.session_id) as conversation:
+            items = conversation.transcript.items
+        is_last = bool(items) and items[-1].message.id == message.id
+        is_again = is_last and (known.role, known.content) == (message.role, message.content)
         return message if is_again else replace(message, id=ports.ids.new("m"))
 
     async def _reported(self, usage: Any) -> None:

@@ -17,7 +17,7 @@ anthropic = pytest.importorskip("anthropic")
 openai = pytest.importorskip("openai")
 
 Json = dict[str, Any]
-TURNS, WINDOW, ANSWER = 20, 6_000, 300
+SHORT, LONG, WINDOW, ANSWER = 20, 200, 6_000, 300
 MODEL = "test-model"
 PROVIDERS = {"anthropic": "anthropic", "openai_chat": "openai", "openai": "openai-responses"}
 CACHED: Json = {"cache_control": {"type": "ephemeral"}}
@@ -30,7 +30,7 @@ TOOLS: dict[str, list[Json]] = {
 }
 # The turns whose question has a mark of the cache: with the prompt's and the tool's they are the four that Anthropic
 # allows ("Prompt caching").
-MARKED = {0, TURNS // 2}
+MARKED = {0, SHORT // 2}
 WAYS: dict[str, Json] = {
     **{mode.value: {"mode": mode} for mode in TruncationMode},
     **{f"keep {keep}": {"strategy": RangeTruncationStrategy(keep)} for keep in ("none", "lastTwo", "half", "quarter")},
@@ -95,6 +95,24 @@ async def answered(client: Any, kind: str, request: Json) -> Any:
                 return await stream.get_final_completion()
 
 
+def handed(answer: Any, kind: str, turn: int) -> list[Any]:
+    """Returns an answer in one of the forms in which programs hand it over, another one in each turn: whole, as plain
+    values, or its parts."""
+    match kind, turn % 4:
+        case _, 0:
+            return [answer]
+        case _, 1:
+            return [answer.model_dump()]
+        case _, 2:
+            return [json.loads(answer.to_json())]
+        case "anthropic", _:
+            return [{"role": answer.role, "content": answer.content}]
+        case "openai", _:
+            return [*answer.output]
+        case _:
+            return [answer.choices[0].message]
+
+
 def marked(value: Any) -> Iterator[Json]:
     """The objects in a request that have a mark of the cache."""
     if isinstance(value, dict) and "cache_control" in value:
@@ -107,7 +125,8 @@ def marked(value: Any) -> Iterator[Json]:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", DIALECTS)
-async def test_no_request_of_a_long_loop_is_refused(kind: str, way: str) -> None:
+@pytest.mark.parametrize("turns", [SHORT, pytest.param(LONG, marks=pytest.mark.long)])
+async def test_no_request_of_a_long_loop_is_refused(turns: int, kind: str, way: str) -> None:
     server = WireServer(DIALECTS[kind](), Model(kind), window=WINDOW)
     system = PROMPT if kind == "anthropic" else "You count trees."
     manager = AsyncContextManager(
@@ -121,18 +140,20 @@ async def test_no_request_of_a_long_loop_is_refused(kind: str, way: str) -> None
     )
     given: list[Json] = []
     async with server.serving(), client_of(server) as client, manager:
-        for turn in range(TURNS):
+        for turn in range(turns):
             question = asks(turn, kind)
             given.append(question)
             await manager.add_message(question)
-            await manager.add_message(await answered(client, kind, await manager.get_request()))
-            for result in results(kind, [f"call_{turn}_1", f"call_{turn}_2"]):
-                await manager.add_message(result)
+            calls = handed(await answered(client, kind, await manager.get_request()), kind, turn)
+            outcomes = results(kind, [f"call_{turn}_1", f"call_{turn}_2"])
+            # All in one call, or one after the other.
+            for messages in [[*calls, *outcomes]] if turn % 3 else [[one] for one in (*calls, *outcomes)]:
+                await manager.add_message(*messages)
             request = await manager.get_request()
             assert question["content"] in [message.get("content") for message in sent(request)]
-            await manager.add_message(await answered(client, kind, request))
+            await manager.add_message(*handed(await answered(client, kind, request), kind, turn + 1))
         edits = await manager.history()
-    assert len(server.asked) == 2 * TURNS
+    assert len(server.asked) == 2 * turns
     assert edits, "the loop is longer than the window"
     if kind == "anthropic":
         for received in server.asked:

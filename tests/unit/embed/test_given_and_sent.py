@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -212,11 +213,26 @@ def test_a_whole_answer_is_taken_with_its_usage(provider: str, answer: Callable[
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "openai-responses"])
 def test_answers_of_a_server_that_gives_them_all_one_id_are_all_kept(provider: str) -> None:
     whole = {"anthropic": claude, "openai": completion, "openai-responses": response}[provider]().model_dump_json()
-    answers = [json.loads(whole.replace("Twelve.", said)) for said in ("Eleven.", "Twelve.", "Ten.")]
+    words = ("Eleven.", "Twelve.", "Twelve.", "Ten.", "Eleven.", "Ten.", "Ten.")
+    answers = [json.loads(whole.replace("Twelve.", said)) for said in words]
     with ContextManager("gpt-4o", provider=provider) as manager:
-        for answer in answers:
-            manager.add_message(ASKED, answer)
-        assert all(said in str(manager.get_request()) for said in ("Eleven.", "Twelve.", "Ten."))
+        # Each in a call, and several in one.
+        manager.add_message(ASKED, answers[0])
+        for answer in answers[1:4]:
+            manager.add_message(ASKED)
+            manager.add_message(answer)
+        manager.add_message(*(message for answer in answers[4:] for message in (ASKED, answer)))
+        sent = str(manager.get_request())
+        assert [word for word in re.findall(r"\w+\.", sent) if word in words] == [*words]
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_an_answer_that_is_given_again_right_after_itself_is_one_message(provider: str) -> None:
+    answer = {"anthropic": claude, "openai": completion}[provider]()
+    with ContextManager("gpt-4o", provider=provider) as manager:
+        manager.add_message(ASKED, answer)
+        manager.add_message(answer)
+        assert len(manager.get_messages()) == 2
 
 
 def within_a_minute(work: Callable[[], T]) -> T:
