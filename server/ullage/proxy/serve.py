@@ -17,7 +17,7 @@ from ullage.proxy.recording import record_messages
 from ullage.proxy.session import Sessions
 from ullage.proxy.to_client import NoticeListener, send_unrecorded
 from ullage.service.conversation.workspace import Workspace
-from ullage.system.stdio import DescriptorWriter, Source, open_source
+from ullage.system.stdio import DescriptorWriter, Source, client_is_gone, open_source
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +31,9 @@ async def serve_proxy(
     Raises `InvalidRequest` if the agent can't be started.
     """
     proxy = Proxy(commands, store, options, Outlet(DescriptorWriter(stdout)))
+    watching = asyncio.ensure_future(client_is_gone(stdin, stdout))
     await proxy.connection.agent.start()
-    await proxy.run(await open_source(stdin))
+    await proxy.run(await open_source(stdin), watching)
     return 0
 
 
@@ -60,14 +61,15 @@ class Proxy:
         self.sessions = Sessions(self.connection)
         self._reading: asyncio.Task[None] | None = None
 
-    async def run(self, source: Source) -> None:
-        """Forwards the client's lines until its stream ends, or until an agent has ended that only gets its lines
+    async def run(self, source: Source, *others: "asyncio.Future[str]") -> None:
+        """Forwards the client's lines until its stream ends, or one of `others`, or an agent that only gets its lines
         forwarded. Then ends the agent, records the remaining messages and closes the output."""
         self._reading = asyncio.ensure_future(self._read(source))
         try:
-            await asyncio.wait([self._reading])
+            await asyncio.wait([self._reading, *others], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._reading.cancel()
+            for waiting in (self._reading, *others):
+                waiting.cancel()
         for session in self.sessions:
             session.holds.cancel_all()
         for connection in self.connection.agents:

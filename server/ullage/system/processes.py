@@ -6,10 +6,11 @@ events alone, so there the process tree is ended by `taskkill`, which is part of
 Signals: a child in a group of its own gets none of those that end Ullage. So the first start of a child sets a handler
 for each of SIGTERM, SIGHUP and SIGINT. It sends the children's groups SIGTERM, kills after a second those that are
 left, and then has the signal end Ullage as it would have without the handler. A handler that is there before is not
-replaced, except the one for SIGINT, which is called afterwards. Nothing can be done after SIGKILL: then a child ends
-when it reads the end of its input. An agent that Ullage stops is asked in the same order: the end of its input,
-SIGTERM, SIGKILL. Two commands have a handler for SIGTERM of their own: `ullage watch` (`cli/commands/watch.py`), to
-leave the terminal as it was, and a status line that runs another one (`cli/statusline/chained.py`), to end that one.
+replaced, except the one for SIGINT, which is called afterwards. Nothing can be done after SIGKILL. So each agent has a
+guard on POSIX, a shell that waits for the end of a pipe of Ullage's and then ends the agent's group. An agent that
+Ullage stops is asked in the same order: the end of its input, SIGTERM, SIGKILL. Two commands have a handler for SIGTERM
+of their own: `ullage watch` (`cli/commands/watch.py`), to leave the terminal as it was, and a status line that runs
+another one (`cli/statusline/chained.py`), to end that one.
 
 Two kinds of programs are started: an agent, with its streams and the last lines of its standard error, and a user's own
 program (a hook), limited in time and output, outside any project, and without our environment.
@@ -46,6 +47,16 @@ _CHILDREN_GRACE = 1.0
 _PAUSE = 0.02
 # Seconds that an agent may take to end after its input is closed, and again after SIGTERM.
 GRACE = 3.0
+# Waits for the end of input. Then gives a process group as long to end by itself as `AgentProcess.stop`, sends it
+# SIGTERM, waits again and kills it.
+_GUARD = f"""
+read -r line
+for signal in TERM KILL; do
+    left={GRACE * 10:.0f}
+    while kill -s 0 -- "-$1" && [ $left -gt 0 ]; do sleep 0.1; left=$((left - 1)); done
+    kill -s $signal -- "-$1" || exit
+done
+"""
 # The last lines of standard error that are kept to say why an agent ended, and the characters kept of each.
 _LAST_LINES, _LONGEST_LINE = 20, 400
 # Seconds to wait for the rest of standard error after the agent has ended. A child of the agent may keep the pipe open.
@@ -226,9 +237,10 @@ def _lives(group: int) -> bool:
 
 class AgentProcess(Struct, frozen=True, eq=False):
     """An agent that runs as a child process. `source` reads its standard output, `sink` writes to its standard input.
-    Its standard error is copied to Ullage's, and the last lines of it are kept."""
+    Its standard error is copied to Ullage's, and the last lines of it are kept. `guard` ends it if Ullage is killed."""
 
     process: asyncio.subprocess.Process
+    guard: asyncio.subprocess.Process | None
     source: Source
     sink: DescriptorWriter
     errors: "asyncio.Task[None]"
@@ -252,6 +264,8 @@ class AgentProcess(Struct, frozen=True, eq=False):
             if not await self._ends_within(GRACE):
                 await kill_group(self.process)
         self.errors.cancel()
+        if self.guard is not None:
+            await kill_group(self.guard)
 
     async def _ends_within(self, seconds: float) -> bool:
         try:
@@ -278,11 +292,29 @@ async def start_agent(command: Sequence[str]) -> AgentProcess:
     last_lines: deque[str] = deque(maxlen=_LAST_LINES)
     return AgentProcess(
         process=process,
+        guard=await _guarded(process),
         source=await open_source(from_agent),
         sink=DescriptorWriter(to_agent),
         errors=asyncio.ensure_future(_copy_errors(process.stderr, last_lines)),
         last_lines=last_lines,
     )
+
+
+async def _guarded(process: asyncio.subprocess.Process) -> asyncio.subprocess.Process | None:
+    """Starts and returns a guard of the child's group. Returns None on Windows, or if there is no shell."""
+    if sys.platform == "win32":
+        return None
+    try:
+        return await asyncio.create_subprocess_exec(
+            *("/bin/sh", "-c", _GUARD, "ullage-guard", str(process.pid)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            cwd="/",
+            **own_group(),
+        )
+    except OSError:
+        return None
 
 
 async def _copy_errors(stream: asyncio.StreamReader | None, last_lines: "deque[str]") -> None:

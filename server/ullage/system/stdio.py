@@ -351,6 +351,8 @@ def _can_poll(descriptor: int) -> bool:
     return os.name == "posix" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor))
 
 
+# Seconds between two looks whether the client is still there.
+_LOOK = 1.0
 # Seconds that requests may still run after the input has ended: enough to answer a file of requests.
 GRACE = 2.0
 
@@ -422,13 +424,42 @@ async def serve_descriptors(connection: Connection, stdin: int, stdout: int) -> 
     connection.connect(writer)
     source = await open_source(stdin)
     reading = asyncio.create_task(_read(connection, source, writer))
+    watching = asyncio.create_task(_watch(connection, stdin, stdout))
     status = await asyncio.wrap_future(connection.stopped)
     reading.cancel()
+    watching.cancel()
     source.close()
     await connection.drain(GRACE)
     await writer.flush(GRACE)
     writer.close()
     return status
+
+
+async def client_is_gone(stdin: int, stdout: int) -> str:
+    """Waits until the client of two descriptors is gone, and returns how that was seen. The end of its input shows it
+    at once, unless another process has inherited the client's end of the pipe. So it is looked whether the output's
+    pipe still has a reader, and whether the process that has started this one still runs.
+
+    Does not return for input from a file or a terminal, whose end is no sign of a client, nor on Windows, where neither
+    can be seen.
+    """
+    modes = [os.fstat(descriptor).st_mode for descriptor in (stdin, stdout)]
+    if sys.platform == "win32" or not (stat.S_ISFIFO(modes[0]) or stat.S_ISSOCK(modes[0])):
+        return await asyncio.get_running_loop().create_future()
+    parent, output = os.getppid(), select.poll()
+    if stat.S_ISFIFO(modes[1]):
+        # Without an event to wait for, only the loss of the reader is one.
+        output.register(stdout, 0)
+    while not output.poll(0):
+        if os.getppid() != parent:
+            return "the process that has started this one has ended"
+        await asyncio.sleep(_LOOK)
+    return "its end of the output is closed"
+
+
+async def _watch(connection: Connection, stdin: int, stdout: int) -> None:
+    _log.warning("The client is gone: %s", await client_is_gone(stdin, stdout))
+    connection.stop(0)
 
 
 async def _read(connection: Connection, source: Source, writer: Writer) -> None:
