@@ -34,7 +34,7 @@ from ullage.model.usage import UsageSource
 
 ROOT = Path(__file__).resolve().parents[1]
 PROTOCOL = ROOT / "protocol"
-README = PROTOCOL / "README.md"
+README, EXAMPLES = PROTOCOL / "README.md", PROTOCOL / "examples"
 VSCODE = ROOT / "editors" / "vscode"
 MANIFEST = VSCODE / "package.json"
 NLS = VSCODE / "package.nls.json"
@@ -83,6 +83,7 @@ def readme() -> str:
     text = with_region(text, "methods", methods_table(methods["methods"]))
     text = with_region(text, "client methods", client_methods_table(methods["clientMethods"]))
     text = with_region(text, "updates", updates_table(methods["updates"]))
+    text = with_region(text, "notices", notices_table())
     text = with_region(text, "acp", acp_table())
     text = with_region(text, "errors", errors_table(methods["errors"]))
     return with_region(text, "settings", settings_table(settings_schema()["properties"]))
@@ -139,6 +140,14 @@ def updates_table(updates: Sequence[Mapping[str, Any]]) -> str:
     """Returns a table with one row per update."""
     rows = [(f"`{update['sessionUpdate']}`", f"`{update['type']}`", update["doc"]) for update in updates]
     return table(("`sessionUpdate`", "type", "what it says"), rows)
+
+
+def notices_table() -> str:
+    """Returns a table of the kinds of notices that have an example, with the text of the example."""
+    examples = (json.loads(path.read_text("utf-8")) for path in sorted(EXAMPLES.glob("update.notice.*.json")))
+    notices = (example["update"] for example in examples)
+    rows = [(f"`{one['_meta']['ullage']['kind']}`", f"`{one['severity']}`", one["title"]) for one in notices]
+    return table(("`_meta.ullage.kind`", "`severity`", "for example"), rows)
 
 
 def errors_table(errors: Sequence[Mapping[str, Any]]) -> str:
