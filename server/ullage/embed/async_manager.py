@@ -8,7 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from ullage.embed.context_tracker import ContextTracker
 from ullage.embed.keywords import checked
-from ullage.embed.managed import MESSAGES, ManagedContext, System, soon
+from ullage.embed.managed import MESSAGES, ManagedContext, System
 from ullage.embed.manager import ContextManager
 from ullage.embed.model_limits import ContextBudget
 from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
@@ -58,7 +58,7 @@ class AsyncContextManager(ManagedContext):
         if self._owns_host:
             await asyncio.to_thread(self._host.close)
         else:
-            await self._host.wait_for(soon(self._released))
+            await self._host.await_call(lambda _: self._released())
 
     async def add_message(self, *messages: Any, usage: Any = None) -> tuple[str, ...]:
         """Appends messages, and returns their ids."""
@@ -158,9 +158,4 @@ class AsyncContextManager(ManagedContext):
 
     async def _with(self, work: Callable[[Conversation], T]) -> T:
         """Calls a plain function with the conversation, in the host's thread, and returns its result."""
-
-        def used() -> T:
-            with self._host.using(self.session_id) as conversation:
-                return work(conversation)
-
-        return await self._host.wait_for(soon(used))
+        return await self._host.await_call(partial(self._on_conversation, work))

@@ -116,8 +116,9 @@ async def _end_tasks() -> None:
 
 
 class Host:
-    """A workspace with its store, in a thread with an event loop. All work on them is done by `run`, `wait_for` and
-    `call`, from any thread and any number of tasks. Each returns after `on_update` was called with what it led to.
+    """A workspace with its store, in a thread with an event loop. All work on them is done by `run`, `wait_for`,
+    `call` and `await_call`, from any thread and any number of tasks. Each returns after `on_update` was called with
+    what it led to.
 
     `store` is the store's file, its address in PostgreSQL, or None for a temporary file. `summarizer` writes the
     summaries; without one they are written offline. `on_update` is called with the session id and each update, in their
@@ -174,11 +175,14 @@ class Host:
 
     def call(self, work: Callable[[Workspace], T]) -> T:
         """Calls a plain function with the workspace, in the thread, and blocks until its result, which it returns."""
+        return self.run(self._called(work))
 
-        async def called() -> T:
-            return work(self.workspace)
+    async def await_call(self, work: Callable[[Workspace], T]) -> T:
+        """Does the same as `call`, without blocking the caller's event loop."""
+        return await self.wait_for(self._called(work))
 
-        return self.run(called())
+    async def _called(self, work: Callable[[Workspace], T]) -> T:
+        return work(self.workspace)
 
     @contextmanager
     def using(self, session_id: str) -> Generator[Conversation]:

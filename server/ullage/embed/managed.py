@@ -151,7 +151,7 @@ class ManagedContext:
             on_update=on_update,
             offline=offline,
         )
-        self._attach(shared, session_id or begin(shared, "", system, tools), owns_host=True)
+        self._attach(shared, session_id or shared.host.call(beginning(shared, "", system, tools)), owns_host=True)
 
     @classmethod
     def of(cls, shared: ManagedHost, session_id: str) -> Self:
@@ -186,6 +186,10 @@ class ManagedContext:
         self.limits, self.llm, self._strategy = shared.limits, shared.llm, shared.strategy
         self._host, self._owns_host = shared.host, owns_host
         self.session_id = session_id
+
+    def _on_conversation(self, work: Callable[[Conversation], T], _: Workspace) -> T:
+        with self._host.using(self.session_id) as conversation:
+            return work(conversation)
 
     def _released(self) -> None:
         self._host.drop(self.session_id)
@@ -329,19 +333,12 @@ class ManagedContext:
         self.session_id = sessions.new_session(self._host.workspace, created, system, old.tools).id
 
 
-def begin(shared: ManagedHost, session_id: str, system: System, tools: Sequence[Any]) -> str:
-    """Begins a conversation unless the store has one with this id, and returns its id: a new one if `session_id` is
-    empty. Blocks until the host's thread has done it."""
+def beginning(shared: ManagedHost, session_id: str, system: System, tools: Sequence[Any]) -> Callable[[Workspace], str]:
+    """Returns a function for the host's thread that begins a conversation unless the store has one with this id, and
+    returns its id: a new one if `session_id` is empty. Raises `InvalidRequest` at once for a prompt or tools that are
+    none."""
     declared = read_definitions(shared.provider, plain_list("tools", tools))
-    prompt = read_system(shared.provider, system)
-    return shared.host.call(lambda workspace: begun(shared, session_id, prompt, declared, workspace))
-
-
-async def begin_soon(shared: ManagedHost, session_id: str, system: System, tools: Sequence[Any]) -> str:
-    """Does the same as `begin`, without blocking the program's loop."""
-    declared, workspace = read_definitions(shared.provider, plain_list("tools", tools)), shared.host.workspace
-    prompt = read_system(shared.provider, system)
-    return await shared.host.wait_for(soon(lambda: begun(shared, session_id, prompt, declared, workspace)))
+    return partial(begun, shared, session_id, read_system(shared.provider, system), declared)
 
 
 def read_system(provider: Provider, system: Any) -> str | Message:
@@ -387,11 +384,6 @@ def _read_usage(given: Any) -> Usage:
             f"{', '.join(USAGE_FIELDS[:2])} or {', '.join(USAGE_FIELDS[2:4])}"
         )
     return convert_usage(fields)
-
-
-async def soon(work: Callable[[], T]) -> T:
-    """Calls a plain function, where a coroutine is asked for."""
-    return work()
 
 
 def begun(

@@ -20,7 +20,6 @@ from ullage.service.archive.undo import HistoryEntry
 from ullage.service.compact import by_hand
 from ullage.service.conversation.checkpoints import Checkpoint
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.workspace import Workspace
 from ullage.transcript.fold import EditInfo
 
 T = TypeVar("T")
@@ -207,9 +206,4 @@ class ContextManager(ManagedContext):
 
     def _call(self, work: Callable[[Conversation], T]) -> T:
         """Calls a plain function with the conversation, in the host's thread, and returns its result."""
-
-        def used(_: Workspace) -> T:
-            with self._host.using(self.session_id) as conversation:
-                return work(conversation)
-
-        return self._host.call(used)
+        return self._host.call(partial(self._on_conversation, work))

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 from ullage.embed.async_manager import AsyncContextManager
 from ullage.embed.host import OnUpdate
 from ullage.embed.keywords import checked
-from ullage.embed.managed import DEFAULTS, NO_EMBEDDINGS, ManagedHost, System, begin, begin_soon, begun, soon
+from ullage.embed.managed import DEFAULTS, NO_EMBEDDINGS, ManagedHost, System, beginning, begun
 from ullage.embed.manager import ContextManager
 from ullage.embed.summarizer import LLM
 from ullage.embed.truncation_strategies import TruncationStrategy
@@ -77,13 +77,14 @@ class ContextPool:
     def open(self, session_id: str = "", *, system: System = "", tools: Sequence[Any] = ()) -> ContextManager:
         """Returns a manager of the conversation with this id, which is begun if the store has none; of a new one if
         `session_id` is empty. `system` and `tools` are those of a conversation that is begun."""
-        return ContextManager.of(self.shared, begin(self.shared, session_id, system, tools))
+        return ContextManager.of(self.shared, self.shared.host.call(beginning(self.shared, session_id, system, tools)))
 
     async def open_async(
         self, session_id: str = "", *, system: System = "", tools: Sequence[Any] = ()
     ) -> AsyncContextManager:
         """Does the same as `open`, for a program with an event loop."""
-        return AsyncContextManager.of(self.shared, await begin_soon(self.shared, session_id, system, tools))
+        new_id = await self.shared.host.await_call(beginning(self.shared, session_id, system, tools))
+        return AsyncContextManager.of(self.shared, new_id)
 
     def run(self, session_id: str, work: Callable[[Conversation], Awaitable[T]]) -> T:
         """Runs work on the conversation with this id, which is begun if the store has none, in the pool's thread.
@@ -96,8 +97,7 @@ class ContextPool:
 
     async def look(self, work: Callable[[Workspace], T]) -> T:
         """Calls a plain function with the pool's workspace, in its thread, and returns its result."""
-        host = self.shared.host
-        return await host.wait_for(soon(lambda: work(host.workspace)))
+        return await self.shared.host.await_call(work)
 
     async def delete(self, session_id: str) -> None:
         """Deletes a conversation from the store. Does nothing if there is none with this id."""
