@@ -14,8 +14,7 @@ from support.lsp_client import PATIENCE
 from support.mcp_client import HELLO, McpClient, mcp_client
 from support.mcp_talk import NEEDLE, shown, talk
 from support.systems import needs_linux
-from ullage.mcp.handshake import PROTOCOL_VERSIONS
-from ullage.mcp.without_handshake import VERSIONS
+from ullage.mcp.mcp_server import PROTOCOL_VERSIONS, VERSIONS
 
 # What Claude Code takes, in characters.
 _MOST_INSTRUCTIONS = 2_048

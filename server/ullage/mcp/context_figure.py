@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from heapq import nlargest
 
 from ullage.api.values import context_text, usage_result
-from ullage.mcp.references import reference_of
-from ullage.mcp.result_size import MAX_RESULT, fits
+from ullage.mcp.looking_up import MAX_RESULT, fits, reference_of
 from ullage.model.updates import UsageMeta
 from ullage.model.usage import UsageSource
 from ullage.redaction.quoting import RECORD, cut, one_line

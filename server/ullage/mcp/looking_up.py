@@ -1,23 +1,183 @@
-"""The tools `ullage_search` and `ullage_open`: a model finds messages of its conversation, and reads them in pages."""
+"""What the tools `ullage_search`, `ullage_open` and `ullage_lost` answer: a model finds messages of its conversation,
+reads them in pages by their references (`#80-90`), and sees what a compaction left out.
 
+A team's archive is searched and read in the same way. A result has at most 4 KB.
+"""
+
+import asyncio
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
+
+from msgspec import Struct
 
 from ullage.agents.discovery import is_in
+from ullage.lost.brief import LONGEST, characters, write_brief
+from ullage.lost.left_out import LeftOut, left_out
 from ullage.mcp.asked import Asked
-from ullage.mcp.message_pages import shown_page
-from ullage.mcp.references import Reference, read_reference, reference_of
-from ullage.mcp.result_size import MAX_RESULT
-from ullage.mcp.shown_passages import passage, results_of
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.errors import MessageNotFound, SessionNotFound
-from ullage.redaction.quoting import HISTORY, RECORD, cut, size_of
-from ullage.service.archive.recall import message_lines
+from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound, UllageError
+from ullage.model.message import number_of
+from ullage.redaction.clean import clean
+from ullage.redaction.quoting import HISTORY, RECORD, cut, one_line, quoted, size_of
+from ullage.service.archive.recall import block_lines, message_lines
 from ullage.service.archive.search import find_entry, search
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import Entry, read_entries
-from ullage.service.ports.store import SearchHit
+from ullage.service.ports.store import ReadsTeam, SearchHit, TeamHit
+
+# The most UTF-8 bytes of a result: about 1,000 tokens, so that looking something up cannot fill the room that a
+# compaction has made.
+MAX_RESULT = 4_096
+
+
+def fits(lines: Iterable[str], room: int = MAX_RESULT) -> bool:
+    """Returns whether the lines, each with a line break, have at most `room` UTF-8 bytes together."""
+    return sum(map(size_of, lines)) <= room
+
+
+# Messages that one stretch may have. More is a transcript, which no model needs in its context.
+LONGEST_STRETCH = 50
+_FORM = re.compile(
+    r"(?P<session>[\w.:-]{1,128})?#(?P<first>[0-9]{1,9})(?:\s*[-–]\s*#?(?P<last>[0-9]{1,9}))?|(?P<bare>[0-9]{1,9})"
+)
+_SHOWN = 40
+
+
+class Reference(Struct, frozen=True, kw_only=True):
+    """A stretch of messages, `first` to `last`, numbered from 1. `session` is the session's id or the beginning of it,
+    "" for the model's own conversation."""
+
+    session: str
+    first: int
+    last: int
+
+
+def read_reference(text: str) -> Reference:
+    """Returns what a reference means. Raises `InvalidRequest` if the text has another form, or if the stretch is empty
+    or longer than 50 messages."""
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise InvalidRequest(
+            f"open: {text[:_SHOWN]!r} is no reference. Give one as `ullage_search` shows it: #85, #80-90, or with a "
+            "session s_0198c2#85"
+        )
+    first = int(match["first"] or match["bare"])
+    last = int(match["last"] or first)
+    if not 1 <= first <= last:
+        raise InvalidRequest(f"open: #{first}-{last} is empty: messages are numbered from #1 on, the first comes first")
+    if last - first >= LONGEST_STRETCH:
+        raise InvalidRequest(
+            f"open: a stretch has at most {LONGEST_STRETCH} messages; open #{first}-{first + LONGEST_STRETCH - 1} first"
+        )
+    return Reference(session=match["session"] or "", first=first, last=last)
+
+
+def reference_of(index: int, session: str = "") -> str:
+    """Returns the reference of the message at `index` of a session, "" for the model's own conversation."""
+    return f"{session}#{number_of(index)}"
+
+
+# Bytes of a page, so that the lines around the quotation fit, too.
+_PAGE = MAX_RESULT - 400
+# Bytes that come with a head: a line break before it, and what may end it.
+_AROUND_HEAD = len("\n, continued:")
+
+
+class _Line(Struct, frozen=True):
+    """A line of a stretch: which message it belongs to, and its text, quoted."""
+
+    index: int
+    text: str
+
+
+def shown_page(reference: str, heads: Mapping[int, str], texts: Mapping[int, str], page: int) -> str:
+    """Returns a page of the messages with these texts, by index, each under its head. `reference` is what the model has
+    asked for, and asks for again to have the next page. Raises `InvalidRequest` if there is no such page."""
+    pages = [*_pages(heads, [*_lines(texts)])]
+    if page > len(pages):
+        raise InvalidRequest(f"open: {reference.strip()[:40]} has {len(pages)} pages; there is no page {page}")
+    begun = {line.index for earlier in pages[: page - 1] for line in earlier}
+    body: list[str] = []
+    for index, lines in groupby(pages[page - 1], key=lambda line: line.index):
+        body += ["", heads[index] + (", continued:" if index in begun else ":"), *(line.text for line in lines)]
+    more = f' Next: ullage_open with ref "{reference.strip()}" and page {page + 1}.' if page < len(pages) else ""
+    return "\n".join([HISTORY, *body, "", f"Page {page} of {len(pages)}.{more}"])
+
+
+def _lines(texts: Mapping[int, str]) -> Iterator[_Line]:
+    for index, text in texts.items():
+        for line in quoted(text) or ["(nothing that can be shown as text)"]:
+            yield _Line(index, line)
+
+
+def _pages(heads: Mapping[int, str], lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+    """Divides the lines into pages that fit. A message that begins on a page also needs room for its head."""
+    page: list[_Line] = []
+    room = _PAGE
+    for line in lines:
+        whole_head = size_of(heads[line.index]) + _AROUND_HEAD
+        head = 0 if page and page[-1].index == line.index else whole_head
+        if page and size_of(line.text) + head > room:
+            yield page
+            page, room, head = [], _PAGE, whole_head
+        page.append(line)
+        room -= size_of(line.text) + head
+    yield page
+
+
+# Characters of a passage before the place that matches.
+_BEFORE = 160
+# Characters of the beginning and of the end of a result. What a file is shows its beginning, how a command ended shows
+# its end.
+_BEGINS, _ENDS = 80, 110
+_RESULTS = 2
+_MATCH = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
+
+
+def passage(entry: Entry, snippet: str, length: int) -> Iterator[str]:
+    """Yields a message's text around the match that a search hit's `snippet` marks, at most `length` characters of it,
+    as lines of a quotation."""
+    yield from quoted(around("\n".join(message_lines(entry.message)), snippet, length))
+
+
+def around(text: str, snippet: str, length: int) -> str:
+    """Returns a text around the match that a search hit's `snippet` marks, at most `length` characters of it."""
+    # The whole text is cleaned before the passage is cut: half a key is not known as a key.
+    text = clean(text)
+    start = max(0, _place(text, snippet) - min(_BEFORE, length // 3))
+    start = text.rfind("\n", 0, start) + 1 if text.rfind("\n", 0, start) >= start - _BEFORE else start
+    return text[start : start + length]
+
+
+def results_of(conversation: Conversation, entry: Entry, shown: Container[str]) -> Iterator[str]:
+    """Yields how the results of the tools begin and end that a message calls, as lines of a quotation: of two results
+    at most. Yields nothing if it calls none, if the next message has no result, or if its id is one of `shown`."""
+    calls = {block.id for block in entry.message.content if isinstance(block, ToolUseBlock)}
+    if not calls or entry.index + 1 >= conversation.transcript.messages:
+        return
+    (after,) = read_entries(conversation, entry.index + 1, entry.index + 2)
+    if after.message.id in shown:
+        return
+    blocks = (block for block in after.message.content if isinstance(block, ToolResultBlock))
+    for block in islice((block for block in blocks if block.tool_use_id in calls), _RESULTS):
+        text = " ".join(clean("\n".join(block_lines(block))).split())
+        whole = len(text) <= _BEGINS + _ENDS + 3
+        yield from quoted(text if whole else f"{text[:_BEGINS]} … {text[-_ENDS:]}")
+
+
+def _place(text: str, snippet: str) -> int:
+    """Returns where in a message's text the passage of a search hit begins, 0 if it isn't found. The text may be
+    cleaned, so the words around the match need not be there."""
+    marked = _MATCH.search(snippet)
+    if marked is None:
+        return 0
+    before, after = snippet[: marked.start()].rpartition("\n")[2][-20:], snippet[marked.end() :].partition("\n")[0][:20]
+    for wanted in (f"{before}{marked[1]}{after.partition('**')[0]}", marked[1]):
+        if (place := text.lower().find(wanted.lower())) >= 0:
+            return place
+    return 0
+
 
 # Characters of a passage, of the best hits and of the others: so most results have room for all that are asked for.
 _BEST_HITS, _BEST, _OTHERS = 3, 480, 240
@@ -155,3 +315,121 @@ def _shown_id(own: Conversation, session_id: str) -> str:
 def _head(entry: Entry, session: str) -> str:
     where = "archived" if entry.archived else "in the context"
     return f"{cut(reference_of(entry.index, session), 200)} {entry.message.speaker}, {where}"
+
+
+# Bytes of the line that says whose a passage is, and from which conversation: others have chosen its words.
+_WHOSE = 200
+# Characters of a passage: eight of them have room.
+_PASSAGE = 360
+# Bytes that the words around the passages need.
+_REST = 100
+
+
+async def search_team(asked: Asked, query: str, limit: int) -> str:
+    """Returns the passages in the team's archive that match `query` best, each with whose it is.
+
+    Raises `InvalidRequest` if no archive was chosen or the query has no word."""
+    hits = await _team(asked, "search").search(query, limit)
+    if not hits:
+        return "Nothing in the team's archive matches. Try names as they stood, or other words."
+    doubt = (
+        ""
+        if any(hit.passage.hit.fits for hit in hits)
+        else " None has most of the words together, so there may be no answer."
+    )
+    lines = [RECORD, f"The best matches in the team's archive, the best first.{doubt}"]
+    room = MAX_RESULT - sum(map(size_of, lines)) - _REST
+    shown = 0
+    for hit in hits:
+        shows = ["", *_team_hit(hit, _PASSAGE)]
+        room -= sum(map(size_of, shows))
+        if room < 0:
+            break
+        lines += shows
+        shown += 1
+    left = [f"{len(hits) - shown} more did not fit here."] if shown < len(hits) else []
+    return "\n".join([*lines, "", *left, "A whole message: open with its reference."])
+
+
+async def open_shared(asked: Asked, text: str, reference: Reference, page: int) -> str:
+    """Returns a page of the messages in the team's archive that the reference `text` means. Raises `InvalidRequest`,
+    `SessionNotFound` or `MessageNotFound`."""
+    team = _team(asked, "open")
+    messages = await team.open(reference.session, reference.first - 1, reference.last)
+    whose = _whose(messages[0].owner, messages[0].folder, messages[0].title)
+    heads = {one.index: _team_head(one.index, one.session_id, one.role) for one in messages}
+    heads[messages[0].index] = f"{whose}\n{heads[messages[0].index]}"
+    return shown_page(text, heads, {one.index: one.text for one in messages}, page)
+
+
+def _team(asked: Asked, tool: str) -> ReadsTeam:
+    if asked.own.workspace.team is None:
+        raise InvalidRequest(f"{tool}: there is no team's archive here")
+    return asked.own.workspace.team
+
+
+def _whose(*names: str) -> str:
+    return one_line(" · ".join(filter(None, names)), _WHOSE)
+
+
+def _team_head(index: int, session_id: str, role: str) -> str:
+    return f"{reference_of(index, session_id)} {role}"
+
+
+def _team_hit(hit: TeamHit, length: int) -> Iterator[str]:
+    found = hit.passage.hit
+    yield _whose(hit.owner, hit.folder, hit.title)
+    yield f"{_team_head(found.index, found.session_id, found.role)}:"
+    yield from quoted(around(hit.passage.text, found.snippet, length))
+
+
+_NOTHING = (
+    "Everything that the user typed is in what the last compaction kept, and so are the open tasks and problems, the "
+    "changed files and the last commit."
+)
+_LAST = "A whole message: ullage_open with its number, such as #85."
+
+
+class Unknown(UllageError):
+    """What was left out is not known."""
+
+
+async def lost_text(own: Conversation, kind: str | None) -> str:
+    """Returns what the last compaction left out, as much as a result may hold of what is needed most: of one kind, or
+    of all. Says so if nothing was left out, or if that is not known."""
+    try:
+        entries = (await _left_out(own)).entries
+    except Unknown as error:
+        return str(error)
+    chosen = [entry for entry in entries if kind in (None, entry.kind.value)]
+    if not chosen:
+        return _NOTHING if kind is None else f"The last compaction left out no entry of the kind {kind}."
+    brief = write_brief(chosen, MAX_RESULT - size_of(_LAST) - 2, _bytes, cwd=own.transcript.cwd)
+    return f"{brief.text}\n\n{_LAST}"
+
+
+async def brief_text(own: Conversation) -> str:
+    """Returns the brief that is given back to an agent after its compaction, or why there is none."""
+    try:
+        entries = (await _left_out(own)).entries
+    except Unknown as error:
+        return str(error)
+    return write_brief(entries, LONGEST, characters, cwd=own.transcript.cwd).text or _NOTHING
+
+
+async def _left_out(own: Conversation) -> LeftOut:
+    """Returns what the last compaction left out. Raises `Unknown`."""
+    records = own.workspace.ports.store.read(own.id)
+    # In a thread, because reading a long conversation for the first time takes a second.
+    found = await asyncio.to_thread(left_out, records, own.transcript.cwd)
+    if found is None:
+        raise Unknown("This conversation has no compaction in force, so nothing was left out of your context.")
+    if not found.compaction.is_readable:
+        raise Unknown(
+            "The summary of the last compaction is encrypted, so what it leaves out is not known. Use ullage_search."
+        )
+    return found
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode(errors="replace"))

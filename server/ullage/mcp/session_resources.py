@@ -100,7 +100,7 @@ async def read_resource(uri: str, ask: Callable[[], Awaitable[Asked]]) -> Resour
 
         return ResourceText(uri=uri, mime_type=_JSON, text=encode_json(usage_result((await ask()).own)).decode())
     if uri == BRIEF_URI:
-        from ullage.mcp.telling_lost import brief_text  # noqa: PLC0415
+        from ullage.mcp.looking_up import brief_text  # noqa: PLC0415
 
         return ResourceText(uri=uri, mime_type=_TEXT, text=await brief_text((await ask()).own))
     if uri.startswith(MESSAGES_URI):

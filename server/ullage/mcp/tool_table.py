@@ -152,7 +152,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 async def _search(asked: Asked, given: SearchInput) -> str:
     # Imported on use, as below: the answer to `initialize` needs neither the search nor the patterns of secrets.
     if given.scope == "team":
-        from ullage.mcp.team_passages import search_team  # noqa: PLC0415
+        from ullage.mcp.looking_up import search_team  # noqa: PLC0415
 
         return await search_team(asked, given.query, given.limit)
     from ullage.mcp.looking_up import search_text  # noqa: PLC0415
@@ -162,12 +162,12 @@ async def _search(asked: Asked, given: SearchInput) -> str:
 
 
 async def _open(asked: Asked, given: OpenInput) -> str:
-    from ullage.mcp.references import read_reference  # noqa: PLC0415
+    from ullage.mcp.looking_up import read_reference  # noqa: PLC0415
     from ullage.service.ports.store import COPY_PREFIX  # noqa: PLC0415
 
     reference = read_reference(given.ref)
     if reference.session.startswith(COPY_PREFIX):
-        from ullage.mcp.team_passages import open_shared  # noqa: PLC0415
+        from ullage.mcp.looking_up import open_shared  # noqa: PLC0415
 
         return await open_shared(asked, given.ref, reference, given.page)
     from ullage.mcp.looking_up import open_text  # noqa: PLC0415
@@ -183,7 +183,7 @@ async def _context(asked: Asked, given: ContextInput) -> str:
 
 
 async def _lost(asked: Asked, given: LostInput) -> str:
-    from ullage.mcp.telling_lost import lost_text  # noqa: PLC0415
+    from ullage.mcp.looking_up import lost_text  # noqa: PLC0415
 
     return await lost_text(asked.own, given.kind)
 
