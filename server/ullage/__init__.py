@@ -5,28 +5,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ullage.embed.async_manager import AsyncContextManager as AsyncContextManager
     from ullage.embed.compactors import ContextCompactor as ContextCompactor
+    from ullage.embed.compactors import ContextHistoryStorage as ContextHistoryStorage
+    from ullage.embed.compactors import ContextUpdateApplicator as ContextUpdateApplicator
+    from ullage.embed.compactors import FileReadOptimizer as FileReadOptimizer
+    from ullage.embed.compactors import OptimizationMetrics as OptimizationMetrics
     from ullage.embed.compactors import ToolResultCompactor as ToolResultCompactor
-    from ullage.embed.context_tracker import ContextTracker as ContextTracker
+    from ullage.embed.compactors import TruncationCalculator as TruncationCalculator
     from ullage.embed.counters import ApproximateCounter as ApproximateCounter
+    from ullage.embed.counters import ContextBudget as ContextBudget
+    from ullage.embed.counters import ContextLimits as ContextLimits
+    from ullage.embed.counters import ContextTracker as ContextTracker
     from ullage.embed.counters import TiktokenCounter as TiktokenCounter
     from ullage.embed.counters import TokenCounter as TokenCounter
     from ullage.embed.counters import get_counter as get_counter
+    from ullage.embed.host import CompactionResult as CompactionResult
+    from ullage.embed.host import ContextStats as ContextStats
+    from ullage.embed.host import SearchResults as SearchResults
     from ullage.embed.json_logs import JsonLogFormatter as JsonLogFormatter
+    from ullage.embed.manager import AsyncContextManager as AsyncContextManager
     from ullage.embed.manager import ContextManager as ContextManager
+    from ullage.embed.manager import ContextPool as ContextPool
     from ullage.embed.memory_notes import MemoryTool as MemoryTool
-    from ullage.embed.model_limits import ContextBudget as ContextBudget
-    from ullage.embed.model_limits import ContextLimits as ContextLimits
-    from ullage.embed.optimization import ContextHistoryStorage as ContextHistoryStorage
-    from ullage.embed.optimization import ContextUpdateApplicator as ContextUpdateApplicator
-    from ullage.embed.optimization import FileReadOptimizer as FileReadOptimizer
-    from ullage.embed.optimization import OptimizationMetrics as OptimizationMetrics
-    from ullage.embed.optimization import TruncationCalculator as TruncationCalculator
-    from ullage.embed.pool import ContextPool as ContextPool
-    from ullage.embed.returned_values import CompactionResult as CompactionResult
-    from ullage.embed.returned_values import ContextStats as ContextStats
-    from ullage.embed.returned_values import SearchResults as SearchResults
     from ullage.embed.summarizer import SummaryTask as SummaryTask
     from ullage.embed.truncation_strategies import CompositeStrategy as CompositeStrategy
     from ullage.embed.truncation_strategies import RangeTruncationStrategy as RangeTruncationStrategy
@@ -75,26 +75,26 @@ __version__ = "0.1.0"
 # Where each public name is at home. They are imported on first use: a server that starts needs none of them.
 _HOMES = {
     "ApproximateCounter": "ullage.embed.counters",
-    "AsyncContextManager": "ullage.embed.async_manager",
+    "AsyncContextManager": "ullage.embed.manager",
     "CannotFit": "ullage.model.errors",
-    "CompactionResult": "ullage.embed.returned_values",
+    "CompactionResult": "ullage.embed.host",
     "CompactionSummaryChunk": "ullage.model.updates",
     "CompactionUpdate": "ullage.model.updates",
     "CompositeStrategy": "ullage.embed.truncation_strategies",
     "ConcurrentAppend": "ullage.model.errors",
-    "ContextBudget": "ullage.embed.model_limits",
+    "ContextBudget": "ullage.embed.counters",
     "ContextCompactor": "ullage.embed.compactors",
-    "ContextHistoryStorage": "ullage.embed.optimization",
-    "ContextLimits": "ullage.embed.model_limits",
+    "ContextHistoryStorage": "ullage.embed.compactors",
+    "ContextLimits": "ullage.embed.counters",
     "ContextManager": "ullage.embed.manager",
-    "ContextPool": "ullage.embed.pool",
+    "ContextPool": "ullage.embed.manager",
     "ContextSettings": "ullage.model.settings",
-    "ContextStats": "ullage.embed.returned_values",
-    "ContextTracker": "ullage.embed.context_tracker",
-    "ContextUpdateApplicator": "ullage.embed.optimization",
+    "ContextStats": "ullage.embed.host",
+    "ContextTracker": "ullage.embed.counters",
+    "ContextUpdateApplicator": "ullage.embed.compactors",
     "EditInfo": "ullage.transcript.fold",
     "EditNotFound": "ullage.model.errors",
-    "FileReadOptimizer": "ullage.embed.optimization",
+    "FileReadOptimizer": "ullage.embed.compactors",
     "HistoryEntry": "ullage.service.archive.undo",
     "InvalidRequest": "ullage.model.errors",
     "JsonLogFormatter": "ullage.embed.json_logs",
@@ -104,12 +104,12 @@ _HOMES = {
     "MessageNotFound": "ullage.model.errors",
     "NothingToCompact": "ullage.model.errors",
     "Notice": "ullage.model.updates",
-    "OptimizationMetrics": "ullage.embed.optimization",
+    "OptimizationMetrics": "ullage.embed.compactors",
     "ProviderError": "ullage.model.errors",
     "RangeTruncationStrategy": "ullage.embed.truncation_strategies",
     "Role": "ullage.model.message",
     "SearchHit": "ullage.service.ports.store",
-    "SearchResults": "ullage.embed.returned_values",
+    "SearchResults": "ullage.embed.host",
     "SearchSettings": "ullage.model.settings",
     "SelectiveStrategy": "ullage.embed.truncation_strategies",
     "SessionFollowed": "ullage.model.errors",
@@ -126,7 +126,7 @@ _HOMES = {
     "TokenBudgetStrategy": "ullage.embed.truncation_strategies",
     "TokenCounter": "ullage.embed.counters",
     "ToolResultCompactor": "ullage.embed.compactors",
-    "TruncationCalculator": "ullage.embed.optimization",
+    "TruncationCalculator": "ullage.embed.compactors",
     "TruncationMode": "ullage.model.settings",
     "TruncationStrategy": "ullage.embed.truncation_strategies",
     "UllageError": "ullage.model.errors",

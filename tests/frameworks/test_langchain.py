@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.guide_example import run_example
 from support.tool_play import THREAD, check_story, compaction_numbers, file_text, new_pool, question, unpaired
 from ullage.embed.adapters.langchain import middleware, pre_model_hook
-from ullage.embed.pool import ContextPool
+from ullage.embed.manager import ContextPool
 
 langchain = pytest.importorskip("langchain.agents")
 prebuilt = pytest.importorskip("langgraph.prebuilt")

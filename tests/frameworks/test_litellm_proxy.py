@@ -16,7 +16,7 @@ from support.wire.chat_wire import ChatWire
 from support.wire.replies import say
 from support.wire.server import WireServer
 from ullage.embed.adapters.litellm_proxy import callback
-from ullage.embed.pool import ContextPool
+from ullage.embed.manager import ContextPool
 
 litellm = pytest.importorskip("litellm")
 proxy_utils = pytest.importorskip("litellm.proxy.utils")

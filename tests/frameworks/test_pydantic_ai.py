@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.guide_example import run_example
 from support.tool_play import THREAD, check_story, compaction_numbers, file_text, new_pool, question, unpaired
 from ullage.embed.adapters.pydantic_ai import history_processor
-from ullage.embed.pool import ContextPool
+from ullage.embed.manager import ContextPool
 
 pydantic_ai = pytest.importorskip("pydantic_ai")
 capabilities = pytest.importorskip("pydantic_ai.capabilities")

@@ -13,7 +13,7 @@ from ullage.cli.commands.search import search_to_end
 from ullage.cli.commands.watch import What, Wish, make_page
 from ullage.cli.draw.text import UNICODE
 from ullage.cli.output import Screen
-from ullage.embed.returned_values import SearchResults
+from ullage.embed.host import SearchResults
 from ullage.service.archive.search import search
 from ullage.service.ports.world import SearchWait
 

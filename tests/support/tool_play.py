@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ullage.embed.pool import ContextPool
+from ullage.embed.manager import ContextPool
 from ullage.model.marker import read_marker
 
 WINDOW = 4_000

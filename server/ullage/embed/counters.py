@@ -1,13 +1,26 @@
-"""Token counters for a program's own texts and messages, built on the engine's counters (`ullage.tokens`)."""
+"""Counts for a program that manages a context itself: token counters for its texts and messages, a model's limits, how
+the tokens of its window are divided, and a tracker of how full the context is.
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, cast, runtime_checkable
+All are built on the engine's own (`ullage.tokens`, `ullage.catalog`, `ullage.policy`).
+"""
 
-from ullage.embed.keywords import checked
-from ullage.embed.messages import MessageList
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, Self, cast, runtime_checkable
+
+from msgspec import Struct
+
+from ullage.catalog import limits as catalog
+from ullage.catalog.limits import LimitsSource
+from ullage.embed.messages import MessageList, checked
 from ullage.formats.provider import Provider, read_definitions
+from ullage.formats.provider_usage import convert_usage
+from ullage.model.errors import InvalidRequest, WindowUnknown
 from ullage.model.message import Message, ToolDefinition
+from ullage.model.settings import ContextSettings, ModelSettings
+from ullage.model.usage import BudgetShares, UsageSource
+from ullage.policy import budget as policy
 from ullage.tokens import counter as engine_counters
+from ullage.tokens import tracker
 from ullage.tokens.counter import TokenCounter as EngineCounter
 from ullage.tokens.families import UNKNOWN, Family, bare_name, family_of
 from ullage.tokens.message_counter import MessageCounter
@@ -152,3 +165,173 @@ class _OwnCounter(MessageCounter):
 
     def count(self, text: str) -> int:
         return self._counter.count(text)
+
+
+_RESERVED = 1_000
+
+
+class ContextLimits(Struct, frozen=True):
+    """A model's limits in tokens.
+
+    - `max_tokens`: the longest prompt.
+    - `max_output_tokens`: the longest answer, or None if unknown.
+    - `reserved_tokens`: the reserve, which is kept free for the answer.
+    - `source`: where the limits come from.
+    """
+
+    model: str
+    max_tokens: int
+    max_output_tokens: int | None = None
+    reserved_tokens: int = _RESERVED
+    source: LimitsSource = LimitsSource.OVERRIDE
+
+    @classmethod
+    def for_model(cls, model: str, *, window: int | None = None, max_output: int | None = None) -> Self:
+        """Returns the limits of a model, whose name may be spelled as any provider spells it. `window` and
+        `max_output`, in tokens, replace the catalog's figures.
+
+        The reserve is min(max output, 20,000, window / 4). Raises `WindowUnknown` if the catalog doesn't know the model
+        and `window` is None: no window is guessed.
+        """
+        known = catalog.ContextLimits.for_model(model, {model: ModelSettings(window=window, max_output=max_output)})
+        if known.input is None:
+            raise WindowUnknown(f"the window of model {model!r} is not known; give it as `window`, in tokens")
+        reserve = policy.make_budget(known.input, known.max_output, ContextSettings(), known.total).reserve
+        return cls(model, known.input, known.max_output, reserve, known.source)
+
+    @property
+    def usable_tokens(self) -> int:
+        """The tokens of the longest prompt that leaves the reserve free for an answer."""
+        return max(0, self.max_tokens - self.reserved_tokens)
+
+
+class ContextBudget(Struct, frozen=True):
+    """How the `total` tokens of a window are divided now: the tokens of the system prompt, the conversation and the
+    tools, and the reserve for the answer."""
+
+    total: int
+    system_prompt: int = 0
+    conversation: int = 0
+    tools: int = 0
+    response_reserve: int = 0
+
+    @classmethod
+    def for_request(
+        cls, limits: ContextLimits, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()
+    ) -> Self:
+        """Returns the budget of a request with these messages and tools. Raises `InvalidRequest` if one of `messages`
+        is not a message."""
+        counter = get_counter(limits.model)
+        system = [message for message in messages if message.get("role") in ("system", "developer")]
+        system_prompt = counter.count_messages(system)
+        return cls(
+            total=limits.max_tokens,
+            system_prompt=system_prompt,
+            conversation=counter.count_messages(messages) - system_prompt,
+            tools=counter.count_tools(tools),
+            response_reserve=limits.reserved_tokens,
+        )
+
+    @classmethod
+    def of(cls, window: int, used: int, shares: BudgetShares) -> Self:
+        """Returns the budget of a conversation with `used` tokens in a window of `window` tokens. `shares` has the
+        tokens of the system prompt and the tools, and the reserve."""
+        return cls(
+            total=window,
+            system_prompt=shares.system_prompt,
+            conversation=used - shares.system_prompt - shares.tools,
+            tools=shares.tools,
+            response_reserve=shares.reserve,
+        )
+
+    @property
+    def available(self) -> int:
+        """The tokens that are still free for new messages; 0 if there are none."""
+        return max(0, self._left)
+
+    @property
+    def overflow(self) -> int:
+        """The tokens by which system prompt, conversation, tools and reserve exceed the window; 0 if they fit."""
+        return max(0, -self._left)
+
+    @property
+    def _left(self) -> int:
+        return self.total - self.system_prompt - self.conversation - self.tools - self.response_reserve
+
+
+@checked
+class ContextTracker:
+    """Counts the tokens of one context's messages and compares them with a model's limits.
+
+    Counts are estimates until `update_usage` is given the usage that the provider reports. Without `limits`, those of
+    the catalog are used. Raises `WindowUnknown` if the catalog doesn't know the model.
+    """
+
+    def __init__(self, model: str, limits: ContextLimits | None = None, counter: TokenCounter | None = None) -> None:
+        self.model = model
+        self.limits = limits or ContextLimits.for_model(model)
+        self.counter = counter or get_counter(model)
+        self._engine = engine_counter(self.counter)
+        self._clear()
+
+    @classmethod
+    def restore(cls, model: str, limits: ContextLimits, state: tracker.TrackerState) -> Self:
+        """Returns a tracker that continues from `state`, the state of one of the engine's own trackers
+        (`ullage.tokens`)."""
+        restored = cls(model, limits)
+        restored._tracker, restored._count = tracker.ContextTracker.restore(state), state.messages
+        return restored
+
+    def update(self, messages: Sequence[Mapping[str, Any] | Message]) -> int:
+        """Replaces all messages of the context, and drops reported usage. Returns the tokens in the context. Raises
+        `InvalidRequest` if one of `messages` is not a message."""
+        read = MessageList(messages).messages
+        self._clear()
+        self._add(read)
+        return self.used_tokens
+
+    def add_message(self, message: Mapping[str, Any] | Message) -> int:
+        """Adds a message at the end of the context. Returns the tokens in the context. Raises `InvalidRequest` if it is
+        not a message."""
+        self._add(MessageList([message]).messages)
+        return self.used_tokens
+
+    def update_usage(self, usage: Mapping[str, Any]) -> None:
+        """Sets the context's size to the usage that the provider reported with the last message, which must be an
+        answer. `usage` is in the provider's own form. Raises `InvalidRequest` if no message was added yet."""
+        if not self._count:
+            raise InvalidRequest("a usage belongs to an answer; add the answer first")
+        self._tracker.report(convert_usage(usage), str(self._count), 0)
+
+    @property
+    def used_tokens(self) -> int:
+        """The tokens in the context."""
+        return self._tracker.reading.used
+
+    @property
+    def source(self) -> UsageSource:
+        """Where the figure `used_tokens` comes from: `reported` by the provider, `stale` (reported before an edit), or
+        `estimated`."""
+        return self._tracker.reading.source
+
+    @property
+    def available_tokens(self) -> int:
+        """The tokens that are still free for messages, without the reserve for the answer; 0 if there are none."""
+        return max(0, self.limits.usable_tokens - self.used_tokens)
+
+    def exceeds_limit(self, additional: int = 0) -> bool:
+        """Returns whether the context, with `additional` more tokens, leaves no room for an answer."""
+        return self.used_tokens + additional > self.limits.usable_tokens
+
+    def overflow_amount(self) -> int:
+        """Returns by how many tokens the context is too large to leave room for an answer; 0 if it leaves room."""
+        return max(0, self.used_tokens - self.limits.usable_tokens)
+
+    def _clear(self) -> None:
+        self._tracker = tracker.ContextTracker()
+        self._count = 0
+
+    def _add(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self._count += 1
+            self._tracker.append(str(self._count), message.role, self._engine.break_down(message))

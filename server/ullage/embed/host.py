@@ -1,4 +1,4 @@
-"""Runs a workspace with its own event loop in its own thread.
+"""Runs a workspace with its own event loop in its own thread, and says what an action in it has changed.
 
 The classes of this package use it to call the service, so that they work both in programs with an event loop and
 without one.
@@ -15,21 +15,68 @@ from tempfile import TemporaryDirectory
 from threading import Condition, RLock, Thread, current_thread
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.app.compose import workspace_on
 from ullage.app.telemetry import traced
-from ullage.embed.returned_values import CompactionResult
 from ullage.embed.summarizer import from_this_loop
 from ullage.model.message import Message
 from ullage.model.settings import Settings, SummarySettings
-from ullage.model.updates import Update
+from ullage.model.updates import Update, UsageMeta
+from ullage.service.archive.search import Found
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.publish import guarded
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Summarizer
+from ullage.service.ports.store import SearchHit
 from ullage.store.store_place import news_of, open_sessions_at, open_store_at
 from ullage.transcript.fold import EditInfo
+
+
+class CompactionResult(Struct, frozen=True, kw_only=True):
+    """What making room has changed. Sizes are in tokens.
+
+    - `messages`: the messages that are in the context now.
+    - `removed`: the messages that are no longer in it. Messages that were only cleared or shortened are not among them.
+    - `saved_tokens`: the tokens before minus the tokens now.
+    - `summary`: the text that replaces the removed messages, or "" if there is no new summary.
+    """
+
+    messages: tuple[Message, ...]
+    removed: tuple[Message, ...]
+    saved_tokens: int
+    summary: str = ""
+
+
+class ContextStats(UsageMeta, frozen=True, kw_only=True, rename="camel"):
+    """All figures about the context's size, in tokens: `used` tokens of a window of `size`, and the fields of
+    `UsageMeta`.
+
+    `oldest_message_age` is the age of the oldest message in milliseconds, or None if there is no message.
+    """
+
+    used: int
+    size: int
+    oldest_message_age: int | None = None
+
+
+class SearchResults(tuple[SearchHit, ...]):
+    """The messages that a search has found, best first.
+
+    - `unread`: the number of stored records that are not indexed yet, so that the search knows nothing of them.
+    - `note`: a sentence on what is to know of the results, or "" if there is nothing.
+    """
+
+    unread: int
+    note: str
+
+    def __new__(cls, found: Found) -> "SearchResults":
+        """Makes the results of what the search returned."""
+        results = super().__new__(cls, found.hits)
+        results.unread, results.note = found.unread, found.note
+        return results
+
 
 T = TypeVar("T")
 OnUpdate = Callable[[str, Update], None]

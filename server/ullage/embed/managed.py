@@ -11,12 +11,9 @@ from msgspec.structs import asdict, replace
 
 from ullage.app.telemetry import compacting, measured, spanned
 from ullage.embed.compactors import ContextCompactor
-from ullage.embed.context_tracker import ContextTracker
-from ullage.embed.counters import BaseCounter
-from ullage.embed.host import Changes, Host, OnUpdate
+from ullage.embed.counters import BaseCounter, ContextBudget, ContextLimits, ContextTracker
+from ullage.embed.host import Changes, CompactionResult, ContextStats, Host, OnUpdate, SearchResults
 from ullage.embed.messages import plain
-from ullage.embed.model_limits import ContextBudget, ContextLimits
-from ullage.embed.returned_values import CompactionResult, ContextStats, SearchResults
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.embed.truncation_strategies import TruncationStrategy, check_strategy, strategy_for, to_engine
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages, write_request

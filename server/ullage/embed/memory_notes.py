@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from ullage.embed.keywords import checked
+from ullage.embed.messages import checked
 from ullage.formats.requests import openai
 from ullage.memory.memory_tool import DEFINITION, NAME, NATIVE_TYPE
 from ullage.service.memory import run_memory

@@ -1,11 +1,15 @@
-"""Converts a program's own list of messages into the engine's messages and back.
+"""What a program gives: its own list of messages, which becomes the engine's messages and is given back, and options,
+which are refused with the name of the most similar one if they are unknown.
 
 The format is recognised: OpenAI's chat messages, items of its Responses, or Anthropic's messages. A message that the
 engine doesn't change is returned as the same object.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, TypeVar, cast
 
 from ullage.formats.provider import Provider, read_messages, write_messages
 from ullage.formats.verbatim import is_anthropic, is_chat, other_format
@@ -60,3 +64,41 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple) or (isinstance(value, Iterable) and not isinstance(value, str | bytes)):
         return [plain(item) for item in cast("Iterable[Any]", value)]
     return value
+
+
+C = TypeVar("C", bound=type)
+
+
+def check_options(where: str, given: Mapping[str, Any], known: Collection[str]) -> None:
+    """Raises `TypeError` for the first name in `given` that is not in `known`. `where` is the name of the class or
+    function for the error's text."""
+    for name in given:
+        if name in known:
+            continue
+        near = get_close_matches(name, known, 1)
+        remedy = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known)) or 'none'}"
+        raise TypeError(f"{where}() has no option {name!r}; {remedy}")
+
+
+def checked(made: C) -> C:
+    """A class decorator: the class raises the `TypeError` of `check_options` for unknown options, and its `repr` shows
+    the options that its objects were made with."""
+    init = made.__init__
+    known = [
+        name
+        for name, parameter in signature(init).parameters.items()
+        if name != "self" and parameter.kind is not Parameter.VAR_KEYWORD
+    ]
+
+    @wraps(init)
+    def refusing(self: Any, *args: Any, **options: Any) -> None:
+        check_options(made.__name__, options, known)
+        init(self, *args, **options)
+
+    def show(self: Any) -> str:
+        options = ", ".join(f"{name}={getattr(self, name)!r}" for name in known if name in vars(self))
+        return f"{made.__name__}({options})"
+
+    made.__init__ = refusing
+    cast("Any", made).__repr__ = show
+    return made

@@ -12,8 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from ullage.edits.drop import DropCandidate, Situation, StrategyChain, make_strategy
 from ullage.edits.drop import TruncationStrategy as EngineStrategy
 from ullage.embed.counters import BaseCounter, TokenCounter, engine_counter
-from ullage.embed.keywords import checked
-from ullage.embed.messages import MessageList
+from ullage.embed.messages import MessageList, checked
 from ullage.model.message import Message, Role
 from ullage.model.settings import (
     RangeKeep,

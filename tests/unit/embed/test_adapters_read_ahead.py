@@ -5,10 +5,9 @@ from functools import partial
 
 from support.fill import EXCHANGES_BELOW_WARNING, prompt, reply
 from support.workspace import PATIENCE
-from ullage.embed.adapters.framework_messages import Given
-from ullage.embed.adapters.mirror import Mirror
+from ullage.embed.adapters.framework_messages import Given, Mirror
 from ullage.embed.adapters.openai_agents import UllageSession
-from ullage.embed.pool import ContextPool
+from ullage.embed.manager import ContextPool
 from ullage.service.conversation.conversation import Conversation
 
 # Tokens. The messages below take more than half of what this window holds before a compaction.

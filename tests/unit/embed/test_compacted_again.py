@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from ullage import ContextCompactor, ContextManager, ContextPool, get_counter
-from ullage.embed.adapters.framework_messages import Given
-from ullage.embed.adapters.mirror import Mirror
+from ullage.embed.adapters.framework_messages import Given, Mirror
 from ullage.embed.adapters.openai_agents import UllageSession
 from ullage.formats.provider import Provider
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ullage.agents.transcripts import read
 from ullage.embed.adapters.framework_messages import Given, raw_of, to_message
-from ullage.embed.pool import ContextPool
+from ullage.embed.manager import ContextPool
 from ullage.formats.parsing import to_json
 from ullage.formats.provider import Provider
 from ullage.formats.provider_usage import convert_usage

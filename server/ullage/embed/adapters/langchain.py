@@ -14,9 +14,8 @@ from typing import Any
 
 import msgspec
 
-from ullage.embed.adapters.framework_messages import Given, Shown, as_json, digest, text_of
-from ullage.embed.adapters.mirror import Mirror, own_id
-from ullage.embed.pool import ContextPool
+from ullage.embed.adapters.framework_messages import Given, Mirror, Shown, as_json, digest, own_id, text_of
+from ullage.embed.manager import ContextPool
 from ullage.formats.parsing import to_json
 from ullage.formats.provider import Provider, read_definitions
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects

@@ -16,9 +16,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from ullage.embed.adapters.framework_messages import Given, Shown, as_json, digest
-from ullage.embed.adapters.mirror import Mirror, own_id
-from ullage.embed.pool import ContextPool
+from ullage.embed.adapters.framework_messages import Given, Mirror, Shown, as_json, digest, own_id
+from ullage.embed.manager import ContextPool
 from ullage.formats.provider import Provider
 from ullage.model.errors import UllageError
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects

@@ -17,9 +17,8 @@ from typing import Any
 
 import msgspec
 
-from ullage.embed.adapters.framework_messages import Given, Shown, digest, text_of
-from ullage.embed.adapters.mirror import Mirror, own_id
-from ullage.embed.pool import ContextPool
+from ullage.embed.adapters.framework_messages import Given, Mirror, Shown, digest, own_id, text_of
+from ullage.embed.manager import ContextPool
 from ullage.formats.parsing import to_json
 from ullage.model.json_values import JsonObject, as_object, as_objects
 
