@@ -1,5 +1,6 @@
 """What `ullage forget` has removed is in no byte of the files next to the store, however it came there."""
 
+import json
 import os
 import sqlite3
 from collections.abc import Generator
@@ -17,6 +18,8 @@ from support.kept_bytes import plain_and_inflated
 from support.panes import wait_until
 from support.postgres_server import needs_postgres
 from support.watcher import Watcher
+from ullage.cli.hooks.hook_output import note_receipt
+from ullage.cli.statusline.files import keep
 from ullage.store.originals.packed_blocks import Blocks
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 
@@ -24,6 +27,7 @@ from ullage.store.originals.sqlite_originals import SqliteOriginals
 _CONVERSATIONS, _PHRASES = 4, 15
 # Makes a row of the store long enough to be compressed.
 _LONG = Random(99).randbytes(600).hex()
+_RECEIPT: dict[str, Any] = {"at": 2**41, "why": "compact", "counts": {}, "characters": 4, "tokens": 1}
 # An SQLite that overwrites nothing by itself, whatever it was compiled with.
 _UNDECIDED = """
 import functools, sqlite3
@@ -98,10 +102,16 @@ class Home:
             wait_until(self.knows_all)
             assert self.run("search", "walnut", "--json").json["hits"]
             for number in range(_CONVERSATIONS):
-                for kind, suffix in (("given", "jsonl"), ("hooks", "brief"), ("statusline", "json")):
-                    folder = self.beside(kind)
-                    folder.mkdir(exist_ok=True)
-                    (folder / f"{self.path(number).stem}.{suffix}").write_text(" ".join(_phrases(number)))
+                text, name = " ".join(_phrases(number)), self.path(number).stem
+                self.beside("hooks").mkdir(exist_ok=True)
+                (self.beside("hooks") / f"{name}.brief").write_text(text)
+                store = str(self.beside("catalogue.db")).removesuffix(".catalogue.db")
+                keep(store, name, text.encode(), None)
+                for _ in range(2):
+                    note_receipt(store, {"session": name, "text": text}, {}, {})
+                # What an earlier version has left.
+                self.beside("given").mkdir(exist_ok=True)
+                (self.beside("given") / f"{name}.jsonl").write_text(json.dumps(_RECEIPT | {"text": text}))
             assert sorted(self.left()) == sorted(ALL)
             yield watcher
         finally:
@@ -230,8 +240,7 @@ def test_nothing_is_left_of_several_that_are_chosen_by_what_they_are(
         for file in (*tmp_path.glob("store.db*"),):
             if file.is_file() and not file.name.startswith("store.db.archive"):
                 file.unlink()
-        for folder in ("given", "hooks", "statusline", "readings"):
-            for file in (*(tmp_path / f"store.db.{folder}").glob("*"),):
-                file.unlink()
+        for file in (*(tmp_path / "store.db.hooks").glob("*"),):
+            file.unlink()
     home.run("forget", *choice, "--yes")
     assert sorted(home.left()) == sorted(one for n in range(_CONVERSATIONS) if n not in gone for one in _phrases(n))

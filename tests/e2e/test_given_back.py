@@ -17,10 +17,10 @@ from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
 from support.command_line import Ran, ullage
 from support.editors import EDITORS, NEOVIMS, neovim, neovim_environment
 from support.hook_place import arrivals_at, until_counted
+from support.receipts import receipts_of
 from support.systems import needs_linux
 from support.wire.replies import Call
 from ullage.lost.brief import HEAD, LONGEST
-from ullage.system.next_to_store import Receipts
 
 RULE = "Never change src/shop/legacy.py without a migration."
 ASKED = f"Rename the table in every part. {RULE}"
@@ -107,8 +107,7 @@ async def test_all_hooks_of_many_compactions_arrive_and_each_brief_is_in_the_nex
         assert outcomes[("SessionStart compact", "given")] == _MANY, outcomes
         # Each run of the agent but the first two resumes a session that something was given to.
         assert outcomes[("SessionStart resume", "given")] == _MANY - 1, outcomes
-        (file,) = (tmp_path / "store.db.given").iterdir()
-        whys = Counter(receipt.why for receipt in Receipts(wired.store)(file.stem))
+        whys = Counter(receipt["why"] for receipt in receipts_of(wired.store))
         assert whys == {"compact": _MANY, "resume": _MANY - 1}
 
 
@@ -194,8 +193,7 @@ async def test_what_its_hook_gave_back_is_on_the_screen_of_neovim(tmp_path: Path
         wired = Wired(tmp_path, model)
         _, compacted = await wired.ask_until_compacted()
         assert f"> #1 {ASKED}" in compacted.replace("\\n", "\n").splitlines()
-    (receipts,) = (tmp_path / "store.db.given").iterdir()
-    (receipt,) = Receipts(wired.store)(receipts.stem)
+    (receipt,) = receipts_of(wired.store)
     launch = _KNOWN.launch(tmp_path, "")
     surroundings = {**neovim_environment(tmp_path), **launch.environment, "LC_ALL": "C.UTF-8"}
     init = EDITORS / "nvim" / "tests" / "init.lua"
@@ -208,9 +206,9 @@ async def test_what_its_hook_gave_back_is_on_the_screen_of_neovim(tmp_path: Path
         await pane.type(":Ullage agents")
         await pane.until("1: ")
         await pane.type("1")
-        await pane.until(f"{receipt.tokens} tokens given back")
+        await pane.until(f"{receipt['tokens']} tokens given back")
         # The first Enter ends the search, and the second one opens the marker.
         await pane.type("/Compacted")
         await pane.type("")
         shown = await pane.until("Given back: ")
-    assert f"Given back: 1 message, {receipt.tokens} tokens, " in shown
+    assert f"Given back: 1 message, {receipt['tokens']} tokens, " in shown

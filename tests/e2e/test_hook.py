@@ -1,6 +1,5 @@
 """`ullage hook` as a real process: what it gives back, and that it never fails, speaks or stays when it cannot."""
 
-import json
 import shlex
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 from support.command_line import PATIENCE
 from support.hook_place import AGENT, ASKED, ID, RULE, SUMMARY, Place, answer, hook_place, is_silent, log
 from support.program import language_server
+from support.receipts import receipts_of
 from ullage.agents.table import agent_of_word
 from ullage.app.agent_wiring import OwnCommand, added_to
 from ullage.lost.brief import HEAD, LONGEST, characters
@@ -51,7 +51,7 @@ def test_what_the_summary_leaves_out_is_given_back_and_noted(place: Place) -> No
     assert given["given"]["said"] == 1
     (receipt,) = place.receipts
     assert receipt.text == text
-    line = json.loads((place.store.with_name("sessions.db.given") / f"{ID}.jsonl").read_text())
+    (line,) = receipts_of(place.store)
     assert (line["agent"], line["session"], line["transcript"]) == (AGENT, ID, str(place.transcript))
     assert (receipt.why, told["hookEventName"]) in {("compact", "SessionStart"), ("prompt", "UserPromptSubmit")}
     assert (receipt.characters, receipt.counts) == (given["characters"], given["given"])

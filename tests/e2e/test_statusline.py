@@ -2,9 +2,11 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,9 @@ import msgspec
 import pytest
 
 from support.command_line import Ran, ullage
+from ullage.cli.statusline.files import read_told
+from ullage.store.sqlite.catalogue_notes import ToldWindows
+from ullage.store.sqlite.known_catalogue import catalogue_path
 
 # Seconds. A busy machine may be slow.
 PATIENCE = 180
@@ -70,6 +75,11 @@ class Place:
         ran = self.run(*arguments, given=given, env=env)
         assert (ran.status, ran.err) == (0, "")
         return ran.out
+
+    def age(self, at: int) -> None:
+        """Has all that agents have said be said at a time, in Unix milliseconds."""
+        with closing(sqlite3.connect(catalogue_path(self.store), isolation_level=None)) as catalogue:
+            catalogue.execute("UPDATE told SET at = ?", (at,))
 
 
 @pytest.fixture
@@ -139,30 +149,43 @@ def test_an_agent_that_says_no_figures_gets_those_of_its_transcript(place: Place
 
 def test_what_the_agent_says_is_kept_for_the_process_that_follows(place: Place) -> None:
     place.run(given=said(model={"id": "m"}))
-    (file,) = place.store.with_name("sessions.db.statusline").iterdir()
-    assert file.name == f"{ID}.json"
-    assert msgspec.json.decode(file.read_bytes())["model"] == {"id": "m"}
+    assert [said["model"] for _, said in read_told(str(place.store))] == [{"id": "m"}]
+    assert ToldWindows(place.store)(ID) == 200_000
     if sys.platform != "win32":
-        assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+        assert catalogue_path(place.store).stat().st_mode & 0o777 == 0o600
+
+
+def test_what_the_process_that_follows_knows_is_not_written_again(place: Place) -> None:
+    for known in ({}, {"window": 100_000}, {"window_source": "rule"}):
+        place.show(row(**{"window": 200_000, "window_source": "agent"} | known))
+        place.run(given=said())
+        assert catalogue_path(place.store).exists() is bool(known)
+        catalogue_path(place.store).unlink(missing_ok=True)
+    # Without that process, the next one has to know it.
+    place.show(row(window=200_000, window_source="agent"), follower=dead_process())
+    place.run(given=said())
+    assert ToldWindows(place.store)(ID) == 200_000
 
 
 @pytest.mark.parametrize("name", ["../../x", "..", "", "a/b", "a\\b", "x" * 500])
-def test_an_id_that_is_no_name_writes_no_file(place: Place, name: str) -> None:
+def test_an_id_that_is_no_name_is_not_kept(place: Place, name: str) -> None:
     assert place.line(given=said() | {"session_id": name}) == "◔ 46% · 91K/200K\n"
-    assert not place.store.with_name("sessions.db.statusline").exists()
+    assert not catalogue_path(place.store).exists()
 
 
-def test_files_of_conversations_that_ended_long_ago_are_removed(place: Place) -> None:
+def test_what_was_said_long_ago_goes(place: Place) -> None:
     place.run(given=said(session_id="old"))
-    (old,) = place.store.with_name("sessions.db.statusline").iterdir()
-    os.utime(old, (1, 1))
+    place.age(1)
     place.run(given=said())
-    assert [file.name for file in old.parent.iterdir()] == [f"{ID}.json"]
+    assert [said["session_id"] for _, said in read_told(str(place.store))] == [ID]
 
 
-def test_a_folder_that_cannot_be_written_changes_nothing_in_the_line(place: Place) -> None:
-    place.store.with_name("sessions.db.statusline").write_text("a file", encoding="utf-8")
+@pytest.mark.parametrize("text", [None, "a file that is no catalogue"])
+def test_a_catalogue_that_cannot_be_written_changes_nothing_in_the_line(place: Place, text: str | None) -> None:
+    catalogue = catalogue_path(place.store)
+    catalogue.mkdir(parents=True) if text is None else catalogue.write_text(text, encoding="utf-8")
     assert place.line(given=said()) == "◔ 46% · 91K/200K\n"
+    assert place.line("--plain", "--cwd", "/home/user/project") == ""
 
 
 def test_a_full_context_is_marked_in_words_and_colour(place: Place) -> None:
@@ -240,8 +263,7 @@ def test_without_a_follower_a_prompt_shows_what_the_agent_said_last(place: Place
     place.run(given=said())
     place.show(row(used=5), follower=dead_process())
     assert place.line("--plain", "--cwd", "/home/user/project") == "◔ 46% · 91K/200K · compacts at 167K\n"
-    (file,) = place.store.with_name("sessions.db.statusline").iterdir()
-    os.utime(file, (1, 1))
+    place.age(1)
     assert place.line("--plain", "--cwd", "/home/user/project") == ""
 
 

@@ -10,7 +10,9 @@ import pytest
 
 from support.claude_log import ClaudeLog
 from support.command_line import SAMPLE, Ran, ullage, ullage_bytes
+from support.receipts import receipts_of
 from support.systems import needs_bound_permissions
+from ullage.cli.hooks.hook_output import note_receipt
 
 
 @pytest.fixture
@@ -158,17 +160,19 @@ def test_sessions_are_deleted_together_or_not_at_all(store: Path) -> None:
 
 def test_what_is_kept_of_a_deleted_session_alone_is_deleted_with_it(store: Path, tmp_path: Path) -> None:
     def kept() -> set[str]:
-        return {file.name for kind in ("given", "hooks") for file in store.with_name(f"{store.name}.{kind}").iterdir()}
+        hooks = {file.name for file in store.with_name(f"{store.name}.hooks").iterdir()}
+        return hooks | {receipt["session"] for receipt in receipts_of(store)}
 
     ids: list[str] = []
     for name in ("5f0f2d1c-0001", "5f0f2d1c-0002"):
         transcript = tmp_path / f"{name}.jsonl"
         transcript.write_bytes(ClaudeLog(session=name).ask(f"Which port has {name}?").answer(9_000).data)
         ids.append(ullage("import", transcript, "--store", store, "--json").json["session_id"])
-        for kind, file in (("given", f"{name}.jsonl"), ("hooks", f"{name}.brief"), ("hooks", f"{name}.taken")):
-            folder = store.with_name(f"{store.name}.{kind}")
-            folder.mkdir(exist_ok=True)
-            (folder / file).write_text("> its text")
+        note_receipt(str(store), {"session": name, "text": "> its text"}, {}, {})
+        folder = store.with_name(f"{store.name}.hooks")
+        folder.mkdir(exist_ok=True)
+        for kind in ("brief", "taken"):
+            (folder / f"{name}.{kind}").write_text("> its text")
     before = kept()
     assert len(before) == 6
     assert ullage("forget", ids[0], "--yes", "--store", store).status == 0

@@ -3,12 +3,10 @@
 import os
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from support.followed_rig import Rig, talk
 from support.log_trees import to_bytes
-from ullage import __version__
 from ullage.model.events import SessionRenamed
 from ullage.service.ports.agent_files import Growth, Mark, Pieces, ReadFile
 from ullage.store.sqlite.known_catalogue import SqliteReadFiles
@@ -144,14 +142,3 @@ def test_a_list_that_is_damaged_or_of_another_version_is_empty(tmp_path: Path, m
     assert list(known.read()) == [one]
     (tmp_path / "store.db.catalogue.db").write_bytes(b"no database" * 100)
     assert list(known.read()) == []
-
-
-@pytest.mark.parametrize(("by", "count"), [(__version__, 1), ("0", 0)])
-def test_the_list_of_an_earlier_version_is_taken_over_once(tmp_path: Path, by: str, count: int) -> None:
-    old = tmp_path / "store.db.read.json"
-    one = ReadFile(path="/a", origin_id="", session_id="s1", messages=1, stat=(1, 2, 3), ends=b"ends")
-    old.write_bytes(msgspec.json.encode({"version": 1, "by": by, "files": [one]}))
-    known = SqliteReadFiles(tmp_path / "store.db")
-    for _ in range(2):
-        assert list(known.read()) == [one] * count
-        assert not old.exists()

@@ -20,13 +20,13 @@ from support.transcripts import ROOT
 from support.workspace import PATIENCE, TestClient, build_test_client
 from ullage.agents.discovery import Wanted
 from ullage.app.agent_following import changed_since
+from ullage.app.known_conversations import find_known
 from ullage.cli.commands.watch import Board
 from ullage.model.figure import FollowedRow, without_children
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.agent_files import Growth, Mark, Pieces
 from ullage.system.growing_files import GrowingFiles
-from ullage.watch.finder import AgentFiles
 
 MAIN = "11111111-2222-4333-8444-555555555555"
 SINCE = 3600.0
@@ -116,12 +116,14 @@ async def test_one_whose_parent_is_not_there_has_a_row_until_the_parent_comes(ho
     assert [row.agent_session_id for row in without_children(follows.rows)] == [MAIN]
 
 
-async def test_a_sub_agent_is_found_by_its_id_and_in_no_list(home: Path) -> None:
+async def test_a_sub_agent_is_found_by_its_id_and_in_no_list(home: Path, tmp_path: Path) -> None:
+    workspace = build_test_client().workspace
     put_main(home)
     put_side(home)
-    found = AgentFiles().find(Wanted(limit=5))
+    place = tmp_path / "catalogued.db"
+    found = await asyncio.to_thread(find_known, workspace, place, Wanted(limit=5))
     assert [one.origin_id for one in found.conversations] == [MAIN]
-    found = AgentFiles().find(Wanted(limit=5, origin="a1"))
+    found = await asyncio.to_thread(find_known, workspace, place, Wanted(limit=5, origin="a1"))
     assert [one.origin_id for one in found.conversations] == ["a1"]
 
 

@@ -9,17 +9,18 @@ from msgspec.structs import replace
 from support.homes import PROJECT, Home, put_all, put_claude, put_codex
 from support.workspace import TestClient, build_test_client
 from ullage.agents.discovery import Discovery, Wanted
-from ullage.watch.finder import find
+from ullage.app.known_conversations import find_known
 
 
 class HomeFinder:
     """Finds what is in a made-up home."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, client: TestClient) -> None:
         self._home = home
+        self._client = client
 
     def find(self, wanted: Wanted) -> Discovery:
-        return find(self._home.machine, wanted)
+        return find_known(self._client.workspace, self._home.path.parent / "store.db", wanted, self._home.machine)
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def home(tmp_path: Path) -> Home:
 @pytest.fixture
 def client(home: Home) -> TestClient:
     client = build_test_client()
-    client.workspace.ports = replace(client.workspace.ports, transcripts=HomeFinder(home))
+    client.workspace.ports = replace(client.workspace.ports, transcripts=HomeFinder(home, client))
     return client
 
 
@@ -72,6 +73,14 @@ async def test_a_fork_of_an_imported_session_is_not_the_conversations_session(cl
     await client.call("session/fork", sessionId=session_id)
     (one,) = await listed(client)
     assert one["sessionId"] == session_id
+
+
+async def test_each_has_its_figure(client: TestClient, home: Home) -> None:
+    put_claude(home, "a" * 8, "full", tokens=90_000)
+    put_codex(home, "b" * 8, "no answer yet")
+    figures = {one["title"]: (one["used"], one["window"], one["percent"]) for one in await listed(client)}
+    assert figures["full"] == (90_050, 200_000, 45)
+    assert figures["no answer yet"][2] in (0, None)
 
 
 async def test_a_file_that_cannot_be_read_is_told_beside_the_others(client: TestClient, home: Home) -> None:

@@ -25,8 +25,7 @@ from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of
 from ullage.service.imports import project_transcript
-from ullage.store.sqlite.known_catalogue import SqliteCatalogue
-from ullage.system.next_to_store import JsonLiveFile, live_path
+from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -185,14 +184,31 @@ def test_a_conversation_that_is_followed_has_the_followers_figure_everywhere(hom
     (before,) = known(home, workspace).found
     row = replace(row_of_known(before), used=9_900, messages=2, calls_left=(3, 8), updated_at=before.updated_at + 1)
     live = LiveSessions(at=1, follower=os.getpid(), sessions=(row,))
-    JsonLiveFile(live_path(store)).write(live)
+    FollowedNow(store).write(live)
     conversations = known(home, workspace)
     (one,) = conversations.sure(conversations.found)
     assert (one.path, one.used, one.messages, one.calls_left) == (str(file), 9_900, 2, (3, 8))
-    # What the file says is newer than what the follower has seen; or the follower has ended.
-    for shown in (replace(live, sessions=(replace(row, updated_at=1),)), replace(live, follower=2**22 + 1)):
-        JsonLiveFile(live_path(store)).write(shown)
-        assert known(home, workspace).found == (before,)
+    # The follower has ended, and the file is as it was.
+    FollowedNow(store).write(replace(live, follower=2**22 + 1))
+    assert [(one.used, one.is_sure) for one in known(home, workspace).found] == [(9_900, True)]
+
+
+@pytest.mark.parametrize("follower", [os.getpid(), 2**22 + 1], ids=["runs", "ended"])
+def test_what_the_file_says_counts_where_it_is_newer_than_what_the_follower_saw(
+    home: Home, workspace: Workspace, follower: int
+) -> None:
+    file, store = put_claude(home, ID, "Snow", tokens=9_000), home.path.parent / "store.db"
+    (before,) = known(home, workspace).found
+    row = replace(row_of_known(before), used=9_900, calls_left=(3, 8))
+    FollowedNow(store).write(LiveSessions(at=1, follower=follower, sessions=(row,)))
+    log = ClaudeLog(session=ID).ask("Snow").answer(9_000).ask("And ice?").answer(12_000)
+    file.write_bytes(log.data)
+    after = [known(home, workspace).found[0] for _ in range(2)]
+    assert [(one.used, one.calls_left) for one in after] == [(12_050, None)] * 2
+    # What the process that follows shows is its own to replace.
+    shown = FollowedNow(store).read()
+    assert shown is not None
+    assert [one.used for one in shown.sessions] == ([9_900] if follower == os.getpid() else [])
 
 
 def row_of_known(one: FollowedRow) -> FollowedRow:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -16,13 +17,15 @@ from support.follower_ports import follower_ports
 from support.log_trees import to_bytes
 from support.session_log import line, say
 from support.workspace import TestClient, build_test_client
+from ullage.app.running_now import LiveRowsShown, live_path
 from ullage.model.errors import StoreUnavailable
-from ullage.model.figure import FollowedRow, LiveSessions
+from ullage.model.figure import FollowedRow, IdleCompaction, LiveSessions, Nearness
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile
+from ullage.store.sqlite.catalogue_notes import ForgottenList
+from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue, catalogue_path
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.next_to_store import JsonLiveFile, live_path
 
 # Seconds. A busy machine may be slow.
 PATIENCE = 60
@@ -50,7 +53,8 @@ class Machine:
     def __init__(self, folder: Path) -> None:
         self.lease = OneLease()
         self.path = folder / f"{ID}.jsonl"
-        self.live = live_path(folder / "store.db")
+        self.store = folder / "store.db"
+        self.live = live_path(self.store)
         # Next to a store.
         self.read_list = folder / "store.db.catalogue.db"
         self.processes: dict[tuple[str, str], int | None] = {}
@@ -111,11 +115,14 @@ class Process:
 
 
 async def shown(machine: Machine, row: FollowedRow) -> LiveSessions:
-    """Returns what the live file says once it has the row."""
-    file = JsonLiveFile(machine.live)
+    """Returns what is shown once it has the row: the same in the catalogue and in the live file."""
+    shown = FollowedNow(machine.store)
     async with asyncio.timeout(PATIENCE):
-        while (said := file.read()) is None or row not in said.sessions:
+        while (said := shown.read()) is None or row not in said.sessions:
             await asyncio.sleep(0.01)
+        while not machine.live.is_file() or msgspec.json.decode(machine.live.read_bytes(), type=LiveSessions) != said:
+            await asyncio.sleep(0.01)
+            said = shown.read() or said
     return said
 
 
@@ -247,7 +254,7 @@ async def test_nothing_is_lost_while_the_live_file_cannot_be_written(tmp_path: P
     first = Process(machine, 41)
     await first.until(lambda row: row.messages == 2)
     with pytest.raises(StoreUnavailable, match="cannot write"):
-        JsonLiveFile(machine.live).write(LiveSessions(at=0, follower=1, sessions=()))
+        LiveRowsShown(machine.store).write(LiveSessions(at=0, follower=1, sessions=()))
     assert [
         file.name for file in tmp_path.iterdir() if file not in (machine.path, machine.live, machine.read_list)
     ] == []
@@ -257,8 +264,48 @@ async def test_nothing_is_lost_while_the_live_file_cannot_be_written(tmp_path: P
     await first.end()
 
 
-def test_what_is_no_live_file_is_read_as_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "live.json"
-    for text in ("", "{", "[]", '{"version": 2, "at": 1, "follower": 1, "sessions": []}'):
-        file.write_text(text, encoding="utf-8")
-        assert JsonLiveFile(file).read() is None
+def test_what_is_followed_is_read_as_it_was_written_and_once(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    writing, reading = FollowedNow(store), FollowedNow(store)
+    assert reading.read() is None
+    idle = IdleCompaction(at=5, setting="autoCompact")
+    first = FollowedRow(session_id="s", agent="Claude Code", agent_short="CC", path="/a", compact_command="/compact")
+    first = replace(
+        first, takes_focus=True, idle=idle, calls_left=(2, 9), nearness=Nearness.NEAR, warnings=("One.", "Two.")
+    )
+    second = FollowedRow(session_id="t", agent="opencode", agent_short="OC", path="/o.db", agent_session_id="a/b")
+    for rows in ((first, second), (second,), (), (first,)):
+        writing.write(LiveSessions(at=7, follower=41, sessions=rows))
+        said = reading.read()
+        assert said is not None
+        assert (said.at, said.follower) == (7, 41)
+        assert {row.session_id: (row.idle, row.calls_left, row.warnings, row.path) for row in said.sessions} == {
+            row.session_id: (row.idle, row.calls_left, row.warnings, row.path) for row in rows
+        }
+        assert reading.read() is None
+    # A catalogue that is made again has all of it with the next write.
+    catalogue_path(store).unlink()
+    writing.write(LiveSessions(at=7, follower=41, sessions=(first, second)))
+    said = FollowedNow(store).read()
+    assert said is not None
+    assert len(said.sessions) == 2
+    # What the last process has followed is followed no more by the next one.
+    FollowedNow(store).write(LiveSessions(at=8, follower=41, sessions=(second,)))
+    said = reading.read()
+    assert said is not None
+    assert [row.session_id for row in said.sessions] == ["t"]
+
+
+def test_no_row_of_what_was_just_forgotten_is_written_until_it_continues(tmp_path: Path) -> None:
+    store, writing = tmp_path / "store.db", FollowedNow(tmp_path / "store.db")
+    row = FollowedRow(session_id="s", agent="Claude Code", path="/a.jsonl", title="The treasure", updated_at=1_000)
+    writing.write(LiveSessions(at=7, follower=41, sessions=(row,)))
+    ForgottenList(store).add("/a.jsonl", "", 1_500)
+    SqliteCatalogue(store).remove("/a.jsonl", "")
+    for used in (1, 2):
+        writing.write(LiveSessions(at=8, follower=41, sessions=(replace(row, used=used),)))
+    assert SqliteCatalogue(store).read() == {}
+    kept = b"".join(file.read_bytes() for file in tmp_path.glob("store.db.catalogue.db*"))
+    assert b"treasure" not in kept
+    writing.write(LiveSessions(at=9, follower=41, sessions=(replace(row, updated_at=2_000),)))
+    assert [one.title for one in SqliteCatalogue(store).read().values()] == ["The treasure"]

@@ -11,7 +11,7 @@ from support.workspace import build_test_client
 from ullage.app.known_conversations import ReadingAll, read_in_background
 from ullage.model.figure import FollowedRow, LiveSessions
 from ullage.service.conversation.workspace import Workspace
-from ullage.system.next_to_store import JsonLiveFile, live_path
+from ullage.store.sqlite.known_catalogue import FollowedNow
 
 IDS = [f"{number}a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9" for number in range(4)]
 
@@ -62,7 +62,7 @@ async def test_what_another_process_follows_is_left_to_it(home: Home, workspace:
     file = put_codex(home, IDS[3], "Rain", tokens=9_000)
     row = FollowedRow(session_id="s", agent="Codex", path=str(file))
     live = LiveSessions(at=1, follower=os.getpid(), sessions=(row,))
-    JsonLiveFile(live_path(home.path.parent / "store.db")).write(live)
+    FollowedNow(home.path.parent / "store.db").write(live)
     async for _ in reading(home, workspace).read():
         pass
     assert titles(workspace) == {"Snow", "Hail", "Fog"}
@@ -107,7 +107,7 @@ async def test_a_process_that_follows_reads_and_indexes_the_rest_in_the_backgrou
 
 async def test_what_changes_while_another_process_follows_is_left_to_it(home: Home, workspace: Workspace) -> None:
     live = LiveSessions(at=1, follower=os.getpid(), sessions=())
-    JsonLiveFile(live_path(home.path.parent / "store.db")).write(live)
+    FollowedNow(home.path.parent / "store.db").write(live)
     steps = reading(home, workspace)
     (snow,) = home.path.glob(f".claude/projects/*/{IDS[0]}.jsonl")
     os.utime(snow, (4_000_000_000, 4_000_000_000))

@@ -1,6 +1,9 @@
 """A follower that starts again reads a large file on from where an earlier one has come."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -9,8 +12,9 @@ from support.followed_rig import Rig, talk
 from support.log_trees import to_bytes
 from ullage.model.events import SessionRenamed
 from ullage.service.ports.agent_files import Appended, FoundFile, Growth, Mark, Pieces, Replaced
+from ullage.store.sqlite.catalogue_notes import SqliteReadings
+from ullage.store.sqlite.known_catalogue import catalogue_path
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.next_to_store import ReadingsFolder
 
 # Messages that make up more than the 256 KiB from which on a reading is kept.
 _LONG = "word " * 2_000
@@ -40,7 +44,7 @@ class Restarted(Rig):
 
     def __init__(self, folder: Path) -> None:
         self.seen = SeenFiles()
-        self.folder = ReadingsFolder(folder / "store.db")
+        self.folder = SqliteReadings(folder / "store.db")
         super().__init__(folder, files=self.seen, readings=self.folder)
 
     async def begin(self) -> None:
@@ -49,8 +53,14 @@ class Restarted(Rig):
         await self.followed.keep()
 
     @property
-    def kept(self) -> list[Path]:
-        return sorted((self.path.parent / "store.db.readings").iterdir())
+    def kept(self) -> dict[str, bytes]:
+        """The readings that are kept, by the paths of their files."""
+        return {path: data for path, data in self.ask("SELECT path, reading FROM readings")}
+
+    def ask(self, statement: str, *values: Any) -> list[Any]:
+        """Returns what the catalogue answers."""
+        with closing(sqlite3.connect(catalogue_path(self.path.parent / "store.db"), isolation_level=None)) as catalogue:
+            return catalogue.execute(statement, values).fetchall()
 
     async def read_on(self) -> list[int]:
         """Starts again and reads the file to its end. Returns the numbers of the lines that were read for it."""
@@ -164,10 +174,9 @@ async def test_a_file_whose_session_was_deleted_is_read_whole(tmp_path: Path) ->
 async def test_a_damaged_reading_is_not_used(tmp_path: Path, before: bytes, after: bytes, part: float) -> None:
     rig = Restarted(tmp_path)
     await rig.begin()
-    (file,) = rig.kept
-    data = file.read_bytes()
+    (data,) = rig.kept.values()
     assert before in data
-    file.write_bytes(data.replace(before, after)[: int(part * len(data))])
+    rig.ask("UPDATE readings SET reading = ?", data.replace(before, after)[: int(part * len(data))])
     rig.add(to_bytes(_LINES[40:42]))
     assert await rig.read_on() == list(range(1, 43))
     rig.expect_all(42)
@@ -178,18 +187,17 @@ async def test_the_reading_is_kept_again_when_the_file_has_grown_much_and_only_t
 ) -> None:
     rig = Restarted(tmp_path)
     await rig.begin()
-    (file,) = rig.kept
-    assert file.stat().st_mode & 0o077 == 0
-    assert file.parent.stat().st_mode & 0o077 == 0
-    before = file.read_bytes()
+    assert catalogue_path(tmp_path / "store.db").stat().st_mode & 0o077 == 0
+    before = rig.kept
+    assert len(before) == 1
     rig.add(to_bytes(_LINES[40:42]))
     await rig.followed.read_all()
     await rig.followed.keep()
-    assert file.read_bytes() == before
+    assert rig.kept == before
     rig.write(talk(*_TEXTS, *_TEXTS))
     await rig.followed.read_all()
     await rig.followed.keep()
-    assert file.read_bytes() != before
+    assert rig.kept != before
 
 
 async def test_no_reading_of_a_small_file_is_kept(tmp_path: Path) -> None:
@@ -197,7 +205,7 @@ async def test_no_reading_of_a_small_file_is_kept(tmp_path: Path) -> None:
     rig.write(talk("One", "Two"))
     await rig.followed.read_all()
     await rig.followed.keep()
-    assert not (tmp_path / "store.db.readings").exists()
+    assert not catalogue_path(tmp_path / "store.db").exists()
 
 
 async def test_the_oldest_readings_go_when_there_are_many(tmp_path: Path) -> None:
@@ -212,7 +220,7 @@ async def test_the_oldest_readings_go_when_there_are_many(tmp_path: Path) -> Non
     assert first not in rig.kept
     large = msgspec.structs.replace(known, path="/large", state=bytes(60 << 20))
     rig.folder.write(large)
-    assert sum(file.stat().st_size for file in rig.kept) <= 64 << 20
+    assert sum(map(len, rig.kept.values())) <= 64 << 20
     assert rig.folder.read(FoundFile(path=Path("/large"))) == large
 
 

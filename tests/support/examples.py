@@ -89,6 +89,9 @@ FOUND = Discovery(
             title="Expiry of tokens",
             cwd=PROJECT,
             model="claude-opus-4-6",
+            used=61_204,
+            window=200_000,
+            percent=31,
         ),
         Found(
             path="/home/ada/.local/share/opencode/opencode.db",

@@ -5,10 +5,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ullage.app.running_now import LiveRowsShown
 from ullage.service.ports.agent_files import AgentPorts, FindChanged
+from ullage.store.sqlite.catalogue_notes import SqliteReadings
 from ullage.store.sqlite.known_catalogue import SqliteReadFiles
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.next_to_store import FileLease, JsonLiveFile, ReadingsFolder, live_path
+from ullage.system.next_to_store import FileLease
 
 
 def _no_window(origin_id: str) -> int | None:
@@ -19,15 +21,17 @@ def follower_ports(folder: Path, find: FindChanged, **others: Any) -> AgentPorts
     """Returns the ports of a follower of the files that `find` finds. `others` replace single ones. No process says
     that it has a conversation, and no agent says its window."""
     store = folder / "store.db"
+    live = LiveRowsShown(store)
     ports = AgentPorts(
         files=GrowingFiles(),
         find=find,
         lease=FileLease(folder / "lease"),
         processes=dict,
-        live=JsonLiveFile(live_path(store)),
+        live=live,
         told=_no_window,
         read=SqliteReadFiles(store),
-        readings=ReadingsFolder(store),
+        readings=SqliteReadings(store),
         process_id=1,
+        close=live.close,
     )
     return replace(ports, **others)

@@ -11,6 +11,7 @@ from support.agents.model_server import ModelServer
 from support.agents.runs import OneShot
 from support.command_line import ullage
 from support.hook_place import arrivals_at
+from support.receipts import receipts_of
 from ullage.lost.brief import HEAD
 
 DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."
@@ -44,8 +45,7 @@ class PluggedAgent:
         return arrivals_at(self.store)
 
     def why(self) -> list[str]:
-        files = self.store.with_name("store.db.given").glob("*.jsonl")
-        return [json.loads(line)["why"] for file in files for line in file.read_text().splitlines()]
+        return [receipt["why"] for receipt in receipts_of(self.store)]
 
 
 def run_instead(plugin: Path, program: Path) -> None:

@@ -383,7 +383,7 @@
 ---@field messageId? string
 ---@field title? string
 
---- A conversation in an agent's own file. A text is "" if it is not known. `path` and `run` are those of `session/import`; `run` is null if the file contains one conversation. `agent` is the product's name, `format` the name of the file's format, and `originId` the agent's own id of the conversation. `here` says whether it began in `cwd` or in a folder in it. `updatedAt` is Unix milliseconds, `bytes` the size of the file. `sessionId` is the id of the stored session that was imported from it last, or null.
+--- A conversation in an agent's own file. A text is "" if it is not known. `path` and `run` are those of `session/import`; `run` is null if the file contains one conversation. `agent` is the product's name, `format` the name of the file's format, and `originId` the agent's own id of the conversation. `here` says whether it began in `cwd` or in a folder in it. `updatedAt` is Unix milliseconds, `bytes` the size of the file. `sessionId` is the id of the stored session that was imported from it last, or null. `used` and `window` (tokens) and `percent` say how full the context is, null as far as that is not known.
 ---@class (exact) ullage.FoundTranscript
 ---@field path string
 ---@field run? integer|vim.NIL
@@ -397,6 +397,9 @@
 ---@field updatedAt integer
 ---@field bytes integer
 ---@field sessionId? string|vim.NIL
+---@field used? integer|vim.NIL
+---@field window? integer|vim.NIL
+---@field percent? integer|vim.NIL
 
 --- What hooks gave back to the agent, the oldest first.
 ---@class (exact) ullage.GivenBackResult

@@ -635,7 +635,8 @@ export interface ForkSessionParams {
  * `session/import`; `run` is null if the file contains one conversation. `agent` is the product's name, `format` the
  * name of the file's format, and `originId` the agent's own id of the conversation. `here` says whether it began in
  * `cwd` or in a folder in it. `updatedAt` is Unix milliseconds, `bytes` the size of the file. `sessionId` is the id of
- * the stored session that was imported from it last, or null.
+ * the stored session that was imported from it last, or null. `used` and `window` (tokens) and `percent` say how full
+ * the context is, null as far as that is not known.
  */
 export interface FoundTranscript {
   readonly path: string;
@@ -650,6 +651,9 @@ export interface FoundTranscript {
   readonly updatedAt: number;
   readonly bytes: number;
   readonly sessionId: string | null;
+  readonly used: number | null;
+  readonly window: number | null;
+  readonly percent: number | null;
 }
 
 /** What hooks gave back to the agent, the oldest first. */

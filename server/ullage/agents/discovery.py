@@ -20,7 +20,8 @@ class Found(Struct, frozen=True, kw_only=True):
 
     `run` is the conversation's number, counted from 1, in a file that contains several, otherwise None. `origin_id` is
     the agent's own id of it. `format` is the name of the file's format, `model` the model used last, and `cwd` the
-    folder in which it began. `updated_at` is Unix milliseconds, `size` the size of the file in bytes.
+    folder in which it began. `updated_at` is Unix milliseconds, `size` the size of the file in bytes. `used`, `window`
+    and `percent` say how full the context is, in tokens, as far as they are known.
     """
 
     path: str
@@ -33,6 +34,9 @@ class Found(Struct, frozen=True, kw_only=True):
     title: str = ""
     cwd: str = ""
     model: str = ""
+    used: int | None = None
+    window: int | None = None
+    percent: int | None = None
 
 
 def origin_in(path: str) -> str:

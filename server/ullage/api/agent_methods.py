@@ -158,7 +158,8 @@ class FoundTranscript(Struct, frozen=True, kw_only=True, rename="camel"):
     `path` and `run` are those of `session/import`; `run` is null if the file contains one conversation. `agent` is the
     product's name, `format` the name of the file's format, and `originId` the agent's own id of the conversation.
     `here` says whether it began in `cwd` or in a folder in it. `updatedAt` is Unix milliseconds, `bytes` the size of
-    the file. `sessionId` is the id of the stored session that was imported from it last, or null.
+    the file. `sessionId` is the id of the stored session that was imported from it last, or null. `used` and `window`
+    (tokens) and `percent` say how full the context is, null as far as that is not known.
     """
 
     path: str
@@ -173,6 +174,9 @@ class FoundTranscript(Struct, frozen=True, kw_only=True, rename="camel"):
     updated_at: int
     bytes: int
     session_id: str | None
+    used: int | None
+    window: int | None
+    percent: int | None
 
 
 class ListTranscriptsResult(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -205,6 +209,9 @@ def _found_row(listed: Listed, cwd: str) -> FoundTranscript:
         updated_at=found.updated_at,
         bytes=found.size,
         session_id=listed.session_id,
+        used=found.used,
+        window=found.window,
+        percent=found.percent,
     )
 
 

@@ -11,7 +11,7 @@ from ullage.model.updates import Cost, Meta, UsageMeta
 from ullage.model.usage import Breakdown
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
-from ullage.service.conversation.usage import cost_of, usage_meta
+from ullage.service.conversation.usage import cost_of, shown_figures
 
 
 class UsageResult(Struct, frozen=True, kw_only=True):
@@ -48,11 +48,12 @@ class SessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
 def usage_result(conversation: Conversation) -> UsageResult:
     """Returns the present figures of the session's context."""
     budget = conversation.budget
+    used, figures = shown_figures(conversation)
     return UsageResult(
-        used=conversation.used,
+        used=used,
         size=budget.window if budget else None,
         cost=cost_of(conversation),
-        meta=Meta(ullage=usage_meta(conversation)),
+        meta=Meta(ullage=figures),
     )
 
 

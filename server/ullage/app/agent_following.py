@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ullage.agents.discovery import Wanted, kept_path, origin_in
 from ullage.agents.table import AGENTS
-from ullage.app.running_now import running_agents
+from ullage.app.running_now import LiveRowsShown, running_agents
 from ullage.model.errors import InputError, NotFound
 from ullage.model.figure import FollowedRow
 from ullage.service.archive.naming import Listed, list_found
@@ -26,19 +26,11 @@ from ullage.service.ports.originals import KeptPorts, Source
 from ullage.service.ports.world import FollowingListener
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.store.sqlite.known_catalogue import SqliteReadFiles
+from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, SqliteReadings, ToldWindows
+from ullage.store.sqlite.known_catalogue import SqliteReadFiles, forgotten_key
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.next_to_store import (
-    FileLease,
-    ForgottenList,
-    JsonLiveFile,
-    Keeping,
-    ReadingsFolder,
-    ToldWindows,
-    forgotten_key,
-    live_path,
-)
+from ullage.system.next_to_store import FileLease
 from ullage.system.transcript_files import AgentOriginals
 from ullage.watch.candidates import Candidate, find_candidates, is_of_sub_agent
 from ullage.watch.finder import this_machine
@@ -56,17 +48,19 @@ def make_follower(
     it. If the user wants conversations kept, it also reads those that changed before, so that a search finds them."""
     path = local_path(place)
     lease = FileLease(path.with_name(f"{path.name}.follower"))
+    live, told = LiveRowsShown(path), ToldWindows(path)
     ports = AgentPorts(
         files=GrowingFiles(),
         find=partial(changed_since, path),
         lease=lease,
         processes=running_agents,
-        live=JsonLiveFile(live_path(path)),
-        told=ToldWindows(path),
+        live=live,
+        told=told,
         read=SqliteReadFiles(path),
-        readings=ReadingsFolder(path),
+        readings=SqliteReadings(path),
         process_id=os.getpid(),
         read_older=partial(_read_older, workspace, place) if Keeping(path).wanted else None,
+        close=lambda: (live.close(), told.close()),
     )
     return AgentFollower(workspace, ports, listener, since, _make_keeper(workspace, path))
 

@@ -8,7 +8,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from functools import partial
 from importlib import import_module
@@ -18,10 +18,11 @@ from typing import Any
 from msgspec import UnsetType, ValidationError, convert
 from msgspec.structs import replace
 
-from ullage.agents.discovery import Wanted
+from ullage.agents.discovery import Discovery, Wanted, is_kept_for
 from ullage.agents.table import agent_called
 from ullage.agents.transcripts import read_document
 from ullage.app.opening_archive import SessionTraces
+from ullage.app.running_now import FollowedRows
 from ullage.app.team_sending import TeamReading
 from ullage.app.telemetry import telemetry, traced
 from ullage.catalog.limits import ContextLimits, price_of
@@ -49,7 +50,8 @@ from ullage.system.transcript_files import read_transcript_file
 from ullage.tools.reachable_files import resolve_inside
 from ullage.tools.read_linked import LocalLinkedFiles
 from ullage.tools.toolbox import LocalToolbox
-from ullage.watch.finder import AgentFiles, AgentsOwnFiles, find, this_machine
+from ullage.watch.candidates import find_candidates, is_of_sub_agent
+from ullage.watch.finder import AgentsOwnFiles, this_machine
 
 
 class SystemClock:
@@ -89,7 +91,9 @@ def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings:
     store = closing.enter_context(open_sessions_at(place, keeps_files=True, offline=offline))
     workspace = workspace_on(traced(store), settings, local_path(place), news=news_of(store))
     workspace.bus.listen(ServerTelemetry(workspace))
-    workspace.remove_traces = SessionTraces(place)
+    workspace.remove_traces, rows = SessionTraces(place), FollowedRows(place)
+    workspace.followed_row = rows
+    closing.callback(rows.close)
     team = TeamReading(lambda: workspace.settings.search.team_archive)
     workspace.team = team
     closing.callback(team.close)
@@ -176,7 +180,7 @@ def workspace_on(
         catalog=limits,
         commands=SubprocessRunner(),
         project_files=LocalProjectFiles(),
-        transcripts=AgentFiles(),
+        transcripts=_KnownFiles(lambda: workspace, path),
         agent_settings=LocalAgentSettings(),
         clock=SystemClock(),
         chance=SystemChance(),
@@ -192,6 +196,20 @@ def workspace_on(
     workspace = Workspace(ports, settings, _manage)
     workspace.linked_files, workspace.own_files = LocalLinkedFiles(open_text, opened), AgentsOwnFiles()
     return workspace
+
+
+class _KnownFiles:
+    """Finds agents' conversations in the catalogue; see `TranscriptFinder`."""
+
+    def __init__(self, workspace: Callable[[], Workspace], path: Path | None) -> None:
+        self._workspace = workspace
+        self._path = path
+
+    def find(self, wanted: Wanted) -> Discovery:
+        # A server starts without what this needs.
+        from ullage.app.known_conversations import find_known  # noqa: PLC0415
+
+        return find_known(self._workspace(), self._path, wanted)
 
 
 def _manage(changed: Changed) -> None:
@@ -249,11 +267,12 @@ def examples_of(word: str, folder: str) -> Iterator[ImportedTranscript]:
     agent = agent_called(word) if word else None
     if agent is None:
         return
-    wanted = Wanted(limit=_EXAMPLES, folder=folder)
-    for found in find(this_machine(folder), wanted, (agent,)).conversations:
-        if found.size <= _LARGEST:
+    found = [one for one in find_candidates(this_machine(folder), (agent,), []) if not is_of_sub_agent(one)]
+    found.sort(key=lambda one: (not is_kept_for(one.path, folder), -one.updated_at))
+    for one in found[:_EXAMPLES]:
+        if one.size <= _LARGEST:
             with suppress(UllageError):
-                yield read_document(read_transcript_file(Path(found.path), found.run))
+                yield read_document(read_transcript_file(Path(one.path), one.run))
 
 
 PROJECT_FILE = ".ullage/summary.md"

@@ -10,20 +10,21 @@ ended is read by the next one.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
-from ullage.agents.discovery import UnreadFile, kept_path
+from ullage.agents.discovery import Discovery, Found, UnreadFile, Wanted, is_in, is_kept_for, kept_path
 from ullage.agents.machine import Machine
 from ullage.agents.session_facts import Facts
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import detect_format, format_of
-from ullage.app.running_now import followed_now, live_now
+from ullage.app.running_now import live_now
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.model.errors import (
@@ -36,19 +37,22 @@ from ullage.model.errors import (
     UnreadableTranscript,
 )
 from ullage.model.figure import FollowedRow
+from ullage.model.json_values import JsonObject, as_objects
 from ullage.model.usage import UsageSource
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import read_conversation
 from ullage.service.follow.known_rows import KnownRows
+from ullage.service.follow.live_rows import of_agent
 from ullage.service.ports.agent_files import FoundFile
-from ullage.store.sqlite.known_catalogue import KnownConversation, SqliteCatalogue
+from ullage.store.sqlite.catalogue_notes import ForgottenList, ToldWindows
+from ullage.store.sqlite.known_catalogue import KnownConversation, SqliteCatalogue, as_followed, forgotten_key
 from ullage.store.store_place import StorePlace, is_there, local_path
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.next_to_store import FileLease, ForgottenList, forgotten_key, told_beside
+from ullage.system.next_to_store import FileLease
 from ullage.system.transcript_files import read_database, read_transcript_file
 from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of
-from ullage.watch.file_parts import has_any, last_with, read_ends
+from ullage.watch.file_parts import has_any, last_with, read_ends, read_named
 from ullage.watch.finder import this_machine
 
 # Bytes of a file that is read whole because its end does not say the figure, and of the files that are read whole
@@ -61,6 +65,8 @@ _FIGURE = (
     *("messages", "used", "used_source", "percent", "window", "window_source"),
     *("compacts_at", "compacts_at_source", "warnings"),
 )
+# What besides the figure only the process that follows knows, or knows better.
+_FOLLOWED = ("calls_left", "idle", "nearness", "session_id", "model", "updated_at", "follower")
 
 
 class KnownConversations:
@@ -73,27 +79,33 @@ class KnownConversations:
 
     def __init__(self, workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
         path = local_path(place)
-        self._rows = KnownRows(workspace, told_beside(path))
+        self._rows = KnownRows(workspace, ToldWindows(path).all().get)
         self._catalogue = SqliteCatalogue(path)
         self._candidates: dict[str, Candidate] = {}
         unread: list[UnreadFile] = []
         known, changed = self._catalogue.read(), list[KnownConversation]()
+        live = live_now(place)
+        self._follower = live.follower if live else 0
         found: list[KnownConversation] = []
         for candidate in all_candidates(path, machine or this_machine(str(Path.cwd())), unread):
             name = candidate.path if candidate.row is None else kept_path(candidate.path, candidate.origin_id)
             one = known.get(name)
             if one is None or one.stat != candidate.stat or one.basis != _basis(self._rows, one):
-                one = _read(self._rows, candidate, name, is_wanted_whole=False)
-                changed.append(one)
+                read = _read(self._rows, candidate, name, is_wanted_whole=False)
+                changed.append(read)
+                # Who follows a conversation has read all of it; nothing shows another figure.
+                is_followed = one is not None and one.follower == self._follower != 0
+                one = _as_followed(read, one) if one is not None and is_followed else read
+            elif one.run != candidate.run:
+                # Another conversation in the same database is gone.
+                changed.append(one := replace(one, run=candidate.run))
             self._candidates[name] = candidate
             found.append(one)
         self._write(changed, known.keys() - self._candidates.keys())
         unread += [UnreadFile(path=one.path, reason=one.reason) for one in found if one.reason and not one.cwd]
         self.unread = tuple(unread)
-        # Who follows a conversation has read all of it; nothing shows another figure.
-        followed = {(row.path, row.agent_session_id): row for row in followed_now(place)}
-        found = [_as_followed(one, followed.get((one.path, one.agent_session_id))) for one in found]
         found.sort(key=lambda one: -one.updated_at)
+        self._all, self._path = found, path
         self.found = tuple(_without_copies(one for one in found if not one.is_side))
 
     def sure(self, shown: Sequence[KnownConversation]) -> list[KnownConversation]:
@@ -113,11 +125,62 @@ class KnownConversations:
         self._write(closer.values(), ())
         return [closer.get(one.place, one) for one in shown]
 
+    def with_id(self, origin: str, machine: Machine) -> list[KnownConversation]:
+        """Returns the conversations to which their agents gave an id that begins so, those of sub-agents among them."""
+        found = [one for one in self._all if one.agent_session_id.startswith(origin)]
+        sides = all_candidates(self._path, machine, [], are_side=True)
+        named = (side for side in sides if side.origin_id.startswith(origin))
+        found += [_read(self._rows, side, side.path, is_wanted_whole=False) for side in named]
+        return [*_without_copies(sorted(found, key=lambda one: -one.updated_at))]
+
+    def found_of(self, one: KnownConversation, folder: str = "") -> Found:
+        """Returns a conversation as those see it who read its file. Its folder is `folder` if only its place says
+        so."""
+        candidate = self._candidates.get(one.place)
+        return Found(
+            path=one.path,
+            agent=one.agent,
+            format=one.format,
+            updated_at=changed_at(one),
+            size=candidate.size if candidate else one.stat[0],
+            run=one.run,
+            origin_id=one.agent_session_id,
+            title=one.title,
+            cwd=one.cwd or (folder if belongs(one, folder) else ""),
+            model=one.model,
+            used=one.used,
+            window=one.window,
+            percent=one.percent,
+        )
+
     def _write(self, changed: Collection[KnownConversation], gone: Collection[str]) -> None:
         if changed or gone:
             # Without it, all is read again the next time.
             with suppress(StoreError):
-                self._catalogue.write(changed, gone)
+                self._catalogue.write(changed, gone, self._follower)
+
+
+def find_known(
+    workspace: Workspace, place: StorePlace | None, wanted: Wanted, machine: Machine | None = None
+) -> Discovery:
+    """Returns the wanted conversations from the catalogue next to the store at `place`, which is brought up to date;
+    see `TranscriptFinder.find`. Those of sub-agents are among them if an id is wanted."""
+    machine = machine or this_machine(wanted.folder)
+    known = KnownConversations(workspace, place, machine)
+    found = [one for one in known.found if one.cwd or one.agent_session_id]
+    if wanted.origin:
+        found = [one for one in known.with_id(wanted.origin, machine) if one.cwd or one.agent_session_id]
+    found.sort(key=lambda one: -changed_at(one))
+    here = [one for one in found if belongs(one, wanted.folder)]
+    others = [] if wanted.alone else [one for one in found if not belongs(one, wanted.folder)]
+    chosen = [known.found_of(one, wanted.folder) for one in (*here, *others)[: wanted.limit]]
+    return Discovery(conversations=tuple(chosen), unread=known.unread)
+
+
+def belongs(one: KnownConversation, folder: str) -> bool:
+    """Returns whether a conversation began in a folder or one in it, or is kept for that: where an agent keeps a
+    conversation is where it looks for it, whatever the folder was called before."""
+    return is_in(one.cwd, folder) or is_kept_for(one.path, folder)
 
 
 class StoredCopies:
@@ -143,6 +206,22 @@ class StoredCopies:
         return session_id if session_id and self._store.info(session_id).updated_at >= updated_at else None
 
 
+def rows_of_sessions(
+    workspace: Workspace, place: StorePlace | None, wanted: Collection[str]
+) -> Mapping[str, FollowedRow]:
+    """Returns the rows of the agents' conversations of which these sessions are copies, by the sessions' ids: the
+    figure is the agent's, also where the session lacks the end of it."""
+    sessions = {session_id: key for key, session_id in StoredCopies(workspace).all if session_id in wanted}
+    if not sessions:
+        return {}
+    known, keys = KnownConversations(workspace, place), set(sessions.values())
+    found = known.sure([one for one in known.found if (one.format, one.agent_session_id) in keys])
+    rows = {(one.format, one.agent_session_id): as_followed(one) for one in found if one.used is not None}
+    return {
+        session_id: replace(rows[key], session_id=session_id) for session_id, key in sessions.items() if key in rows
+    }
+
+
 def changed_at(one: KnownConversation) -> int:
     """Returns the time of the last change of the conversation's file, in Unix milliseconds."""
     return one.stat[1] // 1_000_000 if one.stat[0] else one.stat[1]
@@ -162,11 +241,11 @@ def all_candidates(
         yield one
 
 
-def _as_followed(one: KnownConversation, row: FollowedRow | None) -> KnownConversation:
+def _as_followed(one: KnownConversation, row: KnownConversation) -> KnownConversation:
     """Returns a conversation with the figure of the process that follows it, unless that is older."""
-    if row is None or row.updated_at < one.updated_at:
+    if row.updated_at < one.updated_at:
         return one
-    figure = {name: getattr(row, name) for name in (*_FIGURE, "calls_left", "model", "updated_at")}
+    figure = {name: getattr(row, name) for name in (*_FIGURE, *_FOLLOWED)}
     return replace(one, **figure, is_sure=True, reason="")
 
 
@@ -203,7 +282,7 @@ def _read(rows: KnownRows, candidate: Candidate, name: str, *, is_wanted_whole: 
         one = replace(bare, reason=reason_of(error))
     except UllageError as error:
         one = replace(bare, reason=str(error))
-    return replace(one, basis=_basis(rows, one))
+    return of_agent(replace(one, basis=_basis(rows, one)), one.agent)
 
 
 def _with_figure(
@@ -268,21 +347,31 @@ def _format_of(candidate: Candidate, document: Document) -> Format:
     return own or detect_format(document)
 
 
+def _first_objects(document: Document) -> tuple[JsonObject, ...]:
+    if document.lines or document.value is None:
+        return tuple(document.objects[:_FACTS])
+    value: Any = document.value
+    return tuple(as_objects(value if isinstance(value, list) else [value])[:_FACTS])  # pyright: ignore[reportUnknownArgumentType]
+
+
 def _described(
     candidate: Candidate, document: Document, bare: KnownConversation, row: FollowedRow, *, is_exact: bool
 ) -> KnownConversation:
     """Returns the conversation with the figure of `row`, and with what the files next to its own say."""
     sessions, facts = candidate.sessions, Facts()
     beside = tuple(read_fact_files(candidate)) if sessions.fact_files(candidate.name) else ()
-    records = ((candidate.row,) if candidate.row else tuple(document.objects[:_FACTS])) + beside
+    own = (candidate.row,) if candidate.row else _first_objects(document)
+    records = own + beside
     if beside or candidate.row or not (row.cwd and row.agent_session_id):
         facts = sessions.facts_of(candidate.name, records)
-    title = (beside and sessions.title_of(records)) or row.title or sessions.title_of(records)
+    named = () if bare.is_whole else read_named(Path(candidate.path), candidate.size)
+    title = (beside or named) and sessions.title_of((*records, *named))
+    title = title or row.title or sessions.title_of(records)
     is_sure = bare.is_whole and (is_exact or row.used_source is not UsageSource.ESTIMATED)
     return replace(
         bare,
         is_sure=is_sure,
-        format=bare.format if row.agent_session_id else format_of(candidate.agent, candidate.name, records),
+        format=bare.format if row.agent_session_id else format_of(candidate.agent, candidate.name, own),
         agent_session_id=row.agent_session_id or facts.session_id or candidate.origin_id,
         title=title,
         cwd=row.cwd or facts.cwd,

@@ -60,8 +60,8 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
         from ullage.app.serving_mcp import ConversationTools  # noqa: PLC0415
         from ullage.app.session_continuing import SessionContinuing  # noqa: PLC0415
         from ullage.app.team_sending import TeamSender  # noqa: PLC0415
+        from ullage.store.sqlite.catalogue_notes import Receipts  # noqa: PLC0415
         from ullage.store.store_place import local_path  # noqa: PLC0415
-        from ullage.system.next_to_store import Receipts  # noqa: PLC0415
 
         chosen = place or settings.store or None
         workspace = failure.opened(lambda: build_workspace(closing, chosen, settings))

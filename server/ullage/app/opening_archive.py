@@ -5,16 +5,19 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from ullage.agents.discovery import kept_path
+from ullage.app.running_now import live_path
 from ullage.model.errors import StoreError
-from ullage.model.figure import FollowedRow
+from ullage.model.figure import FollowedRow, LiveSessions
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.store.sqlite.known_catalogue import SqliteCatalogue
+from ullage.store.sqlite.catalogue_notes import ForgottenList
+from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue
 from ullage.store.store_place import StorePlace, local_path
-from ullage.system.next_to_store import ForgottenList, JsonLiveFile, ReadingsFolder, live_path
+from ullage.system.next_to_store import replace_file
 
 
 @contextmanager
@@ -29,15 +32,11 @@ def open_originals(store: StorePlace | None) -> Generator[SqliteOriginals | None
         yield originals
 
 
-# Folders next to the store with files that are called as the agent's session, with a suffix.
-_FOLDERS = ("given", "hooks", "statusline")
-
-
 class SessionTraces:
     """What is kept of an agent's session next to the store at a place (None: the user's).
 
-    That is what hooks gave back and passed on, what the agent said to its status line, how far its file was read, its
-    rows of the live file and of the catalogue, and its files in the archive.
+    That is what hooks pass on, all that the catalogue has of it, its row of the live file, and its files in the
+    archive.
     """
 
     def __init__(self, place: StorePlace | None) -> None:
@@ -50,13 +49,12 @@ class SessionTraces:
         if path:
             with suppress(StoreError):
                 ForgottenList(self._path).add(path, agent_session_id, time.time_ns() // 1_000_000)
-        ReadingsFolder(self._path).remove(path, agent_session_id)
+        shown = FollowedNow(self._path).read()
         with suppress(StoreError):
             SqliteCatalogue(self._path).remove(path, agent_session_id)
-        self._rewrite_live_file(agent_session_id, path)
+        self._rewrite_live_file(shown, agent_session_id, path)
         if agent_session_id and Path(agent_session_id).name == agent_session_id:
-            for folder in _FOLDERS:
-                _remove(self._path.with_name(f"{self._path.name}.{folder}"), agent_session_id)
+            _remove(self._path.with_name(f"{self._path.name}.hooks"), agent_session_id)
 
     def remove_kept(self, agent_session_id: str, path: str, /) -> None:
         """Removes the files of this conversation from the archive. Blocks. Raises `StoreError`."""
@@ -66,7 +64,7 @@ class SessionTraces:
                 if originals and originals.latest(kept):
                     originals.remove([kept])
 
-    def _rewrite_live_file(self, origin_id: str, path: str) -> None:
+    def _rewrite_live_file(self, shown: LiveSessions | None, origin_id: str, path: str) -> None:
         """Removes a conversation from the live file, which a process that follows writes again without it."""
 
         def is_it(row: FollowedRow) -> bool:
@@ -74,12 +72,10 @@ class SessionTraces:
                 return row.path == path and row.agent_session_id in (origin_id, "")
             return row.agent_session_id == origin_id != ""
 
-        live = JsonLiveFile(live_path(self._path))
-        shown = live.read()
         left = tuple(row for row in shown.sessions if not is_it(row)) if shown else ()
         if shown and len(left) < len(shown.sessions):
             with suppress(StoreError):
-                live.write(replace(shown, sessions=left))
+                replace_file(live_path(self._path), msgspec.json.encode(replace(shown, sessions=left)))
 
 
 def _remove(folder: Path, name: str) -> None:

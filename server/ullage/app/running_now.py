@@ -1,13 +1,46 @@
 """What runs on this machine now: agents with their conversations, and the process that follows these."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
 
 from ullage.agents.table import AGENTS
 from ullage.model.figure import FollowedRow, LiveSessions
+from ullage.store.sqlite.known_catalogue import FollowedNow
 from ullage.store.store_place import StorePlace, local_path
-from ullage.system.next_to_store import JsonLiveFile, live_path
+from ullage.system.next_to_store import replace_file
 from ullage.watch.finder import this_machine
 from ullage.watch.processes import find_processes, is_running
+
+
+class LiveRowsShown:
+    """Where the process that follows into the store at `store` shows what it follows (`LiveFile`): in the catalogue,
+    and in the live file next to the store, a copy for editors and for programs that start once for each figure."""
+
+    def __init__(self, store: Path) -> None:
+        self._catalogue = FollowedNow(store)
+        self._path = live_path(store)
+
+    def write(self, sessions: LiveSessions) -> None:
+        """Replaces what is shown, in the file at once as a whole. Raises `StoreUnavailable`."""
+        try:
+            self._catalogue.write(sessions)
+        finally:
+            replace_file(self._path, msgspec.json.encode(sessions))
+
+    def read(self) -> LiveSessions | None:
+        """Returns what is shown, or None if it has not changed since the last call, or can't be read."""
+        return self._catalogue.read()
+
+    def close(self) -> None:
+        """Closes what `read` keeps open."""
+        self._catalogue.close()
+
+
+def live_path(store: Path) -> Path:
+    """Returns the path of the live file of the store at `store`."""
+    return store.with_name(f"{store.name}.live.json")
 
 
 def running_agents() -> Mapping[tuple[str, str], int | None]:
@@ -22,7 +55,28 @@ def followed_now(place: StorePlace | None) -> Sequence[FollowedRow]:
     return live.sessions if live else ()
 
 
+class FollowedRows:
+    """The rows of the sessions of the store at `place` (None: the user's) that a process follows now. A look costs
+    microseconds, if they have not changed."""
+
+    def __init__(self, place: StorePlace | None) -> None:
+        self._now = FollowedNow(local_path(place))
+        self._follower = 0
+        self._rows: dict[str, FollowedRow] = {}
+
+    def __call__(self, session_id: str) -> FollowedRow | None:
+        """Returns the row of a session; None if no process follows its conversation."""
+        if said := self._now.read():
+            self._follower, self._rows = said.follower, {row.session_id: row for row in said.sessions}
+        row = self._rows.get(session_id)
+        return row if row and is_running(self._follower) else None
+
+    def close(self) -> None:
+        """Closes what is kept open to notice changes."""
+        self._now.close()
+
+
 def live_now(place: StorePlace | None) -> LiveSessions | None:
     """Returns what a process that follows now shows; None if no process follows into the store at `place`."""
-    live = JsonLiveFile(live_path(local_path(place))).read()
+    live = FollowedNow(local_path(place)).read()
     return live if live and is_running(live.follower) else None

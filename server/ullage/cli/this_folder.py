@@ -9,15 +9,15 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from ullage.agents.discovery import Found, UnreadFile, is_in, is_kept_for
-from ullage.app.known_conversations import KnownConversations, StoredCopies, changed_at
+from ullage.agents.discovery import Found, UnreadFile
+from ullage.app.known_conversations import KnownConversations, StoredCopies, belongs, changed_at
 from ullage.app.running_now import followed_now, running_agents
 from ullage.cli.output import Screen
 from ullage.model.errors import InputError
 from ullage.model.figure import FollowedRow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.live_rows import QUIET, of_agent, row_of
+from ullage.service.follow.live_rows import QUIET, row_of
 from ullage.service.follow.sub_agents import list_main
 from ullage.service.ports.store import SessionInfo, SessionStore
 from ullage.store.sqlite.known_catalogue import KnownConversation
@@ -81,18 +81,7 @@ class ThisFolder:
         one = max(found, key=changed_at, default=None)
         if one is None or (stored and stored[0].updated_at >= changed_at(one)):
             return stored[0]
-        return Found(
-            path=one.path,
-            agent=one.agent,
-            format=one.format,
-            updated_at=changed_at(one),
-            size=one.stat[0],
-            run=one.run,
-            origin_id=one.agent_session_id,
-            title=one.title,
-            cwd=one.cwd,
-            model=one.model,
-        )
+        return self._known.found_of(one)
 
     def look(self, limit: int | None) -> Here:
         """Returns the conversations with their figures, each of the two lists at most `limit` of them (None: all)."""
@@ -114,16 +103,12 @@ class ThisFolder:
     def _has(self, place: Path, *, inside: bool) -> bool:
         """Returns whether there is a conversation in a folder, or in one of its own if `inside`."""
         name = str(place)
-        if any(self._belongs(one, name) if inside else one.cwd == name for one in self._known.found):
+        if any(belongs(one, name) if inside else one.cwd == name for one in self._known.found):
             return True
         return bool(list_main(self._workspace.ports.store, name, 1))
 
     def _is_here(self, one: KnownConversation) -> bool:
-        return self._belongs(one, str(self.folder))
-
-    def _belongs(self, one: KnownConversation, folder: str) -> bool:
-        # Where an agent keeps a conversation is where it looks for it, whatever the folder was called before.
-        return is_in(one.cwd, folder) or is_kept_for(one.path, folder)
+        return belongs(one, str(self.folder))
 
     def _runs(self, one: FollowedRow) -> tuple[int | None, bool]:
         """Returns the process that has a conversation, None if it is not known, and whether the conversation runs."""
@@ -151,8 +136,7 @@ class ThisFolder:
             run=one.run,
             reason=one.reason,
         )
-        row = replace(row, session_id=session_id or one.agent_session_id, process_id=process_id, live=live)
-        return of_agent(row, row.agent)
+        return replace(row, session_id=session_id or one.agent_session_id, process_id=process_id, live=live)
 
     def _stored_rows(self, folder: str | None) -> list[ConversationRow]:
         """Returns the stored sessions of a folder that no agent's file has."""

@@ -18,7 +18,7 @@ from ullage.agents.machine import Machine
 from ullage.formats.parsing import Line
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject
-from ullage.watch.file_parts import read_openings, read_small
+from ullage.watch.file_parts import read_first, read_small
 
 # Files next to a conversation's own that are read for its facts.
 _BESIDE = 8
@@ -167,7 +167,7 @@ def is_of_sub_agent(candidate: Candidate) -> bool:
     key = candidate.path, candidate.origin_id
     if key not in _of_sub_agents:
         try:
-            records = (candidate.row,) if candidate.row else _first_records(candidate)
+            records = (candidate.row,) if candidate.row else read_first(Path(candidate.path), candidate.size)
             beside = tuple(read_fact_files(candidate))
         except (OSError, InvalidRequest):
             return False
@@ -182,11 +182,6 @@ def is_of_sub_agent(candidate: Candidate) -> bool:
             _of_sub_agents.clear()
         _of_sub_agents[key] = is_side
     return _of_sub_agents[key]
-
-
-def _first_records(candidate: Candidate) -> tuple[JsonObject, ...]:
-    opening = next(iter(read_openings(Path(candidate.path), candidate.size)), None)
-    return opening.records if opening else ()
 
 
 def reason_of(error: OSError | InvalidRequest) -> str:

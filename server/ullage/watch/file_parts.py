@@ -16,16 +16,14 @@ from ullage.watch.unpacking import PACKED, opened
 # Bytes of a file's beginning that are read, one after the other. The first prompt may follow long instructions; a first
 # record that holds the agent's own prompt and tools has about 100 KB.
 _HEADS = (16 << 10, 128 << 10, 1 << 20)
-# Bytes of a file's end, where the newest title and model are.
-_TAIL = 16 << 10
 # Bytes of a file that is one JSON value, which can only be read whole.
 _WHOLE = 4 << 20
-
-
 # Bytes of either end of a file of records that are read for its figure, one after the other. Mostly the last answer is
 # within the fewest; long results of tools may follow it, and long instructions may come before the first prompt.
 _BEGINS = (4 << 10, 16 << 10, 128 << 10)
 _ENDS = (4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20)
+# Bytes of either end in which a conversation may be named, and the names of one of which each such record has.
+_NAMED, _NAMES = 16 << 10, (b'itle":', b'"summary":')
 # With these begin comments before the first record.
 _COMMENT = (b"//", b"#")
 # Of these words one is in each record that an agent writes of the tokens of a request.
@@ -41,37 +39,22 @@ class Ends(Struct, frozen=True, kw_only=True):
     is_whole: bool
 
 
-class Opening(Struct, frozen=True, kw_only=True):
-    """The beginning of a file. `end` is the number of bytes that were read.
-
-    `records` are the JSON objects on its lines. For a file that is one JSON value, they are that object, or the objects
-    in that list. For a file that is neither, there is one record, `{"file": name, "text": text}`.
-    """
-
-    records: tuple[JsonObject, ...]
-    end: int
-
-
-def read_openings(path: Path, size: int) -> Iterator[Opening]:
-    """Yields longer and longer beginnings of a file of `size` bytes: 16 KiB, then 128 KiB, and 1 MiB if these contain
-    no whole record. Yields at least one. Of a compressed file the content is read. Raises `OSError`, and
-    `InvalidRequest` if it can't be unpacked."""
-    records: tuple[JsonObject, ...] = ()
-    data, is_whole = b"", False
+def read_first(path: Path, size: int) -> tuple[JsonObject, ...]:
+    """Returns the first records of a file of `size` bytes: those in its first 16 KiB or, if these have no whole one, in
+    more. Of a compressed file the content is read. A file without records on its lines is read whole, see `read_small`.
+    Raises `OSError`, and `InvalidRequest` if it can't be unpacked."""
+    data = b""
     with opened(path) as file:
         for head in _HEADS:
-            if is_whole or (records and head == _HEADS[-1]):
-                break
             data += file.read(head - len(data))
             is_whole = len(data) < head or (len(data) == size and path.suffix not in PACKED)
             lines = data.split(b"\n")
             # The last line may continue after what was read.
-            records = tuple(_objects(lines if is_whole else lines[:-1]))
-            if records:
-                # The end of a compressed file can't be read by itself.
-                yield Opening(records=records, end=size if path.suffix in PACKED else len(data))
-    if not records:
-        yield Opening(records=read_small(path) if size <= _WHOLE else (), end=size)
+            if records := tuple(_objects(lines if is_whole else lines[:-1])):
+                return records
+            if is_whole:
+                break
+    return read_small(path) if size <= _WHOLE else ()
 
 
 def read_ends(path: Path, size: int, has_begun: Callable[[Sequence[Line]], bool]) -> Iterator[Ends]:
@@ -136,6 +119,25 @@ def last_with(path: Path, text: bytes) -> Line | None:
     return next((line for line in lines if line.value is not None), None)
 
 
+def read_named(path: Path, size: int) -> tuple[JsonObject, ...]:
+    """Returns those records in the first and the last 16 KiB of a file of `size` bytes that may name its conversation.
+    Raises `OSError`."""
+    with path.open("rb") as file:
+        data = file.read(_NAMED)
+        if size > len(data):
+            file.seek(max(len(data), size - _NAMED))
+            data += file.read(_NAMED)
+    starts: set[int] = set()
+    for name in _NAMES:
+        place = data.find(name)
+        while place >= 0:
+            starts.add(data.rfind(b"\n", 0, place) + 1)
+            # The rest of a line says nothing more.
+            end = data.find(b"\n", place)
+            place = data.find(name, end) if end >= 0 else -1
+    return tuple(_objects(data[start:].partition(b"\n")[0] for start in sorted(starts)))
+
+
 def _lines(raw: bytes, number: int) -> Sequence[Line]:
     """Parses one line, in half of the time that any line takes if it is a usual one."""
     try:
@@ -144,22 +146,10 @@ def _lines(raw: bytes, number: int) -> Sequence[Line]:
         return parse_lines(raw, number, is_text=False)
 
 
-def read_ending(path: Path, size: int, opening: Opening) -> tuple[JsonObject, ...]:
-    """Returns the records in the last 16 KiB of a file of `size` bytes, without those in its opening. Raises
-    `OSError`."""
-    start = max(opening.end, size - _TAIL)
-    if start >= size:
-        return ()
-    with path.open("rb") as file:
-        file.seek(start)
-        # The first line may have begun before.
-        lines = file.read(size - start).split(b"\n")[1:]
-    return tuple(_objects(lines))
-
-
 def read_small(path: Path) -> tuple[JsonObject, ...]:
-    """Returns the records of a whole file (see `Opening`), or an empty tuple if it has more than 4 MiB. Raises
-    `OSError`."""
+    """Returns the records of a whole file, or an empty tuple if it has more than 4 MiB: the JSON objects on its lines.
+    Of a file that is one JSON value, they are that object, or the objects in that list. Of one that is neither, there
+    is one record, `{"file": name, "text": text}`. Raises `OSError`."""
     with path.open("rb") as file:
         data = file.read(_WHOLE + 1)
     if len(data) > _WHOLE:

@@ -3,7 +3,6 @@
 import json
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -43,12 +42,6 @@ def test_what_is_not_json_is_refused_as_everywhere(text: str) -> None:
             files.parse(text.encode("utf-8", "surrogatepass"))
     else:
         assert repr(files.parse(text.encode("utf-8", "surrogatepass"))) == repr(value)
-
-
-@pytest.mark.parametrize("name", ["a8f1-22", "a.b_c", "Ä", "x" * 128])
-def test_a_usual_id_names_a_file(name: str, tmp_path: Path) -> None:
-    files.keep(str(tmp_path / "store"), name, b"said")
-    assert (tmp_path / "store.statusline" / f"{name}.json").read_bytes() == b"said"
 
 
 @pytest.mark.parametrize("named", [None, "", "relative", "/data"])

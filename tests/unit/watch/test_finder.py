@@ -13,14 +13,16 @@ from support.claude_log import ClaudeLog
 from support.foreign import to_lines
 from support.homes import PROJECT, Home, put_all, put_claude, put_codex
 from support.transcripts import ROOT
+from support.workspace import build_test_client
 from ullage.agents.discovery import Discovery, Wanted
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
+from ullage.app.known_conversations import find_known
 from ullage.system.transcript_files import read_transcript_file
 from ullage.watch import unpacking
 from ullage.watch.candidates import own_path
-from ullage.watch.finder import AgentFiles, AgentsOwnFiles, find
+from ullage.watch.finder import AgentsOwnFiles
 
 LIVE = ROOT / "live"
 
@@ -31,7 +33,8 @@ def home(tmp_path: Path) -> Home:
 
 
 def look(home: Home, limit: int = 100, folder: str = PROJECT, *, alone: bool = False, origin: str = "") -> Discovery:
-    return find(home.machine, Wanted(limit=limit, folder=folder, alone=alone, origin=origin))
+    wanted = Wanted(limit=limit, folder=folder, alone=alone, origin=origin)
+    return find_known(build_test_client().workspace, home.path.parent / "store.db", wanted, home.machine)
 
 
 def titles(discovery: Discovery) -> list[str]:
@@ -202,7 +205,8 @@ def test_variables_and_a_home_folder_with_special_characters_are_honoured(
     moved = Home(tmp_path / "other [x]")
     put_codex(moved, title="moved")
     monkeypatch.setenv("CODEX_HOME", str(moved.path / ".codex"))
-    found = AgentFiles().find(Wanted(limit=9, folder=PROJECT))
+    wanted = Wanted(limit=9, folder=PROJECT)
+    found = find_known(build_test_client().workspace, tmp_path / "store.db", wanted)
     assert sorted(titles(found)) == ["mine", "moved"]
 
 
@@ -229,7 +233,7 @@ def test_a_copy_elsewhere_is_no_agents_own_file_and_one_that_is_gone_is_not_ther
 
 def test_a_machine_without_agents_has_no_conversations(tmp_path: Path) -> None:
     machine = Machine(system="linux", home=str(tmp_path))
-    assert find(machine, Wanted(limit=9)) == Discovery()
+    assert find_known(build_test_client().workspace, tmp_path / "store.db", Wanted(limit=9), machine) == Discovery()
 
 
 @pytest.mark.skipif(not LIVE.is_dir(), reason="the recorded conversations are not there")

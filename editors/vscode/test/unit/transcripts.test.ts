@@ -6,7 +6,7 @@ import { asFound, findTranscripts } from '../../src/transcripts';
 
 const FOUND: FoundTranscript = {
   path: '/home/ada/.agent/a.jsonl', run: null, agent: 'Other', format: 'other', originId: '1', title: 'Why is **Tuesday**\nwrong?', cwd: '/home/ada/weather',
-  here: true, model: 'm', updatedAt: 300, bytes: 10, sessionId: null,
+  here: true, model: 'm', updatedAt: 300, bytes: 10, sessionId: null, used: null, window: null, percent: null,
 };
 
 /** A server on whose machine these conversations lie. `asked` are the calls. */

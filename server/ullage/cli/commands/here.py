@@ -13,12 +13,13 @@ from ullage.agents.discovery import UnreadFile
 from ullage.agents.table import AGENTS
 from ullage.app.agent_wiring import has_plugin, read_receipt
 from ullage.app.compose import open_workspace
+from ullage.app.known_conversations import rows_of_sessions
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.draw.parts import Cell, Column, bar, table
 from ullage.cli.draw.text import Glyphs, ago, clean, clock, fit_most, plural, wrap
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report
-from ullage.cli.this_folder import ConversationRow, Here, ShortIds, ThisFolder, live_rows
+from ullage.cli.this_folder import ConversationRow, Here, ShortIds, ThisFolder
 from ullage.model.errors import InputError, UllageError
 from ullage.model.figure import FollowedRow
 from ullage.model.usage import UsageSource
@@ -27,8 +28,8 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of
 from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.store import SessionInfo, SessionStore
+from ullage.store.sqlite.catalogue_notes import Receipts
 from ullage.store.store_place import local_path
-from ullage.system.next_to_store import Receipts
 
 
 class HereOptions(StoreOptions, frozen=True, kw_only=True):
@@ -300,11 +301,10 @@ def _list_stored(options: HereOptions, screen: Screen) -> None:
 
 
 def _stored_rows(workspace: Workspace, found: Sequence[SessionInfo], store: str | None) -> tuple[SessionRow, ...]:
-    live = {row.session_id: row for row in live_rows(store)}
+    """Returns the sessions, with the figures of the agents' conversations that they were read from."""
+    known = rows_of_sessions(workspace, store, {info.session_id for info in found})
     return tuple(
-        SessionRow(
-            **asdict(live.get(info.session_id) or row_of(workspace.open(info.session_id))) | asdict(info),
-        )
+        SessionRow(**asdict(known.get(info.session_id) or row_of(workspace.open(info.session_id))) | asdict(info))
         for info in found
     )
 

@@ -16,8 +16,8 @@ from ullage.cli.output import Screen, print_json
 from ullage.cli.reports import Report
 from ullage.service.ports.originals import Room
 from ullage.store.originals.archive_tables import archive_path
+from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import local_path
-from ullage.system.next_to_store import Keeping
 
 
 class KeepOptions(StoreOptions, frozen=True, kw_only=True):

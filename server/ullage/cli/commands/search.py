@@ -32,8 +32,8 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
 from ullage.service.ports.world import Indexing, SearchWait
 from ullage.store.search.query import read_query
+from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import local_path, may_write
-from ullage.system.next_to_store import Keeping
 from ullage.system.team_choices import archive_of, choices_path, read_choices
 
 TYPE_CHECKING = False

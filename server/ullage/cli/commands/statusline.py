@@ -6,7 +6,7 @@ import sys
 import time
 
 from ullage.cli.statusline.files import as_object, keep, parse, read_live, read_told
-from ullage.cli.statusline.line import Figure, draw, figure_of_agent, figure_of_row, row_of_session
+from ullage.cli.statusline.line import Figure, draw, figure_of_agent, figure_of_row, is_known, row_of_session, window_of
 from ullage.cli.store_choice import local_store
 
 TYPE_CHECKING = False
@@ -88,9 +88,11 @@ def _line(options: "dict[str, object]", given: bytes | None) -> str:
     else:
         said = as_object(parse(given))
         session_id = str(said.get("session_id", ""))
-        keep(store, session_id, given)
         rows, is_followed = read_live(store)
-        figure = figure_of_agent(said, row_of_session(rows, session_id), is_followed=is_followed)
+        row, window = row_of_session(rows, session_id), window_of(said)
+        if not (is_followed and row and is_known(row, window)):
+            keep(store, session_id, given, window)
+        figure = figure_of_agent(said, row, is_followed=is_followed)
     if options["quiet"] and not figure.warns:
         return ""
     return draw(figure, _width(options), style, ascii_only=bool(options["ascii"]), named=given is None)

@@ -41,8 +41,8 @@ from ullage.model.words import short
 from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
 from ullage.store.originals.archive_tables import archive_path
+from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import StorePlace, local_path
-from ullage.system.next_to_store import Keeping
 from ullage.system.transcript_files import AgentOriginals
 
 _BAR_CELLS = 12

@@ -1,20 +1,16 @@
 """What a hook prints for its agent, and what it writes down next to the store: a receipt for each text that was given,
-which `ullage.system.next_to_store` reads, and a line for each hook, for `ullage doctor`."""
+and a line for each hook, for `ullage doctor`."""
 
 import os
 import sys
 import time
 
-from ullage.cli.statusline.files import remove_old
+from ullage.store.sqlite.quick_catalogue import add_receipt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Bytes: some fifty briefs.
-_LONGEST_RECEIPTS = 600_000
-# Seconds after which the receipts of a session are removed.
-_RECEIPTS_KEPT = 90 * 86_400
 # Bytes after which the older half is dropped: some hundred lines.
 _LONGEST_ARRIVALS = 100_000
 
@@ -58,26 +54,21 @@ def _print(answer: str) -> None:
 def note_receipt(
     store: str, texts: "Mapping[str, str]", numbers: "Mapping[str, int]", counts: "Mapping[str, int]"
 ) -> None:
-    """Adds a receipt, a line of JSON, to those of a session.
+    """Adds a receipt to those of a session in the catalogue.
 
-    - `texts`: `session`, an id that a file can be named after; `agent`; `transcript`, the path of the agent's file;
+    - `texts`: `session`, the agent's own id of it; `agent`; `transcript`, the path of the agent's file;
       `why` and `text`.
     - `numbers`: `characters` and `tokens`.
     - `counts`: how many losses of each kind are in the text.
 
     All but the first three are as in `GivenBack`. Raises `OSError`.
     """
-    folder = f"{store}.given"
-    path = f"{folder}/{texts['session']}.jsonl"
-    if not os.path.isdir(folder):  # noqa: PTH112
-        os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103
-    if not os.path.exists(path):  # noqa: PTH110
-        remove_old(folder, _RECEIPTS_KEPT)
     at = time.time_ns() // 1_000_000
     told = [f"{quoted(name)}:{quoted(text)}" for name, text in texts.items()]
     told += [f"{quoted(name)}:{number}" for name, number in numbers.items()]
     by_kind = ",".join(f"{quoted(kind)}:{count}" for kind, count in counts.items())
-    append_line(path, f'{{"at":{at},{",".join(told)},"counts":{{{by_kind}}}}}\n'.encode(), _LONGEST_RECEIPTS)
+    receipt = f'{{"at":{at},{",".join(told)},"counts":{{{by_kind}}}}}'
+    add_receipt(store, texts["session"], at, receipt.encode())
 
 
 def arrivals_path(store: str) -> str:

@@ -1,12 +1,15 @@
-"""The files next to the store that a status line reads and writes: the live file, and what agents say of themselves;
-and JSON as plain values.
+"""What a status line reads and writes next to the store: the live file, and what agents say of themselves; and JSON as
+plain values.
 
-An agent gives its status line its exact figures, on standard input; some are in none of its files. So the text is kept,
-one file for each conversation, for the process that follows (`ullage.system.next_to_store`)."""
+An agent gives its status line its exact figures, on standard input; some are in none of its files. So the text is kept
+in the catalogue, for the process that follows.
+"""
 
 import os
 import sys
 import time
+
+from ullage.store.sqlite.quick_catalogue import keep_told, read_said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +57,6 @@ def as_list(value: "Any") -> "list[Any]":
 
 # Characters of the longest name of a conversation that becomes the name of a file.
 _LONGEST = 128
-_KEPT_SECONDS = 30 * 86_400
 
 
 def default_store() -> str:
@@ -72,11 +74,6 @@ def default_store() -> str:
     return os.path.join(folder, "ullage", "sessions.db")  # noqa: PTH118
 
 
-def told_folder(store: str) -> str:
-    """Returns the folder of what agents have said, for the store at `store`."""
-    return f"{store}.statusline"
-
-
 def read_live(store: str) -> "tuple[list[dict[str, Any]], bool]":
     """Returns the rows of the live file, last changed first, and whether a process keeps them up to date. There are no
     rows if the file can't be read."""
@@ -86,19 +83,13 @@ def read_live(store: str) -> "tuple[list[dict[str, Any]], bool]":
     return [as_object(row) for row in as_list(live.get("sessions"))], runs(live.get("follower"))
 
 
-def keep(store: str, session_id: str, said: bytes) -> None:
-    """Keeps what an agent has said of a conversation, in place of what it said before. Does nothing if that can't be
-    written, or if the id is not a usual one."""
+def keep(store: str, session_id: str, said: bytes, window: "int | None") -> None:
+    """Keeps what an agent has said of a conversation, and the window in it, in place of what it said before. Does
+    nothing if that can't be written, or if the id is not a usual one."""
     if not is_safe(session_id):
         return
-    folder = told_folder(store)
-    path = f"{folder}/{session_id}.json"
-    try:
-        if not os.path.isdir(folder):  # noqa: PTH112
-            os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103
-        if not os.path.exists(path):  # noqa: PTH110
-            remove_old(folder, _KEPT_SECONDS)
-        write_whole(path, said)
+    try:  # noqa: SIM105  (`contextlib` takes 5 ms to import)
+        keep_told(store, session_id, window, said)
     except OSError:
         pass
 
@@ -113,12 +104,14 @@ def is_safe(session_id: str) -> bool:
 def read_told(store: str) -> "Iterator[tuple[float, dict[str, Any]]]":
     """Yields what agents have said of conversations, each with the time in Unix seconds."""
     try:
-        files = [(entry.stat().st_mtime, entry.path) for entry in os.scandir(told_folder(store))]
+        told = read_said(store)
     except OSError:
         return
-    for at, path in sorted(files, reverse=True):
-        if path.endswith(".json"):
-            yield at, _read_object(path)
+    for at, said in told:
+        try:
+            yield at / 1_000, as_object(parse(said))
+        except (ValueError, RecursionError):
+            continue
 
 
 def write_whole(path: str, data: bytes) -> None:

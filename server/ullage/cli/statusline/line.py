@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # Tokens. The window that an agent states for a model is too small if it does not know the model's larger one.
 _WIDER = (1_000_000,)
+# Tokens. No model has such a window.
+_NO_WINDOW = 1 << 40
 
 
 class Figure:
@@ -94,6 +96,18 @@ def figure_of_agent(said: "dict[str, Any]", row: "dict[str, Any] | None", *, is_
     )
 
 
+def window_of(said: "dict[str, Any]") -> int | None:
+    """Returns the window that the agent says, in tokens; None if it says none that can be one."""
+    window = _count(as_object(said.get("context_window")).get("context_window_size"))
+    return window if window and window < _NO_WINDOW else None
+
+
+def is_known(row: "dict[str, Any]", window: int | None) -> bool:
+    """Returns whether the row of a followed conversation has all that its agent says of the window. Then nothing has to
+    be written, which takes half as long as all else that a line does."""
+    return window is None or (row.get("window") == window and row.get("window_source") == "agent")
+
+
 def _said(said: "dict[str, Any]") -> tuple[int | None, int | None]:
     """Returns the window and the size of the context, each None if the agent does not say it.
 
@@ -101,8 +115,7 @@ def _said(said: "dict[str, Any]") -> tuple[int | None, int | None]:
     context's size is unknown then. A context larger than the stated window raises that.
     """
     context = as_object(said.get("context_window"))
-    window = _count(context.get("context_window_size")) or None
-    used = context_of(as_object(context.get("current_usage")))
+    window, used = window_of(said), context_of(as_object(context.get("current_usage")))
     return holding_window(used, window, _WIDER) if window and used else window, used
 
 

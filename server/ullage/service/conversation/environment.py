@@ -17,6 +17,7 @@ from ullage.model.blocks import Block
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import UllageError
 from ullage.model.events import EditReverted, Event, Record
+from ullage.model.figure import FollowedRow
 from ullage.model.settings import Settings
 from ullage.model.updates import FollowedFrom
 from ullage.model.usage import Usage
@@ -78,7 +79,8 @@ class Environment:
     summarizer fails.
     `trusts_projects` is False if the client says that its user does not trust the open folder; the project's
     instructions for summaries are then not read. `following` is None in a process that can't follow agents'
-    conversations; `followed` says by id which sessions it follows. `own_files` knows the files of agents on this
+    conversations; `followed` says by id which sessions it follows, and `followed_row` returns the row of a session that
+    any process on this machine follows now. `own_files` knows the files of agents on this
     machine. `wiring`, `continuing`, `looks_up` and `team` are None in a process whose door does not offer them.
     `receipts` returns what hooks gave back to an agent's session, and `remove_traces` removes that and all else that
     is kept of it outside the store. `embedding` is the last work of an embeddings server, which may still run. Who
@@ -105,6 +107,7 @@ class Environment:
         self.trusts_projects = True
         self.following: FollowsAgents | None = None
         self.followed: dict[str, FollowedFrom] = {}
+        self.followed_row: Callable[[str], FollowedRow | None] = lambda _: None
         self.own_files: OwnFiles = NoOwnFiles()
         self.wiring: WiresAgents | None = None
         self.continuing: ContinuesSessions | None = None

@@ -7,6 +7,7 @@ other file, or by its text, and one whose agent has deleted the file.
 """
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from ullage.model.errors import SessionFollowed
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
@@ -110,6 +111,26 @@ def _limits(conversation: Conversation, rules: Rules, used: int) -> tuple[Remark
     return passed(rules.under.limits, rules.agent, conversation.transcript.cwd, used, cost)
 
 
+def shown_figures(conversation: Conversation) -> tuple[int, UsageMeta]:
+    """Returns the size of the context in tokens, and all figures about it. While an agent's conversation is followed,
+    its file may have more than its session: what is not complete yet. Then the size is that of the file's end."""
+    meta, row = usage_meta(conversation), conversation.workspace.followed_row(conversation.id)
+    if row is None or row.used is None or row.used_source is None or row.updated_at < (meta.as_of or 0):
+        return conversation.used, meta
+    if row.used == conversation.used:
+        return row.used, meta
+    rules = conversation.rules
+    return row.used, replace(
+        meta,
+        source=row.used_source,
+        level=_level(row.used, rules, conversation.keeper),
+        as_of=row.updated_at,
+        percent=row.percent,
+        left=_left(row.used, rules),
+        idle=row.idle,
+    )
+
+
 def nearness_of(conversation: Conversation) -> Nearness | None:
     """Returns how near the compaction of the context is, or the end of the window where nothing compacts it, by what
     warnings go by. Returns None if neither is known."""
@@ -142,10 +163,11 @@ def usage_update(conversation: Conversation) -> UsageUpdate | SessionInfoUpdate:
     """Returns the figures as ACP's `usage_update`. If the window is unknown, returns a `session_info_update` with the
     same figures in `_meta`, because a `usage_update` must state the window."""
     rules = conversation.rules
-    meta = Meta(ullage=_figures(conversation, rules))
+    used, figures = shown_figures(conversation)
+    meta = Meta(ullage=figures)
     if rules.budget is None:
         return SessionInfoUpdate(meta=meta)
-    return UsageUpdate(used=conversation.used, size=rules.budget.window, cost=cost_of(conversation), meta=meta)
+    return UsageUpdate(used=used, size=rules.budget.window, cost=cost_of(conversation), meta=meta)
 
 
 def cost_of(conversation: Conversation) -> Cost | UnsetType:

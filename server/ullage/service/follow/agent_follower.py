@@ -29,9 +29,10 @@ log = logging.getLogger(__name__)
 # there are many the searches are further apart: they may take this share of a processor. They are never further apart
 # than the last number, because a search is also slow where the machine is busy, and what begins must be seen.
 _SEARCH_EVERY, _SEARCH_SHARE, _SEARCH_AT_LATEST = 2.0, 0.0025, 15.0
-# Seconds between two looks at a file that has changed in the last minute. A user who watches an agent's figure sees a
+# Seconds between two looks at a file that has changed in the last minute, and at a user's conversation that has in the
+# last quarter of an hour: its user thinks, or its agent waits for a tool. A user who watches an agent's figure sees a
 # delay of more than a quarter of a second.
-_LOOK_EVERY, _RECENT = 0.1, 60.0
+_LOOK_EVERY, _RECENT, _LOOK_OFTEN = 0.1, 60.0, 0.2
 # Seconds between two looks at any other file: this part of the time since its last change, within these bounds. There
 # may be hundreds of files of the last hour, and who comes back to one after a while has to type first. All looks are at
 # the same moments, so that the process sleeps in between.
@@ -66,8 +67,10 @@ _BEHIND = 2
 class _Followed:
     """A followed file, with the time of its last change and the time of the next look, as `loop.time` gives them."""
 
-    def __init__(self, file: FollowedFile, now: float) -> None:
+    def __init__(self, file: FollowedFile, now: float, *, is_side: bool) -> None:
         self.file = file
+        # Whether it is a sub-agent's.
+        self.is_side = is_side
         self.changed = now
         self.due = now
         # The seconds without a change after which it last settled; 0 if it has not since the last change.
@@ -98,6 +101,9 @@ class _Followed:
         quiet = now - self.changed
         if quiet < _RECENT:
             self.due = now + _LOOK_EVERY
+            return
+        if quiet < _QUIET and not self.is_side:
+            self.due = ((now + _LOOK_OFTEN) // _LOOK_OFTEN) * _LOOK_OFTEN
             return
         pause = min(max(_LOOK_SELDOM, _LOOK_AFTER * quiet), _LOOK_AT_LATEST)
         self.due = ((now + pause) // _LOOK_SELDOM) * _LOOK_SELDOM
@@ -149,6 +155,12 @@ class AgentFollower:
 
     async def run(self) -> None:
         """Follows until it is cancelled."""
+        try:
+            await self._run()
+        finally:
+            self._ports.close()
+
+    async def _run(self) -> None:
         # What the last follower knew is shown at once, while the files are read.
         self._look_at_live_file()
         if not self._ports.lease.take():
@@ -304,7 +316,7 @@ class AgentFollower:
         for found in await asyncio.to_thread(self._ports.find, self._since):
             # Before a file has its first record, it may not show that it is a sub-agent's.
             if not any(one in self._followed for one in (found, replace(found, is_side=not found.is_side))):
-                self._followed[found] = _Followed(self._open(found), now)
+                self._followed[found] = _Followed(self._open(found), now, is_side=found.is_side)
         for found, followed in self._followed.items():
             conversation = followed.file.conversation
             if conversation is not None and conversation.is_open and self._learn_window(found, conversation):
@@ -413,8 +425,9 @@ class AgentFollower:
         """Notes that a file was read to its end, once it is quiet and its session has all of it."""
         if not followed.settled or followed.is_ahead or followed.noted is followed.file.mark:
             return
+        # What can't be noted, such as a file without a message, is not looked at again before it changes, either.
+        followed.noted = followed.file.mark
         if read := followed.file.as_read():
-            followed.noted = followed.file.mark
             self._read.note(found, read)
             followed.is_unkept = True
 

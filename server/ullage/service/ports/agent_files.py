@@ -182,7 +182,7 @@ class LiveFile(Protocol):
 class ToldWindow(Protocol):
     """Knows the windows that agents say to their status lines."""
 
-    def __call__(self, origin_id: str) -> int | None:
+    def __call__(self, origin_id: str, /) -> int | None:
         """Returns the window, in tokens, of the conversation with this id of its agent, or None if it is not known.
         Takes microseconds if nothing has changed."""
         ...
@@ -250,8 +250,9 @@ class ReadFiles(Protocol):
 
 
 class AgentPorts(Struct, frozen=True, kw_only=True):
-    """The ports that a follower needs in addition to a workspace's. `process_id` is this process's. `read_older`
-    reads the conversations that have not changed for long, so that a search finds them; None if they are not read."""
+    """The ports that a follower needs in addition to a workspace's. `process_id` is that of this process. `read_older`
+    reads the conversations that have not changed for long, so that a search finds them; None if they are not read.
+    `close` is called when following ends."""
 
     files: TranscriptFiles
     find: FindChanged
@@ -263,6 +264,7 @@ class AgentPorts(Struct, frozen=True, kw_only=True):
     readings: KeptReadings
     process_id: int
     read_older: Callable[[], Coroutine[Any, Any, None]] | None = None
+    close: Callable[[], object] = lambda: None
 
 
 class GivenBack(Struct, frozen=True, kw_only=True):

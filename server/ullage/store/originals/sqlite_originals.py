@@ -163,7 +163,8 @@ class SqliteOriginals:
 
     def conversations(self) -> tuple[KeptConversation, ...]:
         """Returns all conversations; see `Originals.conversations`."""
-        with self._lock, self._reporting:
+        # Another process may keep one more between two questions.
+        with self._lock, self._reporting, transaction(self._connection, "DEFERRED"):
             return list_conversations(self._connection, self.size())
 
     def count(self) -> int:

@@ -1,29 +1,33 @@
-"""The catalogue: every conversation of an agent that is known on this machine, and which files were read to their end,
-in `STORE.catalogue.db`.
+"""The catalogue: every conversation of an agent that is known on this machine, what is followed now, and which files
+were read to their end, in `STORE.catalogue.db`.
 
-What is in it can be read again from the agents' files, so a file that is damaged, or that another version of Ullage has
-written, is replaced.
+What is in these tables can be read again from the agents' files, so they are made again where another version of Ullage
+has written them. The other tables, which are kept, are in `catalogue_notes.py` and `quick_catalogue.py`. A file that is
+damaged is replaced.
 """
 
 import sqlite3
+import weakref
 from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from ullage import __version__
-from ullage.model.errors import StoreError
-from ullage.model.figure import FollowedRow
+from ullage.agents.discovery import DATABASES, kept_path
+from ullage.agents.table import compact_command, short_name
+from ullage.model.figure import FollowedRow, LiveSessions
 from ullage.service.ports.agent_files import ReadFile
 from ullage.store.sqlite.database import connected, overwrite_deleted, transaction
+from ullage.store.sqlite.old_side_files import NOTES_TABLES, has_old, take_over
 from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.sqlite.store_file import make_file
 
 # The version of the tables; a catalogue with another one is made again. The columns are described in the README.
-_VERSION = 2
+_VERSION = 3
 _COLUMNS = {
     "place": "TEXT PRIMARY KEY",
     "agent": "TEXT NOT NULL",
@@ -51,13 +55,37 @@ _COLUMNS = {
     "is_sure": "INTEGER NOT NULL",
     "reason": "TEXT NOT NULL",
     "basis": "BLOB NOT NULL",
+    "session_id": "TEXT NOT NULL",
+    "live": "INTEGER NOT NULL",
+    "process_id": "INTEGER",
+    "calls_left": "TEXT",
+    "idle": "TEXT",
+    "nearness": "TEXT",
+    "follower": "INTEGER NOT NULL",
 }
 _READ_FILES = (
     "CREATE TABLE read_files (path TEXT, origin_id TEXT, session_id TEXT NOT NULL, messages INTEGER NOT NULL, "
     "stat TEXT NOT NULL, ends BLOB NOT NULL, by TEXT NOT NULL, PRIMARY KEY (path, origin_id))"
 )
+_READINGS = (
+    "CREATE TABLE readings (path TEXT, origin_id TEXT, by TEXT NOT NULL, at INTEGER NOT NULL, reading BLOB NOT NULL, "
+    "PRIMARY KEY (path, origin_id))"
+)
 _values_of = attrgetter(*_COLUMNS)
-_WARNINGS, _STAT = list(_COLUMNS).index("warnings"), list(_COLUMNS).index("stat")
+_NAMES = [*_COLUMNS]
+_AGENT, _WARNINGS, _STAT = map(_NAMES.index, ("agent", "warnings", "stat"))
+# Columns with JSON.
+_JSON = [_NAMES.index(name) for name in ("calls_left", "idle", "nearness")]
+# What only a listing knows of a conversation, and what of that holds whatever the process that follows writes.
+_LISTED = ("format", "run", "is_side", "basis", "stat")
+_MARKS = ", ".join("?" * len(_COLUMNS))
+_INSERT = f"INSERT INTO conversations VALUES ({_MARKS}) ON CONFLICT (place) DO UPDATE SET "
+_UPSERT_FOLLOWED = _INSERT + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS if name not in _LISTED)
+_UPSERT_LISTED = (
+    _INSERT + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS) + " WHERE follower = 0 OR follower != ?"
+)
+_UPDATE_LISTED = "UPDATE conversations SET format = ?, run = ?, is_side = ? WHERE place = ? AND follower = ?"
+_FOLLOWER = "follower"
 
 
 def catalogue_path(store: Path) -> Path:
@@ -66,11 +94,12 @@ def catalogue_path(store: Path) -> Path:
 
 
 class KnownConversation(FollowedRow, frozen=True, kw_only=True):
-    """A conversation in an agent's file, as it was when its end was last read. It is not live, and has no session:
-    whether an agent runs, and what was imported, is asked each time.
+    """A conversation in an agent's file, as it was when its end was last read, or as the process that follows it shows
+    it. Whether an agent runs, and what was imported, is asked each time.
 
     - `place`: what names it: the path of its file, or, in a database, the path that `kept_path` makes.
-    - `run`: its number in a file that holds several, counted from 1. `format`: the name of the file's format.
+    - `run`: its number in a file that holds several, counted from 1. `format`: the name of the file's format; "" until
+      the conversation is listed.
     - `stat`: differs whenever the file, or the row of a database, has changed.
     - `basis`: differs whenever what the figure rests on besides the file has changed: Ullage, the agent's settings,
       what it said to its status line, compactions of its other conversations.
@@ -78,6 +107,8 @@ class KnownConversation(FollowedRow, frozen=True, kw_only=True):
       `is_sure`: whether a reading of the whole file would give the same. If not, what follows the last report is
       estimated by its length, or an earlier part of the file may say more of the window and the threshold.
     - `reason`: why it has no figure, in words; "" if it has one, or if its file holds none.
+    - `follower`: the process that followed it last, 0 if none has since its file was last read for a list.
+      `session_id`, `live`, `process_id`, `calls_left`, `idle` and `nearness` are what that process has written.
     """
 
     session_id: str = ""
@@ -90,113 +121,225 @@ class KnownConversation(FollowedRow, frozen=True, kw_only=True):
     is_whole: bool = False
     is_sure: bool = False
     reason: str = ""
+    follower: int = 0
+
+
+class CatalogueFile:
+    """The file of the catalogue next to the store at `store`. Only the user may read it. It is made when it is first
+    written, or when there is something to take over from an earlier version."""
+
+    def __init__(self, store: Path) -> None:
+        self.path = catalogue_path(store)
+        self.store = store
+        self._watched: sqlite3.Connection | None = None
+        # The file of that connection, and its version when it was last seen.
+        self._identity: tuple[int, int] | None = None
+        self._version = -1
+
+    @contextmanager
+    def to_read(self) -> Generator[sqlite3.Connection | None]:
+        """Opens the catalogue to read it; None if there is none. Raises `sqlite3.Error` and `OSError`."""
+        if not self.path.exists():
+            if not has_old(self.store):
+                yield None
+                return
+            make_file(self.path)
+        with closing(self._open()) as catalogue:
+            yield catalogue
+
+    @contextmanager
+    def to_write(self) -> Generator[sqlite3.Connection]:
+        """Opens the catalogue for a transaction that writes. Raises `StoreUnavailable`."""
+        with reporting(self.path, "catalogue"):
+            make_file(self.path)
+            with closing(self._open()) as catalogue, transaction(catalogue, "IMMEDIATE"):
+                yield catalogue
+
+    def changed(self) -> sqlite3.Connection | None:
+        """Returns a connection that stays open if the catalogue may have changed since the last call; None otherwise,
+        and if there is none. Takes microseconds. Raises `sqlite3.Error` and `OSError`."""
+        try:
+            status = self.path.stat()
+        except OSError:
+            if not has_old(self.store):
+                return None
+            make_file(self.path)
+            status = self.path.stat()
+        identity = status.st_dev, status.st_ino
+        if self._watched is None or identity != self._identity:
+            self.close()
+            self._watched, self._identity, self._version = self._open(), identity, -1
+            # Who asks once need not close it.
+            weakref.finalize(self, self._watched.close)
+        (version,) = self._watched.execute("PRAGMA data_version").fetchone()
+        if version == self._version:
+            return None
+        self._version = version
+        return self._watched
+
+    def close(self) -> None:
+        """Closes the connection that `changed` keeps open."""
+        if self._watched is not None:
+            self._watched.close()
+            self._watched = None
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            catalogue = connected(self.path, _prepare)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            # What was not a catalogue any more.
+            self.path.unlink(missing_ok=True)
+            make_file(self.path)
+            catalogue = connected(self.path, _prepare)
+        if has_old(self.store):
+            take_over(self.store, catalogue)
+        return catalogue
 
 
 class SqliteCatalogue:
-    """The catalogue next to the store at `store`. Only the user may read it. It is made when it is first written."""
+    """The conversations in the catalogue next to the store at `store`."""
 
     def __init__(self, store: Path) -> None:
-        self._path = catalogue_path(store)
+        self._file = CatalogueFile(store)
 
     def read(self) -> Mapping[str, KnownConversation]:
         """Returns all conversations by their `place`; none if the catalogue is missing, damaged or of another version
         of Ullage, which might read the files differently."""
-        if not self._path.exists():
-            return {}
-        with suppress(sqlite3.Error, OSError, ValueError), _opened(self._path) as database:
-            return {row[0]: _known(row) for row in database.execute("SELECT * FROM conversations")}
+        with suppress(sqlite3.Error, OSError, ValueError), self._file.to_read() as catalogue:
+            rows = catalogue.execute("SELECT * FROM conversations") if catalogue else ()
+            return {row[0]: _known(row) for row in rows}
         return {}
 
-    def write(self, changed: Collection[KnownConversation], gone: Collection[str]) -> None:
-        """Adds or replaces conversations, and removes those at the places `gone`. Raises `StoreUnavailable`."""
-        with reporting(self._path, "catalogue"):
-            make_file(self._path)
-            with _opened(self._path) as database, transaction(database, "IMMEDIATE"):
-                database.executemany("DELETE FROM conversations WHERE place = ?", [(place,) for place in gone])
-                marks = ", ".join("?" * len(_COLUMNS))
-                database.executemany(f"INSERT OR REPLACE INTO conversations VALUES ({marks})", map(_row_of, changed))
+    def write(self, listed: Collection[KnownConversation], gone: Collection[str], follower: int = 0) -> None:
+        """Adds or replaces conversations that were listed, and removes those at the places `gone`. Of those that the
+        running process `follower` follows, what it has written stays. Raises `StoreUnavailable`."""
+        with self._file.to_write() as catalogue:
+            delete = "DELETE FROM conversations WHERE place = ? AND (follower = 0 OR follower != ?)"
+            catalogue.executemany(delete, [(place, follower) for place in gone])
+            catalogue.executemany(_UPSERT_LISTED, [(*_row_of(one), follower) for one in listed])
+            catalogue.executemany(
+                _UPDATE_LISTED,
+                [(one.format, one.run, one.is_side, one.place, follower) for one in listed] if follower else (),
+            )
 
     def remove(self, path: str, agent_session_id: str) -> None:
-        """Removes the conversation to which its agent gave this id, in the file at `path`, if it is there, and that the
-        file was read, so that no byte of it stays in the catalogue. Raises `StoreUnavailable`."""
-        if not self._path.exists():
+        """Removes all that there is of the conversation to which its agent gave this id, in the file at `path`, but
+        that it is to be forgotten, so that no byte of it stays in the catalogue. Raises `StoreUnavailable`."""
+        if not self._file.path.exists() and not has_old(self._file.store):
             return
-        with reporting(self._path, "catalogue"), _opened(self._path) as database:
-            database.execute(
+        with self._file.to_write() as catalogue:
+            catalogue.execute(
                 "DELETE FROM conversations WHERE (path = ? OR ? = '') AND (agent_session_id = ? OR ? = '')",
                 (path, path, agent_session_id, agent_session_id),
             )
-            database.execute(
-                "DELETE FROM read_files WHERE (path = ? AND origin_id IN (?, '')) OR (? = '' AND origin_id = ? != '')",
-                (path, agent_session_id, path, agent_session_id),
-            )
-        overwrite_deleted(self._path, "catalogue", rewrite=False)
+            it = "(path = ? AND origin_id IN (?, '')) OR (? = '' AND origin_id = ? != '')"
+            for table in ("read_files", "readings"):
+                catalogue.execute(
+                    f"DELETE FROM {table} WHERE {it}",
+                    (path, agent_session_id, path, agent_session_id),
+                )
+            for table in ("told", "receipts"):
+                catalogue.execute(f"DELETE FROM {table} WHERE agent_session_id = ?", (agent_session_id,))
+        overwrite_deleted(self._file.path, "catalogue", rewrite=False)
 
 
-class _OldList(Struct, frozen=True):
-    """What `STORE.read.json` held, where earlier versions had the list."""
+class FollowedNow:
+    """What a process follows now, in the catalogue next to the store at `store`. For one thread."""
 
-    by: str
-    files: tuple[ReadFile, ...]
+    def __init__(self, store: Path) -> None:
+        self._file = CatalogueFile(store)
+        # What this process has written, by its place.
+        self._written: dict[str, FollowedRow] = {}
+
+    def write(self, shown: LiveSessions) -> None:
+        """Replaces what is followed. Raises `StoreUnavailable`; what was followed before is then kept."""
+        with self._file.to_write() as catalogue:
+            forgotten: dict[str, int] = dict(catalogue.execute("SELECT key, at FROM forgotten"))
+            # One that was just forgotten is still followed until that is noticed.
+            rows = {
+                _place_of(row): row
+                for row in shown.sessions
+                if row.updated_at > forgotten.get(forgotten_key(row.path, row.agent_session_id), -1)
+            }
+            held = catalogue.execute("SELECT place FROM conversations WHERE follower != 0").fetchall()
+            left = [one for one in held if one[0] not in rows]
+            catalogue.executemany("UPDATE conversations SET follower = 0, live = 0 WHERE place = ?", left)
+            # Another process may have made another catalogue meanwhile.
+            known = {place: self._written.get(place) for (place,) in held}
+            changed = [(place, row) for place, row in rows.items() if known.get(place) != row]
+            new = [_row_of(_followed(place, row, shown.follower)) for place, row in changed]
+            catalogue.executemany(_UPSERT_FOLLOWED, new)
+            catalogue.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (_FOLLOWER, shown.follower, shown.at))
+        self._written = rows
+
+    def close(self) -> None:
+        """Closes what `read` keeps open."""
+        self._file.close()
+
+    def read(self) -> LiveSessions | None:
+        """Returns what is followed. Returns None if it has not changed since the last call, or can't be read."""
+        with suppress(sqlite3.Error, OSError, ValueError):
+            if catalogue := self._file.changed():
+                fact = catalogue.execute("SELECT value, at FROM facts WHERE name = ?", (_FOLLOWER,)).fetchone()
+                if fact:
+                    select = "SELECT * FROM conversations WHERE follower != 0 AND follower = ? ORDER BY updated_at DESC"
+                    rows = tuple(as_followed(_known(row)) for row in catalogue.execute(select, fact[:1]))
+                    return LiveSessions(at=fact[1], follower=fact[0], sessions=rows)
+        return None
+
+
+def forgotten_key(path: str, origin_id: str) -> str:
+    """Returns what names a conversation among those that are to be forgotten. `path` is that of its file or its
+    database."""
+    return f"{path}\n{origin_id}" if path.endswith(DATABASES) else path
+
+
+def as_followed(one: KnownConversation) -> FollowedRow:
+    """Returns what every list shows of a conversation."""
+    return FollowedRow(**{name: getattr(one, name) for name in FollowedRow.__struct_fields__})
+
+
+def _place_of(row: FollowedRow) -> str:
+    # In a database, an id that is no name makes no path.
+    return kept_path(row.path, row.agent_session_id) or f"{row.path}\n{row.agent_session_id}"
+
+
+def _followed(place: str, row: FollowedRow, follower: int) -> KnownConversation:
+    fields = {name: getattr(row, name) for name in FollowedRow.__struct_fields__}
+    return KnownConversation(
+        **fields, place=place, format="", stat=(0, 0, 0), is_whole=True, is_sure=True, follower=follower
+    )
 
 
 class SqliteReadFiles:
     """The files that were read to their end, in the catalogue next to the store at `store` (see `ReadFiles`)."""
 
     def __init__(self, store: Path) -> None:
-        self._path = catalogue_path(store)
-        self._old = store.with_name(f"{store.name}.read.json")
+        self._file = CatalogueFile(store)
 
     def read(self) -> Sequence[ReadFile]:
         """Returns the files, the first read first."""
-        if self._old.exists():
-            self._take_over()
-        if self._path.exists():
-            with suppress(sqlite3.Error, OSError, ValueError), _opened(self._path) as database:
-                rows = database.execute("SELECT * FROM read_files WHERE by = ? ORDER BY rowid", (__version__,))
-                return [_read_file(row) for row in rows]
+        select = "SELECT * FROM read_files WHERE by = ? ORDER BY rowid"
+        with suppress(sqlite3.Error, OSError, ValueError), self._file.to_read() as catalogue:
+            return [_read_file(row) for row in catalogue.execute(select, (__version__,))] if catalogue else []
         return []
 
     def write(self, files: Sequence[ReadFile]) -> None:
         """Replaces the list. Raises `StoreUnavailable`."""
-        with reporting(self._path, "catalogue"):
-            make_file(self._path)
-            with _opened(self._path) as database, transaction(database, "IMMEDIATE"):
-                database.execute("DELETE FROM read_files")
-                database.executemany(
-                    "INSERT OR REPLACE INTO read_files VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    [
-                        (
-                            *(one.path, one.origin_id, one.session_id, one.messages),
-                            *(" ".join(map(str, one.stat)), one.ends, __version__),
-                        )
-                        for one in files
-                    ],
-                )
-
-    def _take_over(self) -> None:
-        with suppress(OSError, ValueError, StoreError):
-            known = msgspec.json.decode(self._old.read_bytes(), type=_OldList)
-            self.write(known.files if known.by == __version__ else ())
-        with suppress(OSError):
-            self._old.unlink()
-
-
-@contextmanager
-def _opened(path: Path) -> Generator[sqlite3.Connection]:
-    try:
-        connection = connected(path, _prepare)
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise
-        # What was not a catalogue any more.
-        path.unlink(missing_ok=True)
-        make_file(path)
-        connection = connected(path, _prepare)
-    try:
-        yield connection
-    finally:
-        connection.close()
+        with self._file.to_write() as catalogue:
+            catalogue.execute("DELETE FROM read_files")
+            catalogue.executemany(
+                "INSERT OR REPLACE INTO read_files VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        *(one.path, one.origin_id, one.session_id, one.messages),
+                        *(" ".join(map(str, one.stat)), one.ends, __version__),
+                    )
+                    for one in files
+                ],
+            )
 
 
 def _prepare(database: sqlite3.Connection) -> None:
@@ -205,8 +348,11 @@ def _prepare(database: sqlite3.Connection) -> None:
         with transaction(database, "IMMEDIATE"):
             database.execute("DROP TABLE IF EXISTS conversations")
             database.execute("DROP TABLE IF EXISTS read_files")
-            database.execute(_READ_FILES)
+            database.execute("DROP TABLE IF EXISTS readings")
+            for statement in (_READ_FILES, _READINGS, *NOTES_TABLES):
+                database.execute(statement)
             database.execute(f"CREATE TABLE conversations ({columns}) WITHOUT ROWID")
+            database.execute("CREATE INDEX followed ON conversations (follower) WHERE follower != 0")
             database.execute(f"PRAGMA user_version = {_VERSION}")
 
 
@@ -226,12 +372,21 @@ def _read_file(row: tuple[str, str, str, int, str, bytes, str]) -> ReadFile:
 def _row_of(one: KnownConversation) -> list[object]:
     row = [*_values_of(one)]
     row[_WARNINGS], row[_STAT] = "\n".join(one.warnings), " ".join(map(str, one.stat))
+    for place in _JSON:
+        if row[place] is not None:
+            row[place] = msgspec.json.encode(row[place]).decode()
     return row
 
 
-def _known(row: tuple[str, ...]) -> KnownConversation:
+def _known(row: tuple[Any, ...]) -> KnownConversation:
     """Raises `ValueError` for a row that Ullage has not written."""
     known: dict[str, object] = dict(zip(_COLUMNS, row, strict=True))
     known["warnings"] = row[_WARNINGS].split("\n") if row[_WARNINGS] else ()
     known["stat"] = [*map(int, row[_STAT].split())]
+    for place in _JSON:
+        if row[place] is not None:
+            known[_NAMES[place]] = msgspec.json.decode(row[place])
+    agent = row[_AGENT]
+    command, takes_focus = compact_command(agent)
+    known |= {"agent_short": short_name(agent), "compact_command": command, "takes_focus": takes_focus}
     return msgspec.convert(known, KnownConversation, strict=False)

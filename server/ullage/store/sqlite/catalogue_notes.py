@@ -1,0 +1,145 @@
+"""What the catalogue holds besides conversations: what the user has answered and has Ullage forget, what agents said to
+their status lines, what hooks gave back, and how far large files were read.
+
+`quick_catalogue.py` writes what hooks and status lines write.
+"""
+
+import sqlite3
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from ullage import __version__
+from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading
+from ullage.store.sqlite.known_catalogue import CatalogueFile, forgotten_key
+
+# Readings that are kept, and bytes of them. A reading takes up to a third of its file, and only the files that continue
+# need theirs: a user has few of these at once.
+_MOST_READINGS, _READINGS_BYTES = 200, 64 << 20
+# Conversations in the list. Those that would be read again because they are not in it were forgotten first.
+_MOST_FORGOTTEN = 5_000
+_KEEP = "keep"
+
+
+class SqliteReadings:
+    """The readings in the catalogue next to the store at `store` (see `KeptReadings`)."""
+
+    def __init__(self, store: Path) -> None:
+        self._file = CatalogueFile(store)
+
+    def read(self, found: FoundFile) -> KeptReading | None:
+        """Returns the reading of a file, as `KeptReadings.read` describes."""
+        select = "SELECT reading FROM readings WHERE path = ? AND origin_id = ? AND by = ?"
+        with suppress(sqlite3.Error, OSError, msgspec.DecodeError), self._file.to_read() as catalogue:
+            row = catalogue and catalogue.execute(select, (str(found.path), found.origin_id, __version__)).fetchone()
+            return msgspec.msgpack.decode(row[0], type=KeptReading) if row else None
+        return None
+
+    def write(self, reading: KeptReading) -> None:
+        """Keeps a reading, as `KeptReadings.write` describes; one that has no room by itself is not kept. Raises
+        `StoreUnavailable`."""
+        data = msgspec.msgpack.encode(reading)
+        if len(data) > _READINGS_BYTES:
+            return
+        with self._file.to_write() as catalogue:
+            insert = "INSERT OR REPLACE INTO readings VALUES (?, ?, ?, ?, ?)"
+            catalogue.execute(insert, (reading.path, reading.origin_id, __version__, time.time_ns(), data))
+            room, number = _READINGS_BYTES, 0
+            select = "SELECT path, origin_id, length(reading) FROM readings ORDER BY at DESC"
+            for path, origin_id, size in catalogue.execute(select).fetchall():
+                room, number = room - size, number + 1
+                if room < 0 or number > _MOST_READINGS:
+                    catalogue.execute("DELETE FROM readings WHERE path = ? AND origin_id = ?", (path, origin_id))
+
+
+class ToldWindows:
+    """The windows that agents have said to their status lines, in the catalogue next to the store at `store`."""
+
+    def __init__(self, store: Path) -> None:
+        self._file = CatalogueFile(store)
+        self._known: dict[str, int] = {}
+
+    def __call__(self, origin_id: str) -> int | None:
+        """Returns the window, in tokens, of the conversation with this id of its agent. Returns None if the agent has
+        not said it. Takes microseconds if the catalogue has not changed."""
+        return self.all().get(origin_id)
+
+    def close(self) -> None:
+        """Closes what is kept open to notice changes."""
+        self._file.close()
+
+    def all(self) -> Mapping[str, int]:
+        """Returns all windows, by the agents' own ids."""
+        with suppress(sqlite3.Error, OSError):
+            if catalogue := self._file.changed():
+                select = "SELECT agent_session_id, window FROM told WHERE window IS NOT NULL"
+                self._known = dict(catalogue.execute(select))
+        return self._known
+
+
+class Receipts:
+    """The receipts in the catalogue next to the store at `store`."""
+
+    def __init__(self, store: Path) -> None:
+        self._file = CatalogueFile(store)
+
+    def __call__(self, agent_session_id: str, /) -> tuple[GivenBack, ...]:
+        """Returns those of the session with this id of its agent, the oldest first. What can't be read is left out."""
+        select = "SELECT receipt FROM receipts WHERE agent_session_id = ? ORDER BY receipt_id"
+        with suppress(sqlite3.Error, OSError), self._file.to_read() as catalogue:
+            rows = catalogue.execute(select, (agent_session_id,)).fetchall() if catalogue and agent_session_id else ()
+            return tuple(receipt for (data,) in rows if (receipt := _receipt(data)) is not None)
+        return ()
+
+
+def _receipt(data: bytes) -> GivenBack | None:
+    try:
+        return msgspec.json.decode(data, type=GivenBack)
+    except msgspec.MsgspecError:
+        return None
+
+
+class Keeping:
+    """Whether the user wants agents' files kept in the archive next to the store at `store`, which is asked once."""
+
+    def __init__(self, store: Path) -> None:
+        self._file = CatalogueFile(store)
+
+    @property
+    def wanted(self) -> bool | None:
+        """Whether the user wants files kept; None before the first answer."""
+        with suppress(sqlite3.Error, OSError), self._file.to_read() as catalogue:
+            row = catalogue and catalogue.execute("SELECT value FROM facts WHERE name = ?", (_KEEP,)).fetchone()
+            return bool(row[0]) if row else None
+        return None
+
+    def answer(self, *, keep: bool) -> None:
+        """Notes the answer. A process that already follows takes notice of it when it starts again. Raises
+        `StoreUnavailable`."""
+        with self._file.to_write() as catalogue:
+            at = time.time_ns() // 1_000_000
+            catalogue.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (_KEEP, int(keep), at))
+
+
+class ForgottenList:
+    """The conversations that the user has Ullage forget, in the catalogue next to the store at `store`: their files are
+    not read again until they change. It has no text of them."""
+
+    def __init__(self, store: Path) -> None:
+        self._file = CatalogueFile(store)
+
+    def read(self) -> Mapping[str, int]:
+        """Returns the times at which conversations were forgotten, in Unix milliseconds, by `forgotten_key`."""
+        with suppress(sqlite3.Error, OSError), self._file.to_read() as catalogue:
+            return dict(catalogue.execute("SELECT key, at FROM forgotten")) if catalogue else {}
+        return {}
+
+    def add(self, path: str, origin_id: str, at: int) -> None:
+        """Adds a conversation. Raises `StoreUnavailable`."""
+        with self._file.to_write() as catalogue:
+            catalogue.execute("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", (forgotten_key(path, origin_id), at))
+            oldest = "SELECT key FROM forgotten ORDER BY at DESC LIMIT -1 OFFSET ?"
+            catalogue.execute(f"DELETE FROM forgotten WHERE key IN ({oldest})", (_MOST_FORGOTTEN,))
