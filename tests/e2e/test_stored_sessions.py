@@ -88,8 +88,8 @@ def test_without_arguments_the_folders_conversations_are_shown_the_fullest_first
 def test_a_folder_without_conversations_is_told_what_to_do_and_no_store_is_made(store: Path, folder: Path) -> None:
     ended = ullage_bytes("--store", store, cwd=folder)
     assert ended.status == 0
-    assert b"ullage context FILE" in ended.out
-    for words in (["sessions"], ["search", "login"], ["here"]):
+    assert b"ullage wire" in ended.out
+    for words in (["--stored"], ["search", "login"], ["here"]):
         assert ullage(*words, "--store", store).status in (0, 1)
     for words in (["export", "s_1"], ["export", "--events", "s_1"], ["context", "s_1"], ["messages", "s_1"]):
         assert ullage(*words, "--store", store).status == 2
@@ -264,7 +264,7 @@ def test_a_compaction_of_a_file_shows_the_size_that_context_shows(folder: Path) 
     compacted = ullage("compact", path, "--budget", "4k", "--json").json
     assert compacted["used"] <= 4_000
     assert compacted["used"] + compacted["hidden_kept"] == after
-    assert f"{compacted['hidden_kept']:,} hidden, stays" in report.out
+    assert f"{compacted['hidden_kept']:,} that stay" in report.out
 
 
 def test_a_file_is_read_with_what_the_store_has_learned_of_its_agent(store: Path, tmp_path: Path) -> None:
