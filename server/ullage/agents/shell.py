@@ -44,7 +44,11 @@ _TEST = re.compile(
 _LOOKS_ONLY = {
     "ls", "cat", "head", "tail", "less", "grep", "rg", "find", "fd", "pwd", "cd", "echo", "wc", "which", "tree", "nl",
     "stat", "file", "type", "env", "printenv", "date", "sort", "uniq", "awk", "cut", "true", "diff", "sleep", "printf",
+    "jq", "xxd", "od", "strings", "column", "tr", "ps", "df", "du", "id", "whoami", "uname", "realpath", "basename",
+    "dirname",
 }  # fmt: skip
+_GH_LOOKS = {"view", "list", "diff", "status", "checks"}
+_GH_SENDS = {"-X", "--method", "-f", "-F", "--field", "--raw-field", "--input"}
 _GIT_LOOKS = {
     "status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "grep", "remote", "config", "ls-tree",
     "ls-remote", "cat-file", "describe", "shortlog", "merge-base", "rev-list", "for-each-ref", "show-ref",
@@ -289,8 +293,12 @@ def part_looks(part: Part) -> bool:
         words = words[1:]
     if not words or words[0] in _AROUND_COMMANDS:
         return True
+    if words[:2] == ("git", "-C"):
+        words = ("git", *words[3:])
     if words[0] == "git":
         return len(words) > 1 and words[1] in _GIT_LOOKS
+    if words[0] == "gh":
+        return len(words) > 2 and (words[2] in _GH_LOOKS or (words[1] == "api" and _GH_SENDS.isdisjoint(words)))
     if words[0] == "sed":
         return "-i" not in words
     return words[0] in _LOOKS_ONLY

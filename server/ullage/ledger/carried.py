@@ -68,6 +68,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _QUOTED = re.compile(
     r'"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«([^»\n]+)»|‹([^›\n]+)›|「([^」\n]+)」|『([^』\n]+)』|`([^`\n]+)`'
 )
+_MARKS = re.compile(r"[`*]|(?<!\w)_|_(?!\w)")
 # Not after `./...`, which is a path.
 _PARTS = re.compile(r"(?<=[^\s./][.!?…])\s+|(?<=[。！？])|[\r\n]+")
 
@@ -123,6 +124,11 @@ def _folded(text: str) -> str:
     return _NOT_ASCII.sub(_without_marks, apart)
 
 
+def _unmarked(text: str) -> str:
+    """Returns a text folded, without marks of emphasis and code, its words one space apart."""
+    return " ".join(_folded(_MARKS.sub("", text)).split())
+
+
 def _without_marks(run: re.Match[str]) -> str:
     return "".join(character for character in run[0] if unicodedata.category(character)[0] != "M")
 
@@ -154,15 +160,16 @@ class Context:
         self._text = "\n".join(texts)
 
     @cached_property
-    def _lines(self) -> list[tuple[str, tuple[str, ...], frozenset[str]]]:
-        """The lines in lower case, each with its words in order and as a set. Few questions are about lines."""
-        lines = ((line, tuple(_words(line))) for line in _folded(self._text).splitlines())
-        return [(line, words, frozenset(words)) for line, words in lines]
+    def _alone(self) -> frozenset[tuple[str, ...]]:
+        """The words of each line and of each quotation."""
+        folded = _folded(self._text)
+        quoted = ("".join(found) for found in _QUOTED.findall(folded))
+        return frozenset(tuple(_words(text)) for text in (*folded.splitlines(), *quoted))
 
     @cached_property
-    def _quotations(self) -> frozenset[tuple[str, ...]]:
-        """The words of each quotation."""
-        return frozenset(tuple(_words("".join(found))) for found in _QUOTED.findall(_folded(self._text)))
+    def _lines(self) -> list[str]:
+        """The lines as `_unmarked` writes them. Few questions are about lines."""
+        return [_unmarked(line) for line in self._text.splitlines()]
 
     @cached_property
     def _outlines(self) -> list[list[Line]]:
@@ -191,16 +198,14 @@ class Context:
                     return True
         return False
 
-    def lines_with(self, text: str) -> list[str]:
-        """Returns the lines of the context that have most words of a text, in lower case."""
-        wanted = frozenset(words_of(text).all)
-        enough = ceil(len(wanted) * _SHARE)
-        return [line for line, _, words in self._lines if len(wanted & words) >= enough]
+    def lines_quoting(self, text: str) -> list[str]:
+        """Returns the lines of the context that have a text word for word, in lower case and without the text."""
+        quoted = re.compile(rf"(?<!\w){re.escape(_unmarked(text))}(?!\w)")
+        return [quoted.sub(" ", line) for line in self._lines if quoted.search(line)]
 
     def says_alone(self, text: str) -> bool:
         """Returns whether a line of the context, or a quotation in it, is this text and nothing else, but for marks."""
-        alone = words_of(text).all
-        return alone in self._quotations or any(words == alone for _, words, _ in self._lines)
+        return words_of(text).all in self._alone
 
     def says_all(self, text: str) -> bool:
         """Returns whether the context says every sentence and line of a text."""

@@ -51,6 +51,8 @@ _STATES = {
     Life.OPEN: ("pending", "[ ]", "open", "todo", "to do", "not started"),
     Life.IN_PROGRESS: ("in progress", "in_progress", "in-progress", "[~]", "[-]", "current"),
 }
+# Words and marks of tasks that are done, wherever a line has them.
+_DONE = re.compile(r"\b(?:done|completed?|finished|resolved|closed)\b|\[x\]|[✅✓☑]")
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -211,11 +213,12 @@ def _names(path: str, context: Context) -> bool:
 
 
 def _has_task(entry: Entry, context: Context) -> bool:
-    """Returns whether a line of the context has a task with its state, in the words of the tools that keep tasks. A
-    task that is named without its state may as well be done."""
+    """Returns whether a line of the context has a task word for word with its state, and no other state, in the words
+    of the tools that keep tasks. A task that is named without its state may as well be done, and so may one of which
+    a line says that it is in progress and partly done."""
     states = _STATES[entry.life]
-    return context.says(entry.text) and any(
-        any(state in line for state in states) for line in context.lines_with(entry.text)
+    return any(
+        any(state in line for state in states) and not _DONE.search(line) for line in context.lines_quoting(entry.text)
     )
 
 

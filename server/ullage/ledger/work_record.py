@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ullage.agents.calls import ToolCall, touches_of
 from ullage.agents.outcomes import goes_on, judge, was_refused
-from ullage.agents.shell import Part, is_test, only_looks, parts_of
+from ullage.agents.shell import Part, is_test, only_looks, parts_of, without_cd
 from ullage.agents.shell_git import Commit, branch_after, commits_in
 from ullage.agents.shell_purpose import Purpose, covers, purpose_of, without_options
 from ullage.agents.tools import NEW_TEXT_KEYS, OLD_TEXT_KEYS, Action, action_of, text_of
@@ -23,14 +23,15 @@ from ullage.redaction.clean import clean, redact
 
 # Words of a command that compiles, lints or checks types, by what it then says of the code.
 _LINTS = re.compile(
-    r"\b(?:lint|eslint|ruff check|flake8|pylint|clippy|golangci-lint|rubocop|shellcheck|biome|stylelint"
-    r"|credo|swiftlint|ktlint|checkstyle|oxlint|yamllint|hadolint|(?:black|prettier|ruff format|cargo fmt) .*--check)\b"
+    r"\b(?:\w*lint(?:er|s|ing)?|ruff check|flake8|clippy|rubocop|shellcheck|biome|pre-commit run|typos|codespell|vale"
+    r"|credo|checkstyle|(?:black|prettier|ruff format|cargo fmt) .*--check)\b"
 )
 _TYPES = re.compile(
-    r"\b(?:mypy|pyright|basedpyright|typecheck|type-check|types|tsc .*--noEmit|dialyzer|sorbet|psalm|phpstan)\b"
+    r"\b(?:mypy|pyright|basedpyright|typecheck|type-check|types|(?:tsc|tsgo) .*--noEmit|dialyzer|sorbet"
+    r"|psalm|phpstan)\b"
 )
 _BUILDS = re.compile(
-    r"\b(?:go (?:build|vet|install)|cargo (?:build|check)|tsc|(?:npm|pnpm|yarn|bun)(?: run)? build\S*"
+    r"\b(?:go (?:build|vet|install)|cargo (?:build|check)|tsc|tsgo|(?:npm|pnpm|yarn|bun)(?: run)? build\S*"
     r"|make(?: all| build)?$|mvn (?:compile|package|install)|gradlew? (?:build|assemble)"
     r"|dotnet build|swift build|zig build|mix compile"
     r"|cmake --build|ninja|webpack|vite build|py_compile|compileall|xcodebuild|bazel build"
@@ -39,7 +40,7 @@ _BUILDS = re.compile(
 # Programs of one language: what passes in one has compiled what the others compile.
 _FAMILIES = (
     {"go"}, {"cargo", "rustc"},
-    {"npm", "pnpm", "yarn", "bun", "tsc", "vitest", "jest", "vite", "webpack", "node", "mocha"},
+    {"npm", "pnpm", "yarn", "bun", "tsc", "tsgo", "vitest", "jest", "vite", "webpack", "node", "mocha"},
     {"mvn", "gradle", "gradlew", "javac"}, {"make", "cmake", "ctest", "ninja", "gcc", "g++", "cc"},
     {"python", "python3", "pytest", "unittest", "py_compile", "tox", "nox"}, {"dotnet"}, {"swift"}, {"zig"}, {"mix"},
 )  # fmt: skip
@@ -82,7 +83,32 @@ _DECLARED = re.compile(
 # Names that only code has: with a capital or an underscore inside.
 _CODE_NAME = re.compile(r"\b(?=\w*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]))[A-Za-z]\w{2,60}\b")
 _ONE_PACKAGE = re.compile(r"ok\s+\S+\s")
-_DOCUMENTS = (".md", ".txt", ".rst", ".adoc")
+# Texts and media, which a check reads only if it is one of texts. Lists of requirements and of targets are no texts.
+_TEXTS = re.compile(
+    r"^(?!requirements|constraints|CMakeLists).*\.(?:mdx?|markdown|txt|rst|adoc|org|log|pdf|docx?"
+    r"|png|jpe?g|gif|svg|webp|ico|bmp|mp[34]|wav|ogg|webm|mov|ttf|otf|woff2?)$"
+    r"|^(?:LICEN[CS]E|NOTICE|AUTHORS|CODEOWNERS|README|CHANGELOG|CONTRIBUTING)$",
+    re.IGNORECASE,
+)
+_OF_TEXTS = re.compile(
+    r"\b(?:\w*md|markdown\w*|docs?|mdbook|sphinx|vale|\w*spell|typos|prettier|links?|pre-commit)\b|\.md\b"
+)
+# The name of a configuration that begins with a dot: `.eslintrc.json`, `.golangci.yml`, `.env`. What else begins with
+# one only git, editors, hosts and agents read: `.gitignore`, `.github/`, `.vscode/`.
+_CONFIGURES = re.compile(r"\.(?!git|editorconfig)[\w-]*(?:rc\b|env\b|\.(?:ya?ml|toml|json|ini|cfg|[cm]?js)$)")
+_SHOWS_FAILURE = re.compile(r"error|fail|panic|undefined|exception|not found|cannot|denied|traceback", re.IGNORECASE)
+# Commands of git that stop at a conflict, and those that end them.
+_JOINS = re.compile(r"git (?:merge|rebase|cherry-pick|pull|revert|am|stash)\b")
+_CONFLICT = re.compile(r"conflict|automatic merge failed|could not apply", re.IGNORECASE)
+_ENDS_JOINING = re.compile(
+    r"git (?:commit$|(?:merge|rebase|cherry-pick|revert|am) .*--(?:continue|abort|skip|quit)|reset .*--hard)"
+)
+# How runners print the commands of a script: npm and pnpm, yarn and just, mise; and npm of one that failed.
+_SCRIPT_LINE = re.compile(
+    r"^(?:> |\$ |\[[\w:.-]{1,40}\] \$ |npm (?:error|ERR!) command sh -c )(.{1,300})$", re.MULTILINE
+)
+# The compiler of a language by its other names.
+_COMPILERS = {"tsgo": "tsc", "vue-tsc": "tsc"}
 _COMMIT_CALL = re.compile(
     r"\bgit\b.{0,200}\b(?:commit|reset|checkout|switch|restore|stash|status|branch|merge|rebase|worktree)\b", re.DOTALL
 )
@@ -100,7 +126,7 @@ class CheckKind(StrEnum):
 
 class _Run(Struct, frozen=True, kw_only=True):
     """A command that ran: what it checks (None if nothing), what it is run for, and how it ended. `is_unsure` says that
-    its output shows no end."""
+    its output shows no end, `folder` is where its command line went first, empty if nowhere."""
 
     checks: CheckKind | None
     purpose: Purpose
@@ -109,6 +135,7 @@ class _Run(Struct, frozen=True, kw_only=True):
     detail: str
     was_set_up: bool
     is_unsure: bool
+    folder: str = ""
     mended: int = -1
     mended_by: str = ""
 
@@ -194,6 +221,10 @@ class WorkFold:
         self._mended: list[_Run] = []
         self._passed: dict[tuple[CheckKind, str], _Passed] = {}
         self._git: list[ToolCall] = []
+        # The commands that a script ran, by its key, as far as its output shows them.
+        self._scripts: dict[str, tuple[str, ...]] = {}
+        # The failures that a later run no longer shows, although it does not show that it passed.
+        self._unseen: set[_Run] = set()
         # What they say of the branch and of commits, None if another was taken since.
         self._seen: tuple[str, list[Commit]] | None = None
         self._elsewhere: list[Entry] = []
@@ -317,6 +348,7 @@ class WorkFold:
         is_unsure = outcome is Outcome.UNKNOWN
         # A check that printed nothing has passed if the agent reports failures, which is known after the first one.
         if is_unsure and (not checks or purpose.masked or goes_on(call.result) or call.result_index < 0):
+            self._look_again(call, purpose)
             return
         failed = outcome is Outcome.FAILED
         self._reports |= failed
@@ -337,8 +369,38 @@ class WorkFold:
             detail=_told(call.result, reported, detail) if failed or detail else "",
             was_set_up=was_set_up,
             is_unsure=is_unsure,
+            folder=without_cd(call.command)[1].rstrip("/"),
         )
+        self._note_script(run, call.result)
         self._settle(run)
+
+    def _look_again(self, call: ToolCall, purpose: Purpose) -> None:
+        """Takes note of the failures that a run of the same does not show any more. Its exit code is hidden by a filter
+        that would show them, so that nothing says that it passed."""
+        if self._open and _shows_none(call):
+            run = _Run(
+                checks=None,
+                purpose=replace(purpose, certain=purpose.keys),
+                index=call.result_index,
+                failed=False,
+                detail="",
+                was_set_up=True,
+                is_unsure=True,
+                folder=without_cd(call.command)[1].rstrip("/"),
+            )
+            self._note_script(run, call.result)
+            self._unseen |= {before for before in self._open if before.checks and self._mends(run, before)}
+
+    def _note_script(self, run: _Run, output: str) -> None:
+        """Takes note of the commands that a script prints that it runs, if the command line runs nothing else."""
+        if len(run.purpose.keys) == 1 and run.checks is not CheckKind.TESTS:
+            ran = [
+                _plain_program(key)
+                for line in _SCRIPT_LINE.findall(output[-_MOST_READ:])
+                for key in purpose_of(line).keys
+            ]
+            if ran:
+                self._scripts[run.purpose.keys[0]] = tuple(dict.fromkeys(ran))
 
     def _settle(self, run: _Run) -> None:
         """Takes a run into account: a success mends what it covers, and a run of the same replaces an earlier one. It
@@ -346,7 +408,7 @@ class WorkFold:
         has_passed = not run.failed and (self._reports or not run.is_unsure)
         still_open: list[_Run] = []
         for before in self._open:
-            if has_passed and _mends(run, before):
+            if has_passed and self._mends(run, before):
                 self._mended.append(replace(before, mended=run.index, mended_by=_shown(run)))
             elif not (run.failed and _is_again(run, before)):
                 still_open.append(before)
@@ -365,6 +427,35 @@ class WorkFold:
                 self._passed[place] = _Passed(run=run, text=_shown(run) if is_alone else clean(command))
         self._open = still_open[-_MOST_OPEN:]
 
+    def _mends(self, passed: _Run, failed: _Run) -> bool:  # noqa: PLR0911 - one way of mending after the other
+        """Returns whether a command that passed shows that what failed before is mended: it ran the same or more, or it
+        compiled what could not be built, or it ended what a conflict had interrupted."""
+        if passed.folder and failed.folder and not _are_one(passed.folder, failed.folder):
+            return False
+        for key in failed.purpose.keys:
+            if any(_same(other, key) or covers(other, key) for other in passed.purpose.certain):
+                return True
+            if (
+                _JOINS.match(key)
+                and _CONFLICT.search(failed.detail)
+                and any(map(_ENDS_JOINING.match, passed.purpose.certain))
+            ):
+                return True
+        if failed.checks and passed.checks is failed.checks and any(map(_RUNS_ALL.fullmatch, passed.purpose.certain)):
+            return True
+        if failed.checks is CheckKind.BUILD and passed.checks in (CheckKind.TESTS, CheckKind.BUILD):
+            return bool(_families(passed) & _families(failed))
+        if failed.checks in (CheckKind.BUILD, CheckKind.TYPES):
+            # The script of a package runs the compiler on all of it.
+            ran = {
+                script
+                for key in passed.purpose.certain
+                for script in (_plain_program(key), *self._scripts.get(key, ()))
+            }
+            return any(key and _plain_program(key.split()[0]) in ran for key in failed.purpose.keys)
+        # Called wrongly: the next run of the program is what was meant.
+        return not failed.was_set_up and bool(_programs(passed.purpose.keys) & _programs(failed.purpose.keys))
+
     def checks(self) -> tuple[Entry, ...]:
         """Returns the newest run of each check that passed, with the files that were changed since."""
         return tuple(
@@ -376,7 +467,7 @@ class WorkFold:
                 # The line of the last package that was tested says nothing of the others.
                 beside="" if _ONE_PACKAGE.match(passed.run.detail) else passed.run.detail,
                 name=kind.value,
-                changed=self._since(passed.run.index),
+                changed=self._since(passed.run.index, passed.text),
             )
             for (kind, _), passed in self._passed.items()
             if self._reports or not passed.run.is_unsure
@@ -393,10 +484,10 @@ class WorkFold:
                 text=f"`{_shown(run)}`{f': {run.detail}' if run.detail else ''}",
                 beside=self._mend(run) if run.mended >= 0 else "",
                 name=run.checks.value if run.checks else "",
-                changed=self._since(run.index) if run.checks and run.mended < 0 else (),
+                changed=self._since(run.index, _shown(run)) if run.checks and run.mended < 0 else (),
             )
             for run in sorted([*self._mended, *self._open], key=lambda run: run.index)
-            if run.was_set_up and (run.checks is not None or not run.purpose.once)
+            if run.was_set_up and run not in self._unseen and (run.checks is not None or not run.purpose.once)
         )
 
     def _mend(self, run: _Run) -> str:
@@ -406,12 +497,16 @@ class WorkFold:
         changed = f"after a change of {', '.join(reversed(between[:3]))}, " if between else ""
         return f"{changed}`{run.mended_by}` passed in #{run.mended + 1}"
 
-    def _since(self, index: int) -> tuple[str, ...]:
+    def _since(self, index: int, check: str = "") -> tuple[str, ...]:
+        """Returns the project's files that were changed after a message; for a check, those that it can read."""
         return tuple(
             path
             for path, at in self._changed.items()
-            if at > index and not path.endswith(_DOCUMENTS) and self.is_in_project(path)
+            if at > index and self.is_in_project(path) and (not check or _reads(check, self._inside(path)))
         )
+
+    def _inside(self, path: str) -> str:
+        return path.removeprefix(f"{self._cwd}/") if self._cwd else path
 
     # Commits
 
@@ -497,6 +592,18 @@ class WorkFold:
 
 
 @lru_cache(maxsize=2048)
+def _reads(check: str, path: str) -> bool:
+    """Returns whether what a file in the project says can matter to a check: it is code or configuration, or a text and
+    the check is one of texts."""
+    *folders, name = path.split("/")
+    if any(one.startswith(".") and len(one) > 2 and one[1:] not in check for one in folders):
+        return False
+    if name.startswith("."):
+        return _CONFIGURES.match(name) is not None or name[1:].removesuffix("ignore") in check
+    return _TEXTS.match(name) is None or _OF_TEXTS.search(check) is not None
+
+
+@lru_cache(maxsize=2048)
 def _kind(command: str) -> CheckKind | None:
     """Returns what a command checks, None if nothing."""
     if is_test(command):
@@ -550,18 +657,27 @@ def _reported(call: ToolCall, purpose: Purpose, *, reports: bool) -> bool | None
     return False
 
 
-def _mends(passed: _Run, failed: _Run) -> bool:
-    """Returns whether a command that passed shows that what failed before is mended: it ran the same or more, or it
-    compiled what could not be built."""
-    for key in failed.purpose.keys:
-        if any(_same(other, key) or covers(other, key) for other in passed.purpose.certain):
-            return True
-    if failed.checks and passed.checks is failed.checks and any(map(_RUNS_ALL.fullmatch, passed.purpose.certain)):
-        return True
-    if failed.checks is CheckKind.BUILD and passed.checks in (CheckKind.TESTS, CheckKind.BUILD):
-        return bool(_families(passed) & _families(failed))
-    # Called wrongly: the next run of the program is what was meant.
-    return not failed.was_set_up and bool(_programs(passed.purpose.keys) & _programs(failed.purpose.keys))
+def _are_one(folder: str, other: str) -> bool:
+    """Returns whether two folders are the same one, as far as their names say."""
+    return f"/{folder}".endswith(f"/{other}") or f"/{other}".endswith(f"/{folder}")
+
+
+def _plain_program(command: str) -> str:
+    """Returns a command without its options and their values. What is left is its program, if it selects nothing."""
+    words = command.split()
+    plain = [word for before, word in zip(["", *words], words, strict=False) if "-" not in (before[:1], word[:1])]
+    return " ".join([_COMPILERS.get(plain[0], plain[0]), *plain[1:]]) if plain else ""
+
+
+def _shows_none(call: ToolCall) -> bool:
+    """Returns whether an output has no sign of a failure although its filter would show one: it is the end of the whole
+    output, or a search for failures that found none."""
+    if call.failed or call.result_index < 0 or goes_on(call.result):
+        return False
+    said, filters = call.result.strip(), [part.words for part in parts_of(call.command) if part.joint == "|"]
+    if any(words[0] in ("grep", "egrep", "rg") and _SHOWS_FAILURE.search(" ".join(words[1:])) for words in filters):
+        return said in ("", "(no output)", "0")
+    return bool(filters and said) and filters[-1][0] == "tail" and not _SHOWS_FAILURE.search(said)
 
 
 def _is_again(run: _Run, before: _Run) -> bool:

@@ -286,6 +286,93 @@ def test_a_check_says_what_was_changed_since() -> None:
     assert [check.changed for check in ledger(talk).checks] == [(f"{CWD}/a.py",)]
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".gitignore",
+        ".github/workflows/ci.yml",
+        "LICENSE",
+        "docs/logo.png",
+        "notes.txt",
+        ".vscode/settings.json",
+        "a.md",
+    ],
+)
+def test_a_file_that_no_check_reads_makes_no_check_stale(path: str) -> None:
+    talk = Talk().shell("pytest -q", "12 passed in 0.3s").write(path, "text")
+    assert [check.changed for check in ledger(talk).checks] == [()]
+
+
+@pytest.mark.parametrize(
+    ("check", "path"),
+    [
+        ("eslint .", ".eslintrc.json"),
+        ("golangci-lint run", ".golangci.yml"),
+        ("npx eslint .", ".eslintignore"),
+        ("cargo build", ".cargo/config.toml"),
+        ("pytest -q", "requirements-dev.txt"),
+        ("pytest -q", ".env.test"),
+        ("make lint", "CMakeLists.txt"),
+        ("markdownlint docs", "docs/guide.md"),
+        ("go vet ./...", "main.go"),
+    ],
+)
+def test_a_file_that_a_check_may_read_makes_it_stale(check: str, path: str) -> None:
+    talk = Talk().shell("false && ls x y", "Exit code 1", failed=True).shell(check, "0 issues.").write(path, "text")
+    assert [found.changed for found in ledger(talk).checks] == [(f"{CWD}/{path}",)]
+
+
+def test_every_changed_file_is_not_committed() -> None:
+    talk = Talk().shell('git commit -am "fix: round"', "[main 4f1c2aa] fix: round").write("README.md", "text")
+    assert [commit.changed for commit in ledger(talk).commits] == [(f"{CWD}/README.md",)]
+
+
+_ON_BUILD = "> shop@1.0.0 build\n> tsgo -p tsconfig.build.json\n"
+
+
+@pytest.mark.parametrize(
+    ("failed", "again", "output"),
+    [
+        ("npm run check", "npm run check 2>&1 | tail -3", "Done."),
+        ("npm run check", 'npm run check 2>&1 | grep -E "(error|fail)" | head -5', "(no output)"),
+        ("npm run check", 'npm run check | grep "error TS"', ""),
+        ("npx tsc --noEmit --skipLibCheck", "npm run build | tail -5", f"{_ON_BUILD}Done."),
+        ("npx tsc --noEmit src/*.ts", "npm run build", f"{_ON_BUILD}\nFound 0 errors. Watching."),
+        ("npx tsgo -p tsconfig.json", "npx tsc", "Found 0 errors."),
+        ("mypy src", "mypy src | tail -1", "Success"),
+    ],
+)
+def test_a_failure_that_a_later_run_does_not_show_is_not_open(failed: str, again: str, output: str) -> None:
+    talk = Talk().shell(failed, "a.ts(1,2): error TS2304: Cannot find name 'x'.", failed=True)
+    talk.edit("a.ts", "1", "2").shell(again, output)
+    assert not [problem for problem in ledger(talk).problems if problem.life is Life.OPEN]
+
+
+@pytest.mark.parametrize(
+    ("failed", "again", "output"),
+    [
+        ("npm run check", "npm run check | head -3", "> check"),
+        ("npm run check", "npm run check | tail -3", "npm error code 2"),
+        ("npm run check", "npm run check | grep wrap-ansi", ""),
+        ("npx tsc --noEmit", "npm run build", "vite v5 building\nbuilt in 2s"),
+        ("npx tsc --noEmit", "npx tsc src/one.ts | tail -1", "Done."),
+        ("cd web && npm test", "cd api && npm test", "12 passed, 0 failed"),
+        ("mypy src", "python -m py_compile a.py | tail -1", "Done."),
+    ],
+)
+def test_a_failure_that_nothing_shows_to_be_gone_stays_open(failed: str, again: str, output: str) -> None:
+    talk = Talk().shell(failed, "a.ts(1,2): error TS2304: Cannot find name 'x'.", failed=True)
+    talk.edit("a.ts", "1", "2").shell(again, output)
+    assert [problem.life for problem in ledger(talk).problems] == [Life.OPEN]
+
+
+@pytest.mark.parametrize("end", ['git commit -m "merge"', "git merge --abort", "git reset --hard HEAD"])
+def test_a_conflict_ends_with_what_ends_the_merge(end: str) -> None:
+    talk = Talk().shell("git merge origin/main", "CONFLICT (content): a.py\nAutomatic merge failed", failed=True)
+    talk.shell(end, "[main 4f1c2aa] merge")
+    assert not [problem for problem in ledger(talk).problems if problem.life is Life.OPEN]
+
+
 def test_a_run_without_a_test_has_not_passed() -> None:
     assert ledger(Talk().shell("go test ./x -run TestNone", "ok  \tshop/x\t0.1s [no tests to run]")).checks == ()
 
