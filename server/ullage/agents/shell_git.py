@@ -9,14 +9,19 @@ from ullage.agents.shell import without_cd
 
 # Outputs are sometimes JSON, in which a line ends with a backslash and an n.
 _COMMITTED = re.compile(
-    r"\[([\w./@+-]{1,120})(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300}?)(?:\\n|\\r|\"|\n|\r|$)"
+    r"\[([\w./@+-]{1,120})(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300}?)(?:\\n|\\r|\"\s*[,}\]]|\n|\r|$)"
 )
 _DETACHED = re.compile(r"\[detached HEAD ([0-9a-f]{7,40})\] (.{1,300}?)(?:\\n|\n|$)")
 _MESSAGE = re.compile(
-    r"\bgit (?:-C \S+ )?commit\b[^\n]{0,80}?\s-(?:a?m|-message)[ =]?([\"'])(?!\$\()(.{3,200}?)(?:\n|\1|$)"
+    r"\bgit (?:-C \S+ )?(?:commit|merge)\b[^\n]{0,80}?\s-(?:\w*m|-message)[ =]?([\"'])(?!\$\()(.{3,200}?)(?:\n|\1|$)"
 )
 _HEREDOC_MESSAGE = re.compile(r"\bgit (?:-C \S+ )?commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\n\s*([^\n]{3,200})")
-_COMMITS = re.compile(r"\bgit (?:-C \S+ )?commit\b")
+_COMMITS = re.compile(r"\bgit (?:-C \S+ )?(?:commit|revert|cherry-pick|merge|am|pull|rebase)\b")
+_MERGED = re.compile(r"^Merge made by\b|^Updating [0-9a-f]{7,40}\.\.([0-9a-f]{7,40})$", re.MULTILINE)
+_MERGES = re.compile(r"\bgit (?:-C \S+ )?(?:merge|pull)\b[ \t]*((?:[^\n;&|\"']|\"[^\"]*\"|'[^']*'){0,200})")
+# A reset to what has no known commits before it.
+_RESET_TO = re.compile(r"\bgit (?:-C \S+ )?reset --(?:hard|soft|mixed|keep|merge) (?!HEAD\s*(?:$|[;&|]))(?!-)\S+")
+_HEAD_AT = re.compile(r"^HEAD is now at ([0-9a-f]{7,40}) (.{1,300})$", re.MULTILINE)
 _AMENDS = re.compile(r"\bgit (?:-C \S+ )?commit\b[^\n;&|]{0,200}\s--amend\b")
 # With a path after it, a reset moves no branch.
 _RESET = re.compile(
@@ -48,7 +53,12 @@ def commits_in(calls: list[ToolCall]) -> list[Commit]:
         undone = None if call.failed else _RESET.search(command)
         if undone and (not made or undone.start() < command.index("commit")):
             commits = _before(commits, undone)
-        if made and _AMENDS.search(command):
+        elif not call.failed and _RESET_TO.search(command):
+            head = _HEAD_AT.search(call.result[:_LOOKED_AT])
+            commits = [Commit(index=call.index, hash=head[1], subject=head[2].strip())] if head else []
+        if _AMENDS.search(command) and commits and (made or _is_quiet(call)):
+            # Without its output, the commit's new name is not known.
+            made = made or [Commit(index=call.index, hash="", subject=commits[-1].subject)]
             commits = commits[:-1]
         commits += made
     return commits
@@ -58,6 +68,9 @@ def _made(call: ToolCall, command: str) -> list[Commit]:
     output = call.result[-_LOOKED_AT:]
     made = [(match[2], match[3]) for match in _COMMITTED.finditer(output)]
     made += [(match[1], match[2]) for match in _DETACHED.finditer(output)]
+    if not made and (merged := _MERGED.search(output)) and not call.failed:
+        asked = _MERGES.search(command)
+        made = [(merged[1] or "", _subject(command) or (f"merge of {asked[1].strip() or 'upstream'}" if asked else ""))]
     if not made and _is_quiet(call) and (subject := _subject(command)):
         made = [("", subject)]
     return [Commit(index=call.index, hash=name, subject=subject.strip()) for name, subject in made]
@@ -105,5 +118,5 @@ def _subject(command: str) -> str:
 def _is_quiet(call: ToolCall) -> bool:
     """Returns whether a call may have committed without saying so: it was asked to be quiet, or shows only the end of
     the output, and reports no failure."""
-    filtered = re.search(r"\bcommit\b[^\n]*(?:\s-q\b|--quiet|\| *(?:tail|head|grep)|>/dev/null)", call.command)
+    filtered = re.search(r"\bcommit\b[^\n]*(?:\s-\w*q|--quiet|\| *(?:tail|head|grep)|>/dev/null)", call.command)
     return not call.failed and call.result_index >= 0 and (not call.result.strip() or filtered is not None)

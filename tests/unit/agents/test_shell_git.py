@@ -4,7 +4,7 @@ import pytest
 
 from support.conversations import bash, places
 from ullage.agents.calls import ToolCall, tool_calls
-from ullage.agents.shell_git import branch_after, commits_in
+from ullage.agents.shell_git import Commit, branch_after, commits_in
 from ullage.model.message import Message
 
 
@@ -86,3 +86,47 @@ def test_a_branch_of_another_folder_is_told_with_the_folder(there: str) -> None:
     seen = bash(there, "On branch fix/leak", call_id="a")
     assert branch_after(calls(*seen)) == ("fix/leak", "")
     assert branch_after(calls(*bash("git log -1", "one", call_id="b"), *seen)) == ("fix/leak", "../site")
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "last"),
+    [
+        (
+            "git revert --no-edit HEAD",
+            '[main 3333333] Revert "feat: a"',
+            Commit(index=2, hash="3333333", subject='Revert "feat: a"'),
+        ),
+        (
+            "git cherry-pick abc1234",
+            "[main 4444444] fix: b\n Date: x",
+            Commit(index=2, hash="4444444", subject="fix: b"),
+        ),
+        (
+            "git merge --no-ff x -m 'Merge x'",
+            "Merge made by the 'ort' strategy.",
+            Commit(index=2, hash="", subject="Merge x"),
+        ),
+        (
+            "git pull",
+            "Updating 1111111..5555555\nFast-forward",
+            Commit(index=2, hash="5555555", subject="merge of upstream"),
+        ),
+        ("git add -A && git commit --amend --no-edit -q", "", Commit(index=2, hash="", subject="feat: a")),
+        (
+            "git reset --hard origin/main",
+            "HEAD is now at 6666666 base",
+            Commit(index=2, hash="6666666", subject="base"),
+        ),
+        ("git reset --hard HEAD", "HEAD is now at 1111111 feat: a", Commit(index=0, hash="1111111", subject="feat: a")),
+        ("git checkout -b x && git commit -qam 'feat: c'", "", Commit(index=2, hash="", subject="feat: c")),
+        ("git status", "On branch main", Commit(index=0, hash="1111111", subject="feat: a")),
+    ],
+)
+def test_the_last_commit_is_the_one_that_a_command_left(command: str, output: str, last: Commit) -> None:
+    made = bash("git commit -m 'feat: a'", "[main 1111111] feat: a", call_id="a")
+    assert commits_in(calls(*made, *bash(command, output, call_id="b")))[-1] == last
+
+
+def test_a_soft_reset_to_another_branch_leaves_no_known_commit() -> None:
+    made = bash("git commit -m 'feat: a'", "[main 1111111] feat: a", call_id="a")
+    assert commits_in(calls(*made, *bash("git reset --soft origin/main", "", call_id="b"))) == []
