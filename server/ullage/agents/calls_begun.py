@@ -1,16 +1,15 @@
 """Finds work that a call began and that continues by itself: sub-agents and commands in the background."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.agents.calls import ToolCall
 from ullage.agents.outcomes import goes_on, was_refused
 from ullage.agents.tools import plain, text_of, value_of
-from ullage.model.blocks import TextBlock
-from ullage.model.message import Message, Role
 
 _SUB_AGENTS = {
     plain(name)
@@ -34,7 +33,8 @@ _NOTE = re.compile(
     re.DOTALL,
 )
 _RUNS = {"running", "pending", "in_progress"}
-_OUTPUT = re.compile(r"<output>\s*(.{0,20000}?)\s*(?:</output>|$)", re.DOTALL)
+_OUTPUT = re.compile(r"(?:<output>|^Output:\n)\s*(.{0,20000}?)\s*(?:</output>|\Z)", re.DOTALL | re.MULTILINE)
+_EXITED = "exited with code "
 
 
 class BegunKind(StrEnum):
@@ -58,22 +58,31 @@ class Begun(Struct, frozen=True, kw_only=True):
     result: str = ""
 
 
-def begun_in(
-    calls: Sequence[ToolCall],
-    messages: Sequence[Message],
-    indices: Sequence[int],
-    known: Sequence[Begun | None] | None = None,
-) -> list[Begun]:
-    """Returns the work that calls began, in order, with how it ended as far as later calls and messages show it.
+class End(Struct, frozen=True, kw_only=True):
+    """How work in the background ended: the message that shows it, the word for its end, and its output."""
 
-    `messages` are those in which notes on its end may be, with their indices. `known` are the results of `begun_by` for
-    the calls, if a caller has them.
-    """
-    begun = [one for one in (map(begun_by, calls) if known is None else known) if one]
-    if not any(one.name for one in begun):
-        return begun
-    ends = _Ends(calls, messages, indices)
-    return [ends.of(one) for one in begun]
+    index: int
+    status: str
+    output: str
+
+    @property
+    def failed(self) -> bool | None:
+        """Whether it failed, None if it was ended from outside or its end does not say."""
+        code = self.status.removeprefix(_EXITED)
+        if code != self.status:
+            return code != "0"
+        return {"failed": True, "completed": False}.get(self.status)
+
+
+def begun_in(calls: Sequence[ToolCall], ends: Mapping[str, End]) -> list[Begun]:
+    """Returns the work that calls began, in order, with how it ended. `ends` are those that are known, by its id."""
+    begun = [one for one in map(begun_by, calls) if one]
+    return [
+        replace(one, ended=end.index, status=end.status, result=end.output)
+        if one.ended < 0 and (end := ends.get(one.name))
+        else one
+        for one in begun
+    ]
 
 
 def begun_by(call: ToolCall) -> Begun | None:
@@ -101,49 +110,23 @@ def begun_by(call: ToolCall) -> Begun | None:
     return None
 
 
-class _Ends:
-    """How work in the background ended, by its id."""
-
-    def __init__(self, calls: Sequence[ToolCall], messages: Sequence[Message], indices: Sequence[int]) -> None:
-        self._known: dict[str, tuple[int, str, str]] = {}
-        for name, end in (*_asked(calls), *_noted(messages, indices)):
-            if name not in self._known or end[0] >= self._known[name][0]:
-                self._known[name] = end
-
-    def of(self, begun: Begun) -> Begun:
-        if begun.ended >= 0 or begun.name not in self._known:
-            return begun
-        index, status, result = self._known[begun.name]
-        return Begun(
-            kind=begun.kind,
-            what=begun.what,
-            index=begun.index,
-            name=begun.name,
-            ended=index,
-            status=status,
-            result=result,
-        )
+def end_asked(call: ToolCall) -> tuple[str, End] | None:
+    """Returns the id of work in the background whose end a call shows, with the end. None if it shows none."""
+    tool = plain(call.name.rsplit("__", 1)[-1])
+    name = str(value_of(call.input, _ID_KEYS) or "")
+    if tool in _ENDS:
+        return None if call.failed else (name, End(index=call.index, status="killed", output=""))
+    match = _STATUS.search(call.result[:2_000]) if tool in _ASKS else None
+    if not match:
+        return None
+    status = match[1] or match[2] or f"{_EXITED}{match[3]}"
+    output = _OUTPUT.search(call.result)
+    said = output[1] if output else ""
+    return None if status.lower() in _RUNS else (name, End(index=call.result_index, status=status, output=said))
 
 
-def _asked(calls: Sequence[ToolCall]) -> Iterator[tuple[str, tuple[int, str, str]]]:
-    for call in calls:
-        tool = plain(call.name.rsplit("__", 1)[-1])
-        if tool not in _ASKS and tool not in _ENDS:
-            continue
-        name = str(value_of(call.input, _ID_KEYS) or "")
-        if tool in _ENDS and not call.failed:
-            yield name, (call.index, "killed", "")
-        elif match := _STATUS.search(call.result[:2_000]):
-            status = match[1] or match[2] or f"exited with code {match[3]}"
-            if status.lower() not in _RUNS:
-                output = _OUTPUT.search(call.result)
-                yield name, (call.result_index, status, output[1] if output else "")
-
-
-def _noted(messages: Sequence[Message], indices: Sequence[int]) -> Iterator[tuple[str, tuple[int, str, str]]]:
-    for message, index in zip(messages, indices, strict=True):
-        if message.role is Role.USER:
-            for block in message.content:
-                if isinstance(block, TextBlock) and "<task-notification>" in block.text:
-                    for match in _NOTE.finditer(block.text):
-                        yield match[1], (index, match[2], match[3] or "")
+def ends_noted(text: str, index: int) -> Iterator[tuple[str, End]]:
+    """Yields the ids of work in the background whose ends an agent notes in a message, with the ends."""
+    if "<task-notification>" in text:
+        for match in _NOTE.finditer(text):
+            yield match[1], End(index=index, status=match[2], output=match[3] or "")

@@ -2,8 +2,8 @@
 
 Read are the task tools of Claude Code (TodoWrite; TaskCreate, TaskUpdate, TaskList), Codex (`update_plan`), Gemini CLI
 (`write_todos`), Qwen Code (`todo_write`), opencode (`todowrite`), Cursor (`todo_write` with `merge`), Copilot
-(`manage_todo_list`, `update_todo`), Roo (`update_todo_list`), Cline (`task_progress`), Kimi (`SetTodoList`), and the
-trackers `bd` and `gh issue`, called in a shell.
+(`manage_todo_list`, `update_todo`, `sql`), Roo (`update_todo_list`), Cline (`task_progress`), Kimi (`SetTodoList`),
+Droid (`TodoWrite` with a text), and the trackers `bd` and `gh issue`, called in a shell.
 """
 
 import re
@@ -34,7 +34,9 @@ _STATES: Mapping[str, Life] = {
     **dict.fromkeys(("completed", "complete", "done", "closed", "finished", "true", "resolved"), Life.DONE),
     **dict.fromkeys(("cancelled", "canceled", "deleted", "dropped", "removed", "skipped", "wontdo"), Life.DROPPED),
 }
-_BOX = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*\[([ xX~/>*-])\][ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
+_BOX = re.compile(
+    r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*\[([ xX~/>*-]|[A-Za-z][\w -]{2,14})\][ \t]+(\S.*?)[ \t]*$", re.MULTILINE
+)
 _BOXES = {
     "x": Life.DONE,
     "X": Life.DONE,
@@ -48,6 +50,17 @@ _PROGRESS = "taskprogress"
 _CREATED = re.compile(r"#([\w.-]{1,40}?)(?=[\s:,.]|$)")
 # A line of a list of tasks: `#2 [in_progress] Wire the hooks [blocked by #1]`.
 _LISTED = re.compile(r"^#([\w.-]{1,40}) \[([a-z_ -]{2,20})\] (.+?)(?: \[blocked by [^\]]*\])?$", re.MULTILINE)
+# Copilot CLI keeps tasks in a table of its tool for databases.
+_SQL = "sql"
+_VALUE = re.compile(r"'((?:[^']|''){0,2000})'")
+_ROW = re.compile(r"\((?:[^()']|'(?:[^']|''){0,2000}')*\)")
+_INSERTED = re.compile(
+    r"\bINSERT\b[^;(]{0,40}\bINTO\s+todos\s*\(([^)]{1,200})\)\s*VALUES\s*((?:[^;']|'(?:[^']|'')*')*)", re.IGNORECASE
+)
+_UPDATED = re.compile(
+    r"\bUPDATE\s+todos\s+SET\b[^;]{0,200}?\bstatus\s*=\s*'(\w+)'[^;]{0,200}?\bWHERE\b([^;]*)", re.IGNORECASE
+)
+_DELETED = re.compile(r"\bDELETE\s+FROM\s+todos\s+WHERE\b([^;]*)", re.IGNORECASE)
 _BD_ID = re.compile(r"\b([a-z][\w]*-[\w.]{1,20})\b")
 _ISSUE_ID = re.compile(r"/issues/(\d+)")
 
@@ -79,6 +92,8 @@ class TaskFold:
             self._replace(call)
         elif call.command:
             self._by_shell(call)
+        elif name == _SQL:
+            self._by_sql(text_of(call.input, ("query", "sql")), call.index)
         if progress := next((text for key, text in call.input.items() if plain(key) == _PROGRESS), None):
             self._replace_with(_boxes(as_text(progress)), call.index, merge=False)
 
@@ -135,6 +150,20 @@ class TaskFold:
             if subject:
                 at = old.index if old and old.life is life else index
                 self._tasks[name or f"\0{subject}"] = _Task(text=subject, life=life, index=at)
+
+    def _by_sql(self, query: str, index: int) -> None:
+        """Takes the states that a query writes into the table `todos`."""
+        for columns, rows in _INSERTED.findall(query):
+            names = [name.strip().lower() for name in columns.split(",")]
+            for row in _ROW.findall(rows):
+                given = dict(zip(names, (value.replace("''", "'") for value in _VALUE.findall(row)), strict=False))
+                if text := given.get("title") or given.get("description", ""):
+                    life = _life(given.get("status", ""))
+                    self._tasks[given.get("id", text)] = _Task(text=text, life=life, index=index)
+        for state, where in _UPDATED.findall(query):
+            self._set([name for name in _VALUE.findall(where) if name in self._tasks], _life(state), index)
+        for where in _DELETED.findall(query):
+            self._set([name for name in _VALUE.findall(where) if name in self._tasks], Life.DROPPED, index)
 
     def _by_shell(self, call: ToolCall) -> None:
         if "bd " not in call.command and "gh issue" not in call.command:
@@ -194,7 +223,7 @@ def _listed(given: Any) -> Iterator[tuple[str, str, Life]]:
 
 def _boxes(text: str) -> list[tuple[str, str, Life]]:
     """Returns the entries of a checklist in Markdown."""
-    return [("", subject, _BOXES.get(mark, Life.OPEN)) for mark, subject in _BOX.findall(text)]
+    return [("", subject, _BOXES.get(mark) or _life(mark)) for mark, subject in _BOX.findall(text)]
 
 
 def _life(state: str) -> Life:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from ullage.agents.calls import ToolCall, fenced_call, joined_call
-from ullage.agents.calls_begun import BegunKind, begun_in
+from ullage.agents.calls_begun import BegunKind, End, begun_by, begun_in, end_asked, ends_noted
 from ullage.agents.inserted import is_summary
 from ullage.agents.results import fenced_command
 from ullage.agents.tools import plain, text_of
@@ -26,7 +28,9 @@ class Fold:
         self._said, self._tasks, self._words, self._work = SaidFold(), TaskFold(), WordsFold(), WorkFold(cwd)
         self._calls: dict[str, tuple[ToolUseBlock, int]] = {}
         self._begun: list[ToolCall] = []
-        self._noted: list[tuple[int, Message]] = []
+        # The commands that run in the background, and how those and sub-agents ended, by their ids.
+        self._background: dict[str, ToolCall] = {}
+        self._ends: dict[str, End] = {}
         self._changed: dict[str, int] = {}
         self._earlier: tuple[Entry, ...] = ()
         self._before: Message | None = None
@@ -85,25 +89,42 @@ class Fold:
         if message.text and is_summary(message.text):
             self._earlier = outline_of(message.text, index)
             return
-        if any(isinstance(block, TextBlock) and "<task-notification>" in block.text for block in message.content):
-            self._noted.append((index, message))
+        for block in message.content:
+            if isinstance(block, TextBlock):
+                for name, end in ends_noted(block.text, index):
+                    self._take_end(name, end, block.text)
         if typed := self._said.take_typed(message, index):
             self._words.take_answer(typed, index)
 
     def _take_call(self, call: ToolCall) -> None:
         self._said.take_call(call)
         self._tasks.take(call)
-        for word in changed_words(self._work.take(call)):
-            self._changed[word] = call.index
+        self._take_work(call)
+        if ended := end_asked(call):
+            self._take_end(*ended, call.result)
         if plain(call.name) in _PLANS:
             self._words.take_answer("did not approve it" if call.failed else "approved it", call.result_index)
         if _may_begin(call):
             self._begun.append(call)
+            begun = begun_by(call)
+            if begun and begun.kind is BegunKind.COMMAND:
+                self._background[begun.name] = call
+
+    def _take_work(self, call: ToolCall) -> None:
+        for word in changed_words(self._work.take(call)):
+            self._changed[word] = call.index
+
+    def _take_end(self, name: str, end: End, said: str) -> None:
+        """Takes the end of work in the background: of a command, as if its call had shown it."""
+        self._ends[name] = end
+        call = self._background.pop(name, None)
+        if call and end.failed is not None:
+            result = end.output or said
+            self._take_work(replace(call, result=result, result_index=end.index, failed=end.failed or None))
 
     def _jobs(self) -> tuple[Entry, ...]:
         waiting = [joined_call(use, at, None, -1) for use, at in self._calls.values()]
         calls = [*self._begun, *(call for call in waiting if _may_begin(call))]
-        begun = begun_in(calls, [message for _, message in self._noted], [index for index, _ in self._noted])
         return tuple(
             Entry(
                 kind=Kind.JOB,
@@ -114,7 +135,7 @@ class Fold:
                 # A command can be run again; what a sub-agent answered cannot be had again.
                 beside=one.kind.value if one.ended < 0 else one.result if one.kind is BegunKind.SUB_AGENT else "",
             )
-            for one in begun
+            for one in begun_in(calls, self._ends)
         )
 
 

@@ -176,8 +176,10 @@ def _left(entry: Entry, context: Context, kept: frozenset[int]) -> Entry | None:
 def _unsaid(entry: Entry, context: Context) -> Entry | None:
     """Returns what a context lacks of the user's words: all of a message, and of a long one its beginning and its end,
     by which it is known, and the parts between that are not said."""
-    if len(words_of(entry.text).all) < 3:
-        return None if context.says_alone(entry.text) else entry
+    many = len(words_of(entry.text).all)
+    if many < 3:
+        # Of what is no word, such as a thumb, only the sign itself.
+        return None if (context.says_alone(entry.text) if many else context.has_name(entry.text)) else entry
     if all(part.startswith("```") or context.says(part) for part in parts_of(entry.text)):
         return None
     text = cleaned(entry.text)

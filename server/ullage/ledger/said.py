@@ -8,11 +8,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+import msgspec
+
 from ullage.agents.calls import ToolCall
 from ullage.agents.inserted import is_summary, linked, typed_texts
 from ullage.agents.outcomes import said_in_refusal
-from ullage.agents.tools import plain, text_of
+from ullage.agents.tools import plain, strings_in, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.model.json_values import JsonObject, as_list, as_object
 from ullage.model.message import Message
 from ullage.redaction.clean import clean
 
@@ -39,7 +42,8 @@ _ASKING = {
 }
 # How Claude Code and others write what was answered: `"Which port?"="8123"`.
 _ANSWERED = re.compile(r'"([^"\n]{1,1000})"\s*=\s*"((?:[^"\\]|\\.){1,4000})"')
-_ANSWER_KEYS = ("answer", "response", "text")
+# A whole result in tags: `<answer>8123</answer>`.
+_IN_TAGS = re.compile(r"<(\w+)>(.*)</\1>", re.DOTALL)
 
 
 class SaidFold:
@@ -119,11 +123,28 @@ def _labels(reply: str) -> list[str]:
 
 
 def _answers(call: ToolCall) -> Iterator[tuple[str, str]]:
-    pairs = _ANSWERED.findall(call.result)
+    """Yields the questions of a call with what the user answered: pairs in the result, an object of answers by the
+    ids or the places of the questions, or else the whole result."""
+    pairs, said = _ANSWERED.findall(call.result), call.result.strip()
     if pairs:
         yield from ((question, answer.replace('\\"', '"')) for question, answer in pairs)
-    elif call.result.strip():
-        yield text_of(call.input, ("question", "prompt", "message")), call.result.strip()
+    elif given := as_object(json_or_none(said).get("answers")):
+        asked = [as_object(one) for one in as_list(call.input.get("questions"))]
+        for place, (key, answer) in enumerate(given.items()):
+            own = [one for at, one in enumerate(asked) if key in (one.get("id"), one.get("header"), str(at))]
+            question = text_of((own or asked[place : place + 1] or [{}])[0], ("question",))
+            yield question or key, ", ".join(strings_in(answer))
+    elif said:
+        inner = _IN_TAGS.fullmatch(said)
+        yield text_of(call.input, ("question", "prompt", "message")), inner[2].strip() if inner else said
+
+
+def json_or_none(text: str) -> JsonObject:
+    """Returns the object that a text in JSON is, empty if it is none."""
+    try:
+        return as_object(msgspec.json.decode(text)) if text.startswith("{") else {}
+    except msgspec.DecodeError:
+        return {}
 
 
 def _about(call: ToolCall) -> str:

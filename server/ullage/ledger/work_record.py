@@ -63,7 +63,8 @@ _CAUSES = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
         r"^[ \t]*(?:--- FAIL: \S+|FAILED \S+::\S.*|not ok \d.*|[✗✘×●✖] \S.*|\d{1,3}\) test \S.*"
-        r"|test \S+ \.\.\. FAILED)",
+        r"|test \S+ \.\.\. FAILED|Test Case .{1,200}' failed.*|Failed \S+ \[.*|\[  FAILED  \] \S+|\S.* > \S.* FAILED"
+        r"|rspec \./\S+.*|(?:FAIL|ERROR): \S.*|\d{1,3}\) \w+(?:::|#)\w+.*)",
         r"^[ \t]*[\w./@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:|\(\d+,\d+\):) \S.*",
         r"^[ \t]*(?:E[ \t]+)?(?:[\w.]*(?:Error|Exception)\b|error(?:\[\w+\])?:|panic:|\*\* \().*",
     )
@@ -110,7 +111,8 @@ _SCRIPT_LINE = re.compile(
 # The compiler of a language by its other names.
 _COMPILERS = {"tsgo": "tsc", "vue-tsc": "tsc"}
 _COMMIT_CALL = re.compile(
-    r"\bgit\b.{0,200}\b(?:commit|reset|checkout|switch|restore|stash|status|branch|merge|rebase|worktree)\b", re.DOTALL
+    r"\bgit\b.{0,200}\b(?:commit|reset|checkout|switch|restore|stash|status|branch|merge|rebase|worktree|revert|cherry-pick|am|pull)\b",
+    re.DOTALL,
 )
 _HOME = re.compile(r"~|\$HOME|\$\{HOME\}|/tmp\b|/var/tmp\b|\$\(mktemp|\$TMPDIR")
 

@@ -2,7 +2,7 @@
 
 from support.conversations import bash, call, places, user
 from ullage.agents.calls import tool_calls
-from ullage.agents.calls_begun import Begun, BegunKind, begun_in
+from ullage.agents.calls_begun import Begun, BegunKind, begun_in, end_asked, ends_noted
 from ullage.model.message import Message
 
 LAUNCHED = "Async agent launched successfully.\nagentId: a1b2c3 (internal ID)"
@@ -10,7 +10,9 @@ SERVER = {"command": "npm run dev", "run_in_background": True}
 
 
 def begun(*messages: Message) -> list[Begun]:
-    return begun_in(tool_calls(messages, places(messages)), messages, places(messages))
+    calls = tool_calls(messages, places(messages))
+    noted = (end for index, message in enumerate(messages) for end in ends_noted(message.text, index))
+    return begun_in(calls, dict([*filter(None, map(end_asked, calls)), *noted]))
 
 
 def server() -> tuple[Message, ...]:

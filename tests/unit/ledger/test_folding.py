@@ -531,3 +531,87 @@ def test_what_changes_did_to_a_file_is_said_after_each() -> None:
         folded.take(message, index)
         told += [file.beside for file in folded.ledger().files]
     assert told == ["adds `tax_of`", "adds `tax_of`", "adds `tax_of`, `rate_of`"]
+
+
+# Variants of agents
+
+
+_ASKED: dict[str, Any] = {"questions": [{"id": "p", "header": "Port", "question": "Which port?", "options": []}]}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "result"),
+    [
+        ("AskUserQuestion", _ASKED, 'User has answered your questions: "Which port?"="8123". You can now continue.'),
+        ("request_user_input", _ASKED, '{"answers":{"p":{"answers":["8123"]}}}'),
+        ("ask_user", _ASKED, '{"answers":{"0":"8123"}}'),
+        ("ask_followup_question", {"question": "Which port?"}, "<answer>\n8123\n</answer>"),
+        ("question", {"question": "Which port?"}, "8123"),
+    ],
+)
+def test_an_answer_is_the_users_with_its_question(tool: str, given: dict[str, Any], result: str) -> None:
+    (said,) = ledger(Talk().call(tool, given, result)).said
+    assert (said.text, said.beside) == ("8123", "Which port?")
+
+
+def test_tasks_that_are_kept_in_a_table_are_folded() -> None:
+    talk = Talk().call(
+        "sql",
+        {
+            "query": "INSERT INTO todos (id, title, status) VALUES ('a', 'Cache (all) of it', 'pending'),\n"
+            "('b', 'It''s b', 'x')"
+        },
+    )
+    talk.call("sql", {"query": "UPDATE todos SET status = 'done' WHERE id = 'b'; DELETE FROM todos WHERE id IN ('c')"})
+    assert [(task.text, task.life) for task in ledger(talk).tasks] == [
+        ("Cache (all) of it", Life.OPEN),
+        ("It's b", Life.DONE),
+    ]
+
+
+def test_a_list_of_tasks_in_one_text_is_folded() -> None:
+    talk = Talk().call(
+        "TodoWrite", {"todos": "1. [completed] Read it\n2. [in_progress] Cache it\n3. [pending] Test it"}
+    )
+    assert [task.life for task in ledger(talk).tasks] == [Life.DONE, Life.IN_PROGRESS, Life.OPEN]
+
+
+_IN_BACKGROUND = "Command running in background with ID: b1"
+_STILL = "Chunk ID: a\nWall time: 1 seconds\nProcess running with session ID 77\nOutput:\n"
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_a_check_in_the_background_ends_as_its_output_shows(failed: bool) -> None:
+    code, end = (1, "1 failed, 2 passed in 1s") if failed else (0, "3 passed in 1s")
+    talk = Talk().call("Bash", {"command": "pytest", "run_in_background": True}, _IN_BACKGROUND)
+    status = "failed" if failed else "completed"
+    talk.call("TaskOutput", {"task_id": "b1"}, f"<status>{status}</status>\n<output>\n{end}\n</output>")
+    codex = Talk().call("exec_command", {"cmd": "pytest"}, _STILL)
+    codex.call("write_stdin", {"session_id": 77}, f"Process exited with code {code}\nOutput:\n{end}")
+    for found in map(ledger, (talk, codex)):
+        assert [(one.text, one.life) for one in found.checks] == ([] if failed else [("pytest", Life.PASSED)])
+        assert [one.life for one in found.problems] == ([Life.OPEN] if failed else [])
+
+
+def test_a_note_that_a_check_in_the_background_failed_is_a_problem() -> None:
+    talk = Talk().call("Bash", {"command": "npm test", "run_in_background": True}, _IN_BACKGROUND)
+    talk.user(
+        "<task-notification>\n<task-id>b1</task-id>\n<status>failed</status>\n"
+        '<summary>Background command "npm test" failed with exit code 1</summary>\n</task-notification>'
+    )
+    assert [one.life for one in ledger(talk).problems] == [Life.OPEN]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Test Case 'TaxTests.testRound' failed (0.1 seconds)\nExecuted 3 tests, with 1 failure (0 unexpected)",
+        "[  FAILED  ] TaxTests.testRound\n1 FAILED TEST",
+        "TaxTests > testRound() FAILED\nBUILD FAILED in 2s",
+        "1) TaxTests::testRound\nTests: 3, Failures: 1.",
+        "FAIL: testRound (tests.TaxTests)\nFAILED (failures=1)",
+    ],
+)
+def test_of_a_failed_run_the_test_is_named(output: str) -> None:
+    (problem,) = ledger(Talk().shell("make test", output, failed=True)).problems
+    assert "testRound" in problem.text

@@ -109,6 +109,7 @@ INSERTED = Inserted(
         r"Caveat:",
         # The text of a skill, which Claude Code sends as a message of its own.
         r"Base directory for this skill: ",
+        r"(?:[A-Z]\w+ hook feedback|Operation stopped by hook):",
         # The answer to `/context` where there is no terminal.
         r"## Context Usage\s+\*\*Model:",
     ),
