@@ -1,6 +1,13 @@
 """What contexts hold after an agent's compaction, by the compactions that are known."""
 
+from ullage.model.blocks import CompactionBlock, TextBlock
+from ullage.model.edits import CompactionEdit
+from ullage.model.events import ContextEdited, ConversationImported, MessageAppended, ModelChanged, Record
+from ullage.model.message import Message, Role
 from ullage.policy.evidence import Compacted, ending
+from ullage.service.conversation.projection import Projection
+from ullage.tokens.calibration import Calibration
+from ullage.tokens.counter import get_counter
 from ullage.tokens.tracker import Ending
 
 
@@ -26,3 +33,24 @@ def test_with_fewer_those_of_other_versions_then_of_other_models_count() -> None
 def test_nothing_is_expected_of_fewer_than_three_or_of_those_that_do_not_say_what_was_hidden() -> None:
     assert ending([seen(5_000), seen(6_000)], "2", "m") is None
     assert ending([seen(5_000), seen(6_000), seen(0), Compacted(tokens=1, version="2", model="m")], "2", "m") is None
+
+
+def test_a_conversation_that_was_compacted_learns_what_others_end_at_until_its_next_report() -> None:
+    others: list[Compacted] = []
+    counter = get_counter("gpt-4o")
+    projection = Projection(counter, Calibration.prior(counter.error_share), others=lambda _format: tuple(others))
+    block = CompactionBlock(
+        compaction_number=1, timestamp=1, summary="Done.", messages_archived=1, context_size_before=90_000
+    )
+    marker = Message(id="s", role=Role.USER, content=(block,))
+    compaction = CompactionEdit(id="e", timestamp=1, start=0, end=1, marker=marker, by_agent=True)
+    events = (
+        ConversationImported(format="claude-code", agent="Claude Code", version="2"),
+        ModelChanged(model="m"),
+        MessageAppended(message=Message(id="a", role=Role.USER, content=(TextBlock(text="Fix the tax."),))),
+        ContextEdited(edit=compaction),
+    )
+    projection.apply([Record(position=place, timestamp=0, event=event) for place, event in enumerate(events)])
+    before = projection.used
+    others += [seen(5_000), seen(5_000), seen(6_000)]
+    assert projection.used == before + 5_000

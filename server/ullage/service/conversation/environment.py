@@ -177,23 +177,23 @@ class Environment:
         return self._compactions[format_name]
 
     def keep_compactions(self, format_name: str, seen: Iterable[Compacted]) -> None:
-        """Saves the compactions by an agent that show where it compacts by itself, so that other sessions
-        learn from them. Of each model the last 20 by their own time are kept, in whichever order they are read. If the
-        store refuses, that is logged."""
+        """Saves those of these compactions by an agent that show where it compacts by itself, or what its contexts end
+        at, so that other sessions learn from them. Of each model the last 20 of both kinds by their own time are kept,
+        in whichever order they are read. If the store refuses, that is logged."""
         with beside_the_log():
             self._keep_compactions(format_name, seen)
 
     def _keep_compactions(self, format_name: str, seen: Iterable[Compacted]) -> None:
         known = {one.id: one for one in self.compactions(format_name)}
-        new = {one.id: one for one in seen if one.tells and _is_news(one, known.get(one.id))}
+        new = {one.id: one for one in seen if (one.tells or one.rest > one.hidden) and _is_news(one, known.get(one.id))}
         if not new:
             return
         # Another process may have saved some.
         saved = self._saved_compactions(format_name)
         ordered = sorted({**{one.id: one for one in saved}, **new}.values(), key=lambda one: one.at)
-        by_model: dict[str, list[Compacted]] = {}
+        by_model: dict[tuple[str, bool], list[Compacted]] = {}
         for one in ordered:
-            by_model.setdefault(one.model, []).append(one)
+            by_model.setdefault((one.model, one.tells), []).append(one)
         recent = {one.id for ones in by_model.values() for one in ones[-RECENT_COMPACTIONS:]}
         kept = tuple(one for one in ordered if one.id in recent)
         self._compactions[format_name] = kept

@@ -95,7 +95,8 @@ class Projection:
         self._others = others
         self.counter = counter
         self.transcript = Transcript()
-        self.tracker = ContextTracker(calibration, Calibration.prior(counter.error_share))
+        self._tracker = ContextTracker(calibration, Calibration.prior(counter.error_share))
+        self._ended: Ending | None = None
         self.counts: dict[str, Breakdown] = {}
         self.alarm = Alarm()
         self.evidence = Evidence()
@@ -108,6 +109,15 @@ class Projection:
         # Ids of edits whose state at this log position differs from their final state. While the set is not empty,
         # usages describe another context, so they are only added to the totals.
         self._unsettled: set[str] = set()
+
+    @property
+    def tracker(self) -> ContextTracker:
+        """The tracker of the context. Right after an agent's compaction it has what compactions of the agent's other
+        conversations have shown until now."""
+        if self._tracker.is_compacted and (ended := self._ending()) not in (None, self._ended):
+            self._ended = ended
+            self._tracker.compacted(None, ended)
+        return self._tracker
 
     @property
     def used(self) -> int:
@@ -123,11 +133,11 @@ class Projection:
         """
         kept = self.tracker.calibration
         prior = Calibration.prior(self.counter.error_share)
-        self.tracker = ContextTracker(prior, prior)
+        self._tracker = ContextTracker(prior, prior)
         if stored.snapshot is not None:
             state = decode_json(stored.snapshot, ProjectionState)
             self.transcript = Transcript(state.transcript)
-            self.tracker = ContextTracker.restore(state.tracker)
+            self._tracker = ContextTracker.restore(state.tracker)
             self.tool_uses = state.tool_uses
             self.bill = state.bill
             self.evidence = state.evidence
@@ -149,7 +159,7 @@ class Projection:
         """Returns a copy, which can be folded further while this projection stays as it is."""
         copied = copy(self)
         copied.transcript = self.transcript.copied()
-        copied.tracker = ContextTracker.restore(self.tracker.state)
+        copied._tracker = ContextTracker.restore(self.tracker.state)
         copied.counts = dict(self.counts)
         copied._memory_uses = set(self._memory_uses)
         copied._unsettled = set(self._unsettled)
@@ -197,7 +207,8 @@ class Projection:
             self.transcript.apply(record)
             self._take(event, record.timestamp)
             if by_agent:
-                self.tracker.compacted(carried, self._ending())
+                self._ended = self._ending()
+                self._tracker.compacted(carried, self._ended)
             if isinstance(event, UsageReported) and self.tracker.doubts:
                 continue
             origin = self.transcript.origin
