@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ullage.agents.agent import Agent, Inserted, Sessions
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, share
+from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
 from ullage.agents.running import Processes, running_in_name
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
@@ -364,6 +365,16 @@ def _time(event: JsonObject) -> int:
 
 FORMAT = incremental(NAME, matches, CopilotReader, records)
 
+# The largest prompt of a model of one's own, which is its window until its first answer (1.0.102).
+_LARGEST = "COPILOT_PROVIDER_MAX_PROMPT_TOKENS"
+
+
+def _read_settings(texts: Texts) -> Given:
+    reading = Reading()
+    reading.take("model_window", _LARGEST, number(texts.variables.get(_LARGEST)) or None)
+    return reading.given()
+
+
 AGENT = Agent(
     name="Copilot CLI",
     short="Copilot",
@@ -373,5 +384,6 @@ AGENT = Agent(
     processes=Processes(patterns=running_patterns, running_in=running_in_name),
     # Of the most tokens of a prompt, which it reports as its window; measured by trial with 1.0.102.
     own_context=OwnContext(threshold=share(0.8)),
+    own_settings=OwnSettings(files=lambda _: (), read=_read_settings, known=frozenset(), prefix="COPILOT"),
     inserted=Inserted(tags=("current_datetime", "system_reminder")),
 )

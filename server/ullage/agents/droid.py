@@ -4,6 +4,10 @@ A session (`~/.factory/sessions/*/ID.jsonl`) has one `{type, id, timestamp}` per
 the shape of Anthropic's API. The model is named in `ID.settings.json`; the usage there is the sum of a session, so it
 says nothing about the context.
 
+It compacts when a prompt is larger than a limit: that of the model or of all models in the settings, else 250,000
+tokens, and at most the model's largest prompt (read in its program, version 0.225.2). What that is for models with
+smaller windows depends on how they think, so without a setting their threshold is not known.
+
 What `droid exec --output-format stream-json` prints is read, too: one `{type, timestamp}` per line. The last line,
 `completion`, repeats the final answer. Its usage is the sum of the run's requests.
 """
@@ -16,6 +20,8 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, first_prompt, last_text
+from ullage.agents.own_context import OwnContext, Rule, Setup, Threshold, switched_off, version_of
+from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.provider_usage import convert_usage
@@ -24,7 +30,7 @@ from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.blocks import TextBlock
-from ullage.model.json_values import JsonObject, as_object, as_text
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role
 
 
@@ -49,6 +55,47 @@ def title_of(records: Sequence[JsonObject]) -> str:
     prompts = (message.get("content") for message in messages if message.get("role") == "user")
     return last_text(records, "sessionTitle") or last_text(records, "title") or first_prompt(prompts)
 
+
+_USUAL, _SINCE = 250_000, (0, 225)
+_LIMIT, _OF_MODEL, _CHECKED = "compactionTokenLimit", "compactionTokenLimitPerModel", "compactionThresholdCheckEnabled"
+
+
+def _threshold(setup: Setup) -> Threshold:
+    given = setup.given
+    if given.automatic is False:
+        return switched_off(given)
+    if given.tokens:
+        name, tokens = given.name("tokens"), min(given.tokens, setup.window)
+        return Rule(tokens=tokens, basis=name, setting=name)
+    if setup.window <= _USUAL or version_of(setup.version) < _SINCE:
+        return None
+    return Rule(tokens=_USUAL, basis=f"Droid compacts at {_USUAL:,} tokens")
+
+
+def _files(machine: Machine) -> tuple[str, ...]:
+    project = (f"{machine.cwd}/.factory/settings.json",) if machine.cwd else ()
+    return (f"{machine.folder('', '.factory')}/settings.json", *project)
+
+
+def _read(texts: Texts) -> Given:
+    reading = Reading()
+    sections = [section for file in texts.files for section in (file, as_object(file.get("general")))]
+    for section in sections:
+        if isinstance(checked := section.get(_CHECKED), bool):
+            reading.take("automatic", _CHECKED, checked)
+        reading.take("tokens", _LIMIT, number(section.get(_LIMIT)))
+        for model in as_objects(section.get("customModels")):
+            if texts.model and texts.model in (model.get("model"), model.get("id")):
+                reading.take("model_window", "customModels: maxContextLimit", number(model.get("maxContextLimit")))
+    for section in sections:
+        of_model = as_object(section.get(_OF_MODEL)).get(texts.model)
+        reading.take("tokens", f"{_OF_MODEL}.{texts.model}", number(of_model))
+    return reading.given()
+
+
+SETTINGS = OwnSettings(
+    files=_files, read=_read, known=frozenset({_LIMIT, _OF_MODEL, _CHECKED, "compactionModel"}), prefix="FACTORY"
+)
 
 NAME = "droid"
 _OWN_LINES = {"todo_state", "agent_turn_outcome", "session_end"}
@@ -231,4 +278,6 @@ AGENT = Agent(
     formats=(FORMAT, STREAM_FORMAT),
     companions=companions,
     sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of),
+    own_context=OwnContext(threshold=_threshold),
+    own_settings=SETTINGS,
 )

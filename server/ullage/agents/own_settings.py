@@ -66,6 +66,8 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
 
     - `files`: returns paths of its settings files on a machine, those that others override first. `machine.cwd` is the
       folder of the conversation.
+    - `named`: returns paths of files that its settings files name, such as a list of models. Their contents come before
+      those of the settings.
     - `read`: returns what the settings say.
     - `known`: settings about compaction that Ullage knows, by their names without what is around them: those that
       `read` reads, and those that do not change when the agent compacts.
@@ -76,6 +78,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
 
     files: Callable[[Machine], tuple[str, ...]]
     read: Callable[[Texts], Given]
+    named: Callable[[Sequence[JsonObject]], tuple[str, ...]] = lambda _: ()
     known: frozenset[str] = frozenset()
     prefix: str = ""
     programs_own: int = 0

@@ -43,7 +43,9 @@ class LocalAgentSettings:
             # The paths are parts of glob patterns; none of them has a wildcard.
             paths = [_ESCAPED.sub(r"\1", pattern) for pattern in own.files(this_machine(cwd))]
             self._paths[agent.name, cwd] = paths
-        texts = Texts(files=[self._file(path) for path in paths], variables=variables, model=model)
+        files = [self._file(path) for path in paths]
+        named = [self._file(str(Path(path).expanduser())) for path in own.named(files)]
+        texts = Texts(files=[*named, *files], variables=variables, model=model)
         key = agent.name, cwd, model
         known = self._given.get(key)
         if known is None or known[0] != texts:

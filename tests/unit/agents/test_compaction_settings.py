@@ -232,6 +232,10 @@ OPUS_5_5 = "claude-opus-5-5"
 MOST = {"CLAUDE_CODE_MAX_CONTEXT_TOKENS": "400000"}
 
 
+SIZE = {"contextWindowSize": 131_072}
+QWEN_MODELS = {"modelProviders": {"openai": [{"id": "m", "generationConfig": {"contextWindowSize": 65_536}}]}}
+
+
 def of_pi(**provider: Any) -> dict[str, Any]:
     return {"providers": {"p": provider}}
 
@@ -253,6 +257,23 @@ def of_pi(**provider: Any) -> dict[str, Any]:
         ("pi", "m", [of_pi(modelOverrides={"m": {"contextWindow": 90_000}})], 90_000, "contextWindow=90000"),
         ("Kimi Code", "m", [{"models": {"m": {"max_context_size": 131_072}}}], 131_072, "max_context_size=131072"),
         ("Crush", "m", [of_pi(models=[{"id": "m", "context_window": 64_000}])], 64_000, "context_window=64000"),
+        (
+            "Codex",
+            "gpt-x",
+            [GPT_X, {}, {"model_catalog_json": "x"}],
+            380_000,
+            "model_catalog_json: context_w",
+        ),
+        ("Codex", "gpt-x", [{}, GPT_X, {"model_catalog_json": "x"}], None, ""),
+        ("Qwen Code", "m", [{"model": {"generationConfig": SIZE}}], 131_072, "model.contextWindowSize=131072"),
+        ("Qwen Code", "m", [QWEN_MODELS, {"model": {"generationConfig": SIZE}}], 65_536, "contextWindowSize=65536"),
+        (
+            "Droid",
+            "m",
+            [{"customModels": [{"model": "m", "maxContextLimit": 90_000}]}],
+            90_000,
+            "maxContextLimit=90000",
+        ),
         ("goose", "m", [{"GOOSE_CONTEXT_LIMIT": "50000"}], 50_000, "GOOSE_CONTEXT_LIMIT=50000"),
     ],
 )
@@ -316,3 +337,60 @@ def test_a_window_that_claude_codes_server_sets_comes_after_the_users_settings(
 ) -> None:
     said = given("Claude Code", {"cachedGrowthBookFeatures": cached}, settings, model=model)
     assert threshold("Claude Code", said, 1_000_000, "2.1.332", model) == tokens
+
+
+@pytest.mark.parametrize(
+    ("window", "part", "tokens"),
+    [
+        (1_000_000, None, 850_000),
+        (200_000, None, 167_000),
+        (1_000_000, 0.5, 500_000),
+        (200_000, 0.95, 167_000),
+        (200_000, 1.5, 167_000),
+        (32_768, None, 27_852),
+    ],
+)
+def test_qwen_code_compacts_at_the_share_of_its_settings_or_before_the_end(
+    window: int, part: float | None, tokens: int
+) -> None:
+    said = given("Qwen Code", {"context": {"autoCompactThreshold": part}} if part else {})
+    assert threshold("Qwen Code", said, window) == tokens
+
+
+@pytest.mark.parametrize(
+    ("settings", "window", "version", "tokens"),
+    [
+        ({}, 1_000_000, "0.225.2", 250_000),
+        ({"compactionTokenLimit": 120_000}, 200_000, "0.81.0", 120_000),
+        ({"general": {"compactionTokenLimit": 900_000}}, 400_000, "0.225.2", 400_000),
+        ({"compactionTokenLimit": 120_000, "compactionTokenLimitPerModel": {"m": 90_000}}, 200_000, "0.225.2", 90_000),
+        (
+            {"compactionThresholdCheckEnabled": False},
+            1_000_000,
+            "0.225.2",
+            "compactionThresholdCheckEnabled=false switches compaction off",
+        ),
+    ],
+)
+def test_droid_compacts_at_the_limit_of_its_settings(
+    settings: dict[str, Any], window: int, version: str, tokens: int | str
+) -> None:
+    assert threshold("Droid", given("Droid", settings), window, version=version) == tokens
+
+
+@pytest.mark.parametrize(("window", "version"), [(200_000, "0.225.2"), (1_000_000, "0.200.0")])
+def test_without_a_setting_droids_threshold_of_a_small_window_or_an_old_version_is_not_known(
+    window: int, version: str
+) -> None:
+    assert BY_NAME["Droid"].own_context.threshold(Setup(version=version, model="m", window=window)) is None
+
+
+def test_the_largest_prompt_of_a_model_of_ones_own_is_its_window_in_copilot_cli() -> None:
+    assert given("Copilot CLI", COPILOT_PROVIDER_MAX_PROMPT_TOKENS="30000").model_window == 30_000
+
+
+def test_a_list_of_models_that_codexs_settings_name_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    (tmp_path / "models.json").write_text(json.dumps(GPT_X))
+    (tmp_path / "config.toml").write_text(f'model_catalog_json = "{tmp_path / "models.json"}"')
+    assert LocalAgentSettings().read(BY_NAME["Codex"], "", "gpt-x").model_window == 380_000

@@ -87,6 +87,7 @@ _WINDOWS = {
 }
 # Features by which Codex compacts elsewhere, or begins a new context without a summary.
 _UNCERTAIN = ("token_budget", "async_compaction")
+_CATALOGUE = "model_catalog_json"
 _SCOPE, _WHOLE = f"{_LIMIT}_scope", "total"
 
 
@@ -108,12 +109,20 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (f"{home}/models_cache.json", f"{home}/config.toml", *project)
 
 
+def _named(files: Sequence[JsonObject]) -> tuple[str, ...]:
+    """Returns the list of models that the user has put in place of Codex's own, from the last file that names one."""
+    return tuple(path for file in files if (path := as_text(file.get(_CATALOGUE))))[-1:]
+
+
 def _read(texts: Texts) -> Given:
     reading = Reading()
-    for file in texts.files:
-        for listed in as_objects(file.get("models")):
+    # In place of Codex's own list, which is another file's.
+    is_replaced = any(file.get(_CATALOGUE) for file in texts.files)
+    source = _CATALOGUE if is_replaced else "models_cache.json"
+    for place, file in enumerate(texts.files):
+        for listed in as_objects(file.get("models")) if not is_replaced or not place else ():
             if texts.model and listed.get("slug") == texts.model:
-                _take_window(reading, "models_cache.json: context_window", number(listed.get("context_window")))
+                _take_window(reading, f"{source}: context_window", number(listed.get("context_window")))
                 reading.take("tokens", "auto_compact_token_limit", number(listed.get("auto_compact_token_limit")))
         _take_window(reading, "model_context_window", number(file.get("model_context_window")))
         for name, feature in as_object(file.get("features")).items():
@@ -150,7 +159,7 @@ def _used(tokens: int) -> int:
 # A prompt, and what belongs to settings without an effect on when Codex compacts.
 _KNOWN = frozenset({_LIMIT, _SCOPE, "compact_prompt", "experimental_compact_prompt_file", "model_reasoning_summary"})
 OWN_CONTEXT = OwnContext(window=_window, threshold=_threshold, is_exact=True)
-SETTINGS = OwnSettings(files=_files, read=_read, known=_KNOWN, prefix="CODEX")
+SETTINGS = OwnSettings(files=_files, read=_read, named=_named, known=_KNOWN, prefix="CODEX")
 
 _TITLE = "Compact conversation"
 

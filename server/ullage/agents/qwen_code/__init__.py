@@ -1,8 +1,9 @@
 """What Ullage knows about Qwen Code: where its conversations are, and how Ullage is added to it.
 
-It compacts at 85 % of the window, or 33,000 tokens before its end if that is earlier (read in its source, version
-0.24.4, and measured at 80,000). To the proxy it reports usage and compactions in `_meta` of its updates, and windows in
-its list of models.
+It compacts at 85 % of the window or at the share that `context.autoCompactThreshold` names, or 33,000 tokens before its
+end if that is earlier and the window is larger (read in its source, version 0.24.4, and measured at 80,000). Settings
+give a model's window as `contextWindowSize`. To the proxy it reports usage and compactions in `_meta` of its updates,
+and windows in its list of models.
 
 Measured with 0.24.4: the answer of the hook `PreCompact` is a part of the instructions for its summary, of which it
 takes 4,000 characters. The hook `SessionStart` runs after a compaction, but its answer reaches no request; so what a
@@ -20,10 +21,11 @@ from ullage.agents.accounts import prompt_and_answer, token_count
 from ullage.agents.agent import AcpAgent, Agent, Inserted, Occupancy, Sessions
 from ullage.agents.machine import Machine, first_prompt
 from ullage.agents.own_context import OwnContext, Rule, Setup
+from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number
 from ullage.agents.qwen_code.conversations import FORMAT
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.agents.wiring import HookPlace, SettingsFile, Steering, Wiring
-from ullage.model.json_values import JsonObject, as_object, as_text
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:
@@ -68,12 +70,53 @@ def title_of(records: Sequence[JsonObject]) -> str:
 _SHARE, _KEPT = 0.85, 33_000
 
 
-def _threshold(setup: Setup) -> Rule | None:
-    tokens = min(int(setup.window * _SHARE), setup.window - _KEPT)
-    return Rule(tokens=tokens, basis="85% of the window, or 33,000 tokens before its end") if tokens > 0 else None
+_PART, _WINDOW = "autoCompactThreshold", "contextWindowSize"
+
+
+def _threshold(setup: Setup) -> Rule:
+    given, most = setup.given, setup.window - _KEPT
+    part = given.share or _SHARE
+    shared, name = int(setup.window * part), given.name("share")
+    basis = f"{part:.0%} of the window, or 33,000 tokens before its end"
+    if 0 < most < shared:
+        return Rule(tokens=most, basis=basis, ignored=name)
+    return Rule(tokens=shared, basis=basis, setting=name)
 
 
 OWN_CONTEXT = OwnContext(threshold=_threshold)
+
+
+def _files(machine: Machine) -> tuple[str, ...]:
+    return (settings_path(machine), *((f"{machine.cwd}/.qwen/settings.json",) if machine.cwd else ()))
+
+
+def _read(texts: Texts) -> Given:
+    reading = Reading()
+    for file in texts.files:
+        part = number(inner(file, "context", _PART)) or 0
+        reading.take("share", f"context.{_PART}", part if 0 < part <= 1 else None)
+        reading.take(
+            "model_window", f"model.{_WINDOW}", number(inner(file, "model", "generationConfig", _WINDOW)) or None
+        )
+    for file in texts.files:
+        # What is set for one model comes before what is set for all.
+        for listed in as_object(file.get("modelProviders")).values():
+            for model in as_objects(listed):
+                if texts.model and model.get("id") == texts.model:
+                    size = number(inner(model, "generationConfig", _WINDOW)) or number(model.get(_WINDOW))
+                    reading.take("model_window", f"modelProviders: {_WINDOW}", size or None)
+    return reading.given()
+
+
+# Settings that say with which model and with which files and images it compacts.
+_KNOWN = frozenset(
+    {
+        *(_PART, "chatCompression", "compactionModel", "compactMode"),
+        *(f"QWEN_COMPACT_{name}" for name in ("MAX_RECENT_FILES", "MAX_RECENT_IMAGES", "SCREENSHOT_THRESHOLD")),
+        "QWEN_COMPACT_SCREENSHOT_TRIGGER",
+    }
+)
+SETTINGS = OwnSettings(files=_files, read=_read, known=_KNOWN, prefix="QWEN")
 
 
 def _occupancy(update: Mapping[str, Any]) -> Occupancy | None:
@@ -143,6 +186,7 @@ AGENT = Agent(
     companions=companions,
     sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, is_sub_agent=is_sub_agent),
     own_context=OWN_CONTEXT,
+    own_settings=SETTINGS,
     acp=ACP,
     inserted=INSERTED,
     wiring=WIRING,
