@@ -21,6 +21,7 @@ _ABOUT = re.compile("compact|compress|summari[sz]|token_budget", re.IGNORECASE)
 class Given(Struct, frozen=True, kw_only=True):
     """What settings say about compaction; None where they say nothing.
 
+    - `model`: the model that settings name; empty if they name none, None if they were not read.
     - `automatic`: False if automatic compaction is switched off.
     - `model_window`: the window in tokens that the settings, or the agent's own list of models, give the model.
     - `window`: the window in tokens that the agent shall compact within.
@@ -35,6 +36,7 @@ class Given(Struct, frozen=True, kw_only=True):
     - `names`: for each of these the setting as the user wrote it, such as `CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50`.
     """
 
+    model: str | None = None
     automatic: bool | None = None
     model_window: int | None = None
     window: int | None = None
@@ -112,6 +114,7 @@ class Reading:
     def __init__(self) -> None:
         self._values: dict[str, bool | int | float] = {}
         self._names: dict[str, str] = {}
+        self.model: str | None = None
         self.unknown = ""
 
     def take(self, field: str, name: str, value: bool | float | None) -> None:
@@ -131,6 +134,7 @@ class Reading:
         names = dict(self._names)
         values = self._values
         return Given(
+            model=self.model,
             automatic=bool(values["automatic"]) if "automatic" in values else None,
             model_window=int(values["model_window"]) if "model_window" in values else None,
             window=int(values["window"]) if "window" in values else None,

@@ -38,7 +38,10 @@ _GIVEN = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])[.):：、](?!\w)")
 _ASKS, _ENDS = "?？؟", "\n.!?？؟"
 # Tools by which an agent asks the user. Their results are the user's words.
 _ASKING = {
-    plain(name) for name in ("AskUserQuestion", "ask_user", "ask_followup_question", "request_user_input", "question", "askQuestion")
+    plain(name)
+    for name in (
+        *("AskUserQuestion", "ask_user", "ask_followup_question", "request_user_input", "question", "askQuestion"),
+    )
 }
 # How Claude Code and others write what was answered: `"Which port?"="8123"`.
 _ANSWERED = re.compile(r'"([^"\n]{1,1000})"\s*=\s*"((?:[^"\\]|\\.){1,4000})"')

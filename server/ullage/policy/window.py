@@ -56,7 +56,7 @@ def _sources(evidence: Evidence, known: Candidates) -> Iterator[tuple[WindowSour
     if size := known.given.model_window:
         yield from _proved(evidence, known.model, size, own.wider if own else ())
         yield WindowSource.SETTINGS, Rule(tokens=size, basis=known.given.name("model_window"))
-    usual = own.window(Setup(version=known.version, model=known.model)) if own else None
+    usual = own.window(Setup(version=known.version, model=known.model, given=known.given)) if own else None
     if own and usual:
         yield from _proved(evidence, known.model, usual.tokens, own.wider)
         if usual.tokens in own.wider:

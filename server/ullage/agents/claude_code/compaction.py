@@ -2,7 +2,8 @@
 
 Each window was asked of the program with `/context`, which needs no model. A name that ends in `[1m]` means a million
 tokens in every version. Without it, the versions 2.1.197 to 2.1.283 gave every model that was tried 200,000 tokens, and
-the versions 2.1.291 to 2.1.316 gave a million to all but older models. The versions between were not tried.
+the versions 2.1.291 to 2.1.316 gave a million to all but older models. The versions between were not tried. If no
+setting names a model, 2.1.197 asks for its default as `claude-opus-4-8[1m]`, which its log does not show.
 
 The thresholds were measured on the `preTokens` of 73 recorded automatic compactions in windows of 200,000 tokens:
 155,000 in the versions 2.0.76 to 2.1.20 (42 of them) and 167,000 in 2.1.25 to 2.1.42 (31); in 2.1.22 conversations
@@ -50,6 +51,8 @@ from ullage.tokens.families import bare_name
 USUAL, MILLION = 200_000, 1_000_000
 _CHOSEN = "[1m]"
 _MILLION_BY_ITSELF = (2, 1, 291)
+# The default model of the versions from this one on, which has a million tokens unless a setting names it.
+_BY_DEFAULT, _DEFAULT = (2, 1, 197), "claude-opus-4-8"
 # Models to which these versions, too, give 200,000 tokens.
 _OLDER = re.compile(r"claude-(3|(sonnet|haiku)-[34]\b|opus-(3|4$|4-20|4-[0156]\b))")
 # What `/context` prints as Markdown, for example `**Tokens:** 13.3k / 1m (1%)`. Only these windows are not rounded.
@@ -64,6 +67,12 @@ def usual_window(setup: Setup) -> Rule:
     is_new = "claude-" in setup.model and not _OLDER.search(setup.model)
     if is_new and version_of(setup.version) >= _MILLION_BY_ITSELF:
         return Rule(tokens=MILLION, basis=f"Claude Code {setup.version} gives {setup.model} a million tokens")
+    named = setup.given.model or ""
+    if _CHOSEN in named and bare_name(named) in setup.model:
+        return Rule(tokens=MILLION, basis=f"the settings name {named}")
+    is_default = setup.given.model == "" and bare_name(setup.model) == _DEFAULT
+    if is_default and version_of(setup.version) >= _BY_DEFAULT:
+        return Rule(tokens=MILLION, basis=f"no setting names a model, and the default of {setup.version} has a million")
     return Rule(tokens=USUAL, basis="Claude Code's window unless a larger one is chosen")
 
 
@@ -124,6 +133,10 @@ def _read(texts: Texts) -> Given:
     reading = Reading()
     _take_variables(reading, texts.variables)
     model = bare_name(texts.model)
+    named = [as_text(file.get("model")) for file in texts.files]
+    all_environments = (texts.variables, *(as_object(file.get("env")) for file in texts.files))
+    named += [as_text(variables.get("ANTHROPIC_MODEL")) for variables in all_environments]
+    reading.model = next((name for name in reversed(named) if name not in ("", "default")), "")
     for file in texts.files:
         if isinstance(enabled := file.get("autoCompactEnabled"), bool):
             reading.take("automatic", "autoCompactEnabled", enabled)
@@ -131,13 +144,12 @@ def _read(texts: Texts) -> Given:
         _take_window(reading, file, model)
         _take_variables(reading, as_object(file.get("env")))
     # The variable comes before all files, wherever it is set (2.1.318).
-    all_variables = (texts.variables, *(as_object(file.get("env")) for file in texts.files))
-    for variables in all_variables:
+    for variables in all_environments:
         reading.take("window", _WINDOW, number(variables.get(_WINDOW)))
         reading.take("idle_least", _IDLE, number(variables.get(_IDLE)))
     for file in texts.files:
         _take_served(reading, file, model)
-    _take_model_window(reading, dict(chain.from_iterable(each.items() for each in all_variables)), model)
+    _take_model_window(reading, dict(chain.from_iterable(each.items() for each in all_environments)), model)
     return reading.given()
 
 
