@@ -113,10 +113,12 @@ def begun_by(call: ToolCall) -> Begun | None:
 def end_asked(call: ToolCall) -> tuple[str, End] | None:
     """Returns the id of work in the background whose end a call shows, with the end. None if it shows none."""
     tool = plain(call.name.rsplit("__", 1)[-1])
+    if tool not in _ENDS and tool not in _ASKS:
+        return None
     name = str(value_of(call.input, _ID_KEYS) or "")
     if tool in _ENDS:
         return None if call.failed else (name, End(index=call.index, status="killed", output=""))
-    match = _STATUS.search(call.result[:2_000]) if tool in _ASKS else None
+    match = _STATUS.search(call.result[:2_000])
     if not match:
         return None
     status = match[1] or match[2] or f"{_EXITED}{match[3]}"

@@ -31,6 +31,7 @@ _TOKEN = re.compile(
 )
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|\\(.)", re.DOTALL)
 _SIGNS_OF_QUOTES = re.compile(r"[\"'\\]")
+_EXPANDS = re.compile(r"[$`*?]")
 _ESCAPED = re.compile(r"\\([\\\"$`])")
 _LEADING_CD = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|\S+?)\s*(?:&&|;|\n)\s*")
 _PREAMBLE = re.compile(r"\s*+(?:set [-+]\w+.*|#.*|\\|:)?\s*$")
@@ -270,6 +271,8 @@ def _inside(quoted: re.Match[str]) -> str:
 def _is_plain(word: str) -> bool:
     """Returns whether the shell uses a word as it is written: it has no variable, command substitution or pattern to
     expand."""
+    if not _EXPANDS.search(word):
+        return True
     unquoted = re.sub(r"'[^']*'", "", word)
     return not re.search(r"[$`]", unquoted) and not re.search(r"[*?]", re.sub(r'"[^"]*"', "", unquoted))
 

@@ -106,8 +106,7 @@ class Fold:
             self._words.take_answer("did not approve it" if call.failed else "approved it", call.result_index)
         if _may_begin(call):
             self._begun.append(call)
-            begun = begun_by(call)
-            if begun and begun.kind is BegunKind.COMMAND:
+            if call.command and (begun := begun_by(call)):
                 self._background[begun.name] = call
 
     def _take_work(self, call: ToolCall) -> None:

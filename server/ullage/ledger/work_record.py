@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.calls import ToolCall, touches_of
-from ullage.agents.outcomes import goes_on, judge, was_refused
+from ullage.agents.outcomes import goes_on, judge, telling, was_refused
 from ullage.agents.shell import Part, is_test, only_looks, parts_of, without_cd
 from ullage.agents.shell_git import Commit, branch_after, commits_in
 from ullage.agents.shell_purpose import Purpose, covers, purpose_of, without_options
@@ -114,6 +114,7 @@ _COMMIT_CALL = re.compile(
     r"\bgit\b.{0,200}\b(?:commit|reset|checkout|switch|restore|stash|status|branch|merge|rebase|worktree|revert|cherry-pick|am|pull)\b",
     re.DOTALL,
 )
+_DRIVE, _WORD = re.compile(r"[A-Za-z]:"), re.compile(r"[A-Za-z_][\w.-]{2,80}")
 _HOME = re.compile(r"~|\$HOME|\$\{HOME\}|/tmp\b|/var/tmp\b|\$\(mktemp|\$TMPDIR")
 
 
@@ -304,7 +305,7 @@ class WorkFold:
 
     def _whole(self, path: str) -> str:
         path = path.removeprefix("file://")
-        if path.startswith(("/", "~")) or re.match(r"[A-Za-z]:", path) or not self._cwd:
+        if path.startswith(("/", "~")) or _DRIVE.match(path) or not self._cwd:
             return posixpath.normpath(path) if "/" in path else path
         return posixpath.normpath(f"{self._cwd}/{path}")
 
@@ -350,7 +351,8 @@ class WorkFold:
         is_unsure = outcome is Outcome.UNKNOWN
         # A check that printed nothing has passed if the agent reports failures, which is known after the first one.
         if is_unsure and (not checks or purpose.masked or goes_on(call.result) or call.result_index < 0):
-            self._look_again(call, purpose)
+            if checks and self._open:
+                self._look_again(call, purpose)
             return
         failed = outcome is Outcome.FAILED
         self._reports |= failed
@@ -379,7 +381,7 @@ class WorkFold:
     def _look_again(self, call: ToolCall, purpose: Purpose) -> None:
         """Takes note of the failures that a run of the same does not show any more. Its exit code is hidden by a filter
         that would show them, so that nothing says that it passed."""
-        if self._open and _shows_none(call):
+        if _shows_none(call):
             run = _Run(
                 checks=None,
                 purpose=replace(purpose, certain=purpose.keys),
@@ -397,9 +399,7 @@ class WorkFold:
         """Takes note of the commands that a script prints that it runs, if the command line runs nothing else."""
         if len(run.purpose.keys) == 1 and run.checks is not CheckKind.TESTS:
             ran = [
-                _plain_program(key)
-                for line in _SCRIPT_LINE.findall(output[-_MOST_READ:])
-                for key in purpose_of(line).keys
+                _plain_program(key) for line in _SCRIPT_LINE.findall(telling(output)) for key in purpose_of(line).keys
             ]
             if ran:
                 self._scripts[run.purpose.keys[0]] = tuple(dict.fromkeys(ran))
@@ -718,4 +718,4 @@ def _shown(run: _Run) -> str:
 def changed_words(texts: Sequence[str]) -> set[str]:
     """Returns the words of texts by which code is named: identifiers and names of files, of three characters or
     more."""
-    return {word for text in texts for word in re.findall(r"[A-Za-z_][\w.-]{2,80}", text[:20_000])}
+    return {word for text in texts for word in _WORD.findall(text[:_MOST_READ])}
