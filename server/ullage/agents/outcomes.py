@@ -62,7 +62,7 @@ _BROKE = re.compile(
 )
 _ERROR_LINE = re.compile(
     # pytest marks its lines with an `E`.
-    r"^[ >|]{0,6}(?:E {1,12})?((?:[\w.]*(?:Error|Exception|Interrupt)\b(?::| \().*)"
+    r"^(?!Error: \(none\))[ >|]{0,6}(?:E {1,12})?((?:[\w.]*(?:Error|Exception|Interrupt)\b(?::| \().*)"
     r"|(?:(?:fatal|error|ERROR|panic|panicked)\b.*)"
     r"|(?:[^\s:(]{1,200}(?:\(\d+,\d+\)|:\d+(?::\d+)?): (?:fatal )?error\b.*)"
     r"|(?:The last command .* timed out\b.*)|(?:\*\* \(.*\).*)"

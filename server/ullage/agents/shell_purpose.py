@@ -116,15 +116,23 @@ def purpose_of(command: str) -> Purpose:
 
 def covers(passed: str, failed: str) -> bool:
     """Returns whether a passed test run includes what a failed one ran: the same program with the same or fewer
-    selections (`pytest tests` includes `pytest tests/test_a.py::test_b`). Both are keys of test runs."""
+    selections (`pytest tests` includes `pytest tests/test_a.py::test_b`), or with those of the failed one and others
+    (`pytest a.py b.py`, `go test -run 'TestA|TestB'`). Both are keys of test runs."""
     if passed == failed:
         return True
     wide, narrow = passed.split(), failed.split()
     program = _program_length(wide)
     if wide[:program] != narrow[:program]:
         return False
-    rest = narrow[program:]
-    return all(word in rest or any(_includes(word, inner) for inner in rest) for word in wide[program:])
+    rest, others = narrow[program:], wide[program:]
+    if all(word in rest or any(_includes(word, inner) for inner in rest) for word in others):
+        return True
+    is_selected = any(not word.startswith("-") for word in rest)
+    return (
+        is_selected
+        and all(word in rest for word in others if word.startswith("-"))
+        and all(word in others or any(_includes(outer, word) for outer in others) for word in rest)
+    )
 
 
 @lru_cache(maxsize=2048)
@@ -137,6 +145,8 @@ def _includes(outer: str, inner: str) -> bool:
     if outer.startswith("-") or inner.startswith("-"):
         return False
     if inner.endswith(f"/{outer}") or outer.endswith(f"/{inner}"):
+        return True
+    if "|" in outer and inner.strip("^$") in (alternative.strip("^$()") for alternative in outer.split("|")):
         return True
     folder = outer.removesuffix("...").removeprefix("./").rstrip("/")
     inner = inner.removeprefix("./")

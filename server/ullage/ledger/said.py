@@ -45,6 +45,10 @@ _ASKING = {
 }
 # How Claude Code and others write what was answered: `"Which port?"="8123"`.
 _ANSWERED = re.compile(r'"([^"\n]{1,1000})"\s*=\s*"((?:[^"\\]|\\.){1,4000})"')
+# How Qwen Code writes answers: `**Port**: 8123`, under the headers of the questions; and what agents write if the user
+# gave none.
+_LISTED = re.compile(r"^\*\*([^*\n]{1,200})\*\*: (.*?)(?=^\*\*[^*\n]{1,200}\*\*: |\Z)", re.MULTILINE | re.DOTALL)
+_UNANSWERED = re.compile(r"(?:The )?[Uu]ser (?:declined|dismissed|cancell?ed|skipped|did not)\b")
 # A whole result in tags: `<answer>8123</answer>`.
 _IN_TAGS = re.compile(r"<(\w+)>(.*)</\1>", re.DOTALL)
 
@@ -129,15 +133,19 @@ def _answers(call: ToolCall) -> Iterator[tuple[str, str]]:
     """Yields the questions of a call with what the user answered: pairs in the result, an object of answers by the
     ids or the places of the questions, or else the whole result."""
     pairs, said = _ANSWERED.findall(call.result), call.result.strip()
+    asked = [as_object(one) for one in as_list(call.input.get("questions"))]
     if pairs:
         yield from ((question, answer.replace('\\"', '"')) for question, answer in pairs)
     elif given := as_object(json_or_none(said).get("answers")):
-        asked = [as_object(one) for one in as_list(call.input.get("questions"))]
         for place, (key, answer) in enumerate(given.items()):
             own = [one for at, one in enumerate(asked) if key in (one.get("id"), one.get("header"), str(at))]
             question = text_of((own or asked[place : place + 1] or [{}])[0], ("question",))
             yield question or key, ", ".join(strings_in(answer))
-    elif said:
+    elif asked and (listed := _LISTED.findall(said)):
+        questions = {text_of(one, ("header",)): text_of(one, ("question",)) for one in asked}
+        for header, answer in listed:
+            yield questions.get(header) or str(header), str(answer).strip()
+    elif said and not _UNANSWERED.match(said):
         inner = _IN_TAGS.fullmatch(said)
         yield text_of(call.input, ("question", "prompt", "message")), inner[2].strip() if inner else said
 

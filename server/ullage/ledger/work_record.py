@@ -231,6 +231,8 @@ class WorkFold:
         # What they say of the branch and of commits, None if another was taken since.
         self._seen: tuple[str, list[Commit]] | None = None
         self._elsewhere: list[Entry] = []
+        # The changes that `git stash` put away.
+        self._stashed: list[tuple[_File, list[tuple[str, str]], bool]] = []
         self._trees: set[str] = set()
         # The messages in which each file was last changed, in order of the last changes; and all changes, in order.
         self._changed: dict[str, int] = {}
@@ -558,6 +560,9 @@ class WorkFold:
     def _restore(self, part: Part) -> None:
         """Undoes the changes of files that a command restores to what is committed."""
         words = part.words
+        if words[:2] == ("git", "stash"):
+            self._stash(words[2:])
+            return
         if words[:2] == ("git", "restore"):
             named = words[2:]
         elif words[:2] == ("git", "checkout") and "--" in words:
@@ -575,6 +580,19 @@ class WorkFold:
                 # Files that git does not know stay as they are.
                 if named and not file.committed and file.was_there:
                     file.edits, file.was_changed, file.is_there = [], False, True
+
+    def _stash(self, words: tuple[str, ...]) -> None:
+        """Puts the uncommitted changes of files away, or takes those back that were put away."""
+        verb = words[0] if words else "push"
+        if verb in ("pop", "apply"):
+            for file, edits, was_changed in self._stashed:
+                file.edits, file.was_changed = [*edits, *file.edits], was_changed or file.was_changed
+            self._stashed = []
+        elif verb in ("push", "save") or verb.startswith("-"):
+            changed = [file for file in self._files.values() if not file.committed and file.was_there and file.is_there]
+            self._stashed = [(file, file.edits, file.was_changed) for file in changed]
+            for file in changed:
+                file.edits, file.was_changed = [], False
 
     def commits(self) -> tuple[Entry, ...]:
         """Returns the commits that were not undone: those of the project with the last marked, and those elsewhere."""

@@ -59,3 +59,8 @@ def test_the_outcome_and_the_line_that_shows_it(
 def test_escaped_line_breaks_are_no_part_of_an_error_line() -> None:
     output = "pre-commit\nfast checks\nError: the hook said\\n\\n[LINT] 3 warnings\\nSee the log\\n"
     assert judge(output, failed=True) == (Outcome.FAILED, "Error: the hook said [LINT] 3 warnings See the log")
+
+
+def test_the_line_in_which_an_agent_says_that_there_was_no_error_is_no_error() -> None:
+    output = "Command: pytest\nOutput: FAILED tests/test_a.py::test_x\nError: (none)\nExit Code: 1"
+    assert judge(output)[1] == "Output: FAILED tests/test_a.py::test_x"

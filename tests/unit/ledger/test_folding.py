@@ -254,6 +254,8 @@ def test_names_that_a_change_took_out_are_told() -> None:
         ("pytest -x -q tests", "pytest tests"),
         ("go test ./store -run TestX -v", "mise run test"),
         ("npm run build", "npm run build && npm test"),
+        ("pytest tests/test_a.py", "pytest tests/test_a.py tests/test_b.py"),
+        ("go test ./store -run TestX", "go test ./store -run 'TestX|TestY' -v"),
     ],
 )
 def test_a_success_that_covers_a_failure_mends_it(failed: str, passed: str) -> None:
@@ -273,6 +275,10 @@ def test_a_check_whose_failure_was_seen_has_passed_if_it_shows_none(end: str) ->
         ("pytest tests/test_a.py", "pytest tests/test_b.py"),
         ("ruff check .", "pytest"),
         ("mypy src", "pytest"),
+        ("pytest tests", "pytest tests/test_a.py"),
+        ("pytest tests/test_a.py", "pytest tests/test_a.py -k other"),
+        ("pytest", "pytest tests/test_a.py tests/test_b.py"),
+        ("go test ./store -run TestZ", "go test ./store -run 'TestX|TestY'"),
         ("go test ./...", "go build ./..."),
     ],
 )
@@ -545,6 +551,7 @@ _ASKED: dict[str, Any] = {"questions": [{"id": "p", "header": "Port", "question"
         ("AskUserQuestion", _ASKED, 'User has answered your questions: "Which port?"="8123". You can now continue.'),
         ("request_user_input", _ASKED, '{"answers":{"p":{"answers":["8123"]}}}'),
         ("ask_user", _ASKED, '{"answers":{"0":"8123"}}'),
+        ("ask_user_question", _ASKED, "User has provided the following answers:\n\n**Port**: 8123"),
         ("ask_followup_question", {"question": "Which port?"}, "<answer>\n8123\n</answer>"),
         ("question", {"question": "Which port?"}, "8123"),
     ],
@@ -552,6 +559,17 @@ _ASKED: dict[str, Any] = {"questions": [{"id": "p", "header": "Port", "question"
 def test_an_answer_is_the_users_with_its_question(tool: str, given: dict[str, Any], result: str) -> None:
     (said,) = ledger(Talk().call(tool, given, result)).said
     assert (said.text, said.beside) == ("8123", "Which port?")
+
+
+@pytest.mark.parametrize("result", ["User declined to answer the questions.", "The user dismissed the dialog."])
+def test_a_question_that_was_not_answered_has_no_words_of_the_user(result: str) -> None:
+    assert ledger(Talk().call("ask_user_question", _ASKED, result)).said == ()
+
+
+def test_a_change_that_git_put_away_is_none_until_it_is_taken_back() -> None:
+    talk = Talk().edit("a.py", "one", "two").shell("git stash", "Saved working directory")
+    assert [file.life for file in ledger(talk).files] == [Life.READ]
+    assert [file.life for file in ledger(talk.shell("git stash pop", "Dropped refs/stash@{0}")).files] == [Life.CHANGED]
 
 
 def test_tasks_that_are_kept_in_a_table_are_folded() -> None:
