@@ -129,7 +129,8 @@ class CheckKind(StrEnum):
 
 class _Run(Struct, frozen=True, kw_only=True):
     """A command that ran: what it checks (None if nothing), what it is run for, and how it ended. `is_unsure` says that
-    its output shows no end, `folder` is where its command line went first, empty if nowhere."""
+    its output shows no end, `folder` is where its command line went first, empty if nowhere; `left` are those
+    of its commands that no later run has shown to be mended."""
 
     checks: CheckKind | None
     purpose: Purpose
@@ -139,6 +140,7 @@ class _Run(Struct, frozen=True, kw_only=True):
     was_set_up: bool
     is_unsure: bool
     folder: str = ""
+    left: tuple[str, ...] = ()
     mended: int = -1
     mended_by: str = ""
 
@@ -227,7 +229,7 @@ class WorkFold:
         # The commands that a script ran, by its key, as far as its output shows them.
         self._scripts: dict[str, tuple[str, ...]] = {}
         # The failures that a later run no longer shows, although it does not show that it passed.
-        self._unseen: set[_Run] = set()
+        self._unseen: set[int] = set()
         # What they say of the branch and of commits, None if another was taken since.
         self._seen: tuple[str, list[Commit]] | None = None
         self._elsewhere: list[Entry] = []
@@ -376,6 +378,7 @@ class WorkFold:
             was_set_up=was_set_up,
             is_unsure=is_unsure,
             folder=without_cd(call.command)[1].rstrip("/"),
+            left=tuple(key for key in purpose.keys if _kind(key)) or purpose.keys,
         )
         self._note_script(run, call.result)
         self._settle(run)
@@ -395,7 +398,7 @@ class WorkFold:
                 folder=without_cd(call.command)[1].rstrip("/"),
             )
             self._note_script(run, call.result)
-            self._unseen |= {before for before in self._open if before.checks and self._mends(run, before)}
+            self._unseen |= {before.index for before in self._open if before.checks and not self._left(run, before)}
 
     def _note_script(self, run: _Run, output: str) -> None:
         """Takes note of the commands that a script prints that it runs, if the command line runs nothing else."""
@@ -412,10 +415,11 @@ class WorkFold:
         has_passed = not run.failed and (self._reports or not run.is_unsure)
         still_open: list[_Run] = []
         for before in self._open:
-            if has_passed and self._mends(run, before):
+            left = self._left(run, before) if has_passed else before.left
+            if not left:
                 self._mended.append(replace(before, mended=run.index, mended_by=_shown(run)))
             elif not (run.failed and _is_again(run, before)):
-                still_open.append(before)
+                still_open.append(before if left == before.left else replace(before, left=left))
         if run.failed:
             still_open.append(run)
             for command in run.purpose.keys:
@@ -431,34 +435,35 @@ class WorkFold:
                 self._passed[place] = _Passed(run=run, text=_shown(run) if is_alone else clean(command))
         self._open = still_open[-_MOST_OPEN:]
 
-    def _mends(self, passed: _Run, failed: _Run) -> bool:  # noqa: PLR0911 - one way of mending after the other
-        """Returns whether a command that passed shows that what failed before is mended: it ran the same or more, or it
-        compiled what could not be built, or it ended what a conflict had interrupted."""
+    def _left(self, passed: _Run, failed: _Run) -> tuple[str, ...]:
+        """Returns the commands of a failure that a command that passed does not show to be mended. Of a chain of checks
+        it is not known which one failed, so each must pass; of other chains the first that passes is enough."""
         if passed.folder and failed.folder and not _are_one(passed.folder, failed.folder):
-            return False
-        for key in failed.purpose.keys:
-            if any(_same(other, key) or covers(other, key) for other in passed.purpose.certain):
-                return True
-            if (
-                _JOINS.match(key)
-                and _CONFLICT.search(failed.detail)
-                and any(map(_ENDS_JOINING.match, passed.purpose.certain))
-            ):
-                return True
-        if failed.checks and passed.checks is failed.checks and any(map(_RUNS_ALL.fullmatch, passed.purpose.certain)):
-            return True
-        if failed.checks is CheckKind.BUILD and passed.checks in (CheckKind.TESTS, CheckKind.BUILD):
-            return bool(_families(passed) & _families(failed))
-        if failed.checks in (CheckKind.BUILD, CheckKind.TYPES):
-            # The script of a package runs the compiler on all of it.
-            ran = {
-                script
-                for key in passed.purpose.certain
-                for script in (_plain_program(key), *self._scripts.get(key, ()))
-            }
-            return any(key and _plain_program(key.split()[0]) in ran for key in failed.purpose.keys)
+            return failed.left
         # Called wrongly: the next run of the program is what was meant.
-        return not failed.was_set_up and bool(_programs(passed.purpose.keys) & _programs(failed.purpose.keys))
+        if not failed.was_set_up and _programs(passed.purpose.keys) & _programs(failed.purpose.keys):
+            return ()
+        left = tuple(key for key in failed.left if not self._shows_mended(passed, failed, key))
+        return left if failed.checks or left == failed.left else ()
+
+    def _shows_mended(self, passed: _Run, failed: _Run, key: str) -> bool:
+        """Returns whether a command that passed shows that a command which failed is mended: it ran the same or more,
+        or it compiled what could not be built, or it ended what a conflict had interrupted."""
+        certain, kind = passed.purpose.certain, _kind(key)
+        if any(_same(other, key) or covers(other, key) for other in certain):
+            return True
+        if kind is None:
+            is_joining = _JOINS.match(key) and _CONFLICT.search(failed.detail)
+            return bool(is_joining) and any(map(_ENDS_JOINING.match, certain))
+        if passed.checks is kind and any(map(_RUNS_ALL.fullmatch, certain)):
+            return True
+        if kind is CheckKind.BUILD and passed.checks in (CheckKind.TESTS, CheckKind.BUILD):
+            return bool(_families(passed.purpose.keys) & _families((key,)))
+        if kind not in (CheckKind.BUILD, CheckKind.TYPES):
+            return False
+        # The script of a package runs the compiler on all of it.
+        ran = {script for other in certain for script in (_plain_program(other), *self._scripts.get(other, ()))}
+        return _plain_program(key.split(maxsplit=1)[0]) in ran
 
     def checks(self) -> tuple[Entry, ...]:
         """Returns the newest run of each check that passed, with the files that were changed since."""
@@ -491,13 +496,14 @@ class WorkFold:
                 changed=self._since(run.index, _shown(run)) if run.checks and run.mended < 0 else (),
             )
             for run in sorted([*self._mended, *self._open], key=lambda run: run.index)
-            if run.was_set_up and run not in self._unseen and (run.checks is not None or not run.purpose.once)
+            if run.was_set_up and run.index not in self._unseen and (run.checks is not None or not run.purpose.once)
         )
 
     def _mend(self, run: _Run) -> str:
         begin, end = (bisect_left(self._changes, (at, "")) for at in (run.index, run.mended))
         # The last change of each, because the one that was made last is the likeliest to have mended it.
-        between = [*dict.fromkeys(name for _, name in reversed(self._changes[begin:end]))]
+        names = (name for _, name in reversed(self._changes[begin:end]) if not _TEXTS.match(name))
+        between = [*dict.fromkeys(names)]
         changed = f"after a change of {', '.join(reversed(between[:3]))}, " if between else ""
         return f"{changed}`{run.mended_by}` passed in #{run.mended + 1}"
 
@@ -723,8 +729,8 @@ def _programs(commands: Iterable[str]) -> set[str]:
     }
 
 
-def _families(run: _Run) -> set[int]:
-    words = {posixpath.basename(word) for key in run.purpose.keys for word in key.split()[:3]}
+def _families(keys: Iterable[str]) -> set[int]:
+    words = {posixpath.basename(word) for key in keys for word in key.split()[:3]}
     return {place for place, family in enumerate(_FAMILIES) if not family.isdisjoint(words)}
 
 

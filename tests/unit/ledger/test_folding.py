@@ -287,6 +287,14 @@ def test_a_success_of_something_else_mends_nothing(failed: str, passed: str) -> 
     assert [problem.life for problem in ledger(talk).problems] == [Life.OPEN]
 
 
+def test_a_chain_of_checks_is_mended_when_each_has_passed() -> None:
+    talk = Talk().shell("ruff check . && pytest -q", "error: it does not work", failed=True).write("log.txt", "x")
+    talk.edit("a.py", "1", "2").shell("ruff check .", "All checks passed!")
+    assert [problem.life for problem in ledger(talk).problems] == [Life.OPEN]
+    (problem,) = ledger(talk.shell("pytest -q", "3 passed in 1s")).problems
+    assert problem.beside == "after a change of a.py, `pytest -q` passed in #10"
+
+
 def test_a_check_says_what_was_changed_since() -> None:
     talk = Talk().shell("pytest -q", "12 passed in 0.3s").edit("a.py", "1", "2").write("README.md", "text")
     assert [check.changed for check in ledger(talk).checks] == [(f"{CWD}/a.py",)]
