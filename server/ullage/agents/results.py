@@ -37,6 +37,12 @@ _HANDS_IN = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 _COMMAND_WITHIN = 20_000
 
 
+# What Gemini CLI and Qwen Code put before the output of a command: the command, its folder, and a label.
+_LABELLED = re.compile(
+    r"\A(?:<untrusted_context>\s{0,4})?(?:Command: (?s:.{0,20000}?)\nDirectory: [^\n]{0,1000}\n)?Output: (?=\S)"
+)
+
+
 class ToolResult(Struct, frozen=True, kw_only=True):
     """A tool result in a list of messages.
 
@@ -66,9 +72,10 @@ class _Envelope(Struct, frozen=True):
 def printed(text: str) -> str:
     """Returns what a tool printed, from the text of its result. Codex before 0.58 put the output of a command into a
     JSON object with the exit code; of such a text, returns the output, after a line with the exit code if that is not
-    0. Any other text is returned as it is."""
+    0. Of what Gemini CLI and Qwen Code write around an output, what is before it is left out. Any other text is
+    returned as it is."""
     if not text.startswith('{"output":'):
-        return text
+        return _LABELLED.sub("", text) if text.startswith(("Output: ", "Command: ", "<untrusted_context>")) else text
     try:
         envelope = msgspec.convert(_decoded(text), _Envelope)
     except (msgspec.ValidationError, ValueError):

@@ -32,3 +32,11 @@ def test_an_envelope_whose_output_was_shortened_is_one_all_the_same() -> None:
 )
 def test_any_other_result_is_returned_as_it_is(text: str) -> None:
     assert printed(text) == text
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["Output: ", "<untrusted_context>\nOutput: ", "Command: go test\n  ./...\nDirectory: (root)\nOutput: "],
+)
+def test_what_gemini_cli_and_qwen_code_write_before_an_output_is_left_out(before: str) -> None:
+    assert printed(f"{before}ok  \tshop\t0.1s\nExit Code: 0") == "ok  \tshop\t0.1s\nExit Code: 0"
