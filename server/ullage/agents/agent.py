@@ -108,9 +108,6 @@ class Inserted(Struct, frozen=True, kw_only=True):
     - `appended`: patterns for what the agent puts after what the user typed, up to the end of the text.
     - `tags`: names of tags around inserted text.
     - `typed_tags`: names of tags around what the user typed.
-    - `instruction_tags`: names of tags around standing instructions.
-    - `reminder_tags`: names of tags that hold standing instructions if they contain one of `instruction_marks` or the
-      name of an instruction file.
     """
 
     summary_openings: tuple[str, ...] = ()
@@ -118,9 +115,6 @@ class Inserted(Struct, frozen=True, kw_only=True):
     appended: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     typed_tags: tuple[str, ...] = ()
-    instruction_tags: tuple[str, ...] = ()
-    reminder_tags: tuple[str, ...] = ()
-    instruction_marks: tuple[str, ...] = ()
 
 
 class Sessions(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ A call is a native tool use, or a command in a fenced code block.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any
@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from ullage.agents.open_files import editor_call, open_file
 from ullage.agents.results import FENCED, fenced_command, printed
-from ullage.agents.shell import Touch, text_put, touched_files
-from ullage.agents.tools import FILE_ACTIONS, NEW_TEXT_KEYS, Action, action_of, command_of, path_of, paths_of, text_of
+from ullage.agents.shell import Touch, touched_files
+from ullage.agents.tools import FILE_ACTIONS, Action, action_of, command_of, path_of, paths_of
 from ullage.model.blocks import FileAction, ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.model.json_values import as_object
 from ullage.model.message import Message
@@ -37,8 +37,6 @@ _PATCH_ACTIONS = {
 
 # What tools say that wrote a file which was there before, in so many characters.
 _WROTE_OVER, _SAID_WITHIN = re.compile(r"\bhas been updated\b|\boverwr(?:ote|itten)\b", re.IGNORECASE), 400
-# Characters at the beginning of a command in which its program is: `cd /home/ana/spool && apply_patch << 'EOF'`.
-_PATCH_WITHIN = 400
 
 
 class ToolCall(Struct, frozen=True, kw_only=True, dict=True):
@@ -83,56 +81,32 @@ def joined_call(use: ToolUseBlock, index: int, result: ToolResultBlock | None, r
     )
 
 
-def tool_calls(
-    messages: Sequence[Message],
-    indices: Sequence[int],
-    join: Callable[[ToolUseBlock, int, ToolResultBlock | None, int], ToolCall] = joined_call,
-) -> list[ToolCall]:
-    """Returns every tool call in `messages`, in order, each with its result.
-
-    `indices` has one entry for each message: the number that the calls' `index` and `result_index` refer to. `join`
-    makes the calls of tool uses; a caller may pass one that remembers them.
-    """
+def tool_calls(messages: Sequence[Message], indices: Sequence[int]) -> list[ToolCall]:
+    """Returns every tool call in `messages`, in order, each with its result. `indices` has one entry for each message:
+    the number that the calls' `index` and `result_index` refer to."""
     results = _results(messages, indices)
     calls: list[ToolCall] = []
     for position, message in enumerate(messages):
         for block in message.content:
             if isinstance(block, ToolUseBlock):
                 at, result = results.get(block.id, (-1, None))
-                calls.append(join(block, indices[position], result, at))
+                calls.append(joined_call(block, indices[position], result, at))
         command = fenced_command(messages, position)
         if command:
             calls.append(fenced_call(command, indices[position], messages[position + 1].text))
     return calls
 
 
-def touches_of(call: ToolCall, of_command: Callable[[str], Sequence[Touch]] = touched_files) -> list[Touch]:
+def touches_of(call: ToolCall) -> list[Touch]:
     """Returns the files that a call reads or changes: pairs of a path as the call has it and the action.
 
     A failed call changes no file, so of a failed call only the files that it reads are returned, and neither does a
-    patch that its result says could not be applied. `of_command` returns the touches of a command line; a caller may
-    pass one that caches.
+    patch that its result says could not be applied.
     """
-    command = call.command
-    touches = [*_by_patch(call), *(of_command(command) if command else _by_name(call))]
+    touches = [*_by_patch(call), *(touched_files(call.command) if call.command else _by_name(call))]
     if call.failed:
         return [(path, action) for path, action in touches if action is FileAction.READ]
     return touches
-
-
-def patched_files(call: ToolCall) -> list[str]:
-    """Returns the files of the patches in Codex's notation that a call holds, each once, whether they were applied or
-    not."""
-    if "patch" not in call.name and "apply_patch" not in call.command[:_PATCH_WITHIN]:
-        return []
-    return list(dict.fromkeys(path for path, _, _ in _patched(call)))
-
-
-def text_put_into(call: ToolCall, path: str) -> str:
-    """Returns the text that a call writes into the file `path`: the most lines that a patch adds to the file at one
-    place, or else the new text of an edit, or else what the shell command shows of it, or else the whole command."""
-    written = _added_by_patch(call, path) or text_of(call.input, NEW_TEXT_KEYS)
-    return written or text_put(call.command, path) or call.command
 
 
 def _by_name(call: ToolCall) -> Iterator[Touch]:
@@ -166,18 +140,6 @@ def _patched(call: ToolCall) -> Iterator[tuple[str, FileAction, str]]:
         for head, following in zip_longest(heads, heads[1:]):
             body = text[head.end() : following.start() if following else len(text)]
             yield (head[2] or head[3]).strip(), _PATCH_ACTIONS[(head[1] or "add").lower()], body
-
-
-def _added_by_patch(call: ToolCall, path: str) -> str:
-    runs: list[list[str]] = [[]]
-    for body in (body for patched, _, body in _patched(call) if patched == path):
-        for line in body.split("\n"):
-            if line.startswith("+"):
-                runs[-1].append(line[1:])
-            elif runs[-1] and not line.startswith("-"):
-                runs.append([])
-        runs.append([])
-    return "\n".join(max(runs, key=len))
 
 
 def _results(messages: Sequence[Message], indices: Sequence[int]) -> dict[str, tuple[int, ToolResultBlock]]:

@@ -4,14 +4,14 @@ The patterns are those of all agents of the table.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 from msgspec import Struct
 
 from ullage.agents.results import is_output
 from ullage.model.blocks import Provided, ResourceBlock, TextBlock, ToolResultBlock
-from ullage.model.message import INSTRUCTION_FILES, Message, Role
+from ullage.model.message import Message, Role
 
 # Characters. A longer text in tags is not recognised; the bound keeps the search fast on large messages.
 _LONGEST = 20_000
@@ -43,7 +43,6 @@ class _Patterns(Struct, frozen=True, kw_only=True):
     appended: re.Pattern[str]
     tagged: re.Pattern[str]
     typed: re.Pattern[str]
-    instructions: re.Pattern[str]
 
 
 @cache
@@ -52,25 +51,16 @@ def _patterns() -> _Patterns:
     from ullage.agents.table import AGENTS  # noqa: PLC0415
 
     known = tuple(agent.inserted for agent in AGENTS)
-    file_names = (re.escape(path.rsplit("/", 1)[-1]) for path in INSTRUCTION_FILES)
     not_typed = "|".join([*(pattern for one in known for pattern in one.not_typed), *_BY_HARNESS])
     appended = "|".join(pattern for one in known for pattern in one.appended)
-    tags = "|".join(tag for one in known for tag in (*one.tags, *one.instruction_tags, *one.reminder_tags))
+    tags = "|".join(tag for one in known for tag in one.tags)
     typed_tags = "|".join(tag for one in known for tag in one.typed_tags)
-    instruction_tags = "|".join(tag for one in known for tag in one.instruction_tags)
-    reminder_tags = "|".join(tag for one in known for tag in one.reminder_tags)
-    marks = "|".join([*(mark for one in known for mark in one.instruction_marks), *file_names])
     return _Patterns(
         summary_openings=tuple(opening for one in known for opening in one.summary_openings),
         not_typed=re.compile(rf"\s*(?:{not_typed})"),
         appended=re.compile(rf"\n\s*(?:{appended})(?s:.*)"),
         tagged=re.compile(rf"<({tags})(?: [^<>]{{0,400}})?>.{{0,{_LONGEST}}}?</\1>", re.DOTALL),
         typed=re.compile(rf"</?(?:{typed_tags})(?: [^<>]{{0,200}})?>"),
-        instructions=re.compile(
-            rf"<({instruction_tags})>(.{{0,{_LONGEST}}}?)</\1>"
-            rf"|<({reminder_tags})>(?=.{{0,2000}}?(?:{marks}))(.{{0,{_LONGEST}}}?)</\3>",
-            re.DOTALL,
-        ),
     )
 
 
@@ -154,10 +144,3 @@ def typed_blocks(message: Message) -> Sequence[int]:
 def _says(text: str) -> bool:
     said = without_inserted(text)
     return bool(said.strip()) and is_typed(said) and not is_summary(said)
-
-
-def inserted_instructions(text: str) -> Iterator[str]:
-    """Yields the standing instructions that agents have inserted into a user's message, each without its tags."""
-    if "</" in text:
-        for match in _patterns().instructions.finditer(text):
-            yield match[2] or match[4] or ""

@@ -169,39 +169,6 @@ def _after_cd(command: str, rest: str) -> Sequence[Part]:
     return (Part("", parts[1].words, parts[1].quoted, parts[1].redirections), *parts[2:])
 
 
-def text_put(command: str, path: str) -> str:
-    """Returns what a command line puts into the file `path`: the body of a here-document, or else the simple command
-    that changes the file. Empty if the words do not show it."""
-    rest, folder = without_cd(command)
-    changing = ""
-    for line, body in _with_bodies(rest):
-        for part in parts_of(line):
-            if any(_join(folder, name) == path and action in _PUTS for name, action in _touches(part)):
-                if body:
-                    return body
-                redirected = (f"{sign} {name}" for sign, name in part.redirections)
-                changing = " ".join((*part.quoted, *redirected))
-    return changing
-
-
-def _with_bodies(command: str) -> Iterator[tuple[str, str]]:
-    """Yields the lines of a command that open a here-document, each with its body, and then the whole command without
-    them."""
-    ending, opened, body = "", "", list[str]()
-    for line in command[:_MAX_COMMAND].split("\n"):
-        if not ending:
-            opening = HEREDOC.search(line)
-            ending, opened, body = opening[1] if opening else "", line, []
-        elif line.strip() == ending:
-            yield HEREDOC.sub("", opened), "\n".join(body)
-            ending = ""
-        else:
-            body.append(line)
-    if ending:
-        yield HEREDOC.sub("", opened), "\n".join(body)
-    yield _bare(command), ""
-
-
 def _bare(command: str) -> str:
     """Returns the command without the bodies of here-documents, cut to `_MAX_COMMAND` characters."""
     command = command[:_MAX_COMMAND]

@@ -171,11 +171,6 @@ def text_of(given: Mapping[str, Any], keys: tuple[str, ...]) -> str:
     return next((own[key] for key in wanted if own.get(key)), "") if own else ""
 
 
-def has_key(key: str, keys: tuple[str, ...]) -> bool:
-    """Returns whether an input's key is one of `keys`, whatever its capitals and separators."""
-    return plain(key) in _plain_keys(keys)
-
-
 def path_of(given: Mapping[str, Any]) -> str:
     """Returns the path of a call's file, as its input has it, or an empty string if the input names no file or
     several."""

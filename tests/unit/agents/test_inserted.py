@@ -2,7 +2,7 @@
 
 import pytest
 
-from ullage.agents.inserted import inserted_instructions, is_by_agent, is_summary, is_typed, without_inserted
+from ullage.agents.inserted import is_by_agent, is_summary, is_typed, without_inserted
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock
 from ullage.model.message import Message, Role
 
@@ -60,21 +60,6 @@ def test_an_agents_own_lines_are_not_typed(text: str) -> None:
 def test_an_agents_summary_is_known_by_its_opening() -> None:
     assert is_summary("This session is being continued from a previous conversation that ran out of context.")
     assert not is_summary("Is this session being continued?")
-
-
-@pytest.mark.parametrize(
-    ("text", "instructions"),
-    [
-        ("<user_instructions>Use tabs.</user_instructions>", ["Use tabs."]),
-        ("<system-reminder># claudeMd\nUse tabs.</system-reminder>", ["# claudeMd\nUse tabs."]),
-        ("<system-reminder>From AGENTS.md: use tabs.</system-reminder>", ["From AGENTS.md: use tabs."]),
-        ("<system-reminder>The file changed.</system-reminder>", []),
-        ("<environment_context>AGENTS.md</environment_context>", []),
-        ("Use tabs, says AGENTS.md.", []),
-    ],
-)
-def test_inserted_instructions_are_found_in_their_tags(text: str, instructions: list[str]) -> None:
-    assert list(inserted_instructions(text)) == instructions
 
 
 def test_a_message_is_the_agents_if_no_text_in_it_is_the_users() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from support.build import results, uses
-from ullage.agents.calls import ToolCall, text_put_into, touches_of
+from ullage.agents.calls import ToolCall, touches_of
 from ullage.agents.file_reads import file_reads
 from ullage.agents.tools import Action, action_of, command_of, path_of, paths_of
 from ullage.ledger.folding import fold
@@ -142,17 +142,3 @@ def test_an_agents_own_notes_are_memory_and_no_instructions() -> None:
         assert (is_memory_file(path), is_instruction_file(path)) == (True, False)
     for path in ("MYAGENTS.md", "/repo/AGENTS.md.bak", "README.md"):
         assert not is_memory_file(path)
-
-
-def test_what_a_call_put_into_a_file_is_what_it_wrote_there() -> None:
-    patch = ToolCall(
-        index=0, name="shell", input={"command": ["apply_patch", PATCH.replace("b.py\n", "b.py\n-o\n+n\n")]}
-    )
-    assert [text_put_into(patch, path) for path in ("a.py", "b.py")] == ["x", "n"]
-    two_places = "*** Begin Patch\n*** Update File: a.py\n@@\n+one\n far\n+two\n-2\n+three\n@@\n+four\n*** End Patch"
-    patched = ToolCall(index=0, name="apply_patch", input={"input": two_places})
-    assert text_put_into(patched, "a.py") == "two\nthree"
-    edit = ToolCall(index=0, name="edit", input={"filePath": "a.py", "oldText": "o", "newText": "n"})
-    assert text_put_into(edit, "a.py") == "n"
-    echo = ToolCall(index=0, name="bash", input={"command": "echo x > a.py"})
-    assert text_put_into(echo, "a.py") == "echo x > a.py"

@@ -115,9 +115,7 @@ INSERTED = Inserted(
     ),
     # After a plan that the user approved to be carried out in a new context.
     appended=(r"If you need specific details from before exiting plan mode\b",),
-    tags=(r"ide_\w+",),
-    reminder_tags=("system-reminder",),
-    instruction_marks=("claudeMd",),
+    tags=(r"ide_\w+", "system-reminder"),
 )
 # What Claude Code lists before the first answer, and again in each session that has no record of the list: its model,
 # tools that it offers by name alone, its agents and its skills. Seen with 2.1.316.

@@ -47,16 +47,14 @@ NAME = "codex-rollout"
 
 _TAGS = (
     *("environment_context", "turn_aborted", "user_shell_command", "skill", "subagent_notification", "user_action"),
-    *("hook_prompt", "goal_context"),
+    *("hook_prompt", "goal_context", "user_instructions", "INSTRUCTIONS"),
 )
-_INSTRUCTION_TAGS = ("user_instructions", "INSTRUCTIONS")
 INSERTED = Inserted(
     summary_openings=("Another language model started to solve this problem and produced a summary",),
     not_typed=(r"# AGENTS\.md instructions",),
     tags=_TAGS,
-    instruction_tags=_INSTRUCTION_TAGS,
 )
-_CONTEXT = re.compile(rf"\s*(?:<(?:{'|'.join((*_TAGS, *_INSTRUCTION_TAGS))})\b|{'|'.join(INSERTED.not_typed)})")
+_CONTEXT = re.compile(rf"\s*(?:<(?:{'|'.join(_TAGS)})\b|{'|'.join(INSERTED.not_typed)})")
 # What Codex puts before the conversation, again at every resume.
 _AGAIN = re.compile(r"\s*(?:<(?:environment_context|user_instructions)\b|# AGENTS\.md instructions)")
 

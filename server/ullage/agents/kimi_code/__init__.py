@@ -96,5 +96,5 @@ AGENT = Agent(
     ),
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,
-    inserted=Inserted(tags=("git-context",), reminder_tags=("system-reminder",)),
+    inserted=Inserted(tags=("git-context", "system-reminder")),
 )
