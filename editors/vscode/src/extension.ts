@@ -5,13 +5,14 @@ import { registerCommands } from './commands';
 import { registerTools } from './lookingUp';
 import { registerParticipant } from './participant';
 import type { Method } from './protocol.gen';
-import { Ullage } from './ullage';
-import { asFound, findTranscripts } from './transcripts';
+import { folders, Ullage } from './ullage';
+import { ConversationTree } from './following/tree';
+import { findTranscripts } from './transcripts';
 import { folder } from './folder';
 import { ContextView } from './view/contextView';
 
-/** The most conversations that the empty view lists. */
-const FOUND = 8;
+/** The most earlier conversations that the tree lists. */
+const FOUND = 50;
 
 let ullage: Ullage | undefined;
 
@@ -29,16 +30,18 @@ export function activate(context: vscode.ExtensionContext): Api {
     permissions: own.permissions,
     connection: own.connection,
     terminals: own.terminals,
-    consent: own.following,
-    find: async () => (await findTranscripts(own.connection, folder(), FOUND)).map(asFound),
-    open: (path: string, run: number | null) => { void vscode.commands.executeCommand('ullage.importTranscript', path, run); },
   };
-  const view = new ContextView(context.extensionUri, parts, () => {
-    // Before the user agrees to it, nothing is read, and so no server is needed.
-    if (own.following.isAllowed) own.connection.wake();
-    own.run(own.showSubject());
-  });
+  const view = new ContextView(context.extensionUri, parts, () => { own.run(own.showSubject()); });
   own.isViewShown = () => view.isShown;
+  const tree = new ConversationTree({
+    following: own.following,
+    folders,
+    find: () => findTranscripts(own.connection, folder(), FOUND),
+    active: () => own.sessions.activeSessionId,
+    onDidChangeActive: own.sessions.onDidChangeSession,
+    shown: () => { own.run(own.showSubject()); },
+  });
+  own.isTreeShown = () => tree.isShown;
   const subject = {
     get subjectId() { return own.subjectId; },
     get isFollowed() { return own.following.row(own.subjectId) !== undefined; },
@@ -48,7 +51,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   };
   const icon = vscode.Uri.joinPath(context.extensionUri, 'images/activity.svg');
   context.subscriptions.push(registerTools(subject), registerParticipant(subject, icon));
-  context.subscriptions.push(own, registerCommands(own), view, own.pinsChanged.event(() => { view.refresh(); }));
+  context.subscriptions.push(own, registerCommands(own), view, tree, own.pinsChanged.event(() => { view.refresh(); }));
   own.begin();
   return { request: (method, params) => own.connection.request(method, params) };
 }

@@ -1,7 +1,7 @@
 /** The interface through which the status bar, the Context view and the commands read the active session. */
 import type * as vscode from 'vscode';
 
-import type { Cost, Method, Prompting, SessionNotification, UsageMeta } from './protocol.gen';
+import type { Cost, FollowedConversation, Method, Prompting, SessionNotification, UsageMeta } from './protocol.gen';
 
 /** A session's figures as the server last sent them, in tokens. `size` is null while the window is unknown. */
 export interface UsageState {
@@ -16,6 +16,34 @@ export interface UsageState {
   readonly cost?: Cost | undefined;
   /** When the figures came, in Unix milliseconds. */
   readonly at: number;
+}
+
+const LEVELS = { far: 'normal', near: 'warning', imminent: 'critical' } as const;
+
+/**
+ * Returns a session's figures with those of its row, if its conversation is followed: the row comes with every change of the
+ * agent's file. Status bar, hover and view then tell one figure.
+ */
+export function withRow(usage: UsageState, row: FollowedConversation | undefined): UsageState {
+  if (row?.used == null) return usage;
+  const { meta } = usage;
+  return {
+    ...usage,
+    title: row.title || usage.title,
+    used: row.used,
+    size: row.window,
+    meta: {
+      ...meta,
+      source: row.usedSource ?? meta.source,
+      percent: row.percent,
+      compactAt: row.compactsAt,
+      level: row.nearness ? LEVELS[row.nearness] : meta.level,
+      // An estimate of calls belongs to the figure that it was made for.
+      callsLeft: row.used === usage.used ? meta.callsLeft : null,
+      agent: row.agent,
+      followed: meta.followed ?? { agent: row.agent, path: row.path },
+    },
+  };
 }
 
 /** A running compaction. `text` is the summary as far as it is written. */

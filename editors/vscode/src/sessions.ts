@@ -7,6 +7,7 @@ import {
   SessionLoad,
   type CompactionUpdate,
   type EditInfo,
+  type FollowedConversation,
   type Method,
   type Prompting,
   type SessionNotification,
@@ -14,7 +15,7 @@ import {
   type UsageMeta,
   type UsageResult,
 } from './protocol.gen';
-import type { CompactionState, SessionModel, UsageState } from './session';
+import { withRow, type CompactionState, type SessionModel, type UsageState } from './session';
 
 const REMEMBERED = 'ullage.activeSession';
 
@@ -29,6 +30,12 @@ export interface CompactionDone {
 export interface Door {
   readonly onDidUpdate: vscode.Event<SessionNotification>;
   request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R>;
+}
+
+/** The conversations that are followed now. */
+export interface Rows {
+  readonly onDidChange: vscode.Event<readonly FollowedConversation[]>;
+  row(sessionId: string | undefined): FollowedConversation | undefined;
 }
 
 interface Known {
@@ -53,18 +60,23 @@ export class Sessions implements SessionModel, vscode.Disposable {
   readonly #door: Door;
   readonly #memory: vscode.Memento;
   readonly #nameOf: (model: string) => string;
+  readonly #rows: Rows | undefined;
   readonly #known = new Map<string, Known>();
   readonly #subscription: vscode.Disposable;
   #activeId: string | undefined;
   #isChosen = true;
 
-  constructor(door: Door, memory: vscode.Memento, nameOf: (model: string) => string = (model) => model) {
+  constructor(door: Door, memory: vscode.Memento, nameOf: (model: string) => string = (model) => model, rows?: Rows) {
     this.#door = door;
     this.#memory = memory;
     this.#nameOf = nameOf;
+    this.#rows = rows;
     this.#activeId = memory.get<string>(REMEMBERED);
     this.onDidUpdate = door.onDidUpdate;
-    this.#subscription = door.onDidUpdate((note) => { this.#take(note); });
+    this.#subscription = vscode.Disposable.from(
+      door.onDidUpdate((note) => { this.#take(note); }),
+      ...(rows ? [rows.onDidChange((changed) => { for (const { sessionId } of changed) this.#tell(sessionId); })] : []),
+    );
   }
 
   get activeSessionId(): string | undefined {
@@ -77,7 +89,8 @@ export class Sessions implements SessionModel, vscode.Disposable {
   }
 
   get usage(): UsageState | undefined {
-    return this.#active?.usage;
+    const usage = this.#active?.usage;
+    return usage && withRow(usage, this.#rows?.row(this.#activeId));
   }
 
   get compaction(): CompactionState | undefined {
@@ -142,7 +155,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
     const known = this.#known.get(sessionId);
     if (!known) return;
     known.lastEdit = edits.findLast((edit) => !edit.reverted);
-    if (sessionId === this.#activeId && known.usage) this.#usageChanged.fire(known.usage);
+    this.#tell(sessionId);
   }
 
   dispose(): void {
@@ -208,7 +221,13 @@ export class Sessions implements SessionModel, vscode.Disposable {
     const known = this.#entry(sessionId);
     const modelName = this.#nameOf(_meta.ullage.model);
     known.usage = { sessionId, title: known.title, used, size, cost, meta: _meta.ullage, modelName, at: Date.now() };
-    if (sessionId === this.#activeId) this.#usageChanged.fire(known.usage);
+    this.#tell(sessionId);
+  }
+
+  /** Says that the figures of a session have changed, if it is the active one. */
+  #tell(sessionId: string): void {
+    const { usage } = this;
+    if (usage && sessionId === this.#activeId) this.#usageChanged.fire(usage);
   }
 
   #learn(sessionId: string, title: string): void {
@@ -216,7 +235,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
     known.title = title;
     if (!known.usage) return;
     known.usage = { ...known.usage, title };
-    if (sessionId === this.#activeId) this.#usageChanged.fire(known.usage);
+    this.#tell(sessionId);
   }
 
   #entry(sessionId: string): Known {

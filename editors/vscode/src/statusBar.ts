@@ -20,6 +20,9 @@ const AGE = 30_000;
 /** Shown if the folder's settings are not used. */
 const RESTRICTED = l10n.t('Restricted: this folder is not trusted, so its settings and its instructions for summaries are not used.');
 
+/** Shown after a no, and before there is anything to ask about. */
+const NOT_FOLLOWING = l10n.t('Ullage follows no agent’s conversations. Press to have them followed.');
+
 /** The functions of the connection that are used here. */
 export interface HealthSource {
   readonly health: Health;
@@ -27,7 +30,7 @@ export interface HealthSource {
 }
 
 /** What is shown of the agents' conversations. */
-type ShownFollowing = Pick<Following, 'shown' | 'isOn' | 'row' | 'question' | 'onDidChange' | 'onDidAsk'>;
+type ShownFollowing = Pick<Following, 'shown' | 'isOn' | 'isAllowed' | 'row' | 'question' | 'onDidChange' | 'onDidAsk'>;
 
 /** Whether agents' conversations are shown only when they are nearly full. */
 export function isQuiet(): boolean {
@@ -97,10 +100,12 @@ export class StatusBar implements vscode.Disposable {
     const { health } = this.#connection;
     const { usage, compaction, lastEdit } = this.#sessions;
     if (this.#showAgents(health)) return;
-    const view = statusView({ health, usage, compaction, done: this.#done });
+    const { isAllowed, shown } = this.#following;
+    const view = statusView({ health, usage, compaction, done: this.#done, isNamed: shown.rows.length > 0 });
     this.#apply(view);
     const tooltip = health.kind === 'running' && usage ? tooltipMarkdown(usage, lastEdit, Date.now()) : undefined;
-    const text = tooltip ?? (health.kind === 'running' ? view.label : describe(health));
+    const isCalm = health.kind === 'running' || health.kind === 'idle';
+    const text = tooltip ?? (!isCalm ? describe(health) : isAllowed || usage ? view.label : NOT_FOLLOWING);
     this.#setTooltip(vscode.workspace.isTrusted ? text : `${text}\n\n${RESTRICTED}`, tooltip !== undefined);
   }
 

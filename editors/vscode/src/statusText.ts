@@ -1,8 +1,9 @@
 /** The text of the status bar item: a pure function of the known state. */
 import * as l10n from '@vscode/l10n';
 
-import { full, inPercent, messages, percent, short, shrinking } from './figures';
+import { full, inPercent, messages, oneLine, percent, short, shrinking } from './figures';
 import { describe, isTrouble, type Health } from './health';
+import { asLabel } from './labels';
 import type { CompactionState, UsageState } from './session';
 
 export interface StatusInput {
@@ -11,6 +12,8 @@ export interface StatusInput {
   readonly compaction: CompactionState | undefined;
   /** A compaction that ended a moment ago. */
   readonly done: { readonly before: number; readonly after: number } | undefined;
+  /** Whether there are other conversations, for whose figure this one could be taken, so that it is named. */
+  readonly isNamed?: boolean;
 }
 
 export interface StatusView {
@@ -30,8 +33,12 @@ export function statusView(input: StatusInput): StatusView {
   if (done) return justDone(done.before, done.after);
   if (!usage) return noSession();
   if (usage.size === null) return limitUnknown(usage);
-  return known(usage, usage.size);
+  const view = known(usage, usage.size);
+  return input.isNamed && usage.title ? { ...view, text: `${asLabel(oneLine(usage.title, NAME))} ${view.text}` } : view;
 }
+
+/** Characters of a title in the status bar. */
+const NAME = 28;
 
 function trouble(health: Extract<Health, { reason: string }>): StatusView {
   const [text, icon, tone] = health.kind === 'missing' ? ([l10n.t('Ullage: not set up'), '', 'dimmed'] as const) : ([l10n.t('Ullage: stopped'), '$(error) ', 'error'] as const);
@@ -64,8 +71,8 @@ function justDone(before: number, after: number): StatusView {
 }
 
 function noSession(): StatusView {
-  const label = l10n.t('Ullage: no session. Press to start, import or open one.');
-  return { text: 'Ullage', label, command: 'ullage.switchSession', tone: 'dimmed' };
+  const label = l10n.t('Ullage: no conversation is shown. Press to choose one.');
+  return { text: 'Ullage', label, command: 'ullage.showAgents', tone: 'dimmed' };
 }
 
 function limitUnknown(usage: UsageState): StatusView {

@@ -5,7 +5,6 @@ import { oneLine } from './figures';
 import { plainText } from './plainText';
 import { TranscriptsList, type FoundTranscript } from './protocol.gen';
 import type { Door } from './sessions';
-import type { Found } from './view/messages';
 
 const TITLE = 120;
 
@@ -13,9 +12,4 @@ const TITLE = 120;
 export async function findTranscripts(door: Pick<Door, 'request'>, folder: string, limit: number): Promise<readonly FoundTranscript[]> {
   const { transcripts } = await door.request(TranscriptsList, { cwd: folder, limit });
   return transcripts.map((one) => ({ ...one, title: oneLine(plainText(one.title), TITLE) || path.basename(one.path) }));
-}
-
-/** Returns a conversation as the empty view lists it. */
-export function asFound({ path: file, run, title, agent, cwd, updatedAt, here }: FoundTranscript): Found {
-  return { path: file, run, title, program: agent, folder: path.basename(cwd), changedAt: updatedAt, here };
 }

@@ -7,7 +7,7 @@ import { Connection } from './connection';
 import { Differences } from './differences';
 import { EditorModels } from './editorModels';
 import { errorText } from './errors';
-import { Following } from './following/following';
+import { consent, Following } from './following/following';
 import { LiveFile } from './following/liveFile';
 import { agentsHere, hasConversations } from './following/places';
 import { Terminals } from './following/terminals';
@@ -47,6 +47,8 @@ export class Ullage implements vscode.Disposable {
   readonly editorModels: EditorModels;
   /** Whether the Context view is open. Set where the view is made. */
   isViewShown: () => boolean = () => false;
+  /** Whether the tree of conversations is open. Set where the tree is made. */
+  isTreeShown: () => boolean = () => false;
   readonly #disposables: vscode.Disposable;
   readonly #memory: vscode.Memento;
 
@@ -59,7 +61,6 @@ export class Ullage implements vscode.Disposable {
     this.editorModels = new EditorModels(context.globalState);
     const { log, permissions, keys, version, editorModels } = this;
     this.connection = new Connection({ locator: new ServerLocator(context, log), log, permissions, keys, version, editorModels });
-    this.sessions = new Sessions(this.connection, context.workspaceState, (model) => editorModels.nameOf(model));
     this.following = new Following({
       door: this.connection,
       memory: context.globalState,
@@ -68,29 +69,19 @@ export class Ullage implements vscode.Disposable {
       live: new LiveFile(vscode.workspace.getConfiguration('ullage').get('store', '')),
       failed: (error) => { this.log.error(errorText(error)); },
     });
+    this.sessions = new Sessions(this.connection, context.workspaceState, (model) => editorModels.nameOf(model), this.following);
     this.terminals = new Terminals(this.following);
     this.chat = new Chat(this.sessions, (sessionId) => this.connection.notify(SessionCancel, { sessionId }), this.connection.modelPackages);
     this.notices = new Notices(this.sessions, context.workspaceState);
     this.#disposables = vscode.Disposable.from(
+      ...this.#listeners(),
       new StatusBar(this.connection, this.sessions, this.following),
-      this.following.onDidChange(() => {
-        setContext('hasAgents', this.following.shown.subject !== undefined);
-        this.run(this.showSubject());
-      }),
       new Warnings(this.following, context.globalState, isQuiet),
       this.terminals,
       this.following,
       new HealthItem(this.connection),
       this.notices,
-      this.connection.onDidChangeHealth((health) => { this.#onHealth(health); }),
-      this.sessions.onDidChangeSession((id) => { setContext('hasSession', id !== undefined); }),
-      ...[this.sessions.onDidChangeSession, this.sessions.onDidChangeUsage, this.following.onDidChange].map((changed) => changed(() => { this.#showAgent(); })),
-      this.sessions.onDidChangeCompaction((run) => { setContext('compacting', run !== undefined); }),
-      this.chat.onDidChange(() => { setContext('answering', this.chat.running(this.sessions.activeSessionId ?? '')); }),
-      this.permissions.onDidAsk((question) => { this.run(this.#showQuestion(question)); }),
       this.permissions, this.editorModels,
-      vscode.workspace.onDidChangeConfiguration((change) => { this.#configure(change); }),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => { this.run(this.#searchAgain()); }),
       this.chat,
       this.sessions,
       this.connection,
@@ -99,6 +90,27 @@ export class Ullage implements vscode.Disposable {
       this.messages, this.differences,
       this.log,
     );
+  }
+
+  #listeners(): readonly vscode.Disposable[] {
+    const { sessions, following, chat } = this;
+    return [
+      following.onDidChange(() => {
+        setContext('hasAgents', following.shown.subject !== undefined);
+        this.run(this.showSubject());
+      }),
+      this.connection.onDidChangeHealth((health) => { this.#onHealth(health); }),
+      sessions.onDidChangeSession((id) => {
+        setContext('hasSession', id !== undefined);
+        this.run(this.showSubject());
+      }),
+      ...[sessions.onDidChangeSession, sessions.onDidChangeUsage, following.onDidChange].map((changed) => changed(() => { this.#showAgent(); })),
+      sessions.onDidChangeCompaction((run) => { setContext('compacting', run !== undefined); }),
+      chat.onDidChange(() => { setContext('answering', chat.running(sessions.activeSessionId ?? '')); }),
+      this.permissions.onDidAsk((question) => { this.run(this.#showQuestion(question)); }),
+      vscode.workspace.onDidChangeConfiguration((change) => { this.#configure(change); }),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => { this.run(this.#searchAgain()); }),
+    ];
   }
 
   /** Runs work without waiting for it. A failure is logged. */
@@ -111,13 +123,14 @@ export class Ullage implements vscode.Disposable {
   }
 
   /**
-   * Has the Context view show the agent's conversation that the status bar shows, while the view is open and the user
+   * Has the Context view show the agent's conversation that the status bar shows, while the views are open and the user
    * has chosen no session.
    */
   async showSubject(): Promise<void> {
+    this.following.setChosen(this.isViewShown() && this.#hasChosen() ? this.sessions.activeSessionId : undefined);
     const { subject } = this.following.shown;
     const { sessions } = this;
-    if (!this.isViewShown() || !subject || this.#hasChosen() || sessions.activeSessionId === subject.sessionId) return;
+    if (!(this.isViewShown() || this.isTreeShown()) || !subject || this.#hasChosen() || sessions.activeSessionId === subject.sessionId) return;
     const session = await sessions.request(SessionLoad, { sessionId: subject.sessionId });
     // The user may have chosen one meanwhile.
     if (!this.#hasChosen()) await sessions.activate(session, false);
@@ -143,6 +156,7 @@ export class Ullage implements vscode.Disposable {
   /** Starts the server where a session waits for it. In other windows it starts when it is needed. */
   begin(): void {
     setContext('hasSession', this.sessions.activeSessionId !== undefined);
+    setContext('consent', consent());
     this.run(this.sessions.activeSessionId === undefined ? this.connection.look() : this.connection.restart());
     this.run(this.following.begin());
   }
@@ -185,7 +199,10 @@ export class Ullage implements vscode.Disposable {
 
   #configure(change: vscode.ConfigurationChangeEvent): void {
     if (change.affectsConfiguration('ullage.server')) this.run(this.#searchAgain());
-    else if (change.affectsConfiguration('ullage.followAgents')) this.run(this.following.configure());
+    else if (change.affectsConfiguration('ullage.followAgents')) {
+      setContext('consent', consent());
+      this.run(this.following.configure());
+    }
     else if (change.affectsConfiguration('ullage')) this.run(this.#pushSettings());
   }
 
@@ -205,7 +222,7 @@ const SHOW_LOG = l10n.t('Show log');
 /** Whether setting up was offered on this machine. */
 const OFFERED = 'ullage.offeredSetUp';
 
-function folders(): readonly string[] {
+export function folders(): readonly string[] {
   return (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
 }
 

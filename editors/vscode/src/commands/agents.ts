@@ -2,7 +2,6 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
-import { figuresOf, fullestFirst, isIn, shareOf, titleOf } from '../following/rows';
 import { asLabel } from '../labels';
 import { SessionFork, SessionLoad, type FollowedConversation } from '../protocol.gen';
 import type { Ullage } from '../ullage';
@@ -11,41 +10,29 @@ import type { Command } from './guard';
 /** Milliseconds between the command and its Enter key. Agents take what comes faster for a pasted text, of which Enter is a part. */
 const PAUSE = 300;
 
-interface AgentItem extends vscode.QuickPickItem {
-  readonly sessionId?: string;
-  readonly command?: string;
-}
-
-/** Shows all followed conversations with their figures. The chosen one is shown in the Context view. */
+/** Shows the tree of conversations. Where nothing is followed, asks whether that is wanted. */
 export const showAll: Command = async (ullage) => {
-  if (!ullage.following.isOn) return ullage.following.ask();
-  const now = Date.now();
-  const { subject } = ullage.following.shown;
-  const rows = [...ullage.following.rows].sort((one, other) => Number(other.live) - Number(one.live) || fullestFirst(one, other));
-  const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
-  const here = rows.filter(({ cwd }) => folders.some((folder) => isIn(cwd, folder)));
-  const items = [
-    ...group(l10n.t('Here'), here, subject, true, now),
-    ...group(l10n.t('Elsewhere'), rows.filter((row) => !here.includes(row)), subject, false, now),
-    ...OTHERS,
-  ];
-  const chosen = await vscode.window.showQuickPick(items, {
-    title: l10n.t('Conversations of Agents'),
-    placeHolder: rows.length > 0 ? l10n.t('Choose one to see its context') : l10n.t('No agent has a conversation here yet'),
-    matchOnDescription: true,
-    matchOnDetail: true,
-  });
-  if (chosen?.command) await vscode.commands.executeCommand(chosen.command);
-  if (chosen?.sessionId === undefined) return;
-  await ullage.sessions.activate(await ullage.sessions.request(SessionLoad, { sessionId: chosen.sessionId }));
-  await vscode.commands.executeCommand('ullage.context.focus');
+  if (!ullage.following.isAllowed) return ullage.following.ask();
+  await vscode.commands.executeCommand('ullage.agents.focus');
 };
 
-const OTHERS: readonly AgentItem[] = [
-  { label: '', kind: vscode.QuickPickItemKind.Separator },
-  { label: `$(list-unordered) ${l10n.t('Sessions of Ullage…')}`, command: 'ullage.switchSession' },
-  { label: `$(settings-gear) ${l10n.t('Stop following…')}`, command: 'ullage.openFollowSetting' },
-];
+export const follow: Command = (ullage) => ullage.following.answer(true);
+export const followNone: Command = (ullage) => ullage.following.answer(false);
+
+/** Shows a conversation in the Context view. The focus stays where it is, so that the next one can be chosen. */
+export const open: Command = async (ullage, given) => {
+  const sessionId = sessionOf(given);
+  if (sessionId === undefined) return;
+  await ullage.sessions.activate(await ullage.sessions.request(SessionLoad, { sessionId }));
+  await vscode.commands.executeCommand('ullage.context.focus', { preserveFocus: true });
+};
+
+/** Returns the session that a command is given: by its id, or as a row of the tree. */
+export function sessionOf(given: unknown): string | undefined {
+  if (typeof given === 'string') return given;
+  const { sessionId } = (given ?? {}) as { readonly sessionId?: unknown };
+  return typeof sessionId === 'string' ? sessionId : undefined;
+}
 
 export const openSetting: Command = async () => {
   await vscode.commands.executeCommand('workbench.action.openSettings', 'ullage.followAgents');
@@ -122,19 +109,4 @@ async function sendTo(terminal: vscode.Terminal, command: string, agent: string)
 async function forkAndCompact(ullage: Ullage, sessionId: string): Promise<void> {
   await ullage.sessions.activate(await ullage.sessions.request(SessionFork, { sessionId }));
   await vscode.commands.executeCommand('ullage.compactContext');
-}
-
-function group(label: string, rows: readonly FollowedConversation[], subject: FollowedConversation | undefined, isHere: boolean, now: number): readonly AgentItem[] {
-  if (rows.length === 0) return [];
-  return [{ label, kind: vscode.QuickPickItemKind.Separator }, ...rows.map((row) => asItem(row, row.sessionId === subject?.sessionId, isHere, now))];
-}
-
-/** The figures come first: a picker cuts what does not fit. The eye marks the conversation that the Context view shows. */
-function asItem(row: FollowedConversation, isSubject: boolean, isHere: boolean, now: number): AgentItem {
-  return {
-    label: `${row.live ? '$(circle-filled)' : '$(circle-outline)'} ${shareOf(row)} ${asLabel(row.agent)}${isSubject ? ' $(eye)' : ''}`,
-    description: asLabel(isHere ? titleOf(row) : `${titleOf(row)} · ${row.cwd}`),
-    detail: asLabel([figuresOf(row, now), ...row.warnings].join(' · ')),
-    sessionId: row.sessionId,
-  };
 }

@@ -7,13 +7,13 @@ import { full } from '../figures';
 import { asMessage } from '../labels';
 import { ContextCommit, ContextCompact, type CompactParams, type CompactResult } from '../protocol.gen';
 import type { Ullage } from '../ullage';
-import { offerCompaction, type Kept } from './agents';
+import { offerCompaction, sessionOf, type Kept } from './agents';
 import { activeSession, withProgress, type Command } from './guard';
 import { contextEntries, pickMessage } from './messages';
 
 /** Compacts the active session. The first argument names another, which an agent has. */
 export const compact: Command = async (ullage, given) => {
-  const followed = followedBy(ullage, typeof given === 'string' ? given : undefined);
+  const followed = followedBy(ullage, sessionOf(given));
   if (followed) await offerCompaction(ullage, followed);
   else await run(ullage, l10n.t('Compacting'), { sessionId: activeSession(ullage) });
 };

@@ -9,11 +9,12 @@ import { asLabel } from '../labels';
 import { ContinuingChoices, ContinuingPreview, ContinuingWrite, writableAgents, type ContinuingPreviewParams, type ContinuingResult } from '../protocol.gen';
 import type { Ullage } from '../ullage';
 import { pickAnyMessage } from './anyMessage';
+import { sessionOf } from './agents';
 import { activeSession, withProgress, type Command } from './guard';
 
 /** Shows all ways to continue the conversation, each with its figure. */
-export const continueSession: Command = async (ullage) => {
-  const sessionId = subject(ullage);
+export const continueSession: Command = async (ullage, given) => {
+  const sessionId = sessionOf(given) ?? subject(ullage);
   const choices = await ullage.sessions.request(ContinuingChoices, { sessionId });
   if (choices.agents.length === 0) {
     const known = anyOf(writableAgents.map(({ agent }) => agent));

@@ -7,9 +7,17 @@ import { folder } from '../folder';
 import { asLabel } from '../labels';
 import { SessionFork, SessionList, SessionLoad, SessionNew, type ListedSession } from '../protocol.gen';
 import type { Ullage } from '../ullage';
+import { showAll } from './agents';
 import { activeSession, type Command } from './guard';
 
-export const showContext: Command = async () => {
+/** Shows the Context view. Without a conversation there is none, so that the tree is shown, to choose one. */
+export const showContext: Command = async (ullage) => {
+  const { sessions, subjectId } = ullage;
+  if (subjectId === undefined) {
+    await showAll(ullage);
+    return;
+  }
+  if (sessions.activeSessionId === undefined) await sessions.activate(await sessions.request(SessionLoad, { sessionId: subjectId }), false);
   await vscode.commands.executeCommand('ullage.context.focus');
 };
 

@@ -74,12 +74,14 @@ function asRun(run: unknown): Picked {
 }
 
 async function pickTranscript(ullage: Ullage): Promise<Picked | undefined> {
-  const found = await findTranscripts(ullage.sessions, folder(), OFFERED);
+  // Before the user agrees to it, no conversation is read, not even its title.
+  const { isAllowed } = ullage.following;
+  const found = isAllowed ? await findTranscripts(ullage.sessions, folder(), OFFERED) : [];
   const [here, elsewhere] = [found.filter((one) => one.here), found.filter((one) => !one.here)];
-  const items = [...group(l10n.t('This folder'), here), ...group(l10n.t('Other folders'), elsewhere), ...OTHER_WAYS];
+  const items = [...group(l10n.t('This folder'), here), ...group(l10n.t('Other folders'), elsewhere), ...OTHER_WAYS, ...(isAllowed ? [] : [FOLLOW])];
   const chosen = await vscode.window.showQuickPick(items, {
     title: l10n.t('Import Transcript'),
-    placeHolder: found.length > 0 ? l10n.t('Choose one to read; the conversation itself stays as it is') : l10n.t('No conversations of coding agents were found'),
+    placeHolder: found.length > 0 ? l10n.t('Choose one to read; the conversation itself stays as it is') : isAllowed ? l10n.t('No conversations of coding agents were found') : l10n.t('Conversations of agents are listed here if you follow them'),
     matchOnDescription: true,
     matchOnDetail: true,
   });
@@ -98,6 +100,8 @@ const OTHER_WAYS: readonly TranscriptItem[] = [
   { label: `$(folder-opened) ${l10n.t('Choose a file…')}`, alwaysShow: true },
   { label: `$(beaker) ${l10n.t('Import the sample conversation')}`, alwaysShow: true, command: 'ullage.importSample' },
 ];
+
+const FOLLOW: TranscriptItem = { label: `$(eye) ${l10n.t('Follow agents’ conversations…')}`, alwaysShow: true, command: 'ullage.showAgents' };
 
 function group(label: string, transcripts: readonly FoundTranscript[]): readonly TranscriptItem[] {
   return transcripts.length > 0 ? [{ label, kind: vscode.QuickPickItemKind.Separator }, ...transcripts.map(asItem)] : [];

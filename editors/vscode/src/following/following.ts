@@ -51,6 +51,7 @@ export class Following implements vscode.Disposable {
   #isRead = false;
   #again: NodeJS.Timeout | undefined;
   #terminal: string | undefined;
+  #chosen: string | undefined;
 
   constructor(parts: FollowingParts) {
     this.#parts = parts;
@@ -88,7 +89,7 @@ export class Following implements vscode.Disposable {
 
   /** What this window shows. */
   get shown(): Shown {
-    return choose(this.rows, this.#parts.folders(), this.#terminal);
+    return choose(this.rows, this.#parts.folders(), this.#terminal, this.#chosen);
   }
 
   row(sessionId: string | undefined): FollowedConversation | undefined {
@@ -99,6 +100,13 @@ export class Following implements vscode.Disposable {
   setTerminal(sessionId: string | undefined): void {
     if (this.#terminal === sessionId) return;
     this.#terminal = sessionId;
+    this.#changed.fire([]);
+  }
+
+  /** Says which conversation the user has chosen to see, if any. */
+  setChosen(sessionId: string | undefined): void {
+    if (this.#chosen === sessionId) return;
+    this.#chosen = sessionId;
     this.#changed.fire([]);
   }
 
@@ -124,12 +132,9 @@ export class Following implements vscode.Disposable {
     else if (this.#isUnanswered) await this.#parts.memory.update(CLOSED, true);
   }
 
-  /** Asks in a list that stays until the user answers or closes it. Closing it is no answer. */
+  /** Asks in a list that stays until the user answers or closes it, also after a no. Closing it is no answer. */
   async ask(): Promise<void> {
-    const items = [
-      { label: FOLLOW, detail: l10n.t('The setting {0} takes this back.', 'ullage.followAgents'), yes: true },
-      { label: NO, detail: l10n.t('No conversation is read.'), yes: false },
-    ];
+    const items = [{ label: FOLLOW, yes: true }, { label: NO, yes: false }];
     const chosen = await vscode.window.showQuickPick(items, { title: l10n.t('Conversations of Agents'), placeHolder: QUESTION, ignoreFocusOut: true });
     if (chosen) await this.answer(chosen.yes);
   }
@@ -209,6 +214,6 @@ export class Following implements vscode.Disposable {
 }
 
 /** Returns the user's answer: no folder can give it, because the setting is the application's. */
-function consent(): string {
+export function consent(): string {
   return vscode.workspace.getConfiguration('ullage').get<string>('followAgents', 'ask');
 }

@@ -1,7 +1,7 @@
 /** Followed conversations as the status bar and the list show them. Pure. */
 import * as l10n from '@vscode/l10n';
 
-import { ago, full, inPercent, short } from '../figures';
+import { ago, full, inPercent, oneLine, short } from '../figures';
 import { asLabel } from '../labels';
 import { plainText } from '../plainText';
 import type { FollowedConversation } from '../protocol.gen';
@@ -11,8 +11,10 @@ import { moon, type StatusView } from '../statusText';
 const NAMED = 4;
 /** What is shown for a figure that is not known. */
 const UNKNOWN = '?';
+/** Characters of a title in the status bar. */
+const NAME = 28;
 
-/** The conversations that a window shows. `subject` is the one that the Context view shows; `terminal` is that of the active terminal. */
+/** The conversations that a window shows. `subject` is the one that commands are about; `terminal` is that of the active terminal. */
 export interface Shown {
   readonly rows: readonly FollowedConversation[];
   readonly subject: FollowedConversation | undefined;
@@ -20,16 +22,16 @@ export interface Shown {
 }
 
 /**
- * Returns what a window shows: the conversations that continue in its folders and the one of the active terminal, else
- * the newest of the folders. `terminal` is the session that the active terminal has. The subject is the terminal's, else
- * the one that changed last.
+ * Returns what a window shows: the conversations that continue in its folders, the one of the active terminal and the one
+ * that the user has `chosen`, else the newest of the folders. `terminal` is the session that the active terminal has. The
+ * subject is the chosen one, else the terminal's, else the one that changed last.
  */
-export function choose(rows: readonly FollowedConversation[], folders: readonly string[], terminal: string | undefined): Shown {
+export function choose(rows: readonly FollowedConversation[], folders: readonly string[], terminal: string | undefined, chosen?: string): Shown {
   const newest = [...rows].sort((one, other) => other.updatedAt - one.updatedAt);
   const here = newest.filter(({ cwd }) => folders.some((folder) => isIn(cwd, folder)));
   const own = newest.find(({ sessionId }) => sessionId === terminal);
   const live = here.filter((row) => row.live);
-  const subject = own ?? live[0] ?? here[0];
+  const subject = newest.find(({ sessionId }) => sessionId === chosen) ?? own ?? live[0] ?? here[0];
   if (!subject) return { rows: [], subject, terminal: own };
   const shown = live.some(({ sessionId }) => sessionId === subject.sessionId) ? live : [subject, ...live];
   return { rows: shown.sort(fullestFirst), subject, terminal: own };
@@ -89,7 +91,7 @@ export function isIn(cwd: string, folder: string): boolean {
 }
 
 /** Whether an agent's own compaction is worth a look, or the end of the window where it has none. */
-function isClose({ nearness }: FollowedConversation): boolean {
+export function isClose({ nearness }: FollowedConversation): boolean {
   return nearness === 'near' || nearness === 'imminent';
 }
 
@@ -119,19 +121,30 @@ export function fullestFirst(one: FollowedConversation, other: FollowedConversat
   return (other.percent ?? -1) - (one.percent ?? -1) || other.updatedAt - one.updatedAt;
 }
 
+/** A conversation that does not continue is named: the figure of another one could be taken for it. */
 function alone(row: FollowedConversation): string {
   const circle = row.percent === null ? '' : `${moon(row.percent)} `;
-  const at = row.compactsAt !== null && row.window !== null ? ` · ${l10n.t('compacts at {0}', inPercent(row.compactsAt, row.window))}` : '';
-  return `${circle}${asLabel(row.agentShort)} ${shareOf(row)}${at}`;
+  const more = row.live ? placeOf(row) : nameOf(row);
+  return `${circle}${asLabel(row.agentShort)} ${shareOf(row)}${more && ` · ${more}`}`;
+}
+
+/** Returns where a conversation is compacted, as a share of its window; empty if that is not known. */
+export function placeOf({ compactsAt, window }: FollowedConversation): string {
+  return compactsAt !== null && window !== null ? l10n.t('compacts at {0}', inPercent(compactsAt, window)) : '';
+}
+
+function nameOf(row: FollowedConversation): string {
+  return asLabel(oneLine(titleOf(row), NAME));
 }
 
 function together(rows: readonly FollowedConversation[], terminal: FollowedConversation | undefined): string {
-  const names = rows.slice(0, NAMED).map((row) => `${row === terminal ? '▸' : ''}${asLabel(row.agentShort)} ${shareOf(row)}`);
+  const names = rows.slice(0, NAMED).map((row) => `${row === terminal ? '▸' : ''}${row.live ? asLabel(row.agentShort) : nameOf(row)} ${shareOf(row)}`);
   return [...names, ...(rows.length > NAMED ? [`+${rows.length - NAMED}`] : [])].join(' · ');
 }
 
 function labelOf(row: FollowedConversation): string {
-  const { agent, used, window } = row;
+  const { used, window } = row;
+  const agent = row.live ? row.agent : `${row.agent}, ${titleOf(row)}`;
   if (used === null) return l10n.t('{0}: size unknown', agent);
   if (window === null) return l10n.t('{0}: {1} tokens; its window is unknown, {2}', agent, full(used), compactsOf(row));
   return l10n.t('{0}: {1} of {2} tokens, {3}', agent, full(used), full(window), compactsOf(row));

@@ -17,7 +17,7 @@ export class ContextView implements vscode.WebviewViewProvider, vscode.Disposabl
   readonly #registered: vscode.Disposable;
   #host: ViewHost | undefined;
 
-  /** `shown` is called when the view is shown. */
+  /** `shown` is called when the view is shown or hidden. */
   constructor(root: vscode.Uri, parts: ViewParts, shown: () => void) {
     this.#root = root;
     this.#parts = parts;
@@ -39,6 +39,7 @@ export class ContextView implements vscode.WebviewViewProvider, vscode.Disposabl
     view.onDidDispose(() => {
       host.dispose();
       if (this.#host === host) this.#host = undefined;
+      this.#shown();
     });
     webview.html = pageHtml({
       script: webview.asWebviewUri(vscode.Uri.joinPath(dist, 'contextView.js')).toString(),

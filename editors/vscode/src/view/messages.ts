@@ -97,9 +97,6 @@ const question = object({
   options: list(object({ optionId: string, name: string })),
 });
 
-/** A conversation that another program keeps in its own files. `run` is its number in a file that holds several. `here` means that it is about the open folder. */
-const found = object({ path: string, run: nullable(count), title: string, program: string, folder: string, changedAt: number, here: boolean });
-
 /** What a hook gave the agent back, and what that cost. */
 const given = object({ at: number, why: string, counts: record(count), tokens: count, text: string });
 
@@ -152,10 +149,6 @@ export const isPageMessage = tagged('type', {
   /** Sends the prompt again that failed, or forgets it. */
   retry: {},
   dismiss: {},
-  /** Answers the question whether agents' conversations may be read. */
-  follow: { yes: boolean },
-  /** Imports a conversation that was found. */
-  open: { path: string, run: nullable(count) },
   command: { name: commandName },
 });
 
@@ -200,10 +193,6 @@ export const isHostMessage = tagged('type', {
   questions: { questions: list(question) },
   /** The server's state, what to say about it (may be empty), and what the user can do. */
   server: { state: word('running', 'busy', 'down'), text: string, actions: list(commandName) },
-  /** The question whether agents' conversations may be read, or null if it was answered. */
-  asked: { question: nullable(string) },
-  /** Conversations that can be imported, those of the open folder first. */
-  found: { transcripts: list(found) },
   /** `full` means that as many are listed as may be, so that more may match; `note` is to be shown with them. */
   hits: { query: string, hits: list(hit), full: boolean, note: string, error: string },
   /** A line for the user, and the edit that it is about. */
@@ -221,7 +210,6 @@ export type EditLine = Guarded<typeof edit>;
 export type Piece = Guarded<typeof piece>;
 export type CommandName = Guarded<typeof commandName>;
 export type Question = Guarded<typeof question>;
-export type Found = Guarded<typeof found>;
 export type Call = Guarded<typeof call>;
 export type Lost = Guarded<typeof lost>;
 export type Given = Guarded<typeof given>;

@@ -4,7 +4,6 @@ import * as vscode from 'vscode';
 
 import type { Chat } from '../chat';
 import { errorText, isLost } from '../errors';
-import type { Following } from '../following/following';
 import type { Permissions } from '../permissions';
 import type { HealthSource } from '../statusBar';
 import { ContextPin, ContextSearch, ContextUndo, type SessionNotification } from '../protocol.gen';
@@ -12,7 +11,7 @@ import type { SessionModel, UsageState } from '../session';
 import { ChatHost } from './chatHost';
 import { wholeParts } from './entries';
 import { LostHost, type TerminalFinder } from './lostHost';
-import { type Found, type HostMessage, isPageMessage, type PageMessage, type PageMessageOf } from './messages';
+import { type HostMessage, isPageMessage, type PageMessage, type PageMessageOf } from './messages';
 import { serverState } from './serverState';
 import { TranscriptFeed } from './transcriptFeed';
 import type { TranscriptReader } from './transcriptReader';
@@ -25,12 +24,6 @@ export interface ViewParts {
   readonly permissions: Permissions;
   readonly connection: HealthSource;
   readonly terminals: TerminalFinder;
-  /** Whether the user has agreed that agents' conversations are read, and what is asked if that is not answered. */
-  readonly consent: Pick<Following, 'question' | 'isAllowed' | 'onDidAsk' | 'answer'>;
-  /** Finds conversations that can be imported. */
-  readonly find: () => Promise<readonly Found[]>;
-  /** Imports a conversation that was found. */
-  readonly open: (path: string, run: number | null) => void;
 }
 
 /** The most messages that a search lists. */
@@ -60,11 +53,10 @@ export class ViewHost implements vscode.Disposable {
   readonly #feed: TranscriptFeed;
   readonly #lost: LostHost;
   readonly #subscriptions: readonly { dispose(): unknown }[];
-  #found: readonly Found[] = [];
   #disposed = false;
 
   constructor(webview: vscode.Webview, parts: ViewParts) {
-    const { model, chat, permissions, connection, terminals, consent } = parts;
+    const { model, chat, permissions, connection, terminals } = parts;
     this.#webview = webview;
     this.#parts = parts;
     this.#model = model;
@@ -87,12 +79,7 @@ export class ViewHost implements vscode.Disposable {
       model.onDidChangeSession(() => { this.open(); }),
       model.onDidChangeUsage((usage) => { this.#showUsage(usage); }),
       model.onDidUpdate((note) => { this.#pass(note); }),
-      consent.onDidAsk(() => { this.#showBeginning(); }),
-      connection.onDidChangeHealth((health) => {
-        this.#post(serverState(health));
-        // The server finds the conversations, and was not there when the view was opened.
-        if (health.kind === 'running') this.#showBeginning();
-      }),
+      connection.onDidChangeHealth((health) => { this.#post(serverState(health)); }),
     ];
   }
 
@@ -109,23 +96,10 @@ export class ViewHost implements vscode.Disposable {
     this.#feed.open(sessionId);
     if (sessionId === undefined) {
       this.#post({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
-      this.#showBeginning();
       return;
     }
     this.#showFigures();
     this.#chat.show();
-  }
-
-  /** Shows what there is without a session: the question, or the conversations that were found once the user has agreed. */
-  #showBeginning(): void {
-    if (this.#model.activeSessionId !== undefined) return;
-    this.#post({ type: 'asked', question: this.#parts.consent.question ?? null });
-    if (this.#parts.consent.isAllowed) void this.#guarded(() => this.#showFound());
-  }
-
-  async #showFound(): Promise<void> {
-    this.#found = await this.#parts.find();
-    this.#post({ type: 'found', transcripts: this.#found });
   }
 
   /** Reads the transcript again, for example after a change for which the server sends no update. */
@@ -207,13 +181,6 @@ export class ViewHost implements vscode.Disposable {
       case 'retry':
       case 'dismiss':
         this.#chat.answer(message);
-        return;
-      case 'follow':
-        void this.#guarded(() => this.#parts.consent.answer(message.yes));
-        return;
-      case 'open':
-        // The page may name only what it was offered.
-        if (this.#found.some(({ path, run }) => path === message.path && run === message.run)) this.#parts.open(message.path, message.run);
         return;
       default:
         void this.#guarded(() => this.#ask(message));

@@ -87,8 +87,7 @@ for (const { id, name, brief, opens } of AGENTS) {
     });
 
     test('its compaction becomes a marker in the Context view, and the figure is its own again', async () => {
-      await vscode.status.click();
-      await vscode.pick(new RegExp(`^${name}|${name} `));
+      await vscode.choose(name);
       await vscode.context.getByText('Which port is it?').first().waitFor();
       await stand.look(id, agent.compactsAt + SHORT - used);
       await ask('And the third?');
@@ -132,9 +131,8 @@ const areThere = Object.values(stand.begun.agents).every(({ script }) => script 
 test('both are in the status bar, each with its figure', { skip: !areThere && 'not both are installed' }, async () => {
   await vscode.reads(/CC ~?\d+%.*Codex ~?\d+%|Codex ~?\d+%.*CC ~?\d+%/);
   await vscode.status.click();
-  await vscode.picks.filter({ hasText: /~?\d+% Codex/ }).filter({ hasText: /compacts at/ }).waitFor();
+  await vscode.conversations.filter({ hasText: /~?\d+% .*Codex · compacts at/ }).first().waitFor();
   await vscode.shot('list');
-  await vscode.page.keyboard.press('Escape');
   await vscode.status.hover();
   await vscode.page.locator('.monaco-hover', { hasText: 'Show all' }).waitFor();
   await vscode.shot('side by side');

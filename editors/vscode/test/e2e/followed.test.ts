@@ -5,6 +5,8 @@ import path from 'node:path';
 import { before, test } from 'node:test';
 import assert from 'node:assert/strict';
 
+import type { Locator } from 'playwright-core';
+
 import { ClaudeFile } from './rig/claudeFile.ts';
 import { START_PATIENCE, until } from './rig/patience.ts';
 import { given } from './rig/places.ts';
@@ -51,7 +53,30 @@ test('before the user agrees nothing is read and no server runs', async () => {
   await vscode.reads(/^Ullage: follow agents\?$/);
   assert.equal(vscode.serverProcess, undefined);
   await vscode.shot('consent');
-  await asked.getByRole('button', { name: 'Follow them' }).click();
+  // Closing it is no answer.
+  await asked.hover();
+  await asked.getByRole('button', { name: /Clear Notification/ }).first().click();
+  await vscode.reads(/^Ullage: follow agents\?$/);
+});
+
+const consent = (): Locator => vscode.page.locator('.sidebar .welcome-view-content');
+
+test('the view asks the same, and after a no as well as after a reload a click in it is still enough', async () => {
+  await vscode.page.locator('.activitybar .action-label[aria-label^="Ullage"]').first().click();
+  await consent().getByText(/Show how full your coding agents’ conversations are/).first().waitFor();
+  await vscode.shot('consent in the view', 'consent.png');
+  await consent().getByRole('button', { name: 'No', exact: true }).click();
+  await consent().getByText(/Ullage follows no agent's conversations/).first().waitFor();
+  await vscode.reads(/^Ullage$/);
+  await vscode.shot('after a no');
+  await vscode.status.click();
+  await vscode.picks.filter({ hasText: 'Follow them' }).waitFor();
+  await vscode.page.keyboard.press('Escape');
+  await vscode.page.reload();
+  await vscode.status.waitFor({ timeout: START_PATIENCE });
+  await consent().getByText(/Ullage follows no agent's conversations/).first().waitFor({ timeout: START_PATIENCE });
+  assert.equal(vscode.serverProcess, undefined);
+  await consent().getByRole('button', { name: 'Follow Them' }).click();
 });
 
 test('after a yes the figure is there without an import, and changes when the file grows', async () => {
@@ -66,50 +91,49 @@ test('a second agent joins it, the fullest first', async () => {
   await vscode.shot('two agents');
 });
 
-/** Returns whether a row shows a word that it has. Runs in the window, and the row hides what does not fit. */
-function shows(row: Element, word: string): boolean {
-  const texts = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
-  let text = texts.nextNode();
-  while (text && !text.textContent?.includes(word)) text = texts.nextNode();
-  if (!text) return false;
-  const range = document.createRange();
-  const at = text.textContent?.indexOf(word) ?? 0;
-  range.setStart(text, at);
-  range.setEnd(text, at + word.length);
-  const { right } = range.getBoundingClientRect();
-  for (let around = text.parentElement; around && around !== row.parentElement; around = around.parentElement) {
-    if (around.getBoundingClientRect().right < right) return false;
-  }
-  return true;
-}
-
-for (const width of [300, 200]) {
-  test(`in a window of ${width} pixels the status bar begins with the fullest, and the list fits`, async () => {
+test('in a narrow window the status bar begins with the fullest, and is inside the window', async () => {
+  await vscode.run('Show Explorer', 'View');
+  for (const width of [300, 200]) {
     await vscode.page.setViewportSize({ width, height: 600 });
     await vscode.reads(/^CC 46%/);
-    await vscode.status.click();
-    const row = vscode.picks.filter({ hasText: /46% Claude Code/ });
-    for (const place of [vscode.status, row]) {
-      await until('it to be inside the window', async () => {
-        const box = await place.boundingBox();
-        // VS Code places items at parts of a pixel.
-        return box !== null && box.x >= 0 && Math.floor(box.x + box.width) <= width;
-      });
-    }
-    assert.ok(await row.evaluate(shows, '46%'), 'the list shows how full it is');
-    await vscode.shot(`list ${width}`);
-    await vscode.page.keyboard.press('Escape');
-    await vscode.page.setViewportSize({ width: 1280, height: 800 });
-  });
-}
+    await vscode.status.scrollIntoViewIfNeeded();
+    await until('it to be inside the window', async () => {
+      const box = await vscode.status.boundingBox();
+      // VS Code places items at parts of a pixel.
+      return box !== null && box.x >= 0 && Math.floor(box.x + box.width) <= width;
+    });
+  }
+  await vscode.page.setViewportSize({ width: 1280, height: 800 });
+});
 
-test('a click lists both with their figures, and the chosen one is shown in the Context view', async () => {
+test('a click shows the tree with the fill of each, the fullest first, and how a compaction is told', async () => {
   await vscode.status.click();
-  await vscode.picks.filter({ hasText: /46% Claude Code/ }).filter({ hasText: /92K of 200K · compacts at 167K \(84%\)/ }).waitFor();
-  await vscode.shot('list');
-  await vscode.pick(/46% Claude Code/);
+  await vscode.conversations.filter({ hasText: /46% .*Claude Code · compacts at 84%/ }).waitFor();
+  const rows = await vscode.conversations.allInnerTexts();
+  assert.match(rows[0] ?? '', /^46%/);
+  assert.match(rows[1] ?? '', /^12%/);
+  // Each row has its own picture of its fill.
+  const pictures = await vscode.page.locator('.sidebar .custom-view-tree-node-item-icon').evaluateAll((icons) => icons.slice(0, 2).map((icon) => getComputedStyle(icon).backgroundImage));
+  assert.equal(new Set(pictures).size, 2);
+  for (const picture of pictures) assert.match(picture, /^url\("data:image\/svg/);
+  await vscode.shot('tree', 'tree.png');
+});
+
+test('by keys alone another one is chosen, and bar, hover and view tell its figure', async () => {
+  await vscode.conversations.first().click();
   await vscode.context.getByText('Which port does the service use?').first().waitFor();
+  await vscode.page.keyboard.press('ArrowDown');
+  await vscode.page.keyboard.press('Enter');
+  await vscode.context.getByText('Name the flag.').first().waitFor();
+  await vscode.context.getByText('24K of 200K').first().waitFor();
+  await vscode.shot('chosen by keys');
+  await vscode.status.hover();
+  await vscode.page.locator('.monaco-hover', { hasText: /Codex\S* 12%.*24K of 200K/s }).first().waitFor();
+  await vscode.page.mouse.move(600, 300);
+  await vscode.page.keyboard.press('ArrowUp');
+  await vscode.page.keyboard.press('Enter');
   await vscode.context.getByText(/Claude Code has this conversation\. Ullage only reads it/).waitFor();
+  await vscode.context.getByText('92K of 200K').first().waitFor();
 });
 
 test('the Context view grows with the file, and its agent’s compaction becomes a marker', async () => {

@@ -39,11 +39,19 @@ test('one agent has room for the place of its compaction', () => {
 
 test('what is not known is a question mark', () => {
   const shown = choose([opencode], [opencode.cwd], undefined);
-  expect(statusOf(shown, false)?.text).toBe('opencode ?');
+  expect(statusOf(shown, false)?.text).toBe('opencode ? · Log in twice');
   const idle = { at: NOW + 60_000, setting: '"idleCompaction": false' };
   expect(figuresOf({ ...claude, idle }, NOW)).toContain('because it idles ("idleCompaction": false stops that)');
   for (const row of [{ ...claude, idle: { ...idle, at: NOW } }, { ...claude, idle, live: false }]) expect(figuresOf(row, NOW)).not.toContain('idles');
   expect(figuresOf(opencode, NOW)).toBe('? of ? · compacts at ? · ? calls left · 2 minutes ago');
+});
+
+test('a conversation that does not continue is named, and so is the one that the user has chosen to see', () => {
+  const old = { ...codex, live: false, title: 'Move the sessions to another store' };
+  expect(statusOf(choose([old], [PROJECT], undefined), false)?.text).toBe('◔ Codex 12% · Move the sessions to anothe…');
+  const shown = choose([claude, { ...old, cwd: '/elsewhere' }], [PROJECT], undefined, old.sessionId);
+  expect(statusOf(shown, false)?.text).toBe('CC ~46% · Move the sessions to anothe… 12%');
+  expect(shown.subject?.sessionId).toBe(old.sessionId);
 });
 
 test('without a live conversation the newest of the folder is shown, and none of another folder', () => {

@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Memento } from 'vscode';
 
-import { ContextCommit, ContextCompact, ContextUndo, SessionImport, SessionNew, type ImportResult, type SessionNotification } from '../../src/protocol.gen';
+import { ContextCommit, ContextCompact, ContextUndo, SessionImport, SessionNew, type FollowedConversation, type ImportResult, type SessionNotification } from '../../src/protocol.gen';
 import { Sessions, type CompactionDone } from '../../src/sessions';
 import { statusView } from '../../src/statusText';
 import { memory } from './memory';
@@ -27,6 +27,29 @@ test.each(exampleNames('update.'))('%s is taken in', (name) => {
     expect(sessions.compaction !== undefined).toBe(update.status === 'in_progress');
     expect(done.length).toBe(update.status === 'completed' ? 1 : 0);
   }
+  sessions.dispose();
+});
+
+test('a followed conversation has the figures of its row, which comes first, and says so when they change', () => {
+  const updates = new EventEmitter<SessionNotification>();
+  const changes = new EventEmitter<readonly FollowedConversation[]>();
+  const { rows: [row] } = example('following.list.result.json') as { rows: [FollowedConversation] };
+  let followed: FollowedConversation | undefined;
+  const remembered = memory();
+  void remembered.update('ullage.activeSession', row.sessionId);
+  const note = example('update.usage_update.json') as SessionNotification;
+  const sessions = new Sessions({ onDidUpdate: updates.event, request: () => Promise.reject(new Error('not asked')) }, remembered, undefined, { onDidChange: changes.event, row: () => followed });
+  updates.fire({ ...note, sessionId: row.sessionId });
+  expect(sessions.usage?.meta.followed).toBeNull();
+  const told: number[] = [];
+  sessions.onDidChangeUsage(({ used }) => told.push(used));
+  followed = { ...row, used: 163_000, percent: 82, nearness: 'imminent' };
+  changes.fire([followed]);
+  expect(told).toEqual([163_000]);
+  expect(sessions.usage).toMatchObject({ used: 163_000, size: row.window, meta: { compactAt: row.compactsAt, level: 'critical', source: 'stale', callsLeft: null, followed: { agent: 'Claude Code' } } });
+  // Without a figure of its own, a row takes none away.
+  followed = { ...row, used: null };
+  expect(sessions.usage?.meta.followed).toBeNull();
   sessions.dispose();
 });
 

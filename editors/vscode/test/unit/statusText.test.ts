@@ -9,7 +9,7 @@ function view(changes: Partial<StatusInput>): ReturnType<typeof statusView> {
 }
 
 test('without a session it offers to open one', () => {
-  expect(view({})).toMatchObject({ text: 'Ullage', tone: 'dimmed', command: 'ullage.switchSession' });
+  expect(view({})).toMatchObject({ text: 'Ullage', tone: 'dimmed', command: 'ullage.showAgents' });
 });
 
 test('a reported figure is plain, one that was counted here has a tilde', () => {

@@ -19,7 +19,7 @@ const warning = example('update.notice.context_warning.json') as SessionNotifica
 const usage = example('update.usage_update.json') as SessionNotification;
 let sessions: Sessions;
 /** No agent has a conversation here. */
-const nothingFollowed = { shown: { rows: [], subject: undefined, terminal: undefined }, isOn: false, row: () => undefined, question: undefined, onDidChange: new EventEmitter<readonly FollowedConversation[]>().event, onDidAsk: new EventEmitter<void>().event };
+const nothingFollowed = { shown: { rows: [], subject: undefined, terminal: undefined }, isOn: false, isAllowed: true, row: () => undefined, question: undefined, onDidChange: new EventEmitter<readonly FollowedConversation[]>().event, onDidAsk: new EventEmitter<void>().event };
 
 /** A status item that counts the assignments that are sent to the window. */
 class CountingItem {

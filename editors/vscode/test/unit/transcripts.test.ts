@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { TranscriptsList, type FoundTranscript } from '../../src/protocol.gen';
 import type { Door } from '../../src/sessions';
-import { asFound, findTranscripts } from '../../src/transcripts';
+import { findTranscripts } from '../../src/transcripts';
 
 const FOUND: FoundTranscript = {
   path: '/home/ada/.agent/a.jsonl', run: null, agent: 'Other', format: 'other', originId: '1', title: 'Why is **Tuesday**\nwrong?', cwd: '/home/ada/weather',
@@ -29,8 +29,4 @@ test('the server finds the conversations, the open folder’s first', async () =
 test('a title is plain text on one line, and a conversation without one has the name of its file', async () => {
   const { door } = machine(FOUND, { ...FOUND, title: '' });
   expect((await findTranscripts(door, '', 8)).map(({ title }) => title)).toEqual(['Why is Tuesday wrong?', 'a.jsonl']);
-});
-
-test('the empty view lists a conversation by title, agent, folder and age', () => {
-  expect(asFound(FOUND)).toEqual({ path: FOUND.path, run: null, title: FOUND.title, program: 'Other', folder: 'weather', changedAt: 300, here: true });
 });

@@ -6,6 +6,13 @@ const mock = createVSCodeMock(vi);
 
 export const { Disposable, EventEmitter, Uri, MarkdownString, ThemeColor } = mock;
 export const { languages, workspace } = mock;
+export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 };
+export class ThemeIcon {
+  constructor(readonly id: string) {}
+}
+export class TreeItem {
+  constructor(readonly label: string, readonly collapsibleState = 0) {}
+}
 export const StatusBarAlignment = { Left: 1, Right: 2 };
 export const commands = { executeCommand: vi.fn(() => Promise.resolve()) };
 export const ProgressLocation = { Notification: 15, Window: 10 };
@@ -34,6 +41,7 @@ export const window = {
   createQuickPick: vi.fn(),
   createStatusBarItem: vi.fn(),
   createTerminal: vi.fn(),
+  createTreeView: vi.fn(),
   onDidChangeActiveTerminal: vi.fn(),
   onDidCloseTerminal: vi.fn(),
   setStatusBarMessage: vi.fn(),

@@ -125,16 +125,6 @@ export const SCENES = {
     stub: { count: 20, canPrompt: true },
     act: (page) => page.evaluate(() => window.stub.post({ type: 'server', state: 'down', text: 'The server stopped again and again; see its log, then restart it.', actions: ['restart', 'problem', 'log'] })),
   },
-  empty: {
-    viewport: NARROW,
-    stub: { count: 1 },
-    act: (page) => page.evaluate(() => {
-      const { post } = window.stub;
-      const one = (title, here, hours) => ({ path: `/${title}`, run: null, title, program: 'Claude Code', folder: 'weather', changedAt: Date.now() - hours * 3_600_000, here });
-      post({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
-      post({ type: 'found', transcripts: [one('Why is Tuesday wrong in the forecast by hour?', true, 2), one('Fix the login', false, 30), one('Move to the new API', false, 9_000)] });
-    }),
-  },
   search: {
     viewport: NARROW,
     stub: { count: 60, archived: 12, canPrompt: true },

@@ -50,13 +50,6 @@ const press = (element: HTMLElement, key: string): boolean => element.dispatchEv
 
 const archived = [item('m0'), item('m1', { archived: true }), item('m2', { archived: true }), item('e1-marker', { marker }), item('m9')];
 
-test('without a session the page offers the ways to one', () => {
-  page.receive({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
-  expect(find('.session').hidden).toBe(true);
-  find('.welcome button').click();
-  expect(sent).toContainEqual({ type: 'command', name: 'import' });
-});
-
 test('it asks for the end of the transcript first', () => {
   page.receive({ type: 'session', sessionId: 's1', title: 't', generation: 4, total: 500, reveal: null });
   expect(sent).toEqual([{ type: 'load', generation: 4, offset: 300, limit: 200 }]);
@@ -309,27 +302,6 @@ test('a question is answered by a digit in the empty prompt box, which keeps the
   page.receive({ type: 'questions', questions: [] });
   expect(find('.questions').hidden).toBe(true);
   vi.useRealTimers();
-});
-
-test('without a session what was found can be opened, and the sample tried', () => {
-  page.receive({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
-  page.receive({ type: 'found', transcripts: [{ path: '/a.jsonl', run: null, title: 'Fix the login', program: 'Other', folder: 'weather', changedAt: Date.now() - 7_200_000, here: true }] });
-  expect(find('.found-item').textContent).toBe('Fix the loginOther · weather · 2 hours ago');
-  find('.found-item').click();
-  expect(sent).toContainEqual({ type: 'open', path: '/a.jsonl', run: null });
-  expect(words('.ways button')).toContain('Try the Sample');
-});
-
-test('without an answer the view asks first, and shows no question once there is one', () => {
-  page.receive({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
-  page.receive({ type: 'asked', question: 'Show how full they are?' });
-  expect(find('.welcome').firstElementChild?.textContent).toBe('Show how full they are?Follow themNo');
-  const [yes, no] = [...document.querySelectorAll<HTMLElement>('.asked button')];
-  yes?.click();
-  no?.click();
-  expect(sent.filter(({ type }) => type === 'follow')).toEqual([{ type: 'follow', yes: true }, { type: 'follow', yes: false }]);
-  page.receive({ type: 'asked', question: null });
-  expect(find('.asked').hidden).toBe(true);
 });
 
 test('the view’s focus goes to the prompt, or else to the conversation', () => {

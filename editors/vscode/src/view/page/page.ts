@@ -19,7 +19,6 @@ import { Questions } from './questions';
 import { SearchView } from './searchView';
 import { ServerBanner } from './serverBanner';
 import { Toolbar } from './toolbar';
-import { Welcome } from './welcome';
 import { Writing } from './writing';
 
 export interface PageHost {
@@ -54,7 +53,6 @@ export class Page {
   readonly #failure: FailureCard;
   readonly #server: ServerBanner;
   readonly #session: HTMLElement;
-  readonly #welcome: Welcome;
   readonly #toolbar: Toolbar;
   readonly #ages: ReturnType<typeof setInterval>;
   readonly #unlisten: () => void;
@@ -93,14 +91,13 @@ export class Page {
     this.#questions = new Questions({ announce, answer: (id, optionId) => send({ type: 'permit', id, optionId }) });
     this.#failure = new FailureCard({ run, retry: () => this.#retry(), dismiss: () => send({ type: 'dismiss' }) });
     this.#server = new ServerBanner(run);
-    this.#welcome = new Welcome({ run, open: (path, run) => send({ type: 'open', path, run }), follow: (yes) => send({ type: 'follow', yes }) });
     this.#session = this.#drawSession();
     this.#unlisten = onMarkdown(() => {
       this.#conversation.redraw();
       this.#writing.redraw();
     });
     onCopy((text) => send({ type: 'copy', text }));
-    root.replaceChildren(this.#server.element, this.#welcome.element, this.#session, this.#polite, this.#urgent);
+    root.replaceChildren(this.#server.element, this.#session, this.#polite, this.#urgent);
     this.#ages = setInterval(() => tickAges(Date.now()), TICK);
   }
 
@@ -112,8 +109,7 @@ export class Page {
 
   /** Focuses what the user most likely wants: the prompt box, the conversation, or the first button. */
   focus(): void {
-    if (this.#sessionId === null) this.#welcome.focus();
-    else if (!this.#prompt.focus()) this.#conversation.focus();
+    if (!this.#prompt.focus()) this.#conversation.focus();
   }
 
   receive(message: HostMessage): void {
@@ -126,10 +122,6 @@ export class Page {
         return;
       case 'server':
         this.#showServer(message);
-        return;
-      case 'found':
-      case 'asked':
-        this.#welcome.receive(message);
         return;
       case 'unread':
         this.#conversation.showUnread(message);
@@ -221,7 +213,6 @@ export class Page {
   #showServer(message: HostMessageOf<'server'>): void {
     this.#server.show(message);
     this.#prompt.connect(message.state !== 'down');
-    this.#welcome.connect(message.state !== 'down');
   }
 
   #retry(): void {
@@ -248,7 +239,6 @@ export class Page {
   #showSession(message: HostMessageOf<'session'>): void {
     const same = message.sessionId !== null && message.sessionId === this.#sessionId;
     this.#sessionId = message.sessionId;
-    this.#welcome.element.hidden = message.sessionId !== null;
     this.#session.hidden = message.sessionId === null;
     setText(this.#title, message.title || l10n.t('Untitled session'));
     this.#title.title = message.title;

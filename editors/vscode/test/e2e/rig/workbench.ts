@@ -246,7 +246,18 @@ export class Workbench {
     await this.page.keyboard.press('Control+F4');
   }
 
-  // The Context view
+  // The views
+
+  /** The rows of the tree of conversations. */
+  get conversations(): Locator {
+    return this.page.getByRole('tree', { name: /^Conversations/ }).getByRole('treeitem');
+  }
+
+  /** Shows the tree of conversations by a click on the status bar, and chooses the first row with this text. */
+  async choose(text: string | RegExp): Promise<void> {
+    await this.status.click();
+    await this.conversations.filter({ hasText: text }).first().click();
+  }
 
   /** The page inside the Context view's webview. */
   get context(): FrameLocator {

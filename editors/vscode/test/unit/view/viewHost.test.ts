@@ -9,7 +9,7 @@ import { Sessions } from '../../../src/sessions';
 import type { HostMessageOf, PageMessage } from '../../../src/view/messages';
 import { ViewHost } from '../../../src/view/viewHost';
 import { PATIENCE } from '../patience';
-import { repository, running } from '../samples';
+import { repository } from '../samples';
 import { hasServer, RealServer } from '../server';
 import { PageStub } from './pageStub';
 import { viewParts, type TestParts } from './viewParts';
@@ -54,21 +54,6 @@ describe.skipIf(!hasServer)('the view’s host', () => {
   test('a page without a session gets a message that says so', () => {
     say({ type: 'ready' });
     expect(page.last('session')).toMatchObject({ sessionId: null });
-  });
-
-  test('before the user has agreed nothing is found, and the page asks first', async () => {
-    const { consent } = parts;
-    Object.assign(consent, { question: 'Show how full they are?', isAllowed: false });
-    say({ type: 'ready' });
-    expect(page.last('asked')).toEqual({ type: 'asked', question: 'Show how full they are?' });
-    parts.health.fire(running);
-    say({ type: 'follow', yes: true });
-    await vi.waitFor(() => { expect(consent.answers).toEqual([true]); }, PATIENCE);
-    expect(page.all('found')).toEqual([]);
-    Object.assign(consent, { question: undefined, isAllowed: true });
-    consent.asked.fire();
-    expect(page.last('asked')).toEqual({ type: 'asked', question: null });
-    await vi.waitFor(() => { expect(page.last('found')?.transcripts).toHaveLength(1); }, PATIENCE);
   });
 
   test('a page gets the session, its figures and the entries it asks for', async () => {
@@ -141,25 +126,6 @@ describe.skipIf(!hasServer)('the view’s host', () => {
     expect(page.last('hits')?.hits.length).toBeGreaterThan(0);
     expect(page.last('failed')?.failure?.error).toMatch(/No model is configured/);
     expect(page.last('failed')?.failure?.actions).toEqual(['chooseModel', 'setKey']);
-  });
-
-  test('without a session the page gets what can be imported, and opens nothing else', async () => {
-    say({ type: 'ready' });
-    const found = await vi.waitUntil(() => page.last('found'), PATIENCE);
-    expect(found.transcripts.map(({ path: file }) => file)).toEqual(['/found.jsonl']);
-    say({ type: 'open', path: '/etc/passwd', run: 2 });
-    say({ type: 'open', path: '/found.jsonl', run: 1 });
-    say({ type: 'open', path: '/found.jsonl', run: 2 });
-    expect(parts.opened).toEqual(['/found.jsonl 2']);
-  });
-
-  test('without a session the page gets what can be imported once the server runs', async () => {
-    say({ type: 'ready' });
-    await vi.waitUntil(() => page.last('found'), PATIENCE);
-    parts.health.fire({ kind: 'starting' });
-    expect(page.all('found')).toHaveLength(1);
-    parts.health.fire(running);
-    await vi.waitUntil(() => page.all('found').length === 2, PATIENCE);
   });
 
   test('a server that stops is shown as stopped, with what brings it back', async () => {
