@@ -47,7 +47,6 @@ def _vscode() -> _Part:
     rows = [
         _row("VS Code: append to status bar", "ms", workbench["appendToScreen"]),
         _row("VS Code: append to Context view", "ms", workbench["appendToView"]),
-        _row("VS Code: prompt to its answer's first piece in the Context view", "ms", workbench["promptToView"]),
         *(_view_row("VS Code: Context view", size["messages"], size["append_ms"]) for size in view["rows"]),
         _row("VS Code: the README's build of the .vsix", "s", [build]),
         _row("VS Code: from opening the window to the first figure", "s", [first]),
@@ -59,9 +58,6 @@ def _vscode() -> _Part:
     aims = [
         at_most("VS Code: append to status bar, p50 ms", median(workbench["appendToScreen"]), _ON_SCREEN_MS),
         at_most("VS Code: append to Context view, p50 ms", median(workbench["appendToView"]), _ON_SCREEN_MS),
-        at_most(
-            "VS Code: prompt to the answer's first piece, p50 ms", median(workbench["promptToView"]), _ON_SCREEN_MS
-        ),
         *(at_most(f"VS Code: Context view: {aim['what']}", aim["value"], aim["aim"]) for aim in view["aims"]),
         at_most("VS Code: newcomer, s", build + first, _NEWCOMER_S),
         at_most("VS Code: from choosing the .vsix to the figure of an agent's conversation, s", followed, _INSTALLED_S),

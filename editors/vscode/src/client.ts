@@ -147,7 +147,7 @@ async function askToEnd(connection: MessageConnection): Promise<void> {
 /** Returns the params of `initialize`: what this editor can do, and the settings. */
 function introductionOfEditor(): object {
   // When a folder becomes trusted the server is started again.
-  const abilities: ClientAbilities = { permissions: true, models: EditorModels.areThere, folderTrusted: vscode.workspace.isTrusted };
+  const abilities: ClientAbilities = { permissions: false, models: EditorModels.areThere, folderTrusted: vscode.workspace.isTrusted };
   return {
     processId: process.pid,
     clientInfo: { name: vscode.env.appName, version: vscode.version },

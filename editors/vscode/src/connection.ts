@@ -3,7 +3,6 @@ import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { MessageConnection } from 'vscode-jsonrpc/node';
 
-import type { ModelPackages } from './chat';
 import type { UllageClient } from './client';
 import type { EditorModels } from './editorModels';
 import { errorText, isCancelled, NotConnected } from './errors';
@@ -11,19 +10,16 @@ import { misfit, type ServerIntroduction } from './handshake';
 import { describe, type Health } from './health';
 import type { Keys } from './keys';
 import { OWN_ENVIRONMENT, type Found, type NotFound } from './locate';
-import type { Permissions } from './permissions';
 import {
   FollowingChanged,
   ModelsComplete,
   ModelsCount,
-  SessionRequestPermission,
   SessionUpdate,
   type CompleteParams,
   type CountParams,
   type FollowingChange,
   type Method,
   type NotificationMethod,
-  type RequestPermissionParams,
   type SessionNotification,
 } from './protocol.gen';
 import type { ServerLocator } from './server';
@@ -37,7 +33,6 @@ const START_TIMEOUT = 60_000;
 export interface ConnectionOptions {
   readonly locator: ServerLocator;
   readonly log: vscode.LogOutputChannel;
-  readonly permissions: Permissions;
   readonly keys: Keys;
   readonly editorModels: Pick<EditorModels, 'complete' | 'count' | 'serve'>;
   /** The extension's version. */
@@ -62,7 +57,6 @@ export class Connection implements vscode.Disposable {
   /** Requests that wait for their answers. */
   #pending = 0;
   #cared = false;
-  #fetching: Promise<void> | undefined;
   /** Whether the extension's own environment was made anew because its server did not start. */
   #remade = false;
 
@@ -79,14 +73,15 @@ export class Connection implements vscode.Disposable {
     return this.#place;
   }
 
-  /** The packages for asking models of the extension's own server. Prompts share a fetching. */
-  get modelPackages(): ModelPackages {
-    const { locator } = this.#options;
-    const isOwn = (): boolean => this.#place?.how === OWN_ENVIRONMENT && locator.lacksExtras;
-    return {
-      get areFetchable() { return isOwn(); },
-      fetch: () => (this.#fetching ??= this.#fetchPackages().finally(() => { this.#fetching = undefined; })),
-    };
+  /** Whether the extension's own server has not the packages for asking models, which can be fetched. */
+  get lacksPackages(): boolean {
+    return this.#place?.how === OWN_ENVIRONMENT && this.#options.locator.lacksExtras;
+  }
+
+  /** Fetches what asks models, and starts the server with it. The user can cancel. Throws an Error for the user. */
+  async fetchPackages(): Promise<void> {
+    await this.#options.locator.fetchExtras();
+    await this.restart();
   }
 
   /** Finds out whether there is a server, without starting it. */
@@ -234,10 +229,9 @@ export class Connection implements vscode.Disposable {
 
   /** Adds what the server sends and asks by itself. */
   #answer(connection: MessageConnection): void {
-    const { permissions, editorModels } = this.#options;
+    const { editorModels } = this.#options;
     connection.onNotification(SessionUpdate.name, (params: SessionNotification) => { this.#update.fire(params); });
     connection.onNotification(FollowingChanged.name, (params: FollowingChange) => { this.#followed.fire(params); });
-    connection.onRequest(SessionRequestPermission.name, (params: RequestPermissionParams, token: vscode.CancellationToken) => permissions.ask(params, token));
     connection.onRequest(ModelsCount.name, (params: CountParams, token: vscode.CancellationToken) => editorModels.count(params, token));
     connection.onRequest(ModelsComplete.name, (params: CompleteParams, token: vscode.CancellationToken) => editorModels.complete(params, token));
   }
@@ -258,11 +252,6 @@ export class Connection implements vscode.Disposable {
     } catch (error) {
       if (!isCancelled(error)) log.warn(`The server's environment could not be brought up to date: ${errorText(error)}`);
     }
-  }
-
-  async #fetchPackages(): Promise<void> {
-    await this.#options.locator.fetchExtras();
-    await this.restart();
   }
 
   /** Restarts into a renewed environment. Who waits for an answer decides when. */

@@ -65,14 +65,12 @@ export class EditorModels implements vscode.Disposable {
   }
 
   /** Has a model answer, and sends the answer piece by piece. Never throws. */
-  async complete({ requestId, model, purpose, messages }: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult> {
+  async complete({ requestId, model, messages }: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult> {
     let pieces = 0;
     try {
       const found = await find(model);
       if (!found) return { pieces, fault: 'not_found' };
-      const justification = purpose === 'summary'
-        ? l10n.t('Ullage has it summarize a conversation, so that the conversation fits its context window.')
-        : l10n.t('Ullage asks it your question, with the conversation before it.');
+      const justification = l10n.t('Ullage has it summarize a conversation, so that the conversation fits its context window.');
       const response = await found.sendRequest(messages.map(asSpoken), { justification }, token);
       for await (const text of response.text) {
         if (text === '') continue;

@@ -26,8 +26,6 @@ export function activate(context: vscode.ExtensionContext): Api {
   const own = (ullage = new Ullage(context));
   const parts = {
     model: own.sessions,
-    chat: own.chat,
-    permissions: own.permissions,
     connection: own.connection,
     terminals: own.terminals,
   };

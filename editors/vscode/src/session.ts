@@ -1,7 +1,7 @@
 /** The interface through which the status bar, the Context view and the commands read the active session. */
 import type * as vscode from 'vscode';
 
-import type { Cost, FollowedConversation, Method, Prompting, SessionNotification, UsageMeta } from './protocol.gen';
+import type { Cost, FollowedConversation, Method, SessionNotification, UsageMeta } from './protocol.gen';
 
 /** A session's figures as the server last sent them, in tokens. `size` is null while the window is unknown. */
 export interface UsageState {
@@ -66,8 +66,6 @@ export interface SessionModel {
   readonly usage: UsageState | undefined;
   /** The active session's compaction while one runs. */
   readonly compaction: CompactionState | undefined;
-  /** Whether the active session's prompts would be answered, or undefined until that is known. */
-  readonly prompting: Prompting | undefined;
   readonly onDidChangeUsage: vscode.Event<UsageState>;
   readonly onDidChangeSession: vscode.Event<string | undefined>;
   /** Fires with every `ullage/session/update` of every session, unchanged. */

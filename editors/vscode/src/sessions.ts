@@ -9,7 +9,6 @@ import {
   type EditInfo,
   type FollowedConversation,
   type Method,
-  type Prompting,
   type SessionNotification,
   type SessionResult,
   type UsageMeta,
@@ -41,7 +40,6 @@ export interface Rows {
 interface Known {
   title: string;
   usage?: UsageState;
-  prompting?: Prompting;
   compaction?: CompactionState | undefined;
   lastEdit?: EditInfo | undefined;
 }
@@ -97,10 +95,6 @@ export class Sessions implements SessionModel, vscode.Disposable {
     return this.#active?.compaction;
   }
 
-  get prompting(): Prompting | undefined {
-    return this.#active?.prompting;
-  }
-
   get title(): string {
     return this.#active?.title ?? '';
   }
@@ -118,7 +112,6 @@ export class Sessions implements SessionModel, vscode.Disposable {
   async activate(session: SessionResult, isChosen = true): Promise<void> {
     this.#isChosen = isChosen;
     this.#activeId = session.sessionId;
-    this.#entry(session.sessionId).prompting = session.prompting;
     this.#learn(session.sessionId, session.title);
     this.#sessionChanged.fire(session.sessionId);
     this.#setUsage(session.sessionId, session.usage);
@@ -142,11 +135,10 @@ export class Sessions implements SessionModel, vscode.Disposable {
     }
   }
 
-  /** Requests the figures and the provider of prompts again, for example after a change of settings. */
+  /** Requests the figures again, for example after a change of settings. */
   async refresh(): Promise<void> {
     if (!this.#activeId) return;
-    const { sessionId, usage, prompting } = await this.request(SessionLoad, { sessionId: this.#activeId });
-    this.#entry(sessionId).prompting = prompting;
+    const { sessionId, usage } = await this.request(SessionLoad, { sessionId: this.#activeId });
     this.#setUsage(sessionId, usage);
   }
 

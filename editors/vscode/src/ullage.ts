@@ -2,7 +2,6 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
-import { Chat } from './chat';
 import { Connection } from './connection';
 import { Differences } from './differences';
 import { EditorModels } from './editorModels';
@@ -18,10 +17,9 @@ import { Keys } from './keys';
 import { asMessage } from './labels';
 import { MessageDocuments } from './messageDocuments';
 import { Notices } from './notices';
-import { Permissions, type Question } from './permissions';
 import { Preview } from './preview';
 import { NO_PYTHON } from './privateEnvironment';
-import { SessionCancel, SessionLoad, writableAgents } from './protocol.gen';
+import { SessionLoad, writableAgents } from './protocol.gen';
 import { ServerLocator } from './server';
 import { Sessions } from './sessions';
 import { isQuiet, StatusBar } from './statusBar';
@@ -37,13 +35,11 @@ export class Ullage implements vscode.Disposable {
   readonly sessions: Sessions;
   readonly following: Following;
   readonly terminals: Terminals;
-  readonly chat: Chat;
   readonly notices: Notices;
   readonly version: string;
   /** The file of the conversation that the extension brings along. */
   readonly sample: string;
   readonly keys: Keys;
-  readonly permissions = new Permissions();
   readonly editorModels: EditorModels;
   /** Whether the Context view is open. Set where the view is made. */
   isViewShown: () => boolean = () => false;
@@ -59,8 +55,8 @@ export class Ullage implements vscode.Disposable {
     this.#memory = context.globalState;
     this.keys = new Keys(context);
     this.editorModels = new EditorModels(context.globalState);
-    const { log, permissions, keys, version, editorModels } = this;
-    this.connection = new Connection({ locator: new ServerLocator(context, log), log, permissions, keys, version, editorModels });
+    const { log, keys, version, editorModels } = this;
+    this.connection = new Connection({ locator: new ServerLocator(context, log), log, keys, version, editorModels });
     this.following = new Following({
       door: this.connection,
       memory: context.globalState,
@@ -71,7 +67,6 @@ export class Ullage implements vscode.Disposable {
     });
     this.sessions = new Sessions(this.connection, context.workspaceState, (model) => editorModels.nameOf(model), this.following);
     this.terminals = new Terminals(this.following);
-    this.chat = new Chat(this.sessions, (sessionId) => this.connection.notify(SessionCancel, { sessionId }), this.connection.modelPackages);
     this.notices = new Notices(this.sessions, context.workspaceState);
     this.#disposables = vscode.Disposable.from(
       ...this.#listeners(),
@@ -81,8 +76,7 @@ export class Ullage implements vscode.Disposable {
       this.following,
       new HealthItem(this.connection),
       this.notices,
-      this.permissions, this.editorModels,
-      this.chat,
+      this.editorModels,
       this.sessions,
       this.connection,
       this.preview,
@@ -93,7 +87,7 @@ export class Ullage implements vscode.Disposable {
   }
 
   #listeners(): readonly vscode.Disposable[] {
-    const { sessions, following, chat } = this;
+    const { sessions, following } = this;
     return [
       following.onDidChange(() => {
         setContext('hasAgents', following.shown.subject !== undefined);
@@ -106,8 +100,6 @@ export class Ullage implements vscode.Disposable {
       }),
       ...[sessions.onDidChangeSession, sessions.onDidChangeUsage, following.onDidChange].map((changed) => changed(() => { this.#showAgent(); })),
       sessions.onDidChangeCompaction((run) => { setContext('compacting', run !== undefined); }),
-      chat.onDidChange(() => { setContext('answering', chat.running(sessions.activeSessionId ?? '')); }),
-      this.permissions.onDidAsk((question) => { this.run(this.#showQuestion(question)); }),
       vscode.workspace.onDidChangeConfiguration((change) => { this.#configure(change); }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => { this.run(this.#searchAgain()); }),
     ];
@@ -161,22 +153,11 @@ export class Ullage implements vscode.Disposable {
     this.run(this.following.begin());
   }
 
-  /** Shows the view with the question for a tool call; the focus stays where the user types. Another session's waits. */
-  async #showQuestion({ params: { sessionId, toolCall } }: Question): Promise<void> {
-    if (sessionId !== this.sessions.activeSessionId) {
-      const chosen = await vscode.window.showInformationMessage(asMessage(l10n.t('Another session asks: {0}?', toolCall.title)), SHOW);
-      if (chosen !== SHOW) return;
-      await this.sessions.activate(await this.sessions.request(SessionLoad, { sessionId }));
-    }
-    await vscode.commands.executeCommand('ullage.context.focus', { preserveFocus: true });
-  }
-
   #onHealth(health: Health): void {
     setContext('serverRunning', health.kind === 'running');
     setContext('serverMissing', health.kind === 'missing');
     setContext('serverTrouble', isTrouble(health));
     if (health.kind === 'running') this.run(this.sessions.reload());
-    else this.permissions.drop();
     if (health.kind === 'running' && health.misfit !== '') this.run(this.#offerOwn(health.misfit));
     if (health.kind === 'missing') this.run(this.#offerSetUp(health.lacksPython));
   }
@@ -217,7 +198,6 @@ export class Ullage implements vscode.Disposable {
   }
 }
 
-const SHOW = l10n.t('Show');
 const SHOW_LOG = l10n.t('Show log');
 /** Whether setting up was offered on this machine. */
 const OFFERED = 'ullage.offeredSetUp';

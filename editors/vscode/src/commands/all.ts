@@ -1,7 +1,6 @@
 /** All commands. They are loaded with the first one that is run. */
 export * as agents from './agents';
 export * as archive from './archive';
-export * as chat from './chat';
 export * as compaction from './compaction';
 export * as continuing from './continuing';
 export * as messages from './messages';

@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { isCopy, original } from '../copies';
 import { full } from '../figures';
 import { asMessage } from '../labels';
-import { ContextCommit, ContextCompact, type CompactParams, type CompactResult } from '../protocol.gen';
+import { ContextCommit, ContextCompact, SessionCancel, type CompactParams, type CompactResult } from '../protocol.gen';
 import type { Ullage } from '../ullage';
 import { offerCompaction, sessionOf, type Kept } from './agents';
 import { activeSession, withProgress, type Command } from './guard';
@@ -46,7 +46,7 @@ export const compactFrom: Command = async (ullage) => {
   if (chosen) await run(ullage, l10n.t('Compacting'), { sessionId, from: chosen.messageId });
 };
 
-export const cancel: Command = (ullage) => ullage.chat.stop(activeSession(ullage));
+export const cancel: Command = (ullage) => ullage.connection.notify(SessionCancel, { sessionId: activeSession(ullage) });
 
 export const preview: Command = async (ullage) => {
   const followed = followedBy(ullage);

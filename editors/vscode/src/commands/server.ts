@@ -66,6 +66,8 @@ export const setKey: Command = async (ullage) => {
   if (key === undefined) return;
   await ullage.keys.set(chosen.label, key.trim());
   await ullage.connection.restart();
+  // With a key the server asks a model for summaries.
+  if (key.trim() !== '' && ullage.connection.lacksPackages) await ullage.connection.fetchPackages();
 };
 
 export const showProblem: Command = async (ullage) => {

@@ -87,15 +87,7 @@ const edit = object({
 });
 
 /** What a button of the page does, by a command of the extension. */
-const commandName = word('compact', 'preview', 'new', 'import', 'sample', 'switch', 'setWindow', 'setUp', 'restart', 'problem', 'log', 'setKey', 'chooseModel');
-
-const question = object({
-  id: count,
-  title: string,
-  /** What the tool call would touch: a path or its input. */
-  detail: string,
-  options: list(object({ optionId: string, name: string })),
-});
+const commandName = word('compact', 'preview', 'setWindow', 'setUp', 'restart', 'problem', 'log');
 
 /** What a hook gave the agent back, and what that cost. */
 const given = object({ at: number, why: string, counts: record(count), tokens: count, text: string });
@@ -118,13 +110,6 @@ const lost = object({
 
 const hit = object({ messageId: string, index: count, role: string, snippet: string });
 
-/** A piece of a message while it is written. */
-const piece = object({ id: string, role: word('user', 'assistant'), kind: word('text', 'thinking'), text: string });
-
-const speech = object({ id: string, role: word('user', 'assistant'), parts: list(part) });
-
-const call = object({ id: string, title: string, status: word('pending', 'in_progress', 'completed', 'failed') });
-
 /** The messages of the page. */
 export const isPageMessage = tagged('type', {
   ready: {},
@@ -139,16 +124,6 @@ export const isPageMessage = tagged('type', {
   giveBack: { editId: string },
   search: { query: string },
   copy: { text: string },
-  prompt: { text: string },
-  /** Stops the answer that is being written. */
-  stop: {},
-  /** Cancels a waiting prompt. */
-  withdraw: { id: count },
-  /** Answers a question before a tool call. */
-  permit: { id: count, optionId: string },
-  /** Sends the prompt again that failed, or forgets it. */
-  retry: {},
-  dismiss: {},
   command: { name: commandName },
 });
 
@@ -176,21 +151,6 @@ export const isHostMessage = tagged('type', {
   compacting: { number: count, trigger: string, messages: count, before: count, summary: string },
   chunk: { text: string },
   compacted: { status: word('completed', 'failed', 'cancelled'), error: string },
-  /** Why the model cannot be asked, as a text for the user, or null if it can. */
-  prompting: { remedy: nullable(string) },
-  /** Whether an answer is being written, and the prompts that wait for its end. */
-  turn: { running: boolean, queued: list(object({ id: count, text: string })) },
-  /** The answer as far as it is written. It replaces the page's state of the answer. */
-  live: { speeches: list(speech), calls: list(call) },
-  said: { piece },
-  /** A tool call begins, continues or ends. */
-  called: { call },
-  /** A prompt that did not reach the model. */
-  unsent: { text: string },
-  /** The last prompt, if it failed: why, and what may help. */
-  failed: { failure: nullable(object({ text: string, error: string, retry: boolean, actions: list(commandName) })) },
-  /** The questions before tool calls that wait for the user, oldest first. */
-  questions: { questions: list(question) },
   /** The server's state, what to say about it (may be empty), and what the user can do. */
   server: { state: word('running', 'busy', 'down'), text: string, actions: list(commandName) },
   /** `full` means that as many are listed as may be, so that more may match; `note` is to be shown with them. */
@@ -207,10 +167,7 @@ export type Marker = Guarded<typeof marker>;
 export type Ledger = Guarded<typeof ledger>;
 export type Usage = Guarded<typeof usage>;
 export type EditLine = Guarded<typeof edit>;
-export type Piece = Guarded<typeof piece>;
 export type CommandName = Guarded<typeof commandName>;
-export type Question = Guarded<typeof question>;
-export type Call = Guarded<typeof call>;
 export type Lost = Guarded<typeof lost>;
 export type Given = Guarded<typeof given>;
 export type Hit = Guarded<typeof hit>;

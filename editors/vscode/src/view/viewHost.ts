@@ -2,13 +2,10 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
-import type { Chat } from '../chat';
 import { errorText, isLost } from '../errors';
-import type { Permissions } from '../permissions';
 import type { HealthSource } from '../statusBar';
 import { ContextPin, ContextSearch, ContextUndo, type SessionNotification } from '../protocol.gen';
 import type { SessionModel, UsageState } from '../session';
-import { ChatHost } from './chatHost';
 import { wholeParts } from './entries';
 import { LostHost, type TerminalFinder } from './lostHost';
 import { type HostMessage, isPageMessage, type PageMessage, type PageMessageOf } from './messages';
@@ -20,8 +17,6 @@ import { toUsage } from './usage';
 /** The parts of the extension that the view shows and uses. */
 export interface ViewParts {
   readonly model: SessionModel;
-  readonly chat: Chat;
-  readonly permissions: Permissions;
   readonly connection: HealthSource;
   readonly terminals: TerminalFinder;
 }
@@ -32,47 +27,31 @@ const HITS = 30;
 const COMMANDS: Readonly<Record<PageMessageOf<'command'>['name'], string>> = {
   compact: 'ullage.compactContext',
   preview: 'ullage.previewCompaction',
-  new: 'ullage.newSession',
-  import: 'ullage.importTranscript',
-  sample: 'ullage.importSample',
-  switch: 'ullage.switchSession',
   setWindow: 'ullage.setWindow',
   setUp: 'ullage.setUpServer',
   restart: 'ullage.restartServer',
   problem: 'ullage.showProblem',
   log: 'ullage.showLogs',
-  setKey: 'ullage.setKey',
-  chooseModel: 'ullage.chooseModel',
 };
 
 export class ViewHost implements vscode.Disposable {
   readonly #webview: vscode.Webview;
   readonly #parts: ViewParts;
   readonly #model: SessionModel;
-  readonly #chat: ChatHost;
   readonly #feed: TranscriptFeed;
   readonly #lost: LostHost;
   readonly #subscriptions: readonly { dispose(): unknown }[];
   #disposed = false;
 
   constructor(webview: vscode.Webview, parts: ViewParts) {
-    const { model, chat, permissions, connection, terminals } = parts;
+    const { model, connection, terminals } = parts;
     this.#webview = webview;
     this.#parts = parts;
     this.#model = model;
     const post = (message: HostMessage): void => { this.#post(message); };
     this.#feed = new TranscriptFeed({ model, post, guarded: (work) => this.#guarded(work), begun: () => { this.#showFigures(); } });
     this.#lost = new LostHost({ model, terminals, post });
-    this.#chat = new ChatHost({
-      chat,
-      permissions,
-      sessionId: () => model.activeSessionId,
-      post,
-      // The live answer is dropped once it was read from the transcript.
-      ended: () => { this.#feed.whenRead(() => { this.#chat.show(); }); },
-    });
     this.#subscriptions = [
-      this.#chat,
       webview.onDidReceiveMessage((message: unknown) => {
         if (isPageMessage(message)) this.#answer(message);
       }),
@@ -99,7 +78,6 @@ export class ViewHost implements vscode.Disposable {
       return;
     }
     this.#showFigures();
-    this.#chat.show();
   }
 
   /** Reads the transcript again, for example after a change for which the server sends no update. */
@@ -116,13 +94,7 @@ export class ViewHost implements vscode.Disposable {
   #showUsage(state: UsageState): void {
     if (state.sessionId !== this.#model.activeSessionId) return;
     this.#post({ type: 'usage', usage: toUsage(state) });
-    this.#showPrompting();
     this.#feed.takeFigures(state);
-  }
-
-  #showPrompting(): void {
-    const { prompting } = this.#model;
-    if (prompting) this.#post({ type: 'prompting', remedy: this.#parts.chat.remedy(prompting) });
   }
 
   #showCompaction(): void {
@@ -142,8 +114,7 @@ export class ViewHost implements vscode.Disposable {
         }
         this.#post({ type: 'compacted', status: update.status, error: update.error ?? '' });
         if (update.status !== 'completed') return;
-        // A user who reads an answer while it is written must not be moved away from it.
-        this.#feed.takeEdit(this.#chat.running ? null : (meta?.messageId ?? null));
+        this.#feed.takeEdit(meta?.messageId ?? null);
         return;
       }
       case 'compaction_summary_chunk':
@@ -173,14 +144,6 @@ export class ViewHost implements vscode.Disposable {
         return;
       case 'copy':
         void vscode.env.clipboard.writeText(message.text).then(() => this.#post({ type: 'notice', severity: 'info', text: l10n.t('Copied.'), editId: null }));
-        return;
-      case 'prompt':
-      case 'stop':
-      case 'withdraw':
-      case 'permit':
-      case 'retry':
-      case 'dismiss':
-        this.#chat.answer(message);
         return;
       default:
         void this.#guarded(() => this.#ask(message));

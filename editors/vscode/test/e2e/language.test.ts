@@ -83,7 +83,7 @@ for (const words of [GERMAN, CHINESE]) {
       await vscode.context.getByText(words.gauge).first().waitFor();
       await vscode.context.getByRole('button', { name: words.parts, exact: true }).click();
       await vscode.context.getByText(words.part, { exact: true }).first().waitFor();
-      await vscode.page.locator('.sidebar .composite.title', { hasText: words.view }).waitFor();
+      await vscode.page.locator('.sidebar .pane-header', { hasText: words.view }).waitFor();
       await vscode.shot('view');
       await vscode.context.getByRole('button', { name: words.compact, exact: true }).click();
       await vscode.context.getByText(words.compacted).first().waitFor();

@@ -1,15 +1,14 @@
 /**
- * Measures the time from an append to the new figure on screen, from a prompt to its answer, and a new user's first
- * steps. Prints one JSON object. See scripts/benches/editors.py.
+ * Measures the time from an append to the new figure on screen, and a new user's first steps. Prints one JSON object. See scripts/benches/editors.py.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Locator } from 'playwright-core';
 
 import { newcomer } from './rig/newcomer.ts';
 import { until } from './rig/patience.ts';
-import { given, output } from './rig/places.ts';
+import { given } from './rig/places.ts';
 import { Workbench } from './rig/workbench.ts';
 
 const ROUNDS = 60;
@@ -26,32 +25,17 @@ interface Painted {
 /** The time of a watched element's last change, just before it is painted, in Unix milliseconds. The element's window keeps it. */
 interface Watched extends Window {
   ullagePainted?: Painted;
-  /** When a prompt was sent, in Unix milliseconds. */
-  ullageAsked?: number;
-  /** When its answer began to be shown, in Unix milliseconds; 0 while none is shown. */
-  ullageAnswered?: number;
 }
 
-/**
- * Durations in ms, one per round: to the status bar, to the Context view, and to the first piece of an answer in it
- * with the server's and the model's share.
- */
+/** Durations in ms, one per round: to the status bar, and to the Context view. */
 interface Measured {
   readonly appendToScreen: readonly number[];
   readonly appendToView: readonly number[];
-  readonly promptToView: readonly number[];
 }
-
-/** The first piece comes at once, and there is time to see it before the answer is complete. */
-const script = path.join(output, 'measured.script');
-mkdirSync(output, { recursive: true });
-writeFileSync(script, 'say: Yes.\nwait: 0.1\nsay: Indeed.\nagain:\n');
 
 const workbench = await Workbench.open('measure', {
   settings: {
     'ullage.models': { 'gpt-4o': { window: 1_000_000 } },
-    'ullage.provider': 'measured',
-    'ullage.providers': { measured: { kind: 'scripted', file: script } },
   },
   environment: { ULLAGE_SERVER: given('ULLAGE_PROGRAM') },
 });
@@ -65,12 +49,12 @@ process.stdout.write(`${JSON.stringify({ ...measured, newcomer: await newcomer()
 
 async function measure(): Promise<Measured> {
   const driver = await workbench.driver();
-  await workbench.run('New Session');
-  await workbench.answer('measured');
-  await workbench.reads(/limit unknown/);
-  await workbench.status.click();
-  await workbench.answer('gpt-4o');
-  await workbench.reads(/0\/1M/);
+  const file = path.join(workbench.workspace, 'measured.json');
+  writeFileSync(file, JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Begin.' }] }));
+  await workbench.run('Import Transcript…');
+  await workbench.pick('Choose a file');
+  await workbench.answerFile(file);
+  await workbench.reads(/\/1M/);
   const { result } = await driver.ask<{ sessions: readonly { sessionId: string }[] }>('ullage/session/list', {});
   const sessionId = result.sessions[0]?.sessionId;
   await workbench.run('Show Context');
@@ -91,36 +75,7 @@ async function measure(): Promise<Measured> {
     }
   }
   const [appendToScreen = [], appendToView = []] = durations;
-  return { appendToScreen, appendToView, promptToView: await measurePrompts() };
-}
-
-/** Sends prompts as a user does, since only the window that sent a prompt shows its answer before it is complete. */
-async function measurePrompts(): Promise<readonly number[]> {
-  const list = workbench.context.locator('.rows');
-  const box = workbench.context.getByRole('textbox', { name: 'Ask the model' });
-  await list.evaluate((rows) => {
-    const page = window as Watched;
-    const now = (): number => performance.timeOrigin + performance.now();
-    document.addEventListener('keydown', ({ key }) => { if (key === 'Enter') page.ullageAsked = now(); }, { capture: true });
-    new MutationObserver(() => {
-      if (page.ullageAnswered || !rows.querySelector('.assistant.live')) return;
-      requestAnimationFrame(() => { page.ullageAnswered ||= now(); });
-    }).observe(rows, { subtree: true, childList: true });
-  });
-  const durations: number[] = [];
-  for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
-    await list.evaluate(() => { (window as Watched).ullageAnswered = 0; });
-    await box.fill('Well?');
-    await box.press('Enter');
-    const took = await until('the answer', () => list.evaluate(() => {
-      const { ullageAsked, ullageAnswered } = window as Watched;
-      return ullageAsked && ullageAnswered ? ullageAnswered - ullageAsked : undefined;
-    }));
-    await workbench.context.getByRole('button', { name: 'Stop the answer' }).waitFor({ state: 'hidden' });
-    await workbench.context.locator('.live').first().waitFor({ state: 'hidden' });
-    if (round >= WARM_UP) durations.push(took);
-  }
-  return durations;
+  return { appendToScreen, appendToView };
 }
 
 function painted(place: Locator): Promise<Painted> {

@@ -38,7 +38,7 @@ test('an answer comes in pieces, before the request is answered with their numbe
   expect(lm.selectChatModels).toHaveBeenCalledWith({ vendor: 'copilot', id: 'gpt-4.1' });
   const [messages, options] = send.mock.calls[0] as unknown as [readonly { role: number }[], { justification: string }];
   expect(messages.map(({ role }) => role)).toEqual([1, 2, 1]);
-  expect(options.justification).toMatch(/asks it your question/);
+  expect(options.justification).toMatch(/summarize a conversation/);
 });
 
 test('models are looked for only after the user has chosen one, and then after each start of a server', async () => {

@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import * as path from 'node:path';
 
-import type { ModelPackages } from '../../src/chat';
 import type { Health } from '../../src/health';
 import type { EditInfo, UsageMeta } from '../../src/protocol.gen';
 import type { CompactionState, UsageState } from '../../src/session';
@@ -74,6 +73,3 @@ export function edit(changes: Partial<EditInfo> = {}): EditInfo {
   const base = { id: 'e_1', kind: 'compaction', timestamp: 0, trigger: 'automatic', tokensSaved: 122_000 } as const;
   return { reverted: false, ...base, ...changes };
 }
-
-/** A server that has the packages for asking models. */
-export const complete: ModelPackages = { areFetchable: false, fetch: () => Promise.reject(new Error('nothing is to be fetched')) };

@@ -3,8 +3,6 @@ import { NARROW, SLIM, WIDE } from './browser.mjs';
 
 export const THEMES = ['dark', 'light', 'high-contrast', 'high-contrast-light'];
 
-const RICH = '## Findings\n\nThe **expiry** is read in *seconds*, see [the docs](https://example.org/expiry):\n\n| file | unit |\n|---|---|\n| `token.py` | s |\n| `clock.py` | ms |\n\n```python\ndef is_expired(token): ...\n```\n\n1. Write the test\n2. Run it';
-
 /** Makes the conversation an agent's, whose last figure is a while old. */
 function follow(page) {
   return page.evaluate(() => {
@@ -56,31 +54,6 @@ export const SCENES = {
       });
     },
   },
-  answering: {
-    viewport: NARROW,
-    stub: { count: 20, canPrompt: true },
-    act: async (page) => {
-      await page.evaluate(() => {
-        const { post } = window.stub;
-        const say = (kind, text) => post({ type: 'said', piece: { id: 'm_live', role: 'assistant', kind, text } });
-        post({ type: 'turn', running: true, queued: [{ id: 2, text: 'And then write the test for it, please.' }] });
-        say('thinking', 'The expiry is compared in two places.');
-        say('text', 'The **expiry** is read in seconds:\n- `token.py` compares it\n- `clock.py` gives it');
-        post({ type: 'called', call: { id: 'call_19', title: 'run pytest', status: 'in_progress' } });
-      });
-      await page.locator('.thought summary').click();
-    },
-  },
-  asked: {
-    viewport: SLIM,
-    stub: { count: 20, canPrompt: true },
-    act: async (page) => {
-      await page.evaluate(() => {
-        const options = [{ optionId: 'a', name: 'Allow' }, { optionId: 'b', name: 'Always allow in this session' }, { optionId: 'c', name: 'Reject' }];
-        window.stub.post({ type: 'questions', questions: [{ id: 1, title: 'Read src/auth/token.py', detail: 'src/auth/token.py:40', options }] });
-      });
-    },
-  },
   followed: { viewport: SLIM, stub: { count: 60, archived: 46 }, act: follow },
   lost: {
     viewport: SLIM,
@@ -108,26 +81,14 @@ export const SCENES = {
       await page.locator('.given > summary').scrollIntoViewIfNeeded();
     },
   },
-  failed: {
-    viewport: NARROW,
-    stub: { count: 20, canPrompt: true },
-    act: async (page) => {
-      await page.evaluate((text) => {
-        const { post } = window.stub;
-        post({ type: 'said', piece: { id: 'm_live', role: 'assistant', kind: 'text', text } });
-        post({ type: 'turn', running: false, queued: [] });
-        post({ type: 'failed', failure: { text: 'Why?', error: 'The key was refused; set another one.', retry: true, actions: ['setKey'] } });
-      }, RICH);
-    },
-  },
   down: {
     viewport: SLIM,
-    stub: { count: 20, canPrompt: true },
+    stub: { count: 20 },
     act: (page) => page.evaluate(() => window.stub.post({ type: 'server', state: 'down', text: 'The server stopped again and again; see its log, then restart it.', actions: ['restart', 'problem', 'log'] })),
   },
   search: {
     viewport: NARROW,
-    stub: { count: 60, archived: 12, canPrompt: true },
+    stub: { count: 60, archived: 12 },
     act: async (page) => {
       await page.locator('.tools button').nth(3).click();
       await page.locator('.search-input').fill('refresh');

@@ -2,7 +2,7 @@
  * Replaces VS Code and the extension for the page alone in a browser. `installStub` runs in the page, so it must not
  * refer to anything outside itself.
  */
-export function installStub({ count, archived = 0, window: size = 200_000, used = 124_000, canPrompt = false, delay = 0 }) {
+export function installStub({ count, archived = 0, window: size = 200_000, used = 124_000, delay = 0 }) {
   const words = 'the token refresh reads its expiry from the clock and the test expects an earlier edge than it gives'.split(' ');
   const sentence = (seed, length) => Array.from({ length }, (_, i) => words[(seed * 7 + i * 3) % words.length]).join(' ');
   const base = { archived: false, pinned: false, replaced: null, marker: null };
@@ -48,7 +48,6 @@ export function installStub({ count, archived = 0, window: size = 200_000, used 
   const answers = {
     ready() {
       post({ type: 'session', sessionId: 's_1', title: 'fix-login', generation: 1, total: items.length, reveal: null });
-      post({ type: 'prompting', remedy: canPrompt ? null : 'No model is configured. Context tracking and offline compaction work; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or ullage.provider, to chat.' });
       post({ type: 'history', edits });
       post({ type: 'usage', usage: usage(used) });
     },

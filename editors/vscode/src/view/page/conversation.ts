@@ -8,12 +8,10 @@ import type { HostMessageOf, PageMessage, Usage } from '../messages';
 import { h } from './dom';
 import type { Place } from './kept';
 import { keyAct } from './keys';
-import { Live } from './live';
 import { VirtualList } from './list';
 import { LostLists } from './lostLists';
 import { asksFor } from './lostView';
-import { EARLIER, makesCall, type MessageRow, type Row } from './rows';
-import type { Voice } from './parts';
+import { EARLIER, type MessageRow, type Row } from './rows';
 import { Reading } from './reading';
 import { drawRow, estimateRow, type RowActions } from './rowView';
 import { Transcript } from './transcript';
@@ -35,11 +33,8 @@ export class Conversation {
   readonly #expanded = new Set<string>();
   readonly #details: WholeContents;
   readonly #lost: LostLists;
-  readonly #live = new Live();
   readonly #reading: Reading;
-  /** The transcript's rows and, after them, those that are being written. */
   #rows: readonly Row[] = [];
-  #frame = 0;
   #usage: Usage | undefined;
   #asking: string | undefined;
   #target: { readonly id: string; readonly focus: boolean } | undefined;
@@ -76,7 +71,6 @@ export class Conversation {
     this.#lost.clear();
     for (const key of place?.expanded ?? []) this.#expanded.add(key);
     this.#returnTo = place?.anchor;
-    this.#live.clear();
     this.#reading.open(new Transcript(generation, total, place?.opened));
     this.#show(0);
     this.#list.scrollToEnd();
@@ -97,7 +91,6 @@ export class Conversation {
   addEntries(message: HostMessageOf<'entries'>): void {
     const from = this.#reading.take(message);
     if (from === undefined) return;
-    this.#live.join(message.items.map(({ id }) => id));
     this.#show(from);
     this.#pursue();
   }
@@ -117,43 +110,6 @@ export class Conversation {
     this.#lost.add(lost);
     const row = this.#rows.find((each) => each.kind === 'marker' && each.marker.editId === lost.editId);
     if (row) this.#list.redraw(row.key);
-  }
-
-  /** Replaces the state of the answer that is being written. */
-  showLive(live: HostMessageOf<'live'>): void {
-    this.#live.show(live, (id) => this.transcript.has(id));
-    this.#show(this.transcript.rows.length);
-  }
-
-  /** Adds a piece of the answer. It is drawn with the next frame, together with all pieces until then. */
-  say({ piece }: HostMessageOf<'said'>): void {
-    if (!this.#live.say(piece, (id) => this.transcript.has(id)) || this.#frame !== 0) return;
-    this.#frame = requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#show(this.transcript.rows.length);
-    });
-  }
-
-  /** Says whether the answer that is shown goes on. */
-  go(running: boolean): void {
-    if (this.#live.go(running)) this.#show(this.transcript.rows.length);
-  }
-
-  /** Updates a tool call. */
-  call({ call }: HostMessageOf<'called'>): void {
-    this.#live.call(call);
-    const row = this.#rows.findLast((each) => makesCall(each, call.id));
-    if (row) this.#list.redraw(row.key);
-  }
-
-  /** Moves to the end, because the user sent a prompt from here and wants to see the answer. */
-  follow(): void {
-    this.#list.scrollToEnd();
-  }
-
-  /** The text of the last answer, complete or still being written. */
-  get answer(): string {
-    return this.#live.answer;
   }
 
   setUsage(usage: Usage): void {
@@ -183,8 +139,7 @@ export class Conversation {
 
   /** Shows the rows. Those from `from` on have changed. */
   #show(from: number): void {
-    const live = this.#live.rows;
-    this.#rows = live.length === 0 ? this.transcript.rows : [...this.transcript.rows, ...live];
+    this.#rows = this.transcript.rows;
     this.#list.show(this.#rows, from);
   }
 
@@ -213,7 +168,6 @@ export class Conversation {
       now: Date.now(),
       expanded: this.#expanded,
       details: this.#details.parts,
-      voice: this.#voice,
       lost: this.#lost.lists,
       asking: this.#asking,
       unread: this.#reading.unread,
@@ -226,13 +180,6 @@ export class Conversation {
     if (row.kind === 'message') this.#details.need(row, this.transcript);
     else if (row.kind === 'marker' && row.marker.editId !== null && asksFor({ usage: this.#usage })) this.#lost.need(row.marker.editId);
   }
-
-  readonly #voice: Voice = {
-    said: this.#live.said,
-    calls: this.#live.calls,
-    thinks: (id) => this.#expanded.has(`${id}:thinking`),
-    keepThinking: (id, open) => this.#actions.keepOpen(`${id}:thinking`, open),
-  };
 
   readonly #actions: RowActions = {
     toggle: (row) => this.#toggle(row),
@@ -257,7 +204,7 @@ export class Conversation {
   };
 
   #toggle(row: Row): void {
-    if (row.kind === 'earlier' || (row.kind === 'message' && row.live)) return;
+    if (row.kind === 'earlier') return;
     if (row.kind === 'group') {
       this.transcript.toggle(row.key);
       this.#show(0);
@@ -324,7 +271,7 @@ export class Conversation {
   #actOn(row: Row, act: 'toggle' | 'open' | 'close' | 'pin' | 'undo'): void {
     const open = row.kind === 'group' ? row.open : this.#expanded.has(row.key);
     if (act === 'toggle' || (act === 'open' && !open) || (act === 'close' && open)) this.#toggle(row);
-    else if (act === 'pin' && row.kind === 'message' && !row.item.archived && !row.live) this.#pin(row);
+    else if (act === 'pin' && row.kind === 'message' && !row.item.archived) this.#pin(row);
     else if (act === 'undo' && row.kind === 'marker' && row.marker.editId !== null) this.#askUndo(row.key);
   }
 }

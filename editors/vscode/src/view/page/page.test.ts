@@ -147,22 +147,6 @@ test('a search hit in the archive is opened and focused', () => {
   expect(document.activeElement).toBe(find('[data-key="m2"]'));
 });
 
-test('the prompt box says why it is off, and sends when it is on', () => {
-  show([item('m0')]);
-  page.receive({ type: 'prompting', remedy: 'No model is configured; set a key.' });
-  expect(find('.no-model-words').textContent).toBe('No model is configured; set a key.');
-  expect(find('.prompt-line').hidden).toBe(true);
-  for (const link of document.querySelectorAll<HTMLElement>('.no-model button')) link.click();
-  expect(sent).toContainEqual({ type: 'command', name: 'chooseModel' });
-  expect(sent).toContainEqual({ type: 'command', name: 'setKey' });
-  expect((find('.prompt-input') as HTMLTextAreaElement).disabled).toBe(true);
-  page.receive({ type: 'prompting', remedy: null });
-  const input = find('.prompt-input') as HTMLTextAreaElement;
-  input.value = 'Go on.';
-  press(input, 'Enter');
-  expect(sent).toContainEqual({ type: 'prompt', text: 'Go on.' });
-});
-
 test('of 10,000 messages few are in the document', () => {
   show(items(10_000), {});
   expect(root.querySelectorAll('.row').length).toBeLessThan(60);
@@ -254,63 +238,17 @@ test('ages go on while they are looked at', () => {
 
 test('a stopped server looks stopped, and offers what brings it back', () => {
   show([item('m0')]);
-  page.receive({ type: 'prompting', remedy: null });
   page.receive({ type: 'server', state: 'down', text: 'It crashed.', actions: ['restart', 'log'] });
   expect(find('.server').hidden).toBe(false);
   expect(document.body.dataset['server']).toBe('down');
-  expect((find('.prompt-input') as HTMLTextAreaElement).disabled).toBe(true);
   find('.server .primary').click();
   expect(sent).toContainEqual({ type: 'command', name: 'restart' });
   page.receive({ type: 'server', state: 'running', text: '', actions: [] });
   expect(find('.server').hidden).toBe(true);
-  expect((find('.prompt-input') as HTMLTextAreaElement).disabled).toBe(false);
 });
 
-test('what failed is said next to the prompt, with Retry and what may help', () => {
-  show([item('m0')]);
-  page.receive({ type: 'prompting', remedy: null });
-  page.receive({ type: 'unsent', text: 'Once more?' });
-  page.receive({ type: 'failed', failure: { text: 'Once more?', error: 'The key was refused.', retry: true, actions: ['setKey'] } });
-  expect(find('.failure-words').textContent).toBe('The key was refused.');
-  expect(words('.failure .actions button')).toEqual(['Retry', 'Set a key…']);
-  find('.retry').click();
-  expect(sent).toContainEqual({ type: 'retry' });
-  expect((find('.prompt-input') as HTMLTextAreaElement).value).toBe('');
-  page.receive({ type: 'failed', failure: null });
-  expect(find('.failure').hidden).toBe(true);
-});
-
-test('a question is answered by a digit in the empty prompt box, which keeps the focus', () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  start();
-  show([item('m0')]);
-  page.receive({ type: 'prompting', remedy: null });
-  const input = find('.prompt-input') as HTMLTextAreaElement;
-  input.focus();
-  const options = [{ optionId: 'yes', name: 'Allow' }, { optionId: 'always', name: 'Always allow' }, { optionId: 'no', name: 'Reject' }];
-  page.receive({ type: 'questions', questions: [{ id: 7, title: 'Read a.py', detail: 'a.py:3', options }] });
-  expect(document.activeElement).toBe(input);
-  press(input, '1');
-  expect(sent.some(({ type }) => type === 'permit')).toBe(false);
-  vi.advanceTimersByTime(1_000);
-  input.value = 'I am typing';
-  press(input, '1');
-  expect(sent.some(({ type }) => type === 'permit')).toBe(false);
-  input.value = '';
-  press(input, '3');
-  expect(sent).toContainEqual({ type: 'permit', id: 7, optionId: 'no' });
-  page.receive({ type: 'questions', questions: [] });
-  expect(find('.questions').hidden).toBe(true);
-  vi.useRealTimers();
-});
-
-test('the view’s focus goes to the prompt, or else to the conversation', () => {
+test('the view’s focus goes to the conversation', () => {
   show([item('m0'), item('m1')]);
-  page.receive({ type: 'prompting', remedy: null });
-  page.focus();
-  expect(document.activeElement).toBe(find('.prompt-input'));
-  page.receive({ type: 'prompting', remedy: 'No model.' });
-  find('.prompt-input').blur();
   page.focus();
   expect(document.activeElement).toBe(find('[data-key="m1"]'));
 });

@@ -1,4 +1,4 @@
-/** The page as a whole: header, gauge, panels, conversation, prompt box. Each message of the extension goes to its part. */
+/** The page as a whole: header, gauge, panels, conversation. Each message of the extension goes to its part. */
 import * as l10n from '@vscode/l10n';
 
 import { speaker } from '../../speaker';
@@ -8,14 +8,11 @@ import { TICK, tickAges } from './ages';
 import { biggestOf, partOf } from './biggest';
 import { Conversation } from './conversation';
 import { h, setText } from './dom';
-import { FailureCard } from './failure';
 import { Gauge } from './gauge';
 import { HistoryView } from './historyView';
 import type { Kept } from './kept';
 import { onCopy, onMarkdown } from './markdown';
 import { NoticeLine } from './noticeLine';
-import { PromptBox } from './promptBox';
-import { Questions } from './questions';
 import { SearchView } from './searchView';
 import { ServerBanner } from './serverBanner';
 import { Toolbar } from './toolbar';
@@ -27,11 +24,6 @@ export interface PageHost {
   readonly kept: Kept | undefined;
 }
 
-/** The messages about prompts and their answers. */
-type Chatting = 'prompting' | 'turn' | 'live' | 'said' | 'called' | 'unsent' | 'failed' | 'questions';
-
-/** Characters of a finished answer that a screen reader reads out. */
-const SPOKEN = 600;
 /** Milliseconds after the last change when the open rows and the rows in view are kept. */
 const KEEP_PAUSE = 300;
 
@@ -48,18 +40,12 @@ export class Page {
   readonly #history: HistoryView;
   readonly #search: SearchView;
   readonly #conversation: Conversation;
-  readonly #prompt: PromptBox;
-  readonly #questions: Questions;
-  readonly #failure: FailureCard;
   readonly #server: ServerBanner;
   readonly #session: HTMLElement;
   readonly #toolbar: Toolbar;
   readonly #ages: ReturnType<typeof setInterval>;
   readonly #unlisten: () => void;
   #sessionId: string | null = null;
-  #running = false;
-  /** The prompt that failed. */
-  #failed = '';
   #keepTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(root: HTMLElement, host: PageHost) {
@@ -77,19 +63,8 @@ export class Page {
     this.#writing = new Writing(() => send({ type: 'cancel' }));
     this.#history = new HistoryView({ reveal, undo });
     this.#search = new SearchView({ search: (query) => send({ type: 'search', query }), reveal, announce, speaker: (hit) => this.#speaker(hit) });
-    this.#prompt = new PromptBox({
-      ask: (text) => this.#ask(text),
-      stop: () => send({ type: 'stop' }),
-      withdraw: (id) => send({ type: 'withdraw', id }),
-      setKey: () => send({ type: 'command', name: 'setKey' }),
-      chooseModel: () => send({ type: 'command', name: 'chooseModel' }),
-      press: (key) => this.#questions.key(key),
-      changed: () => this.#keepSoon(),
-    });
     const run = (name: CommandName): void => send({ type: 'command', name });
     this.#toolbar = new Toolbar(run, this.#history, this.#search);
-    this.#questions = new Questions({ announce, answer: (id, optionId) => send({ type: 'permit', id, optionId }) });
-    this.#failure = new FailureCard({ run, retry: () => this.#retry(), dismiss: () => send({ type: 'dismiss' }) });
     this.#server = new ServerBanner(run);
     this.#session = this.#drawSession();
     this.#unlisten = onMarkdown(() => {
@@ -107,9 +82,9 @@ export class Page {
     this.#unlisten();
   }
 
-  /** Focuses what the user most likely wants: the prompt box, the conversation, or the first button. */
+  /** Focuses the conversation. */
   focus(): void {
-    if (!this.#prompt.focus()) this.#conversation.focus();
+    this.#conversation.focus();
   }
 
   receive(message: HostMessage): void {
@@ -153,39 +128,6 @@ export class Page {
         this.#search.show(message);
         return;
       default:
-        this.#tell(message);
-        return;
-    }
-  }
-
-  #tell(message: HostMessageOf<'compacting' | 'chunk' | 'compacted' | 'notice' | Chatting>): void {
-    switch (message.type) {
-      case 'prompting':
-        this.#prompt.enable(message.remedy);
-        return;
-      case 'turn':
-        this.#showTurn(message);
-        return;
-      case 'live':
-        this.#conversation.showLive(message);
-        return;
-      case 'said':
-        this.#conversation.say(message);
-        return;
-      case 'called':
-        this.#conversation.call(message);
-        return;
-      case 'unsent':
-        this.#prompt.giveBack(message.text);
-        return;
-      case 'failed':
-        this.#failed = message.failure?.text ?? '';
-        this.#failure.show(message);
-        return;
-      case 'questions':
-        this.#questions.show(message.questions);
-        return;
-      default:
         this.#report(message);
         return;
     }
@@ -212,28 +154,6 @@ export class Page {
 
   #showServer(message: HostMessageOf<'server'>): void {
     this.#server.show(message);
-    this.#prompt.connect(message.state !== 'down');
-  }
-
-  #retry(): void {
-    this.#prompt.take(this.#failed);
-    this.#conversation.follow();
-    this.#host.send({ type: 'retry' });
-  }
-
-  #ask(text: string): void {
-    this.#notice.hide();
-    this.#conversation.follow();
-    this.#host.send({ type: 'prompt', text });
-  }
-
-  #showTurn(message: HostMessageOf<'turn'>): void {
-    this.#prompt.show(message);
-    this.#conversation.go(message.running);
-    if (message.running === this.#running) return;
-    this.#running = message.running;
-    const words = this.#conversation.answer;
-    setText(this.#polite, message.running ? l10n.t('The model answers') : words === '' ? l10n.t('The answer has ended') : l10n.t('The model said: {0}', words.slice(0, SPOKEN)));
   }
 
   #showSession(message: HostMessageOf<'session'>): void {
@@ -252,8 +172,6 @@ export class Page {
     this.#writing.end();
     this.#notice.hide();
     this.#gauge.show(undefined);
-    this.#running = false;
-    this.#prompt.restore(kept?.sessionId === message.sessionId && kept.prompt ? kept.prompt : { draft: '', history: this.#prompt.kept.history });
     this.#conversation.open(message.generation, message.total, kept?.sessionId === message.sessionId ? kept.place : undefined);
   }
 
@@ -273,10 +191,7 @@ export class Page {
       this.#notice.element,
       this.#writing.element,
       this.#conversation.element,
-      this.#failure.element,
-      this.#questions.element,
       this.#readOnly,
-      this.#prompt.element,
     );
   }
 
@@ -289,7 +204,7 @@ export class Page {
   #keepSoon(): void {
     clearTimeout(this.#keepTimer);
     this.#keepTimer = setTimeout(() => {
-      if (this.#sessionId !== null) this.#host.keep({ sessionId: this.#sessionId, place: this.#conversation.place, prompt: this.#prompt.kept });
+      if (this.#sessionId !== null) this.#host.keep({ sessionId: this.#sessionId, place: this.#conversation.place });
     }, KEEP_PAUSE);
   }
 }

@@ -3,55 +3,24 @@ import * as l10n from '@vscode/l10n';
 
 import { short } from '../../figures';
 import { plainText } from '../../plainText';
-import type { Call, Item, Part } from '../messages';
+import type { Item, Part } from '../messages';
 import { h } from './dom';
 import { icon } from './icons';
-import { wholeTexts } from '../speech';
 import { markdown } from './markdown';
 import type { MessageRow } from './rows';
-import { callWord, outcomeLine } from './words';
+import { outcomeLine } from './words';
 
 /** Whole contents by message id, for rows that are open. */
 export type Details = ReadonlyMap<string, readonly Part[]>;
 
-/** What is known of messages that were written while the page was open. */
-export interface Voice {
-  /** Whole texts by message id. */
-  readonly said: ReadonlyMap<string, readonly Part[]>;
-  /** States of tool calls by their id. */
-  readonly calls: ReadonlyMap<string, Call>;
-  /** Whether a message's thinking is unfolded, and the callback for when that changes. */
-  readonly thinks: (id: string) => boolean;
-  readonly keepThinking: (id: string, open: boolean) => void;
-}
-
 /** Makes everything that a message row shows between the speaker and the figure. */
-export function drawParts(row: MessageRow, details: Details | undefined, voice: Voice): HTMLElement[] {
-  const said = details ? undefined : voice.said.get(row.item.id);
+export function drawParts(row: MessageRow, details: Details | undefined): HTMLElement[] {
   const results = new Map(row.results.flatMap((item) => resultsOf(item, details)));
-  return (details?.get(row.item.id) ?? (said ? wholeTexts(row.item.parts, said) : row.item.parts)).map((part) => {
-    if (part.kind === 'tool_use') return withState(drawToolUse(part, results.get(part.id), row.itemized, details !== undefined), results.has(part.id) ? undefined : voice.calls.get(part.id));
-    if (part.kind === 'tool_result') return drawToolResult({ part, item: row.item }, details !== undefined);
-    if (said && part.kind === 'thinking') return drawThinking(part.text, row, voice);
-    return drawPart(part, row.item, details !== undefined || said !== undefined);
+  const open = details !== undefined;
+  return (details?.get(row.item.id) ?? row.item.parts).map((part) => {
+    if (part.kind === 'tool_use') return drawToolUse(part, results.get(part.id), row.itemized, open);
+    return part.kind === 'tool_result' ? drawToolResult({ part, item: row.item }, open) : drawPart(part, row.item, open);
   });
-}
-
-/** Adds the state of a call that has no result yet. */
-function withState(tool: HTMLElement, call: Call | undefined): HTMLElement {
-  const words = call ? callWord(call) : '';
-  const line = tool.firstElementChild;
-  if (!line || !call || words === '') return tool;
-  if (call.status === 'in_progress') line.append(h('span.spinner'));
-  line.append(h('span.badge.call-state', { title: call.title }, words));
-  return tool;
-}
-
-/** Makes the thinking, which is folded until the user opens it. */
-function drawThinking(text: string, { item, live }: MessageRow, voice: Voice): HTMLElement {
-  const element = h('details.thought', { open: voice.thinks(item.id) }, h('summary', {}, live === 'written' && item.parts.length === 1 ? l10n.t('Thinking…') : l10n.t('Thinking')), h('div.thinking', {}, text));
-  element.addEventListener('toggle', () => voice.keepThinking(item.id, element.open));
-  return element;
 }
 
 interface Result {

@@ -7,8 +7,8 @@ import type { Lost, Usage } from '../messages';
 import { button, h, setAttribute } from './dom';
 import { icon } from './icons';
 import { drawMarker } from './markerView';
-import { type Details, drawParts, type Voice } from './parts';
-import type { EarlierRow, GroupRow, MarkerRow, MessageRow, Row } from './rows';
+import { type Details, drawParts } from './parts';
+import type { EarlierRow, GroupRow, MessageRow, Row } from './rows';
 import { openLabel } from './words';
 
 export interface RowActions {
@@ -36,7 +36,6 @@ export interface RowContext {
   /** Opened message and marker rows, and what is open inside them. */
   readonly expanded: ReadonlySet<string>;
   readonly details: Details;
-  readonly voice: Voice;
   /** What compactions left out, by edit. */
   readonly lost: ReadonlyMap<string, Lost>;
   /** The marker whose undo waits for the user's confirmation. */
@@ -54,17 +53,12 @@ export function drawRow(row: Row, context: RowContext): HTMLElement {
   setAttribute(element, 'role', 'treeitem');
   setAttribute(element, 'aria-level', row.kind === 'message' && row.inGroup ? 2 : 1);
   // An open row may hold pages of text, which nobody wants to hear as its name. The name of any other row is all that it shows.
-  if ((row.kind === 'message' || row.kind === 'marker') && showsWhole(row, context) && element.textContent.length > SPOKEN) setAttribute(element, 'aria-label', openLabel(row, context.now));
+  if ((row.kind === 'message' || row.kind === 'marker') && context.expanded.has(row.key) && element.textContent.length > SPOKEN) setAttribute(element, 'aria-label', openLabel(row, context.now));
   element.dataset['key'] = row.key;
   element.addEventListener('click', (event) => {
     if (!isBusy(event)) context.actions.toggle(row);
   });
   return element;
-}
-
-/** Whether a row shows its whole content. */
-function showsWhole(row: MessageRow | MarkerRow, { expanded, voice }: RowContext): boolean {
-  return expanded.has(row.key) || (row.kind === 'message' && voice.said.has(row.item.id));
 }
 
 /** Estimates the pixels of a row. */
@@ -99,20 +93,15 @@ function drawGroup(row: GroupRow): HTMLElement {
 }
 
 function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
-  const live = row.live !== undefined;
-  const open = context.expanded.has(row.key) && !live;
+  const open = context.expanded.has(row.key);
   const element = h(
     `div.message.${row.item.role}`,
     { 'aria-expanded': String(open) },
-    h('div.who', {}, speaker(row.item.role), !live && ' ', !live && h('span.number', {}, numberOf(row.item.index))),
-    h('div.body', {}, ...drawParts(row, open ? loaded(row, context.details) : undefined, context.voice)),
+    h('div.who', {}, speaker(row.item.role), ' ', h('span.number', {}, numberOf(row.item.index))),
+    h('div.body', {}, ...drawParts(row, open ? loaded(row, context.details) : undefined)),
     drawTokens(row),
-    !row.item.archived && !live && pinButton(row, context),
+    !row.item.archived && pinButton(row, context),
   );
-  if (row.live === 'written') setAttribute(element, 'aria-busy', true);
-  element.classList.toggle('live', row.live === 'written');
-  element.classList.toggle('broken', row.live === 'broken');
-  element.classList.toggle('said', context.voice.said.has(row.item.id));
   element.classList.toggle('archived', row.item.archived);
   element.classList.toggle('in-group', row.inGroup);
   element.classList.toggle('tools-only', row.toolsOnly);
@@ -122,9 +111,7 @@ function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
 }
 
 /** Makes the figure, with a text for what is otherwise shown by icons only. */
-function drawTokens({ item, tokens, pinned, live }: MessageRow): HTMLElement {
-  if (live === 'broken') return h('div.tokens', {}, item.role === 'assistant' && h('span.badge', { title: l10n.t('The server ended before the answer was complete') }, l10n.t('broken off')));
-  if (live) return h('div.tokens', {}, h('span.announcer', {}, item.role === 'assistant' ? ` ${l10n.t('being written')}` : ''));
+function drawTokens({ item, tokens, pinned }: MessageRow): HTMLElement {
   const title = item.archived ? l10n.t('{0}: not in the context', numberOf(item.index)) : l10n.t('{0}: {1} tokens', numberOf(item.index), full(tokens));
   const spoken = [item.archived ? l10n.t('archived') : ` ${l10n.t('tokens')}`, ...(pinned ? [l10n.t('pinned')] : [])].join(', ');
   return h('div.tokens', { title }, item.archived ? '' : short(tokens), h('span.announcer', {}, spoken));

@@ -33,8 +33,6 @@ export interface MessageRow {
   /** Whether the row has only tool calls, so that no speaker is shown. */
   readonly toolsOnly: boolean;
   readonly pinned: boolean;
-  /** Set while the message is being written and is not in the transcript yet, or if it never came there. */
-  readonly live?: 'written' | 'broken';
 }
 
 export interface MarkerRow {
@@ -79,11 +77,6 @@ export function appendRows(rows: readonly Row[], added: readonly Item[]): Append
 export function idsOf(row: Row): readonly string[] {
   if (row.kind === 'message') return [row.item.id, ...row.results.map((result) => result.id)];
   return row.kind === 'marker' ? [row.item.id] : [];
-}
-
-/** Whether a row's message makes this tool call. */
-export function makesCall(row: Row, callId: string): boolean {
-  return row.kind === 'message' && row.item.parts.some((part) => part.kind === 'tool_use' && part.id === callId);
 }
 
 /** Returns the key of the group of an archived message. Opening the group shows the message. */

@@ -5,7 +5,7 @@ import { isCopy, original } from '../../copies';
 import { ago, full, inPercent, messages, short, shrinking, triggerWord } from '../../figures';
 import { plainText } from '../../plainText';
 import { speaker } from '../../speaker';
-import type { Call, EditLine, Item, Marker, Usage } from '../messages';
+import type { EditLine, Item, Marker, Usage } from '../messages';
 import type { MarkerRow, MessageRow } from './rows';
 
 const PARTS: Readonly<Record<string, string>> = {
@@ -48,8 +48,8 @@ export function gaugeWords(usage: Usage): string {
 /** Says what Ullage will not do with a conversation that an agent has, and what is possible instead. */
 export function readOnlyWords({ agent }: Usage): string {
   return agent
-    ? l10n.t('{0} has this conversation. Ullage only reads it: nothing is asked, pinned, edited or undone here. Compact it in {0}, or fork it.', agent)
-    : l10n.t('Another program has this conversation. Ullage only reads it: nothing is asked, pinned, edited or undone here. Compact it in that program, or fork it.');
+    ? l10n.t('{0} has this conversation. Ullage only reads it: nothing is pinned, edited or undone here. Compact it in {0}, or fork it.', agent)
+    : l10n.t('Another program has this conversation. Ullage only reads it: nothing is pinned, edited or undone here. Compact it in that program, or fork it.');
 }
 
 /** Returns how the figure is known, and the moment of which it speaks, if that is known, with a text for its age. */
@@ -101,24 +101,10 @@ export function undoWords(marker: Marker, usage: Usage | undefined): string {
   return isAgain ? `${words} ${l10n.t('That is beyond the mark: the next message compacts it again.')}` : words;
 }
 
-/** Returns the state of a tool call. It is empty after success, which the result shows. */
-export function callWord({ status }: Call): string {
-  switch (status) {
-    case 'pending':
-      return l10n.t('waits');
-    case 'in_progress':
-      return l10n.t('runs…');
-    case 'failed':
-      return `✗ ${l10n.t('failed')}`;
-    case 'completed':
-      return '';
-  }
-}
-
 /** Returns the label of an open row for screen readers. */
 export function openLabel(row: MessageRow | MarkerRow, now: number): string {
   if (row.kind === 'marker') return [l10n.t('Compaction {0}', row.marker.number), ago(row.marker.timestamp, now), ...markerWords(row.marker)].join(', ');
-  const tokens = row.live === 'broken' ? l10n.t('broken off') : row.live ? l10n.t('being written') : row.item.archived ? l10n.t('archived') : l10n.t('{0} tokens', full(row.tokens));
+  const tokens = row.item.archived ? l10n.t('archived') : l10n.t('{0} tokens', full(row.tokens));
   const parts = [`${speaker(row.item.role)}: ${itemText(row.item).slice(0, 200)}`, tokens, row.pinned ? l10n.t('pinned') : ''];
   return parts.filter((word) => word !== '').join(', ');
 }

@@ -61,7 +61,7 @@ describe.skipIf(!hasServer)('a session of 10,000 messages', () => {
     server = new RealServer();
     await server.start({});
     sessions = new Sessions(server, memory);
-    parts = viewParts(sessions, server);
+    parts = viewParts(sessions);
     wire = new Wire();
     host = new ViewHost(wire as unknown as vscode.Webview, parts);
     wire.page = new Page(root, { send: (message) => { wire.send(message); }, keep: () => undefined, kept: undefined });
@@ -71,7 +71,6 @@ describe.skipIf(!hasServer)('a session of 10,000 messages', () => {
   afterEach(async () => {
     wire.page?.dispose();
     host.dispose();
-    parts.chat.dispose();
     sessions.dispose();
     await server.stop();
   });
