@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from generators import lua
-from generators.manifest import with_commands, with_settings, with_texts, with_tools, with_version
+from generators.manifest import with_settings, with_texts, with_tools, with_version
 from generators.plugins import plugin_files
 from generators.typescript import typescript
 from ullage import __version__
@@ -179,7 +179,7 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
     PROTOCOL / "settings.schema.json": lambda: as_json(settings_schema()),
     README: readme,
     VSCODE / "src" / "protocol.gen.ts": typescript,
-    MANIFEST: lambda: with_version(with_tools(with_commands(with_settings(MANIFEST))), __version__),
+    MANIFEST: lambda: with_version(with_tools(with_settings(MANIFEST)), __version__),
     NLS: lambda: with_texts(NLS),
     # npm writes the package's own version twice: at the top, and in the list of packages.
     LOCK: lambda: with_version(LOCK.read_text(), __version__, places=2),

@@ -1,5 +1,5 @@
 """Generates parts of `editors/vscode/package.json` and its lock file: `contributes.configuration`, the settings that a
-folder may only set if it is trusted, the commands that name an agent, the tools for language models, and the version.
+folder may only set if it is trusted, the tools for language models, and the version.
 
 The manifest names its texts by keys, `%setting.quiet%`. `package.nls.json` has the English ones: those of the generated
 parts are generated, too, the others are written there by hand.
@@ -7,18 +7,29 @@ parts are generated, too, the others are written there by hand.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import indent
 from typing import Any, cast
 
-from generators.names import writable_agents
 from ullage.api.schema import settings_schema
 from ullage.mcp.tool_table import TOOLS
 
 _SPACE = "ullage."
-# The beginning of the names of the commands that are generated.
-_MADE = "ullage.agent."
+# The settings that VS Code lists: those that every user understands, and a second group. All others of the server are
+# in the settings file, which has the whole schema.
+_LISTED = (
+    "followAgents",
+    "quiet",
+    "model",
+    "context.enabled",
+    "context.warnAt",
+    "context.compactAt",
+    "archive.enabled",
+    "server.path",
+    "server.python",
+)
+_ADVANCED = ("summary.model", "models", "provider", "providers", "store", "settingsFile", "trace.server")
 # The settings that any folder may set, because they change only what is shown. All others are restricted.
 _DISPLAY = frozenset({"quiet", "trace.server"})
 # Settings of the extension that the server does not get.
@@ -52,6 +63,13 @@ _CLIENT: Mapping[str, Mapping[str, Any]] = {
         "default": False,
         "scope": "window",
     },
+    "settingsFile": {
+        "markdownDescription": 'The file with all other settings, such as `{"context.keepTail": 4000}`. Empty: one '
+        "of the extension's own. *Ullage: Open the Settings File* opens it.",
+        "type": "string",
+        "default": "",
+        "scope": "machine",
+    },
     "trace.server": {
         "description": "How much of the talk with the server goes to the log.",
         "type": "string",
@@ -64,8 +82,7 @@ _CLIENT: Mapping[str, Mapping[str, Any]] = {
 # Before the keys of texts that are generated.
 _SETTING = "setting."
 _TOOL = "tool."
-_AGENT = "command.agent."
-_GENERATED = (_SETTING, _TOOL, _AGENT)
+_GENERATED = (_SETTING, _TOOL)
 # The fields of a setting's schema that are texts for users.
 _TEXTS = ("description", "markdownDescription")
 
@@ -89,18 +106,6 @@ def with_settings(manifest: Path) -> str:
     settings = configuration()
     text = _with_value(text, "configuration", settings, manifest)
     return _with_value(text, "restrictedConfigurations", restricted(settings), manifest)
-
-
-def with_commands(text: str) -> str:
-    """Returns a manifest's text with the commands that name an agent: those that make a new session of it."""
-    made = agent_commands()
-    commands = [{"command": name, "title": f"%{_command_key(name)}%", "category": "Ullage"} for name, _, _ in made]
-    shown = [{"command": name, "when": when} for name, _, when in made]
-    for key, new in (("commands", commands), ("commandPalette", shown)):
-        start, end, _ = _region(text, key, Path("package.json"))
-        kept = [one for one in json.loads(text[start:end]) if not one["command"].startswith(_MADE)]
-        text = _with_value(text, key, [*kept, *new], Path("package.json"))
-    return text
 
 
 def with_tools(text: str) -> str:
@@ -127,22 +132,6 @@ def language_model_tools() -> list[Mapping[str, Any]]:
     ]
 
 
-def agent_commands() -> list[tuple[str, str, str]]:
-    """Returns for each command that names an agent its name, its title, and when the palette shows it: two where the
-    conversation is the agent's, and one where it is another agent's. All need the agent on this machine."""
-    made = list[tuple[str, str, str]]()
-    for word, agent in writable_agents():
-        own = f"ullage.agent == '{agent}' && ullage.here.{word}"
-        other = f"ullage.agent && ullage.agent != '{agent}' && ullage.here.{word}"
-        possessive = f"{agent}'" if agent.endswith("s") else f"{agent}'s"
-        made += [
-            (f"{_MADE}compacted.{word}", f"Compact into a New Session of {agent}…", own),
-            (f"{_MADE}before.{word}", f"Undo {possessive} Compaction…", own),
-            (f"{_MADE}other.{word}", f"Continue in {agent}…", other),
-        ]
-    return made
-
-
 def with_version(text: str, version: str, places: int = 1) -> str:
     """Returns a manifest's text with this version in the first `places` fields `version`, those of the package
     itself. Raises `SystemExit` if there are fewer."""
@@ -152,11 +141,15 @@ def with_version(text: str, version: str, places: int = 1) -> str:
     return replaced
 
 
-def configuration() -> Mapping[str, Any]:
-    """Returns `contributes.configuration`: the server's settings in their order, then the extension's own."""
-    named = {name: _named(value, _SETTING + name) for name, value in _settings().items()}
-    properties = {_SPACE + name: {**value, "order": at} for at, (name, value) in enumerate(named.items())}
-    return {"title": "Ullage", "properties": properties}
+def configuration() -> list[Mapping[str, Any]]:
+    """Returns `contributes.configuration`: the settings that are listed, in two groups."""
+    return [_group("Ullage", _LISTED), _group("%settings.advanced%", _ADVANCED)]
+
+
+def _group(title: str, names: Sequence[str]) -> Mapping[str, Any]:
+    known = _settings()
+    properties = {_SPACE + name: {**_named(known[name], _SETTING + name), "order": at} for at, name in enumerate(names)}
+    return {"title": title, "properties": properties}
 
 
 def with_texts(nls: Path) -> str:
@@ -168,22 +161,18 @@ def with_texts(nls: Path) -> str:
 
 def generated_texts() -> Mapping[str, str]:
     """Returns the English texts of the generated parts by their keys."""
-    commands = {_command_key(name): title for name, title, _ in agent_commands()}
     tools = {_TOOL + name: text for name, text in _DISPLAYED.items()}
     settings = dict[str, str]()
-    for name, value in _settings().items():
-        settings.update(_texts(value, _SETTING + name))
-    return {**commands, **tools, **settings}
+    known = _settings()
+    for name in (*_LISTED, *_ADVANCED):
+        settings.update(_texts(known[name], _SETTING + name))
+    return {**tools, **settings}
 
 
 def _settings() -> Mapping[str, Mapping[str, Any]]:
     """Returns the schemas of all settings: the server's in their order, then the extension's own."""
     server = {name: _scoped(_plain(value)) for name, value in settings_schema()["properties"].items()}
     return {**server, **_CLIENT}
-
-
-def _command_key(name: str) -> str:
-    return _AGENT + name.removeprefix(_MADE)
 
 
 def _named(schema: Any, key: str) -> Any:
@@ -227,9 +216,9 @@ def _under(key: str, name: str) -> str:
     return f"{key}/{'*' if name in ('additionalProperties', 'items') else name}"
 
 
-def restricted(settings: Mapping[str, Any]) -> list[str]:
+def restricted(groups: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns the names of the settings that VS Code reads from a folder only if the folder is trusted."""
-    return [name for name in settings["properties"] if name.removeprefix(_SPACE) not in _DISPLAY]
+    return [name for group in groups for name in group["properties"] if name.removeprefix(_SPACE) not in _DISPLAY]
 
 
 def _scoped(schema: Mapping[str, Any]) -> Mapping[str, Any]:

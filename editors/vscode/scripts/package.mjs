@@ -28,6 +28,7 @@ function bundleServer() {
   mkdirSync(bundled);
   run(python, '-m', 'pip', 'wheel', '--quiet', '--no-deps', '--wheel-dir', bundled, repository);
   cpSync(path.join(repository, 'server/ullage/cli/data/sample.jsonl'), path.join(bundled, 'sample.jsonl'));
+  cpSync(path.join(repository, 'protocol/settings.schema.json'), path.join(bundled, 'settings.schema.json'));
   const [wheel] = readdirSync(bundled).filter((name) => name.endsWith('.whl'));
   return path.join(bundled, wheel);
 }

@@ -19,9 +19,9 @@ import type { ServerIntroduction } from './handshake';
 import { asMessage } from './labels';
 import type { Launch } from './privateEnvironment';
 import { drawProgress } from './progressBars';
-import { settingNames, type ClientAbilities, type Method, type NotificationMethod } from './protocol.gen';
+import type { ClientAbilities, Method, NotificationMethod } from './protocol.gen';
 import { ServerProgram } from './serverProgram';
-import { nested } from './settingValues';
+import type { Settings } from './settings';
 
 /** Milliseconds in which the server must answer that it shuts down. */
 const SHUTDOWN = 2_000;
@@ -37,6 +37,7 @@ interface ShownMessage {
 export class UllageClient {
   readonly #program: ServerProgram;
   readonly #log: vscode.LogOutputChannel;
+  readonly #settings: Pick<Settings, 'read'>;
   readonly #died: (client: UllageClient) => void;
   readonly #prepare: (connection: MessageConnection) => void;
   #connection: MessageConnection | undefined;
@@ -50,11 +51,13 @@ export class UllageClient {
     launch: Launch,
     environment: Readonly<Record<string, string>>,
     log: vscode.LogOutputChannel,
+    settings: Pick<Settings, 'read'>,
     prepare: (connection: MessageConnection) => void,
     died: (client: UllageClient) => void,
   ) {
     this.#program = new ServerProgram(launch, environment, (text) => { log.info(text); });
     this.#log = log;
+    this.#settings = settings;
     this.#prepare = prepare;
     this.#died = died;
   }
@@ -72,12 +75,12 @@ export class UllageClient {
       if (!this.#isEnding) this.#died(this);
     });
     connection.onError(([error]) => { this.#log.warn(error.message); });
-    connection.onRequest('workspace/configuration', ({ items }: { readonly items: readonly unknown[] }) => items.map(() => settings()));
+    connection.onRequest('workspace/configuration', ({ items }: { readonly items: readonly unknown[] }) => items.map(() => this.#settings.read()));
     connection.onNotification('window/showMessage', show);
     connection.onNotification('window/logMessage', ({ message }: ShownMessage) => { this.#log.info(message); });
     this.#prepare(connection);
     connection.listen();
-    const introduction = await connection.sendRequest<ServerIntroduction>('initialize', introductionOfEditor());
+    const introduction = await connection.sendRequest<ServerIntroduction>('initialize', introductionOfEditor(this.#settings.read()));
     await connection.sendNotification('initialized', {});
     await this.configure();
     return introduction;
@@ -103,7 +106,7 @@ export class UllageClient {
 
   /** Sends the editor's current settings to the server. */
   async pushSettings(): Promise<void> {
-    await this.#connection?.sendNotification('workspace/didChangeConfiguration', { settings: { ullage: settings() } });
+    await this.#connection?.sendNotification('workspace/didChangeConfiguration', { settings: { ullage: this.#settings.read() } });
   }
 
   /** Returns the last line that the program wrote to standard error, or an empty string, once the program has ended. */
@@ -145,7 +148,7 @@ async function askToEnd(connection: MessageConnection): Promise<void> {
 }
 
 /** Returns the params of `initialize`: what this editor can do, and the settings. */
-function introductionOfEditor(): object {
+function introductionOfEditor(settings: object): object {
   // When a folder becomes trusted the server is started again.
   const abilities: ClientAbilities = { permissions: false, models: EditorModels.areThere, folderTrusted: vscode.workspace.isTrusted };
   return {
@@ -158,17 +161,8 @@ function introductionOfEditor(): object {
       window: { workDoneProgress: true, showMessage: {} },
       experimental: { ullage: abilities },
     },
-    initializationOptions: settings(),
+    initializationOptions: settings,
   };
-}
-
-/**
- * Returns the editor's settings as the server reads them: those of the extension's manifest alone. The server refuses
- * settings with a name that it does not know, and so any folder could turn all of a user's settings off with one.
- */
-export function settings(): object {
-  const configuration = vscode.workspace.getConfiguration('ullage');
-  return nested(settingNames, (name) => configuration.get(name));
 }
 
 /** Returns the log as the library writes to it. */

@@ -2,7 +2,6 @@
 import * as vscode from 'vscode';
 
 import type { Command } from './commands/guard';
-import { writableAgents } from './protocol.gen';
 import type { Ullage } from './ullage';
 
 type All = typeof import('./commands/all');
@@ -10,18 +9,15 @@ type All = typeof import('./commands/all');
 type Choice = (all: All) => Command;
 
 const COMMANDS: Readonly<Record<string, Choice>> = {
+  'ullage.compact': ({ compaction }) => compaction.choose,
   'ullage.compactContext': ({ compaction }) => compaction.compact,
-  'ullage.compactWithFocus': ({ compaction }) => compaction.compactWithFocus,
-  'ullage.compactUpTo': ({ compaction }) => compaction.compactUpTo,
-  'ullage.compactFrom': ({ compaction }) => compaction.compactFrom,
   'ullage.cancelCompaction': ({ compaction }) => compaction.cancel,
   'ullage.previewCompaction': ({ compaction }) => compaction.preview,
   'ullage.acceptPreview': ({ compaction }) => compaction.acceptPreview,
   'ullage.discardPreview': ({ compaction }) => compaction.discardPreview,
   'ullage.undoCompaction': ({ archive }) => archive.undo,
-  'ullage.restoreCheckpoint': ({ archive }) => archive.restore,
-  'ullage.searchArchive': ({ archive }) => archive.search,
-  'ullage.searchTeam': ({ team }) => team.search,
+  'ullage.search': ({ archive }) => archive.search,
+  'ullage.searchArchive': ({ archive }) => archive.searchSession,
   'ullage.showAgents': ({ agents }) => agents.showAll,
   'ullage.follow': ({ agents }) => agents.follow,
   'ullage.followNone': ({ agents }) => agents.followNone,
@@ -29,9 +25,7 @@ const COMMANDS: Readonly<Record<string, Choice>> = {
   'ullage.openFollowSetting': ({ agents }) => agents.openSetting,
   'ullage.continueSession': ({ continuing }) => continuing.continueSession,
   'ullage.wire': ({ wiring }) => wiring.wire,
-  'ullage.unwire': ({ wiring }) => wiring.unwire,
   'ullage.showContext': ({ sessions }) => sessions.showContext,
-  'ullage.newSession': ({ sessions }) => sessions.create,
   'ullage.switchSession': ({ sessions }) => sessions.switchTo,
   'ullage.forkSession': ({ sessions }) => sessions.fork,
   'ullage.setWindow': ({ sessions }) => sessions.setWindow,
@@ -39,12 +33,12 @@ const COMMANDS: Readonly<Record<string, Choice>> = {
   'ullage.importSample': ({ transfer }) => transfer.importSample,
   'ullage.exportSession': ({ transfer }) => transfer.exportSession,
   'ullage.pinMessage': ({ messages }) => messages.pin,
-  'ullage.unpinMessage': ({ messages }) => messages.unpin,
   'ullage.restartServer': ({ server }) => server.restart,
   'ullage.setUpServer': ({ server }) => server.setUp,
   'ullage.showProblem': ({ server }) => server.showProblem,
   'ullage.openServerSetting': ({ server }) => server.openSetting,
   'ullage.openPythonSetting': ({ server }) => server.openPythonSetting,
+  'ullage.openSettings': ({ server }) => server.openSettings,
   'ullage.chooseModel': ({ models }) => models.choose,
   'ullage.openModelSetting': ({ models }) => models.openSetting,
   'ullage.setKey': ({ server }) => server.setKey,
@@ -52,19 +46,9 @@ const COMMANDS: Readonly<Record<string, Choice>> = {
   'ullage.copyDiagnostics': ({ server }) => server.copyDiagnostics,
 };
 
-/** Returns the commands that name an agent, which are generated into the manifest. */
-function agentCommands(): readonly (readonly [string, Choice])[] {
-  return writableAgents.flatMap(({ word }): readonly (readonly [string, Choice])[] => [
-    [`ullage.agent.compacted.${word}`, ({ continuing }) => continuing.compactInto],
-    [`ullage.agent.before.${word}`, ({ continuing }) => continuing.undoOwn],
-    [`ullage.agent.other.${word}`, ({ continuing }) => continuing.continueIn(word)],
-  ]);
-}
-
 export function registerCommands(ullage: Ullage): vscode.Disposable {
-  const entries = [...Object.entries(COMMANDS), ...agentCommands()];
   return vscode.Disposable.from(
-    ...entries.map(([id, choose]) => vscode.commands.registerCommand(id, async (...args: readonly unknown[]) => {
+    ...Object.entries(COMMANDS).map(([id, choose]) => vscode.commands.registerCommand(id, async (...args: readonly unknown[]) => {
       const all = await import('./commands/all');
       await all.guarded(ullage, choose(all))(...args);
     })),

@@ -23,6 +23,7 @@ import {
   type SessionNotification,
 } from './protocol.gen';
 import type { ServerLocator } from './server';
+import type { Settings } from './settings';
 
 /** A server that crashes more often than this within `CRASH_PERIOD` ms is not restarted until the user asks for it. */
 const MAX_CRASHES = 4;
@@ -34,6 +35,7 @@ export interface ConnectionOptions {
   readonly locator: ServerLocator;
   readonly log: vscode.LogOutputChannel;
   readonly keys: Keys;
+  readonly settings: Pick<Settings, 'read'>;
   readonly editorModels: Pick<EditorModels, 'complete' | 'count' | 'serve'>;
   /** The extension's version. */
   readonly version: string;
@@ -192,7 +194,7 @@ export class Connection implements vscode.Disposable {
 
   /** Starts a program. Returns false if it is of no use and another one can be tried. */
   async #startAt(found: Found, isLast: boolean): Promise<boolean> {
-    const { keys, locator, log, version } = this.#options;
+    const { keys, locator, log, settings, version } = this.#options;
     let place: Found;
     try {
       place = await locator.ready(found);
@@ -203,7 +205,7 @@ export class Connection implements vscode.Disposable {
     this.#place = place;
     // Most windows need no server, and so not what speaks to it.
     const { UllageClient } = await import('./client');
-    const client = new UllageClient(place, await keys.environment(), log, (connection) => { this.#answer(connection); }, (dead) => { this.#onDeath(dead); });
+    const client = new UllageClient(place, await keys.environment(), log, settings, (connection) => { this.#answer(connection); }, (dead) => { this.#onDeath(dead); });
     let introduced: ServerIntroduction;
     try {
       introduced = await within(START_TIMEOUT, client.start());

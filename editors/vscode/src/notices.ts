@@ -31,6 +31,7 @@ interface Held {
 export class Notices implements vscode.Disposable {
   readonly #sessions: Sessions;
   readonly #memory: vscode.Memento;
+  readonly #isShown: () => boolean;
   readonly #subscription: vscode.Disposable;
   /** The last notice of each session that is not active. An import's notice comes before the import's answer. */
   readonly #waiting = new Map<string, SessionNotification>();
@@ -40,9 +41,11 @@ export class Notices implements vscode.Disposable {
   #held: Held | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(sessions: Sessions, memory: vscode.Memento) {
+  /** `isShown` says whether the Context view is open: it tells of edits itself. */
+  constructor(sessions: Sessions, memory: vscode.Memento, isShown: () => boolean = () => false) {
     this.#sessions = sessions;
     this.#memory = memory;
+    this.#isShown = isShown;
     this.#subscription = vscode.Disposable.from(
       sessions.onDidUpdate((note) => { this.#take(note); }),
       sessions.onDidChangeSession((id) => { this.#takeWaiting(id ?? ''); }),
@@ -99,6 +102,10 @@ export class Notices implements vscode.Disposable {
       return;
     }
     const news = this.#held?.sessionId === sessionId ? this.#held.news : '';
+    if (news === '' && isToldInView(update) && this.#isShown()) {
+      this.#release();
+      return;
+    }
     switch (kindOf(update)) {
       // The status bar shows the running compaction, so no message is shown.
       case 'auto_compacting':
@@ -171,6 +178,11 @@ export class Notices implements vscode.Disposable {
 /** The action that compacts. */
 const COMPACT = l10n.t('Compact now');
 const SHOW = command(l10n.t('Show'), 'ullage.showContext');
+
+/** Whether the open Context view says what a notice says: that an edit was made. What went wrong is a message in any case. */
+export function isToldInView({ severity, _meta }: Notice): boolean {
+  return severity === 'info' && (_meta?.ullage.editId ?? null) !== null;
+}
 
 function kindOf(notice: Notice): string {
   return notice._meta?.ullage.kind ?? '';

@@ -19,9 +19,10 @@ import { MessageDocuments } from './messageDocuments';
 import { Notices } from './notices';
 import { Preview } from './preview';
 import { NO_PYTHON } from './privateEnvironment';
-import { SessionLoad, writableAgents } from './protocol.gen';
+import { SessionLoad } from './protocol.gen';
 import { ServerLocator } from './server';
 import { Sessions } from './sessions';
+import { Settings } from './settings';
 import { isQuiet, StatusBar } from './statusBar';
 
 export class Ullage implements vscode.Disposable {
@@ -40,6 +41,7 @@ export class Ullage implements vscode.Disposable {
   /** The file of the conversation that the extension brings along. */
   readonly sample: string;
   readonly keys: Keys;
+  readonly settings: Settings;
   readonly editorModels: EditorModels;
   /** Whether the Context view is open. Set where the view is made. */
   isViewShown: () => boolean = () => false;
@@ -54,9 +56,10 @@ export class Ullage implements vscode.Disposable {
     this.sample = context.asAbsolutePath('bundled/sample.jsonl');
     this.#memory = context.globalState;
     this.keys = new Keys(context);
+    this.settings = new Settings(context, () => { this.run(this.#pushSettings()); });
     this.editorModels = new EditorModels(context.globalState);
-    const { log, keys, version, editorModels } = this;
-    this.connection = new Connection({ locator: new ServerLocator(context, log), log, keys, version, editorModels });
+    const { log, keys, settings, version, editorModels } = this;
+    this.connection = new Connection({ locator: new ServerLocator(context, log), log, keys, settings, version, editorModels });
     this.following = new Following({
       door: this.connection,
       memory: context.globalState,
@@ -67,7 +70,7 @@ export class Ullage implements vscode.Disposable {
     });
     this.sessions = new Sessions(this.connection, context.workspaceState, (model) => editorModels.nameOf(model), this.following);
     this.terminals = new Terminals(this.following);
-    this.notices = new Notices(this.sessions, context.workspaceState);
+    this.notices = new Notices(this.sessions, context.workspaceState, () => this.isViewShown());
     this.#disposables = vscode.Disposable.from(
       ...this.#listeners(),
       new StatusBar(this.connection, this.sessions, this.following),
@@ -76,7 +79,7 @@ export class Ullage implements vscode.Disposable {
       this.following,
       new HealthItem(this.connection),
       this.notices,
-      this.editorModels,
+      this.editorModels, this.settings,
       this.sessions,
       this.connection,
       this.preview,
@@ -89,16 +92,10 @@ export class Ullage implements vscode.Disposable {
   #listeners(): readonly vscode.Disposable[] {
     const { sessions, following } = this;
     return [
-      following.onDidChange(() => {
-        setContext('hasAgents', following.shown.subject !== undefined);
-        this.run(this.showSubject());
-      }),
+      following.onDidChange(() => { this.run(this.showSubject()); }),
       this.connection.onDidChangeHealth((health) => { this.#onHealth(health); }),
-      sessions.onDidChangeSession((id) => {
-        setContext('hasSession', id !== undefined);
-        this.run(this.showSubject());
-      }),
-      ...[sessions.onDidChangeSession, sessions.onDidChangeUsage, following.onDidChange].map((changed) => changed(() => { this.#showAgent(); })),
+      sessions.onDidChangeSession(() => { this.run(this.showSubject()); }),
+      ...[sessions.onDidChangeSession, sessions.onDidChangeUsage, following.onDidChange].map((changed) => changed(() => { this.#showAbilities(); })),
       sessions.onDidChangeCompaction((run) => { setContext('compacting', run !== undefined); }),
       vscode.workspace.onDidChangeConfiguration((change) => { this.#configure(change); }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => { this.run(this.#searchAgain()); }),
@@ -133,12 +130,16 @@ export class Ullage implements vscode.Disposable {
     return this.sessions.activeSessionId ?? this.following.shown.subject?.sessionId;
   }
 
-  /** Says whose conversation it is that commands are about, so that the palette names the agent. */
-  #showAgent(): void {
-    const { sessions, following } = this;
-    const own = sessions.usage?.sessionId === sessions.activeSessionId ? sessions.usage?.meta.agent : undefined;
-    setContext('agent', own ?? following.row(this.subjectId)?.agent ?? '');
-    this.run(showAgentsHere());
+  /** Says what commands can do, so that none is offered that would be refused. */
+  #showAbilities(): void {
+    const { sessions: { usage, lastEdit }, following } = this;
+    // A conversation that an agent has is only read.
+    const isOwn = usage !== undefined && usage.meta.followed === null;
+    setContext('hasSession', this.sessions.activeSessionId !== undefined);
+    setContext('hasAgents', following.shown.subject !== undefined);
+    setContext('isOwn', isOwn);
+    setContext('canUndo', isOwn && lastEdit !== undefined);
+    setContext('limitUnknown', isOwn && usage.size === null);
   }
 
   #hasChosen(): boolean {
@@ -147,8 +148,10 @@ export class Ullage implements vscode.Disposable {
 
   /** Starts the server where a session waits for it. In other windows it starts when it is needed. */
   begin(): void {
-    setContext('hasSession', this.sessions.activeSessionId !== undefined);
+    this.#showAbilities();
     setContext('consent', consent());
+    this.run(this.settings.tell());
+    this.run(agentsHere().then((here) => { setContext('canContinue', here.length > 0); }));
     this.run(this.sessions.activeSessionId === undefined ? this.connection.look() : this.connection.restart());
     this.run(this.following.begin());
   }
@@ -206,13 +209,11 @@ export function folders(): readonly string[] {
   return (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
 }
 
+const contexts = new Map<string, unknown>();
+
 /** Sets a context key for the `when` clauses of the manifest. */
 function setContext(name: string, value: boolean | string): void {
+  if (contexts.get(name) === value) return;
+  contexts.set(name, value);
   void vscode.commands.executeCommand('setContext', `ullage.${name}`, value);
-}
-
-/** Says which agents are on this machine, so that the palette offers no new session of another one. */
-async function showAgentsHere(): Promise<void> {
-  const here = await agentsHere();
-  for (const { word } of writableAgents) setContext(`here.${word}`, here.includes(word));
 }

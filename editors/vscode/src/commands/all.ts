@@ -7,7 +7,6 @@ export * as messages from './messages';
 export * as models from './models';
 export * as server from './server';
 export * as sessions from './sessions';
-export * as team from './team';
 export * as transfer from './transfer';
 export * as wiring from './wiring';
 export { guarded } from './guard';

@@ -20,11 +20,13 @@ import type { Ullage } from '../ullage';
 import { activeSession, type Command } from './guard';
 import { contextEntries } from './messages';
 import { pickFound } from './searchPick';
+import { search as searchTeam } from './team';
 
-/** Undoes the edit that the first argument names, or the last edit in force. */
+/** Undoes the edit that the first argument names. Without one, the last edit in force, or all back to the one that the user chooses. */
 export const undo: Command = async (ullage, editId) => {
   const sessionId = activeSession(ullage);
   const steps = await history(ullage, sessionId);
+  if (typeof editId !== 'string' && steps.length > 1) return restore(ullage, sessionId, steps);
   const step = typeof editId === 'string' ? steps.find(({ edit }) => edit.id === editId) : steps[0];
   if (!step) {
     void vscode.window.showInformationMessage(l10n.t('Nothing to undo: no compaction is in force.'));
@@ -35,25 +37,31 @@ export const undo: Command = async (ullage, editId) => {
   await revert(ullage, sessionId, () => ullage.sessions.request(ContextUndo, { sessionId, editId: step.edit.id }));
 };
 
-export const restore: Command = async (ullage) => {
-  const sessionId = activeSession(ullage);
-  const steps = await history(ullage, sessionId);
-  const points = steps.map((step, index) => ({
+async function restore(ullage: Ullage, sessionId: string, steps: readonly UndoStep[]): Promise<void> {
+  const points = steps.slice(1).map((step, index) => ({
     label: `$(history) ${l10n.t('After: {0}', describeEdit(step.edit, Date.now()))}`,
-    description: index === 0 ? l10n.t('as it is now') : takesBack(index),
+    description: takesBack(index + 1),
     editId: step.edit.id,
-    undone: steps.slice(0, index),
+    undone: steps.slice(0, index + 1),
   }));
   const start = { label: `$(debug-restart) ${l10n.t('Before every compaction')}`, description: takesBack(steps.length), editId: null, undone: steps };
-  const options = { title: l10n.t('Restore a checkpoint: every later edit is taken back'), placeHolder: l10n.t('Newest first') };
+  const options = { title: l10n.t('Back to which state? Every later edit is taken back'), placeHolder: l10n.t('Newest first') };
   const chosen = await vscode.window.showQuickPick([...points, start], options);
-  if (!chosen || chosen.undone.length === 0) return;
+  if (!chosen) return;
   if (!(await confirm(ullage, sessionId, l10n.t('Restore this checkpoint?'), chosen.undone, l10n.t('Restore')))) return;
   const target = chosen.editId === null ? { timestamp: 0 } : { editId: chosen.editId };
   await revert(ullage, sessionId, () => ullage.sessions.request(ContextRestore, { sessionId, ...target }));
+}
+
+/** Searches the active session, or what the user's team shares: without a session at once, else as the user chooses. */
+export const search: Command = async (ullage) => {
+  const here = { label: `$(search) ${l10n.t('This conversation')}`, run: searchSession };
+  const scopes = [here, { label: `$(organization) ${l10n.t('What your team shares')}`, run: searchTeam }];
+  const chosen = ullage.sessions.activeSessionId === undefined ? scopes[1] : await vscode.window.showQuickPick(scopes, { title: l10n.t('Search'), placeHolder: l10n.t('Where?') });
+  await chosen?.run(ullage);
 };
 
-export const search: Command = async (ullage) => {
+export const searchSession: Command = async (ullage) => {
   const inSession = activeSession(ullage);
   const hit = await pickFound({
     title: SEARCH,

@@ -26,20 +26,6 @@ export const continueSession: Command = async (ullage, given) => {
   else await continueAfter(ullage, sessionId);
 };
 
-export const compactInto: Command = (ullage) => previewAndResume(ullage, { sessionId: subject(ullage) });
-
-export const undoOwn: Command = (ullage) => previewAndResume(ullage, { sessionId: subject(ullage), beforeCompaction: true });
-
-/** Returns the command that continues the conversation in another agent: whole if that leaves room there, else compacted. */
-export function continueIn(agent: string): Command {
-  return async (ullage) => {
-    const sessionId = subject(ullage);
-    const whole = await plan(ullage, { sessionId, agent, compacted: false });
-    const compacted = { sessionId, agent, compacted: true };
-    await resume(ullage, whole.fits ? whole : await plan(ullage, compacted), compacted);
-  };
-}
-
 function subject(ullage: Ullage): string {
   return ullage.subjectId ?? activeSession(ullage);
 }

@@ -88,8 +88,7 @@ function wayBack(health: Health): readonly [string, string] {
 function offerSession(text: string): Promise<void> {
   return offer(text, [
     [l10n.t('Import Transcript…'), 'ullage.importTranscript'],
-    [l10n.t('New Session'), 'ullage.newSession'],
-    [l10n.t('Switch Session…'), 'ullage.switchSession'],
+    [l10n.t('Sessions…'), 'ullage.switchSession'],
   ]);
 }
 

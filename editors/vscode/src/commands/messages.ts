@@ -15,41 +15,36 @@ export async function contextEntries(ullage: Ullage, sessionId: string): Promise
   return entries;
 }
 
-export const pin: Command = (ullage) => choose(ullage, true);
-export const unpin: Command = (ullage) => choose(ullage, false);
-
 /** Lets the user pick a message of the context, newest first. Returns undefined if the user picks none. */
 export async function pickMessage(
   ullage: Ullage,
   sessionId: string,
   title: string,
-  { fits = () => true, none = l10n.t('There is no message.') }: { fits?: (entry: Entry) => boolean; none?: string } = {},
 ): Promise<MessageItem | undefined> {
   const entries = await contextEntries(ullage, sessionId);
-  const items = entries.filter((entry) => !entry.inserted && fits(entry)).map(asItem).reverse();
+  const items = entries.filter((entry) => !entry.inserted).map(asItem).reverse();
   if (items.length === 0) {
-    void vscode.window.showInformationMessage(none);
+    void vscode.window.showInformationMessage(l10n.t('There is no message.'));
     return undefined;
   }
   return vscode.window.showQuickPick(items, { title, placeHolder: l10n.t('Newest first'), matchOnDescription: true });
 }
 
-async function choose(ullage: Ullage, pinned: boolean): Promise<void> {
+/** Pins a message, or unpins one that is pinned. */
+export const pin: Command = async (ullage) => {
   const sessionId = activeSession(ullage);
-  const title = pinned ? l10n.t('Pin a message: it stays verbatim through every compaction') : l10n.t('Unpin a message');
-  const chosen = await pickMessage(ullage, sessionId, title, {
-    fits: (entry) => entry.pinned !== pinned,
-    none: pinned ? l10n.t('Every message is pinned.') : l10n.t('No message is pinned.'),
-  });
+  const chosen = await pickMessage(ullage, sessionId, l10n.t('Pin a message, so that it stays verbatim through every compaction, or unpin it'));
   if (!chosen) return;
+  const pinned = !chosen.pinned;
   const { pinned: all } = await ullage.sessions.request(ContextPin, { sessionId, messageId: chosen.messageId, pinned });
   ullage.pinsChanged.fire();
   void vscode.window.showInformationMessage(pinned ? l10n.t('Pinned {0}. Pinned now: {1}.', numberOf(chosen.index), all.length) : l10n.t('Unpinned {0}. Pinned now: {1}.', numberOf(chosen.index), all.length));
-}
+};
 
 export interface MessageItem extends vscode.QuickPickItem {
   readonly messageId: string;
   readonly index: number;
+  readonly pinned?: boolean;
 }
 
 export function asItem(entry: Entry): MessageItem {
@@ -59,5 +54,6 @@ export function asItem(entry: Entry): MessageItem {
     description: entry.archived ? l10n.t('archived') : l10n.t('{0} tokens', short(entry.tokens)),
     messageId: entry.message.id,
     index: entry.index,
+    pinned: entry.pinned,
   };
 }

@@ -90,6 +90,9 @@ export const openSetting: Command = async () => {
   await vscode.commands.executeCommand('workbench.action.openSettings', 'ullage.server.path');
 };
 
+/** Opens the settings file, with its schema. */
+export const openSettings: Command = (ullage) => ullage.settings.open();
+
 export const openPythonSetting: Command = async () => {
   await vscode.commands.executeCommand('workbench.action.openSettings', 'ullage.server.python');
 };
@@ -109,7 +112,7 @@ export const copyDiagnostics: Command = async (ullage) => {
     health: connection.health,
     server: connection.place,
     usage: sessions.usage,
-    settings: vscode.workspace.getConfiguration('ullage'),
+    settings: ullage.settings.read(),
   });
   await vscode.env.clipboard.writeText(text);
   void vscode.window.showInformationMessage(l10n.t('Diagnostics are on the clipboard.'));

@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { ago, messages } from '../figures';
 import { folder } from '../folder';
 import { asLabel } from '../labels';
-import { SessionFork, SessionList, SessionLoad, SessionNew, type ListedSession } from '../protocol.gen';
+import { SessionFork, SessionList, SessionLoad, type ListedSession } from '../protocol.gen';
 import type { Ullage } from '../ullage';
 import { showAll } from './agents';
 import { activeSession, type Command } from './guard';
@@ -21,12 +21,6 @@ export const showContext: Command = async (ullage) => {
   await vscode.commands.executeCommand('ullage.context.focus');
 };
 
-export const create: Command = async (ullage) => {
-  const title = await vscode.window.showInputBox({ title: l10n.t('New Session'), prompt: l10n.t('A title; may be empty'), placeHolder: 'fix-login' });
-  if (title === undefined) return;
-  await ullage.sessions.activate(await ullage.sessions.request(SessionNew, { title, cwd: folder() }));
-};
-
 export const fork: Command = async (ullage) => {
   const sessionId = activeSession(ullage);
   const value = l10n.t('{0} (fork)', ullage.sessions.title).trim();
@@ -40,8 +34,8 @@ export const switchTo: Command = async (ullage) => {
   const own = folder();
   const rank = (session: ListedSession): number => (own && session.cwd === own ? 0 : 1);
   const items = [...sessions].sort((a, b) => rank(a) - rank(b)).map((session) => asItem(session, ullage.sessions.activeSessionId));
-  const chosen = await vscode.window.showQuickPick([...items, ...OTHERS], {
-    title: l10n.t('Switch Session'),
+  const chosen = await vscode.window.showQuickPick([...items, ...others(ullage.sessions.activeSessionId !== undefined)], {
+    title: l10n.t('Sessions'),
     placeHolder: l10n.t('Sessions of this folder first, then last changed first'),
     matchOnDescription: true,
     matchOnDetail: true,
@@ -97,11 +91,13 @@ interface SessionItem extends vscode.QuickPickItem {
   readonly command?: string;
 }
 
-const OTHERS: readonly SessionItem[] = [
-  { label: '', kind: vscode.QuickPickItemKind.Separator },
-  { label: `$(add) ${l10n.t('New Session')}`, command: 'ullage.newSession' },
-  { label: `$(cloud-download) ${l10n.t('Import Transcript…')}`, command: 'ullage.importTranscript' },
-];
+function others(hasSession: boolean): readonly SessionItem[] {
+  return [
+    { label: '', kind: vscode.QuickPickItemKind.Separator },
+    ...(hasSession ? [{ label: `$(repo-forked) ${l10n.t('Fork Session')}`, command: 'ullage.forkSession' }, { label: `$(export) ${l10n.t('Export Session…')}`, command: 'ullage.exportSession' }] : []),
+    { label: `$(cloud-download) ${l10n.t('Import Transcript…')}`, command: 'ullage.importTranscript' },
+  ];
+}
 
 function asItem({ sessionId, title, cwd, updatedAt, _meta }: ListedSession, active: string | undefined): SessionItem {
   const { model, messages: count } = _meta.ullage;

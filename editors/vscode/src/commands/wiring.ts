@@ -11,7 +11,6 @@ import type { Command } from './guard';
 /** What differs between adding and taking out. */
 interface Direction {
   readonly method: Method<WireParams, WiringResult>;
-  readonly title: string;
   readonly question: (agent: string) => string;
   readonly yes: string;
   readonly done: (agent: string) => string;
@@ -24,6 +23,8 @@ type Chosen = Pick<WireParams, WiringOption['name']>;
 
 /** The button that lets the user choose, and the words for each option. */
 const OPTIONS = l10n.t('Options…');
+/** The button that takes Ullage out of an agent that has it. */
+const OUT = l10n.t('Take Out…');
 const WORDS: Readonly<Record<WiringOption['name'], { readonly label: string; readonly detail: string }>> = {
   fillNotes: { label: l10n.t('Notes of the fill'), detail: l10n.t('Its model is told how full the context is: at 70%, at 85%, and two calls before the compaction') },
   statusLine: { label: l10n.t('Status line'), detail: l10n.t('Its status line shows the figure, after what it shows already') },
@@ -31,7 +32,6 @@ const WORDS: Readonly<Record<WiringOption['name'], { readonly label: string; rea
 
 const ADD: Direction = {
   method: AgentsWire,
-  title: l10n.t('Give Back What Compactions Take'),
   question: (agent) => l10n.t('Add this to {0}’s settings? When it has compacted, it then gets back what its summary left out.', agent),
   yes: l10n.t('Add'),
   done: (agent) => l10n.t('Added to {0}.', agent),
@@ -39,7 +39,6 @@ const ADD: Direction = {
 };
 const TAKE_OUT: Direction = {
   method: AgentsUnwire,
-  title: l10n.t('Give Nothing Back to Agents'),
   question: (agent) => l10n.t('Take this out of {0}’s settings?', agent),
   yes: l10n.t('Take Out'),
   done: (agent) => l10n.t('Taken out of {0}.', agent),
@@ -52,14 +51,7 @@ export const wire: Command = async (ullage) => {
     void vscode.window.showInformationMessage(l10n.t('No agent is on this machine that Ullage can be added to.'));
     return;
   }
-  await changeAll(ullage, ADD, await chooseAgents(agents, ADD.title));
-};
-
-export const unwire: Command = async (ullage) => {
-  const { agents } = await ullage.sessions.request(AgentsUnwire, { dryRun: true });
-  const wired = agents.filter((agent) => agent.wired);
-  if (wired.length === 0) void vscode.window.showInformationMessage(l10n.t('Ullage is in no agent’s settings.'));
-  else await changeAll(ullage, TAKE_OUT, await chooseAgents(wired, TAKE_OUT.title));
+  await changeAll(ullage, ADD, await chooseAgents(agents, l10n.t('Give Back What Compactions Take')));
 };
 
 interface WiredItem extends vscode.QuickPickItem {
@@ -100,6 +92,7 @@ async function change(ullage: Ullage, direction: Direction, word: string): Promi
       chosen = (await chooseOptions(agent)) ?? chosen;
       continue;
     }
+    if (answer === OUT) return change(ullage, TAKE_OUT, word);
     if (answer !== direction.yes) return;
     try {
       const made = await ullage.sessions.request(direction.method, { agent: word, ...chosen, previewId: preview.previewId });
@@ -114,7 +107,8 @@ async function change(ullage: Ullage, direction: Direction, word: string): Promi
 
 /** Says that nothing is to be changed. Returns the button that the user chose, if any. */
 async function saySame(direction: Direction, agent: WiredAgent): Promise<string | undefined> {
-  return vscode.window.showInformationMessage(direction.same(agent.agent), ...optionsButton(agent));
+  const out = agent.wired && direction === ADD ? [OUT] : [];
+  return vscode.window.showInformationMessage(direction.same(agent.agent), ...optionsButton(agent), ...out);
 }
 
 /** Shows a change and asks for it. Returns the button that the user chose, if any. */

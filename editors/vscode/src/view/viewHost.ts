@@ -3,6 +3,7 @@ import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { errorText, isLost } from '../errors';
+import { isToldInView } from '../notices';
 import type { HealthSource } from '../statusBar';
 import { ContextPin, ContextSearch, ContextUndo, type SessionNotification } from '../protocol.gen';
 import type { SessionModel, UsageState } from '../session';
@@ -122,7 +123,7 @@ export class ViewHost implements vscode.Disposable {
         return;
       case 'notice': {
         const editId = update._meta?.ullage.editId ?? null;
-        this.#post({ type: 'notice', severity: update.severity, text: update.title, editId });
+        if (isToldInView(update)) this.#post({ type: 'notice', severity: update.severity, text: update.title, editId });
         if (editId !== null) this.#feed.takeEdit(null);
         return;
       }

@@ -115,7 +115,7 @@ for (const { id, name, brief, opens } of AGENTS) {
     });
 
     test('Compact sends the command to the terminal in which the agent runs', async () => {
-      await vscode.run('Compact Context');
+      await vscode.run('Compact Context…');
       if (name === 'Claude Code') await vscode.answer('the port');
       await vscode.picks.filter({ hasText: /Send \/compact.* to the terminal/ }).first().waitFor();
       await vscode.shot(`${brief} compact`);

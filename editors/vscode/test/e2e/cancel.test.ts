@@ -29,7 +29,7 @@ before(async () => {
 });
 beforeEach(async () => {
   failed = true;
-  await vscode.run('Compact Context');
+  await vscode.runIn('Compact Context…', 'Compact now');
   // The compaction is planned first, which takes a busy machine a while with ten million tokens.
   await vscode.reads(/Compacting… [\d,]+ messages/, START_PATIENCE);
 });
@@ -37,11 +37,6 @@ after(async () => { await vscode.close(failed); });
 
 test('Cancel Compaction leaves the context as it was', async () => {
   await vscode.run('Cancel Compaction');
-  await isAsItWas();
-});
-
-test("so does the progress notification's Cancel", async () => {
-  await (await vscode.toast('Compacting')).getByRole('button', { name: 'Cancel' }).click();
   await isAsItWas();
 });
 

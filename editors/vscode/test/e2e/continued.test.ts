@@ -99,7 +99,10 @@ test('the agent’s compaction is undone in a new session, which the terminal re
 });
 
 test('the conversation is continued in another agent, and the original stays as it is', async () => {
-  await vscode.run('Continue in Codex…');
+  await vscode.run('Continue in a New Session of an Agent…');
+  const whole = vscode.picks.filter({ hasText: /Whole · Codex/ }).filter({ hasText: /tokens/ });
+  await whole.waitFor();
+  await whole.click();
   await vscode.pick('Write it, and resume it in a terminal');
   await terminalShows(/codex got: .*resume.*[0-9a-f-]{36}/);
   assert.equal(made().filter((file) => file.includes('codex')).length, 1);

@@ -166,7 +166,10 @@ test('after its compaction Claude Code is given back what the summary left out',
 });
 
 test('the compaction is undone in a new session, which Claude Code resumes', options, async () => {
-  await vscode.run("Undo Claude Code's Compaction…");
+  await vscode.run('Continue in a New Session of an Agent…');
+  const before = vscode.picks.filter({ hasText: 'Before compaction · Claude Code' }).filter({ hasText: /of 1,000,000 tokens/ });
+  await before.waitFor();
+  await before.click();
   await vscode.quickInput.getByText(/Claude Code: [\d,]+ of 1,000,000 tokens/).waitFor();
   await vscode.shot('6 undo');
   await vscode.pick('Write it, and resume it in a terminal');

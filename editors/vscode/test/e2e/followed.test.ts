@@ -171,7 +171,7 @@ test('what was left out is put into the agent’s terminal, and nothing is sent'
 });
 
 test('Compact offers what is possible and changes nothing', async () => {
-  await vscode.run('Compact Context');
+  await vscode.run('Compact Context…');
   await vscode.answer('the port');
   await vscode.picks.filter({ hasText: 'Copy /compact the port' }).waitFor();
   await vscode.picks.filter({ hasText: 'Fork it, and compact the fork' }).waitFor();

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, test } from 'node:test';
 
+import type { Locator } from 'playwright-core';
+
 import { until } from './rig/patience.ts';
 import { extensionRoot, given } from './rig/places.ts';
 import { continues } from './rig/story.ts';
@@ -53,12 +55,13 @@ test('keys show the context, preview a compaction and accept it', async () => {
   await until('the figure after it', async () => !/38K\//.test(await vscode.statusText()));
 });
 
-test("the view's title has what one does with a conversation", async () => {
-  const actions = vscode.page.locator('.sidebar .composite.title .title-actions, .sidebar .pane-header .actions');
-  for (const name of ['Continue in a New Session of an Agent…', 'Switch Session…']) await actions.getByRole('button', { name }).first().waitFor();
-  await vscode.page.locator('.sidebar .composite.title').hover();
-  await actions.getByRole('button', { name: /Views and More Actions|More Actions/ }).first().click();
-  await vscode.page.locator('.context-view').getByText('Undo Compaction').first().waitFor();
+test("the view's titles have what one does with a conversation", async () => {
+  const actions = (title: string): Locator => vscode.page.locator('.sidebar .pane-header', { hasText: title }).locator('.actions');
+  await vscode.page.locator('.sidebar .pane-header', { hasText: 'Conversations' }).hover();
+  for (const name of ['Import Transcript…', 'Sessions…']) await actions('Conversations').getByRole('button', { name }).first().waitFor();
+  await vscode.page.locator('.sidebar .pane-header', { hasText: 'Context' }).hover();
+  await actions('Context').getByRole('button', { name: /More Actions/ }).first().click();
+  await vscode.page.locator('.context-view').getByText('Undo Compaction…').first().waitFor();
   await vscode.shot('title');
   await vscode.page.keyboard.press('Escape');
 });

@@ -20,7 +20,8 @@ interface Words {
   readonly compacted: RegExp;
   readonly undo: string;
   readonly brings: RegExp;
-  readonly searchArchive: string;
+  readonly searchAny: string;
+  readonly scope: string;
   readonly search: string;
   readonly setting: string;
 }
@@ -38,7 +39,8 @@ const GERMAN: Words = {
   compacted: /Kompaktiert #1/,
   undo: 'Rückgängig…',
   brings: /^Holt \d+ Nachrichten, [\d,]+K Token zurück; der Kontext ist dann bei \d+\u00a0%\.$/,
-  searchArchive: 'Archiv durchsuchen…',
+  searchAny: 'Suchen…',
+  scope: 'Diese Unterhaltung',
   search: 'Alles je in dieser Sitzung Gesagte durchsuchen',
   setting: 'Anteil des nutzbaren Fensters, bei dem einmal gewarnt wird.',
 };
@@ -55,7 +57,8 @@ const CHINESE: Words = {
   compacted: /已压缩 #1/,
   undo: '撤消…',
   brings: /^将恢复 \d+ 条消息，[\d.]+K 个 token；届时上下文为 \d+%。$/,
-  searchArchive: '搜索存档…',
+  searchAny: '搜索…',
+  scope: '此对话',
   search: '搜索此会话中的全部内容',
   setting: '达到可用窗口的此比例时警告一次。',
 };
@@ -101,7 +104,7 @@ for (const words of [GERMAN, CHINESE]) {
     });
 
     test('pickers and settings speak the language', async () => {
-      await vscode.run(words.searchArchive);
+      await vscode.runIn(words.searchAny, words.scope);
       await vscode.quickInput.getByText(words.search).waitFor();
       await vscode.page.keyboard.press('Escape');
       await vscode.page.keyboard.press('Control+,');

@@ -37,9 +37,8 @@ async function hostOf(window: Workbench): Promise<number> {
 const without = await inWindow(false, hostOf);
 const measured = await inWindow(true, async (window) => {
   const idle = await hostOf(window);
-  await window.run('New Session');
-  await window.answer('measured');
-  await window.reads(/limit unknown/);
+  await window.run('Import the Sample Conversation');
+  await window.reads(/38K\/200K/);
   const server = await until('the server', () => window.serverProcess);
   await setTimeout(REST);
   return { idle, server: memoryOf(server) };

@@ -29,7 +29,7 @@ test('a model of VS Code writes the summary of a compaction', async () => {
   await vscode.run('Import the Sample Conversation');
   await vscode.reads(/38K\/200K/);
   await vscode.run('Show Context');
-  await vscode.run('Compact Context');
+  await vscode.runIn('Compact Context…', 'Compact now');
   await vscode.hasRead(/✓/);
   const marker = rows(/Compacted #1/);
   await marker.waitFor();
@@ -46,7 +46,7 @@ test('language models get tools that search the conversation, with at most 4 KB 
   assert.match(await call('ullage_open', { ref: reference }), /token/i);
   assert.match(await call('ullage_context', {}), /of 200,000 tokens/);
   const lost = await call('ullage_lost', {});
-  assert.match(lost, /#\d+/);
+  assert.match(lost, /#\d+|Everything that the user typed/);
   assert.match(await call('ullage_search', {}), /`query`/);
   for (const text of [found, lost]) assert.ok(Buffer.byteLength(text) <= 4_096, String(Buffer.byteLength(text)));
 });

@@ -37,7 +37,7 @@ async function openRestricted(name: string, environment: Readonly<Record<string,
 /** Starts the server, and waits until one runs. */
 async function runsOne(workbench: Workbench): Promise<void> {
   await workbench.reads(/^Ullage$/);
-  await workbench.run('Restart Server');
+  await workbench.runIn('Server…', 'Restart the server');
   await until('the server', () => workbench.serverProcess, START_PATIENCE);
 }
 
@@ -54,7 +54,7 @@ test('without a Python the status item says what is missing, and offers to get i
   await workbench.toast("Ullage's server needs Python 3.11 or newer, and none was found.");
   await workbench.reads(/Ullage: not set up/);
   await workbench.shot('no Python');
-  await workbench.run('Set Up Server');
+  await workbench.runIn('Server…', 'Get Python…');
   await workbench.page.locator('.monaco-dialog-box').getByText(/There are installers on/).waitFor();
   await workbench.shot('ways to a Python');
   assert.equal(existsSync(trace), false);
@@ -65,9 +65,11 @@ test('with another server that one runs, and the hover says that the folder is r
   const { workbench, trace } = await openRestricted('restricted-running', { ULLAGE_SERVER: given('ULLAGE_PROGRAM') });
   await workbench.reads(/^Ullage$/);
   // A window in which nothing needs the server has none.
-  await workbench.run('Show Context');
+  await workbench.run('Show Conversations');
+  await workbench.picks.filter({ hasText: 'Follow them' }).waitFor();
+  await workbench.page.keyboard.press('Escape');
   assert.equal(workbench.serverProcess, undefined);
-  await workbench.run('Restart Server');
+  await workbench.runIn('Server…', 'Restart the server');
   await until('the server', () => workbench.serverProcess);
   await workbench.reads(/^Ullage$/);
   await workbench.status.hover();

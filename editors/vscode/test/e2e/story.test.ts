@@ -1,6 +1,6 @@
 /** An hour of a user's work with Ullage in a real VS Code. Each test continues from the one before. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, describe, test } from 'node:test';
 
@@ -31,6 +31,12 @@ async function importFile(file: string): Promise<void> {
   await vscode.answerFile(file);
 }
 
+/** Waits until the open view says something, and that no message says it again. */
+async function told(words: RegExp): Promise<void> {
+  await vscode.context.locator('.notice', { hasText: words }).waitFor();
+  assert.equal(await vscode.page.locator('.notification-toast', { hasText: words }).count(), 0);
+}
+
 describe('the first session', () => {
   test('without a session and without agents the status bar has the name alone', async () => {
     await vscode.reads(/^Ullage$/);
@@ -38,14 +44,16 @@ describe('the first session', () => {
     await vscode.shot('no session');
   });
 
-  test('a new session of an unknown model says that its limit is unknown, and asks for it on a click', async () => {
-    await vscode.run('New Session');
-    await vscode.answer('first steps');
+  test('a conversation with an unknown model says that its limit is unknown, and asks for it on a click', async () => {
+    const file = path.join(vscode.workspace, 'first.json');
+    writeFileSync(file, JSON.stringify([{ role: 'user', content: 'first steps' }]));
+    await importFile(file);
     // The first session starts the server.
-    await vscode.reads(/0 · limit unknown/, START_PATIENCE);
+    await vscode.reads(/· limit unknown/, START_PATIENCE);
     await vscode.status.click();
     await vscode.answer('claude-sonnet-4-5');
-    await vscode.reads(/0% · 0\/60K/);
+    await vscode.reads(/0% · \d+\/60K/);
+    await vscode.clearToasts();
   });
 
   test('a recorded conversation is imported and its figures are shown', { skip: !existsSync(RECORDED) && 'no recorded transcripts here' }, async () => {
@@ -96,10 +104,10 @@ describe('compacting', () => {
       const observer = new MutationObserver(() => { element.setAttribute('data-stages', String(stages.add(element.textContent.length).size)); });
       observer.observe(element, { childList: true, characterData: true, subtree: true });
     });
-    await vscode.run('Compact Context');
+    await vscode.runIn('Compact Context…', 'Compact now');
     await until('three stages of the summary', async () => Number(await writing.getAttribute('data-stages')) > 3);
     await vscode.shot('streaming', 'streaming.png');
-    await vscode.toast(/Compacted 1\d\d messages: 38K → [\d.]+K\. Everything is kept; undo any time\./);
+    await told(/Compacted 1\d\d messages: 38K → [\d.]+K\. Everything is kept; undo any time\./);
     await vscode.hasRead(/✓ 38K → [\d.]+K/);
     await vscode.reads(/~\d+% · [\d.]+K\/60K/);
     await vscode.isOfKind('normal');
@@ -115,7 +123,7 @@ describe('compacting', () => {
   });
 
   test('is undone, having said what comes back', async () => {
-    await vscode.run('Undo Compaction');
+    await vscode.run('Undo Compaction…');
     const dialog = vscode.page.locator('.monaco-dialog-box');
     await dialog.getByText(/Brings back 1\d\d messages, \d+K tokens; the context will be at 64%/).waitFor();
     await vscode.shot('undo', 'undo.png');
@@ -134,7 +142,7 @@ describe('previewing', () => {
     await vscode.page.keyboard.press('Control+End');
     await vscode.page.locator('.view-line', { hasText: /^-\s#\d+\s(you|assistant|tool result)\s/ }).first().waitFor();
     await vscode.shot('preview, what goes');
-    await vscode.run('Discard Preview');
+    await vscode.page.getByRole('button', { name: 'Discard Preview' }).first().click();
     await vscode.page.locator('.tab', { hasText: '38K →' }).waitFor({ state: 'detached' });
     await vscode.reads(FULL);
   });
@@ -147,16 +155,16 @@ describe('previewing', () => {
     await vscode.page.locator('.monaco-editor.focused').waitFor();
     await vscode.page.keyboard.insertText('The eleventh refresh within a minute gets 429.\n');
     await vscode.page.locator('.codelens-decoration', { hasText: /38K → ≈/ }).first().waitFor();
-    await vscode.run('Accept Preview');
-    await vscode.toast(/Compacted 1\d\d messages: 38K → /);
+    await vscode.page.getByRole('button', { name: 'Accept Preview' }).first().click();
+    await told(/Compacted 1\d\d messages: 38K → /);
     await vscode.page.locator('.tab', { hasText: '38K →' }).waitFor({ state: 'detached' });
     const driver = await vscode.driver();
     const { result } = await driver.ask('ullage/context/messages', { sessionId: await activeId() });
     assert.match(JSON.stringify(result), /The eleventh refresh within a minute gets 429\./);
   });
 
-  test('and the toast takes it back', async () => {
-    await vscode.act(/Compacted 1\d\d messages/, 'Undo');
+  test('and is taken back', async () => {
+    await vscode.run('Undo Compaction…');
     await vscode.confirm('Undo');
     await vscode.reads(FULL);
     await vscode.clearToasts();
@@ -164,16 +172,16 @@ describe('previewing', () => {
 });
 
 describe('the other commands', () => {
-  test('Compact Context with Focus… asks for it', async () => {
-    await vscode.run('Compact Context with Focus…');
+  test('With a focus… asks for it', async () => {
+    await vscode.runIn('Compact Context…', 'With a focus…');
     await vscode.answer('the refresh limit');
-    await vscode.toast(/Compacted 1\d\d messages/);
+    await told(/Compacted 1\d\d messages/);
     await vscode.reads(/~\d+% · [\d.]+K\/60K/);
     await vscode.clearToasts();
   });
 
-  test('Search Archive… finds what is no longer in the context, and shows it', async () => {
-    await vscode.run('Search Archive…');
+  test('Search… finds what is no longer in the context, and shows it', async () => {
+    await vscode.runIn('Search…', 'This conversation');
     await vscode.quickInput.locator('input').first().fill('revocable');
     await vscode.picks.filter({ hasText: 'revocable' }).first().waitFor();
     await vscode.shot('search', 'search.png');
@@ -182,42 +190,36 @@ describe('the other commands', () => {
     await vscode.page.keyboard.press('Control+F4');
   });
 
-  test('Restore Checkpoint… restores the state before every compaction', async () => {
-    await vscode.run('Restore Checkpoint…');
-    await vscode.pick('Before every compaction');
-    await vscode.confirm('Restore');
+  test('Pin or Unpin a Message… does either, and says how many are pinned', async () => {
+    await vscode.run('Undo Compaction…');
+    await vscode.confirm('Undo');
     await vscode.reads(FULL);
+    for (const words of [/Pinned #\d+\. Pinned now: 1\./, /Unpinned #\d+\. Pinned now: 0\./]) {
+      await vscode.run('Pin or Unpin a Message…');
+      await vscode.pick(/#\d+ /);
+      await vscode.toast(words);
+    }
     await vscode.clearToasts();
   });
 
-  test('Pin Message… and Unpin Message… say how many are pinned', async () => {
-    await vscode.run('Pin Message…');
-    await vscode.pick(/#\d+ /);
-    await vscode.toast(/Pinned #\d+\. Pinned now: 1\./);
-    await vscode.run('Unpin Message…');
-    await vscode.pick(/#\d+ /);
-    await vscode.toast(/Unpinned #\d+\. Pinned now: 0\./);
-    await vscode.clearToasts();
-  });
-
-  test('Compact Up to a Message… and Compact from a Message On… compact that stretch', async () => {
-    for (const command of ['Compact Up to a Message…', 'Compact from a Message On…']) {
-      await vscode.run(command);
+  test('Up to a message… and From a message on… compact that stretch', async () => {
+    for (const way of ['Up to a message…', 'From a message on…']) {
+      await vscode.runIn('Compact Context…', way);
       await vscode.picks.filter({ hasText: /#\d+ assistant/ }).first().waitFor();
       await vscode.page.keyboard.type('The plan:');
       await vscode.pick('The plan:');
-      await vscode.toast(/Compacted \d+ messages/);
+      await told(/Compacted \d+ messages/);
       // The notification's button is not used: the notification moves when another one appears.
-      await vscode.run('Undo Compaction');
+      await vscode.run('Undo Compaction…');
       await vscode.confirm('Undo');
       await vscode.reads(FULL);
       await vscode.clearToasts();
     }
   });
 
-  test('Export Session… writes a file that can be read again', async () => {
+  test('an export is a file that can be read again', async () => {
     const file = path.join(vscode.workspace, 'exported.jsonl');
-    await vscode.run('Export Session…');
+    await vscode.runIn('Sessions…', 'Export Session…');
     await vscode.pick('everything ever said');
     await vscode.answerFile(file);
     await vscode.toast('Exported to');
@@ -225,23 +227,23 @@ describe('the other commands', () => {
     await vscode.clearToasts();
   });
 
-  test('Fork Session continues in a copy, and Switch Session… returns', async () => {
-    await vscode.run('Fork Session');
+  test('a fork continues in a copy, and Sessions… returns', async () => {
+    await vscode.runIn('Sessions…', 'Fork Session');
     await vscode.answer('another way');
     await until('the fork to be listed', async () => (await titles()).includes('another way'));
     await vscode.reads(FULL);
-    await vscode.run('Switch Session…');
+    await vscode.run('Sessions…');
     await vscode.picks.filter({ hasText: 'first steps' }).first().waitFor();
     await vscode.shot('switch', 'switch.png');
     await vscode.pick('first steps');
-    await vscode.reads(/0% · 0\/60K/);
-    await vscode.run('Switch Session…');
+    await vscode.reads(/0% · \d+\/60K/);
+    await vscode.run('Sessions…');
     await vscode.pick('Add token refresh');
     await vscode.reads(FULL);
   });
 
-  test('Copy Diagnostics puts no word of the conversation on the clipboard', async () => {
-    await vscode.run('Copy Diagnostics');
+  test('the diagnostics have no word of the conversation', async () => {
+    await vscode.runIn('Server…', 'Copy diagnostics');
     await vscode.toast('Diagnostics are on the clipboard.');
     const text = await vscode.page.evaluate(() => navigator.clipboard.readText());
     assert.match(text, /## Ullage/);
@@ -250,8 +252,8 @@ describe('the other commands', () => {
     await vscode.clearToasts();
   });
 
-  test('Show Logs opens the output', async () => {
-    await vscode.run('Show Logs');
+  test('the log opens', async () => {
+    await vscode.runIn('Server…', 'Show log');
     await vscode.page.locator('.part.panel .view-lines', { hasText: /\[info\]/ }).first().waitFor();
     await vscode.shot('logs');
     await vscode.page.keyboard.press('Control+J');
@@ -259,9 +261,9 @@ describe('the other commands', () => {
 });
 
 describe('when the server ends', () => {
-  test('Restart Server starts another one', async () => {
+  test('a restart starts another one', async () => {
     const before = await until('the server', () => vscode.serverProcess);
-    await vscode.run('Restart Server');
+    await vscode.runIn('Server…', 'Restart the server');
     await until('another process', () => vscode.serverProcess !== undefined && vscode.serverProcess !== before);
     await vscode.reads(FULL);
   });
@@ -283,7 +285,7 @@ describe('a conversation that continues', () => {
     const sessionId = await activeId();
     const text = 'The device list should show when each device was last seen, in words. '.repeat(220);
     await driver.ask('ullage/session/append', { sessionId, messages: [{ role: 'user', content: text }] });
-    await vscode.toast(/Compacted 1\d\d messages: 4\dK → [\d.]+K\. Everything is kept; undo any time\./);
+    await told(/Compacted 1\d\d messages: 4\dK → [\d.]+K\. Everything is kept; undo any time\./);
     await vscode.reads(/~\d+% · [\d.]+K\/60K/);
     await vscode.shot('automatic');
   });

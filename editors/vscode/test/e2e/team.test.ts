@@ -21,7 +21,7 @@ continues(() => vscode, () => team?.stop());
 
 test('while the user types, each hit says whose it is, from which conversation and folder', { skip }, async () => {
   assert.ok(team && vscode);
-  await vscode.run('Search What Your Team Shares…');
+  await vscode.run('Search…');
   await vscode.shot('asked');
   await vscode.quickInput.locator('input').first().fill('which port does the proxy need');
   const hits = vscode.picks.filter({ hasText: team.owner });
@@ -47,7 +47,7 @@ test('a hit is opened whole, also what the list had no room for', { skip }, asyn
 /** Searches and waits until the list's title says something. */
 async function searched(words: string, said: RegExp): Promise<void> {
   assert.ok(vscode);
-  await vscode.run('Search What Your Team Shares…');
+  await vscode.run('Search…');
   await vscode.quickInput.locator('input').first().fill(words);
   const title = vscode.quickInput.locator('.quick-input-title');
   await until(`the list to say ${said}`, async () => said.test((await title.textContent()) ?? ''), START_PATIENCE);

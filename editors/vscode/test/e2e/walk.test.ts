@@ -79,7 +79,7 @@ test('an imported conversation has its figure by the settings of the user, not o
 
 test('a compaction is cancelled while its summary is written, and leaves the context as it was', async () => {
   await vscode.run('Show Context');
-  await vscode.run('Compact Context');
+  await vscode.runIn('Compact Context…', 'Compact now');
   await vscode.context.locator('.writing', { hasText: 'Add token refresh to the login service' }).waitFor();
   await vscode.reads(/Compacting… 1\d\d messages/);
   await vscode.shot('writing');
@@ -90,7 +90,7 @@ test('a compaction is cancelled while its summary is written, and leaves the con
 });
 
 test('a summary that the model refuses is written offline, and its marker opens to it', async () => {
-  await vscode.run('Compact Context');
+  await vscode.runIn('Compact Context…', 'Compact now');
   await vscode.toast(/The model's summary failed \(.+\)\. Used the offline summary instead: 38K → [\d.]+K/);
   await vscode.reads(/~\d+% · [\d.]+K\/60K/);
   await vscode.isOfKind('normal');
@@ -106,7 +106,7 @@ test('a summary that the model refuses is written offline, and its marker opens 
 });
 
 test('an undo says what comes back, and brings it back', async () => {
-  await vscode.run('Undo Compaction');
+  await vscode.run('Undo Compaction…');
   await vscode.page.locator('.monaco-dialog-box').getByText(/Brings back 1\d\d messages, \d+K tokens; the context will be at 64%/).waitFor();
   await vscode.confirm('Undo');
   await vscode.toast(/Undone: [\d.]+K → 38K/);
@@ -126,7 +126,7 @@ test('a server that is killed comes back by itself with the conversation', async
 
 test("after a yes an agent's conversation has its figure in the status bar, and the figure follows the file", async () => {
   claude.say(vscode.workspace, 'Which port does the service use?', 40_000);
-  await vscode.run('Show Agents’ Conversations');
+  await vscode.run('Show Conversations');
   await vscode.pick('Follow them');
   await vscode.reads(/CC 20% · compacts at 84%/, START_PATIENCE);
   claude.say(vscode.workspace, 'And the database?', 92_000);

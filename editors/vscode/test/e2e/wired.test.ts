@@ -58,9 +58,10 @@ test('a yes adds the hooks and closes the difference', async () => {
   await vscode.shot('added');
 });
 
-test('Unwire restores the settings byte for byte', async () => {
+test('the same command takes it out, and restores the settings byte for byte', async () => {
   await vscode.clearToasts();
-  await vscode.run('Give Nothing Back to Agents (Unwire…)');
+  await vscode.run('Give Back What Compactions Take (Wire…)');
+  await vscode.act(/Claude Code has it already/, 'Take Out…');
   await vscode.act(/Take this out of Claude Code’s settings\?/, 'Take Out');
   await vscode.toast(/Taken out of Claude Code\. .*settings\.json is as it was before/);
   assert.equal(readFileSync(settings, 'utf8'), SETTINGS);

@@ -20,12 +20,13 @@ import { window, workspace } from './vscode';
 const info = vi.fn();
 const log = { error: vi.fn(), warn: vi.fn(), info, debug: vi.fn() } as unknown as vscode.LogOutputChannel;
 let folder: string;
+let settings: object = {};
 const died = vi.fn();
 const clients: UllageClient[] = [];
 
 function client(command = program, words: readonly string[] = []): UllageClient {
   const environment = { HOME: folder, XDG_DATA_HOME: folder, XDG_CACHE_HOME: folder };
-  const made = new UllageClient({ command, words }, environment, log, () => undefined, died);
+  const made = new UllageClient({ command, words }, environment, log, { read: () => settings }, () => undefined, died);
   clients.push(made);
   return made;
 }
@@ -70,14 +71,17 @@ describe.skipIf(!hasServer)('with settings', () => {
     const get = (name: string, fallback?: unknown): unknown => values[name] ?? fallback;
     vi.spyOn(workspace, 'getConfiguration').mockReturnValue({ get } as unknown as vscode.WorkspaceConfiguration);
   }
-  afterEach(() => { vi.restoreAllMocks(); });
+  afterEach(() => {
+    settings = {};
+    vi.restoreAllMocks();
+  });
 
   test('settings that the server refuses are told in its words, those of the start and those of later', async () => {
-    set({ 'context.warnAt': 'high' });
+    settings = { context: { warnAt: 'high' } };
     const own = client();
     await own.start();
     await expect.poll(() => window.showWarningMessage.mock.calls.flat().join(), PATIENCE).toContain('warnAt');
-    set({ 'context.compactAt': 'later' });
+    settings = { context: { compactAt: 'later' } };
     await own.pushSettings();
     await expect.poll(() => window.showWarningMessage.mock.calls.flat().join(), PATIENCE).toContain('compactAt');
   });

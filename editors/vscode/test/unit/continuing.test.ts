@@ -1,7 +1,7 @@
 /** New sessions of agents: the words about them, and that nothing is written before the user agrees. */
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { compactInto, continueIn, continueSession, undoOwn } from '../../src/commands/continuing';
+import { continueSession } from '../../src/commands/continuing';
 import { commandLine, figureOf, waysOf } from '../../src/continuingText';
 import { ContinuingChoices, ContinuingPreview, ContinuingWrite, type ContinuingChoicesResult, type ContinuingResult, type Method } from '../../src/protocol.gen';
 import type { Ullage } from '../../src/ullage';
@@ -63,58 +63,6 @@ test('a word that a shell would divide is quoted', () => {
   expect(commandLine(['a b', 'c'], true)).toBe('"a b" c');
 });
 
-test('the figure is shown before anything is written, and a user who goes back writes nothing', async () => {
-  const { ullage, requests } = opened();
-  window.showQuickPick.mockResolvedValueOnce(undefined);
-  await compactInto(ullage);
-  expect(window.showQuickPick.mock.calls[0]?.[1]).toMatchObject({ title: `Claude Code: ${figureOf(preview)}` });
-  expect(requests).toEqual([[ContinuingPreview.name, { sessionId: 's_5' }]]);
-  expect(window.createTerminal).not.toHaveBeenCalled();
-});
-
-test('a session that its agent may compact at once can be compacted first', async () => {
-  const full = { ...preview, before: null, fits: false };
-  const { ullage, requests } = opened(({ compacted }) => (compacted ? preview : full));
-  window.showQuickPick.mockImplementationOnce((items: readonly unknown[]) => Promise.resolve(items[0]));
-  window.showQuickPick.mockResolvedValueOnce(undefined);
-  await undoOwn(ullage);
-  expect(requests.map(([, params]) => params)).toEqual([
-    { sessionId: 's_5', beforeCompaction: true },
-    { sessionId: 's_5', beforeCompaction: true, compacted: true },
-  ]);
-  const labels = window.showQuickPick.mock.calls.map(([items]) => (items as readonly { label: string }[]).map(({ label }) => label));
-  expect(labels.map((found) => found.includes('$(fold) Compact it first, by Ullage'))).toEqual([true, false]);
-});
-
-test('with the user’s yes exactly the preview is written, and resumed in a terminal in its folder', async () => {
-  const { ullage, requests } = opened();
-  window.showQuickPick.mockImplementationOnce((items: readonly unknown[]) => Promise.resolve(items[0]));
-  await undoOwn(ullage);
-  expect(requests).toEqual([
-    [ContinuingPreview.name, { sessionId: 's_5', beforeCompaction: true }],
-    [ContinuingWrite.name, { previewId: preview.previewId }],
-  ]);
-  expect(window.createTerminal).toHaveBeenCalledWith({ name: 'Claude Code', cwd: preview.cwd });
-  expect(terminal.sendText).toHaveBeenCalledWith(preview.command.join(' '));
-});
-
-test('the command can be copied in place of being run', async () => {
-  const { ullage } = opened();
-  window.showQuickPick.mockImplementationOnce((items: readonly unknown[]) => Promise.resolve(items[1]));
-  await compactInto(ullage);
-  expect(env.clipboard.writeText).toHaveBeenCalledWith(preview.shell);
-  expect(window.createTerminal).not.toHaveBeenCalled();
-});
-
-test.each([
-  ['whole, where it fits', true, [false]],
-  ['compacted, where the other agent would compact it at once', false, [false, true]],
-])('another agent gets the conversation %s', async (_, fits, compacted) => {
-  const { ullage, requests } = opened((params) => (params['compacted'] === true ? preview : { ...preview, fits }));
-  await continueIn('codex')(ullage);
-  expect(requests.map(([, params]) => params)).toEqual(compacted.map((each) => ({ sessionId: 's_5', agent: 'codex', compacted: each })));
-});
-
 /** A picker whose user chooses an item once its figure has come. */
 class ChoosingPick {
   readonly show = vi.fn();
@@ -138,6 +86,53 @@ class ChoosingPick {
     this.#accept();
   }
 }
+
+/** Has the user choose a way by its place in the list, once all figures have come. */
+async function goOn(ullage: Ullage, at: number): Promise<void> {
+  const pick = new ChoosingPick();
+  window.createQuickPick.mockReturnValue(pick);
+  const done = continueSession(ullage);
+  await vi.waitFor(() => { expect(pick.items.length > 0 && pick.items.every(({ detail }) => detail !== 'Counting…')).toBe(true); }, PATIENCE);
+  pick.choose(at);
+  await done;
+}
+
+test('the figure is shown before anything is written, and a user who goes back writes nothing', async () => {
+  const { ullage, requests } = opened();
+  window.showQuickPick.mockResolvedValueOnce(undefined);
+  await goOn(ullage, 0);
+  expect(window.showQuickPick.mock.calls[0]?.[1]).toMatchObject({ title: `Claude Code: ${figureOf(preview)}` });
+  expect(names(requests)).not.toContain(ContinuingWrite.name);
+  expect(window.createTerminal).not.toHaveBeenCalled();
+});
+
+test('a session that its agent may compact at once can be compacted first', async () => {
+  const full = { ...preview, before: null, fits: false };
+  const { ullage, requests } = opened(({ compacted }) => (compacted ? preview : full));
+  window.showQuickPick.mockImplementationOnce((items: readonly unknown[]) => Promise.resolve(items[0]));
+  window.showQuickPick.mockResolvedValueOnce(undefined);
+  await goOn(ullage, 1);
+  expect(requests.at(-1)?.[1]).toEqual({ sessionId: 's_5', beforeCompaction: true, compacted: true });
+  const labels = window.showQuickPick.mock.calls.map(([items]) => (items as readonly { label: string }[]).map(({ label }) => label));
+  expect(labels.map((found) => found.includes('$(fold) Compact it first, by Ullage'))).toEqual([true, false]);
+});
+
+test('with the user’s yes exactly the preview is written, and resumed in a terminal in its folder', async () => {
+  const { ullage, requests } = opened();
+  window.showQuickPick.mockImplementationOnce((items: readonly unknown[]) => Promise.resolve(items[0]));
+  await goOn(ullage, 1);
+  expect(requests.at(-1)).toEqual([ContinuingWrite.name, { previewId: preview.previewId }]);
+  expect(window.createTerminal).toHaveBeenCalledWith({ name: 'Claude Code', cwd: preview.cwd });
+  expect(terminal.sendText).toHaveBeenCalledWith(preview.command.join(' '));
+});
+
+test('the command can be copied in place of being run', async () => {
+  const { ullage } = opened();
+  window.showQuickPick.mockImplementationOnce((items: readonly unknown[]) => Promise.resolve(items[1]));
+  await goOn(ullage, 0);
+  expect(env.clipboard.writeText).toHaveBeenCalledWith(preview.shell);
+  expect(window.createTerminal).not.toHaveBeenCalled();
+});
 
 test('the picker shows a figure for each way, and why a way is not possible', async () => {
   const pick = new ChoosingPick();

@@ -1,6 +1,4 @@
 /** Every committed example of the wire is shown by the extension without a gap. */
-import { readFileSync } from 'node:fs';
-import * as path from 'node:path';
 import { expect, test } from 'vitest';
 
 import { messageLine, messageMarkdown } from '../../src/messageText';
@@ -8,7 +6,7 @@ import { previewDocument, summaryOf } from '../../src/previewText';
 import * as protocol from '../../src/protocol.gen';
 import { statusView } from '../../src/statusText';
 import { tooltipMarkdown } from '../../src/tooltip';
-import { example, exampleNames, repository, running, usage } from './samples';
+import { example, exampleNames, running, usage } from './samples';
 
 /** What a text contains if a missing member was read. */
 const HOLES = /undefined|NaN|\[object Object\]/;
@@ -74,16 +72,4 @@ test('every method of ours has an example of its params', () => {
     const file = `${name.replace('ullage/', '').replaceAll('/', '.')}.params.json`;
     expect(exampleNames(file)).toEqual([file]);
   }
-});
-
-test('every setting of the example is one in the manifest', () => {
-  const manifest = JSON.parse(readFileSync(path.join(repository, 'editors/vscode/package.json'), 'utf8')) as {
-    contributes: { configuration: { properties: Record<string, unknown> } };
-  };
-  const { archive, context, summary, hooks, search, offline, ...others } = example('settings.json') as protocol.Settings;
-  const grouped = Object.entries({ archive, context, summary, hooks, search, offline }).flatMap(([group, values]) =>
-    Object.keys(values ?? {}).map((key) => `${group}.${key}`),
-  );
-  const keys = [...Object.keys(others), ...grouped];
-  for (const key of keys) expect(manifest.contributes.configuration.properties).toHaveProperty([`ullage.${key}`]);
 });

@@ -213,6 +213,15 @@ test('a session that was silenced stays silent', async () => {
   notices.dispose();
 });
 
+test('with the Context view open, which tells of it, a compaction has no message, and a failure has one', () => {
+  const notices = new Notices(sessions, memory(), () => true);
+  updates.fire(example('update.notice.compaction_complete.json') as SessionNotification);
+  expect(window.showInformationMessage).not.toHaveBeenCalled();
+  updates.fire({ ...(example('update.notice.offline_summary_used.json') as SessionNotification), sessionId: 's_1' });
+  expect(window.showWarningMessage).toHaveBeenCalledTimes(1);
+  notices.dispose();
+});
+
 test("the toast's Undo takes back the edit it speaks of", async () => {
   const notices = new Notices(sessions, memory());
   window.showInformationMessage.mockResolvedValueOnce('Undo');

@@ -48,6 +48,7 @@ export const window = {
   showErrorMessage: vi.fn(),
   showInformationMessage: vi.fn(),
   showQuickPick: vi.fn(),
+  showTextDocument: vi.fn(() => Promise.resolve()),
   showWarningMessage: vi.fn(),
   withProgress: vi.fn(progress),
 };

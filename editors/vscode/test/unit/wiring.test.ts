@@ -2,7 +2,7 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { ResponseError } from 'vscode-jsonrpc/node';
 
-import { unwire, wire } from '../../src/commands/wiring';
+import { wire } from '../../src/commands/wiring';
 import { AgentsUnwire, AgentsWire, type FileDifference, type Method, type WiringResult } from '../../src/protocol.gen';
 import type { Ullage } from '../../src/ullage';
 import { example } from './samples';
@@ -84,7 +84,6 @@ test('of several agents the user chooses', async () => {
 test.each([
   ['no agent is there', wire, { ...previewed, agents: [] }, /^No agent is on this machine/],
   ['it is there already', wire, { ...previewed, agents: previewed.agents.map((agent) => ({ ...agent, files: [] })) }, /^Claude Code has it already/],
-  ['nothing is to be taken out', unwire, previewed, /^Ullage is in no agent’s settings/],
 ])('where %s nothing is asked', async (_, command, preview, words) => {
   const { ullage, shown } = opened(preview);
   await command(ullage);
@@ -93,10 +92,11 @@ test.each([
 });
 
 test('what was added is taken out again after the same question', async () => {
-  window.showInformationMessage.mockResolvedValueOnce('Take Out');
-  const wired = { ...previewed, agents: previewed.agents.map((agent) => ({ ...agent, wired: true })) };
-  const { ullage, requests } = opened(wired);
-  await unwire(ullage);
+  window.showInformationMessage.mockResolvedValueOnce('Take Out…').mockResolvedValueOnce('Take Out');
+  const wired = { ...previewed, agents: previewed.agents.map((agent) => ({ ...agent, wired: true, files: [] })) };
+  const { ullage, requests, shown } = opened(wired);
+  await wire(ullage);
+  expect(shown).toHaveLength(1);
   expect(requests.at(-1)).toEqual([AgentsUnwire.name, { agent: 'claude-code', previewId: previewed.previewId }]);
 });
 

@@ -1,13 +1,13 @@
 /** A VS Code of its own for one test file. The developer's settings, extensions and sessions are neither read nor written. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { START_PATIENCE, until } from './patience.ts';
 import { packLanguage } from './languagePack.ts';
-import { extensions, given } from './places.ts';
+import { extensionRoot, extensions, given } from './places.ts';
 
 const QUIET = {
   'workbench.startupEditor': 'none',
@@ -99,7 +99,10 @@ export class CodeServer {
 
 function folders(home: string, workspace: string, setup: Setup): readonly string[] {
   const user = path.join(home, 'user');
-  const settings = JSON.stringify({ ...QUIET, ...setup.settings });
+  const file = path.join(home, 'ullage.settings.json');
+  const [listed, others] = parted(setup.settings);
+  writeFileSync(file, JSON.stringify(others));
+  const settings = JSON.stringify({ ...QUIET, 'ullage.settingsFile': file, ...listed });
   // In a window in the browser, settings of machine scope are read only from Machine/.
   for (const scope of ['User', 'Machine']) {
     mkdirSync(path.join(user, scope), { recursive: true });
@@ -113,6 +116,16 @@ function folders(home: string, workspace: string, setup: Setup): readonly string
   }
   const language = setup.language === undefined ? [] : packLanguage(user, setup.language);
   return [...language, '--user-data-dir', user, '--extensions-dir', setup.installed ? extensions : path.join(home, 'extensions')];
+}
+
+/** Returns the settings that VS Code lists, and by their own names those of Ullage that it does not. */
+function parted(settings: Readonly<Record<string, unknown>>): readonly [object, object] {
+  const manifest = JSON.parse(readFileSync(path.join(extensionRoot, 'package.json'), 'utf8')) as { readonly contributes: { readonly configuration: readonly { readonly properties: object }[] } };
+  const known = new Set(manifest.contributes.configuration.flatMap(({ properties }) => Object.keys(properties)));
+  const isListed = ([name]: readonly [string, unknown]): boolean => !name.startsWith('ullage.') || known.has(name);
+  const all = Object.entries(settings);
+  const others = all.filter((one) => !isListed(one)).map(([name, value]) => [name.replace('ullage.', ''), value]);
+  return [Object.fromEntries(all.filter(isListed)), Object.fromEntries(others) as object];
 }
 
 function environment(home: string, setup: Setup): NodeJS.ProcessEnv {

@@ -179,6 +179,12 @@ export class Workbench {
     await this.picks.filter({ hasText: text }).first().click();
   }
 
+  /** Runs a command that offers others, and chooses one of these. */
+  async runIn(title: string, item: string | RegExp): Promise<void> {
+    await this.run(title);
+    await this.pick(item);
+  }
+
   /** Answers the open input box. */
   async answer(text: string): Promise<void> {
     const input = this.quickInput.locator('input').first();
