@@ -2,25 +2,19 @@
  * The client of the server: LSP's handshake and end, settings, messages and progress, and requests both ways. Ullage has
  * no documents, so nothing else of LSP is here. It shows no failure to the user; `Connection` does that.
  */
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
-import {
-  createMessageConnection,
-  StreamMessageReader,
-  StreamMessageWriter,
-  Trace,
-  type Logger,
-  type MessageConnection,
-} from 'vscode-jsonrpc/node';
+import { createMessageConnection, StreamMessageReader, StreamMessageWriter, Trace, type Logger, type MessageConnection } from 'vscode-jsonrpc/node';
 
+import type { ServerIntroduction } from './connection';
 import { EditorModels } from './editorModels';
 import { NotConnected } from './errors';
-import type { ServerIntroduction } from './handshake';
 import { asMessage } from './labels';
 import type { Launch } from './privateEnvironment';
-import { drawProgress } from './progressBars';
 import type { ClientAbilities, Method, NotificationMethod } from './protocol.gen';
-import { ServerProgram } from './serverProgram';
 import type { Settings } from './settings';
 
 /** Milliseconds in which the server must answer that it shuts down. */
@@ -180,4 +174,125 @@ function show({ type, message: said }: ShownMessage): void {
   if (type === ERROR) void vscode.window.showErrorMessage(message);
   else if (type === WARNING) void vscode.window.showWarningMessage(message);
   else void vscode.window.showInformationMessage(message);
+}
+
+/** Milliseconds in which the last output of an ended program may still arrive. */
+const LAST_WORDS = 500;
+/** Milliseconds that a program may take to end after it was asked to. */
+const GRACE = 2_000;
+
+export class ServerProgram {
+  readonly #launch: Launch;
+  readonly #environment: Readonly<Record<string, string>>;
+  readonly #log: (text: string) => void;
+  #child: ChildProcessWithoutNullStreams | undefined;
+  #line = '';
+
+  /** `environment` is added to the editor's own. `log` is given what the program writes to standard error. */
+  constructor(launch: Launch, environment: Readonly<Record<string, string>>, log: (text: string) => void) {
+    this.#launch = launch;
+    this.#environment = environment;
+    this.#log = log;
+  }
+
+  /** Starts the program. Rejects if it cannot be run at all. */
+  async start(): Promise<ChildProcessWithoutNullStreams> {
+    const { command, words } = this.#launch;
+    const child = spawn(command, [...words, 'lsp'], { stdio: 'pipe', env: { ...process.env, ...this.#environment } });
+    this.#child = child;
+    child.stderr.on('data', (chunk: Buffer) => {
+      const text = chunk.toString().trim();
+      this.#line = text.split('\n').at(-1) ?? this.#line;
+      if (text !== '') this.#log(text);
+    });
+    // The end of the process is told by its output. A write that meets a closed pipe tells nothing more.
+    child.stdin.on('error', () => undefined);
+    await once(child, 'spawn');
+    return child;
+  }
+
+  get hasEnded(): boolean {
+    const child = this.#child;
+    return child !== undefined && (child.exitCode !== null || child.signalCode !== null);
+  }
+
+  /** Returns the last line that the program wrote to standard error, or an empty string, once the program has ended. */
+  async lastWords(): Promise<string> {
+    await this.#ended(LAST_WORDS);
+    return this.#line;
+  }
+
+  /** Ends the program's input, waits for it to end with that, and kills it if it does not. */
+  async end(): Promise<void> {
+    this.#child?.stdin.end();
+    await this.#ended(GRACE);
+    if (this.#child?.exitCode === null) this.#child.kill('SIGKILL');
+  }
+
+  /** Waits until the process ends, for at most `limit` milliseconds. */
+  async #ended(limit: number): Promise<void> {
+    const child = this.#child;
+    if (!child || this.hasEnded) return;
+    // A process that takes longer is no error here.
+    await once(child, 'close', { signal: AbortSignal.timeout(limit) }).catch(() => undefined);
+  }
+}
+
+type Token = string | number;
+
+/** A step of a bar, as LSP's `$/progress` has it. */
+interface Step {
+  readonly kind: 'begin' | 'report' | 'end';
+  readonly title?: string;
+  readonly message?: string | null;
+  readonly percentage?: number | null;
+}
+
+interface Bar {
+  report(step: Step): void;
+  end(): void;
+}
+
+/** Draws the bars of a connection while it lasts. Returns a function that removes those that are left. */
+export function drawProgress(connection: MessageConnection): () => void {
+  const bars = new Map<Token, Bar>();
+  connection.onRequest('window/workDoneProgress/create', () => null);
+  connection.onNotification('$/progress', ({ token, value }: { readonly token: Token; readonly value: Step }) => {
+    if (value.kind === 'begin') bars.set(token, begin(value, () => { void cancel(connection, token); }));
+    if (value.kind === 'report') bars.get(token)?.report(value);
+    if (value.kind !== 'end') return;
+    bars.get(token)?.end();
+    bars.delete(token);
+  });
+  return () => {
+    for (const bar of bars.values()) bar.end();
+    bars.clear();
+  };
+}
+
+async function cancel(connection: MessageConnection, token: Token): Promise<void> {
+  try {
+    await connection.sendNotification('window/workDoneProgress/cancel', { token });
+  } catch {
+    // The server has gone, and the work with it.
+  }
+}
+
+function begin(first: Step, cancelled: () => void): Bar {
+  let shown: vscode.Progress<{ message?: string; increment?: number }> | undefined;
+  let end = (): void => undefined;
+  let reached = 0;
+  const over = new Promise<void>((resolve) => { end = resolve; });
+  const options = { location: vscode.ProgressLocation.Notification, title: asMessage(first.title ?? 'Ullage'), cancellable: true };
+  void vscode.window.withProgress(options, async (progress, token) => {
+    shown = progress;
+    token.onCancellationRequested(cancelled);
+    await over;
+  });
+  const report = ({ message, percentage }: Step): void => {
+    const done = percentage ?? reached;
+    shown?.report({ ...(message ? { message: asMessage(message) } : {}), increment: done - reached });
+    reached = done;
+  };
+  return { report, end };
 }

@@ -6,23 +6,10 @@ import type { MessageConnection } from 'vscode-jsonrpc/node';
 import type { UllageClient } from './client';
 import type { EditorModels } from './editorModels';
 import { errorText, isCancelled, NotConnected } from './errors';
-import { misfit, type ServerIntroduction } from './handshake';
 import { describe, type Health } from './health';
 import type { Keys } from './keys';
-import { OWN_ENVIRONMENT, type Found, type NotFound } from './locate';
-import {
-  FollowingChanged,
-  ModelsComplete,
-  ModelsCount,
-  SessionUpdate,
-  type CompleteParams,
-  type CountParams,
-  type FollowingChange,
-  type Method,
-  type NotificationMethod,
-  type SessionNotification,
-} from './protocol.gen';
-import type { ServerLocator } from './server';
+import { FollowingChanged, methodNames, ModelsComplete, ModelsCount, SessionUpdate, type CompleteParams, type CountParams, type FollowingChange, type Method, type NotificationMethod, type SessionNotification } from './protocol.gen';
+import { OWN_ENVIRONMENT, type Found, type NotFound, type ServerLocator } from './server';
 import type { Settings } from './settings';
 
 /** A server that crashes more often than this within `CRASH_PERIOD` ms is not restarted until the user asks for it. */
@@ -308,4 +295,40 @@ async function within<T>(limit: number, work: Promise<T>): Promise<T> {
     timer = setTimeout(() => { reject(new Error(l10n.t('no answer within {0} s', limit / 1_000))); }, limit);
   });
   return Promise.race([work, late]).finally(() => { clearTimeout(timer); });
+}
+
+/** The part of a server's `initialize` result that is read here. It comes from a program that may be another. */
+export interface ServerIntroduction {
+  readonly serverInfo?: { readonly name: string; readonly version?: string | undefined } | undefined;
+  readonly capabilities: { readonly experimental?: unknown };
+}
+
+/**
+ * Returns why a server does not fit the extension of this version, or undefined if it fits. A server fits if it has
+ * every method of the extension's protocol and is of the same release: before 1.0 a minor version may break.
+ */
+export function misfit(server: ServerIntroduction, extension: string): string | undefined {
+  const version = server.serverInfo?.version ?? l10n.t('unknown');
+  const methods = methodsOf(server.capabilities.experimental);
+  if (!methods) return l10n.t('The program is not an Ullage server.');
+  const missing = methodNames.filter((name) => !methods.includes(name));
+  if (missing.length > 0) return l10n.t('The server is version {0}, which lacks {1}; this extension ({2}) needs a newer one.', version, missing.join(', '), extension);
+  if (release(version) !== release(extension)) return l10n.t('The server is version {0}, and this extension {1}; they may not fit together.', version, extension);
+  return undefined;
+}
+
+/** Returns the part of a version that must be equal: `1` of `1.4.2`, `0.4` of `0.4.2`. */
+function release(version: string): string {
+  const [major = '', minor = ''] = version.split('.');
+  return major === '0' ? `0.${minor}` : major;
+}
+
+function methodsOf(experimental: unknown): readonly unknown[] | undefined {
+  const ullage: unknown = isObject(experimental) ? experimental['ullage'] : undefined;
+  const methods: unknown = isObject(ullage) ? ullage['methods'] : undefined;
+  return Array.isArray(methods) ? methods : undefined;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }

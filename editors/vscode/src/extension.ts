@@ -2,13 +2,12 @@
 import * as vscode from 'vscode';
 
 import { registerCommands } from './commands';
+import { ConversationTree } from './following/tree';
 import { registerTools } from './lookingUp';
 import { registerParticipant } from './participant';
 import type { Method } from './protocol.gen';
+import { findTranscripts, folder } from './transcripts';
 import { folders, Ullage } from './ullage';
-import { ConversationTree } from './following/tree';
-import { findTranscripts } from './transcripts';
-import { folder } from './folder';
 import { ContextView } from './view/contextView';
 
 /** The most earlier conversations that the tree lists. */

@@ -17,3 +17,6 @@ export function speak(name: string, texts: Texts | undefined): void {
   tag = texts === undefined ? ENGLISH : name;
   config({ contents: { ...texts } });
 }
+
+/** The id of the element with the texts in the view's page, as JSON; empty in English. */
+export const TEXTS = 'texts';

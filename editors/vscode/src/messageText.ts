@@ -2,8 +2,8 @@
 import * as l10n from '@vscode/l10n';
 
 import { numberOf, oneLine } from './figures';
-import { plainText } from './plainText';
-import { speaker } from './speaker';
+import { plainText } from './labels';
+import { speaker } from './words';
 import type { Entry, Message } from './protocol.gen';
 
 type Block = Message['content'][number];

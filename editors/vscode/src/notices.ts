@@ -5,7 +5,7 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
-import { isCopy } from './copies';
+import { isCopy } from './words';
 import { asMessage } from './labels';
 import type { Notice, SessionNotification } from './protocol.gen';
 import type { Sessions } from './sessions';

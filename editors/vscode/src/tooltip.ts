@@ -1,8 +1,7 @@
 /** The figures as Markdown, for the status item's tooltip and for the chat: pure functions. */
 import * as l10n from '@vscode/l10n';
 
-import { bar } from './bar';
-import { compactWord, isCopy, original } from './copies';
+import { compactWord, isCopy, original } from './words';
 import { ago, full, inPercent, messages, money, short, triggerWord } from './figures';
 import type { CallsLeft, EditInfo, UsageMeta } from './protocol.gen';
 import type { UsageState } from './session';
@@ -129,4 +128,20 @@ function links(usage: UsageState): string {
 /** Escapes foreign text, which must not become links, images or commands. */
 export function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*_{}[\]()#+\-.!|<>~&$]/g, '\\$&').replace(/\s+/g, ' ');
+}
+
+/** Cells of the bar in the tooltip. */
+export const CELLS = 20;
+
+/** Returns a bar of `cells` cells with `used` of `size` filled, and `┊` at the compaction threshold: `▓▓▓▓▓░░░┊░░`. */
+export function bar(used: number, size: number, compactAt: number | null, cells = CELLS): string {
+  const filled = toCells(used, size, cells);
+  const blocks = '▓'.repeat(filled) + '░'.repeat(cells - filled);
+  if (compactAt === null) return blocks;
+  const mark = toCells(compactAt, size, cells);
+  return `${blocks.slice(0, mark)}┊${blocks.slice(mark)}`;
+}
+
+function toCells(part: number, whole: number, cells: number): number {
+  return Math.min(cells, Math.max(0, Math.round((cells * part) / Math.max(1, whole))));
 }

@@ -6,7 +6,7 @@ import { errorText, isCancelled } from '../errors';
 import { full, numberOf, oneLine } from '../figures';
 import { asLabel } from '../labels';
 import { ContextMessages, ContextSearch, type Entry, type SearchHit } from '../protocol.gen';
-import { speaker } from '../speaker';
+import { speaker } from '../words';
 import type { Ullage } from '../ullage';
 import { asItem, type MessageItem } from './messages';
 

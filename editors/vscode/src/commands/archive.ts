@@ -2,25 +2,15 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
-import { archivedBehind, bringsBack, describeEdit, undoSteps, type UndoStep } from '../edits';
-import { numberOf, oneLine, shrinking } from '../figures';
+import { errorText, isCancelled } from '../errors';
+import { ago, full, inPercent, messages, numberOf, oneLine, short, shrinking, triggerWord } from '../figures';
 import { asLabel } from '../labels';
 import { messageMarkdown } from '../messageText';
-import {
-  ContextHistory,
-  ContextMessages,
-  ContextRestore,
-  ContextSearch,
-  ContextUndo,
-  type RevertResult,
-  type SearchHit,
-} from '../protocol.gen';
-import { speaker } from '../speaker';
+import { ContextHistory, ContextMessages, ContextRestore, ContextSearch, ContextUndo, TeamOpen, TeamSearch, type EditInfo, type Entry, type RevertResult, type SearchHit, type TeamHitRow } from '../protocol.gen';
+import { speaker } from '../words';
 import type { Ullage } from '../ullage';
 import { activeSession, type Command } from './guard';
 import { contextEntries } from './messages';
-import { pickFound } from './searchPick';
-import { search as searchTeam } from './team';
 
 /** Undoes the edit that the first argument names. Without one, the last edit in force, or all back to the one that the user chooses. */
 export const undo: Command = async (ullage, editId) => {
@@ -122,4 +112,147 @@ function foundTitle(count: number, note: string): string {
 function asItem(hit: SearchHit): vscode.QuickPickItem {
   const detail = asLabel(oneLine(hit.snippet.replaceAll('**', ''), 200));
   return { label: `${numberOf(hit.index)} ${speaker(hit.role)}`, detail };
+}
+
+/** An edit with the smaller edits that were made, and are undone, together with it. */
+export interface UndoStep {
+  readonly edit: EditInfo;
+  readonly tokens: number;
+}
+
+/** Returns the edits in force, newest first. */
+export function undoSteps(edits: readonly EditInfo[]): readonly UndoStep[] {
+  const inForce = edits.filter((edit) => !edit.reverted);
+  return inForce
+    .filter((edit) => !edit.partOf)
+    .map((edit) => {
+      const parts = inForce.filter((other) => other.id === edit.id || other.partOf === edit.id);
+      return { edit, tokens: parts.reduce((sum, part) => sum + part.tokensSaved, 0) };
+    })
+    .reverse();
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  compaction: l10n.t('Compaction'),
+  clear_tool_uses: l10n.t('Clearing of old tool results'),
+  clear_thinking: l10n.t('Clearing of older thinking'),
+  duplicate_reads: l10n.t('Clearing of repeated reads'),
+  drop: l10n.t('Dropping of the oldest messages'),
+  rewind: l10n.t('Going back to an earlier message'),
+  shorten: l10n.t('Shortening of large parts'),
+};
+
+/** Describes an edit: `Compaction (automatic), 2 hours ago`. */
+export function describeEdit({ kind, timestamp, trigger }: EditInfo, now: number): string {
+  return l10n.t({ message: '{0} ({1}), {2}', args: [KINDS[kind] ?? kind, triggerWord(trigger), ago(timestamp, now)], comment: ['An edit, what triggered it, and its age: Compaction (automatic), 2 hours ago.'] });
+}
+
+/** Describes undoing edits: `Brings back 44 messages, 122K tokens; the context will be at 98%.` */
+export function bringsBack(steps: readonly UndoStep[], archived: number, used: number, size: number | null): string {
+  const tokens = steps.reduce((sum, step) => sum + step.tokens, 0);
+  const after = used + tokens;
+  const back = archived > 0 ? l10n.t('{0}, {1} tokens', messages(archived), short(tokens)) : l10n.t('{0} tokens', short(tokens));
+  const then = size === null ? l10n.t('{0} tokens', full(after)) : l10n.t('{0} ({1} of {2})', inPercent(after, size), short(after), short(size));
+  return l10n.t('Brings back {0}; the context will be at {1}.', back, then);
+}
+
+/** Counts the messages that these edits' markers archived. */
+export function archivedBehind(steps: readonly UndoStep[], entries: readonly Entry[]): number {
+  const markers = new Set(steps.map((step) => `${step.edit.id}-marker`));
+  const blocks = entries.filter((entry) => markers.has(entry.message.id)).flatMap((entry) => entry.message.content);
+  return blocks.reduce((sum, block) => sum + (block.type === 'context_compaction' ? block.messages_archived : 0), 0);
+}
+
+const TEAM_TITLE = l10n.t('Search what your team shares');
+/** The most messages that a search lists. */
+const TEAM_HITS = 30;
+/** Milliseconds without a key before a search begins: it asks a server. */
+const TEAM_PAUSE = 300;
+
+const searchTeam: Command = async (ullage) => {
+  const hit = await pickFound({
+    title: TEAM_TITLE,
+    placeholder: l10n.t('Words to find'),
+    pause: TEAM_PAUSE,
+    find: async (query, token) => {
+      const { hits } = await ullage.sessions.request(TeamSearch, { query, limit: TEAM_HITS }, token);
+      return { hits, title: l10n.t('Search what your team shares: {0} found', hits.length) };
+    },
+    asItem: teamItem,
+  });
+  if (!hit) return;
+  const { sessionId, index } = hit;
+  const { text } = await ullage.sessions.request(TeamOpen, { sessionId, index });
+  await ullage.messages.show(`${sessionId}-${index}`, `${hit.owner} ${placeOf(hit)}`, text);
+};
+
+/** The user who speaks there is not the one who reads this. */
+function placeOf({ index, role, owner }: TeamHitRow): string {
+  return `${numberOf(index)} ${role === 'user' ? owner : speaker(role)}`;
+}
+
+function teamItem(hit: TeamHitRow): vscode.QuickPickItem {
+  const label = asLabel(oneLine(`${hit.owner} · ${hit.title || hit.folder}`, 80));
+  // Without a title, the label has the folder.
+  const description = asLabel(oneLine(hit.title ? `${placeOf(hit)} · ${hit.folder}` : placeOf(hit), 80));
+  return { label, description, detail: asLabel(oneLine(hit.snippet.replaceAll('**', ''), 200)) };
+}
+
+/** What the server finds, and the title that says how much that is. */
+export interface Found<Hit> {
+  readonly hits: readonly Hit[];
+  readonly title: string;
+}
+
+interface Search<Hit> {
+  readonly title: string;
+  readonly placeholder: string;
+  /** Milliseconds without a key before a search begins. */
+  readonly pause: number;
+  readonly find: (query: string, token: vscode.CancellationToken) => Promise<Found<Hit>>;
+  readonly asItem: (hit: Hit) => vscode.QuickPickItem;
+}
+
+/** Returns the hit that the user chooses. A newer search cancels an older one. */
+export async function pickFound<Hit>(search: Search<Hit>): Promise<Hit | undefined> {
+  const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { readonly hit: Hit }>();
+  pick.title = search.title;
+  pick.placeholder = search.placeholder;
+  pick.matchOnDetail = true;
+  let source = new vscode.CancellationTokenSource();
+  let pause: NodeJS.Timeout | undefined;
+  const show = async (query: string, token: vscode.CancellationToken): Promise<void> => {
+    pick.busy = true;
+    try {
+      const { hits, title } = query === '' ? { hits: [], title: search.title } : await search.find(query, token);
+      if (token.isCancellationRequested) return;
+      // Keeps the editor's own filter from hiding results of the server.
+      pick.items = hits.map((hit) => ({ ...search.asItem(hit), alwaysShow: true, hit }));
+      pick.title = title;
+    } catch (error) {
+      if (isCancelled(error) || token.isCancellationRequested) return;
+      pick.items = [];
+      pick.title = errorText(error);
+    } finally {
+      if (!token.isCancellationRequested) pick.busy = false;
+    }
+  };
+  pick.onDidChangeValue((value) => {
+    clearTimeout(pause);
+    source.cancel();
+    source = new vscode.CancellationTokenSource();
+    const { token } = source;
+    pause = setTimeout(() => { void show(value.trim(), token); }, search.pause);
+  });
+  try {
+    return await new Promise((resolve) => {
+      pick.onDidAccept(() => { resolve(pick.activeItems[0]?.hit); });
+      pick.onDidHide(() => { resolve(undefined); });
+      pick.show();
+    });
+  } finally {
+    clearTimeout(pause);
+    source.cancel();
+    pick.dispose();
+  }
 }

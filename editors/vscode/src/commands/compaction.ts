@@ -2,7 +2,7 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
-import { isCopy, original } from '../copies';
+import { isCopy, original } from '../words';
 import { asMessage } from '../labels';
 import { ContextCommit, ContextCompact, SessionCancel, type CompactParams } from '../protocol.gen';
 import type { Ullage } from '../ullage';

@@ -2,14 +2,13 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
-import { commandLine, figureOf, waysOf, type Way } from '../continuingText';
 import { errorKind, errorText, isCancelled } from '../errors';
-import { anyOf } from '../figures';
+import { anyOf, full, inPercent, messages } from '../figures';
 import { asLabel } from '../labels';
-import { ContinuingChoices, ContinuingPreview, ContinuingWrite, writableAgents, type ContinuingPreviewParams, type ContinuingResult } from '../protocol.gen';
+import { ContinuingChoices, ContinuingPreview, ContinuingWrite, writableAgents, type ContinuingChoicesResult, type ContinuingPreviewParams, type ContinuingResult } from '../protocol.gen';
 import type { Ullage } from '../ullage';
-import { pickAnyMessage } from './anyMessage';
 import { sessionOf } from './agents';
+import { pickAnyMessage } from './anyMessage';
 import { activeSession, withProgress, type Command } from './guard';
 
 /** Shows all ways to continue the conversation, each with its figure. */
@@ -137,4 +136,50 @@ function resumeInTerminal({ agent, cwd, command }: ContinuingResult): void {
 async function copyCommand({ shell }: ContinuingResult): Promise<void> {
   await vscode.env.clipboard.writeText(shell);
   vscode.window.setStatusBarMessage(l10n.t('Copied: {0}', shell), 4_000);
+}
+
+/**
+ * One way to continue a conversation. The label begins with what differs, because a narrow picker cuts its end. `params`
+ * are missing where the user has to choose a message first.
+ */
+export interface Way {
+  readonly label: string;
+  readonly description: string;
+  readonly params: Omit<ContinuingPreviewParams, 'sessionId'> | undefined;
+}
+
+/** Returns the ways to continue a conversation, those in its own agent first. */
+export function waysOf({ agents, beforeCompaction }: ContinuingChoicesResult): readonly Way[] {
+  const own = agents.find((agent) => agent.own);
+  const others = agents.filter((agent) => !agent.own);
+  const inOwn: readonly Way[] = own
+    ? [
+        { label: `$(fold) ${l10n.t('Compacted · {0}', own.agent)}`, description: l10n.t('by Ullage'), params: {} },
+        ...(beforeCompaction
+          ? [{ label: `$(discard) ${l10n.t('Before compaction · {0}', own.agent)}`, description: l10n.t('as it was before its own'), params: { beforeCompaction: true } }]
+          : []),
+        { label: `$(history) ${l10n.t('After a message… · {0}', own.agent)}`, description: l10n.t('as it was then'), params: undefined },
+      ]
+    : [];
+  const inOthers = others.flatMap(({ agent, word }): readonly Way[] => [
+    { label: `$(arrow-swap) ${l10n.t('Whole · {0}', agent)}`, description: l10n.t('all of the context'), params: { agent: word, compacted: false } },
+    { label: `$(arrow-swap) ${l10n.t('Compacted · {0}', agent)}`, description: l10n.t('by Ullage'), params: { agent: word, compacted: true } },
+  ]);
+  return [...inOwn, ...inOthers];
+}
+
+/** Returns how full the new session will be: `31,240 of 200,000 tokens (16%), 92,160 before · 14 messages, 44 left out`. */
+export function figureOf({ used, size, before, messages: kept, leftOut }: ContinuingResult): string {
+  const now = size === null ? l10n.t('{0} tokens', full(used)) : l10n.t('{0} of {1} tokens ({2})', full(used), full(size), inPercent(used, size));
+  const sizes = before === null ? now : l10n.t({ message: '{0}, {1} before', args: [now, full(before)], comment: ['A size in tokens, and the size before.'] });
+  return `${sizes} · ${leftOut > 0 ? l10n.t('{0}, {1} left out', messages(kept), full(leftOut)) : messages(kept)}`;
+}
+
+/** Returns a command as a line for a shell. A word that a shell would take for more than one is quoted. */
+export function commandLine(words: readonly string[], windows: boolean): string {
+  return words.map((word) => (/^[\w@%+=:,./\\-]+$/.test(word) ? word : quoted(word, windows))).join(' ');
+}
+
+function quoted(word: string, windows: boolean): string {
+  return windows ? `"${word.replaceAll('"', '""')}"` : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -3,7 +3,7 @@ import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { diagnosticsText } from '../diagnostics';
-import { PYTHON_PAGE, wayToPython, type Way } from '../gettingPython';
+import { PYTHON_PAGE, wayToPython, type Way } from '../python';
 import { describe, GET_PYTHON, isTrouble } from '../health';
 import { keyVariables } from '../keys';
 import { NO_PYTHON } from '../privateEnvironment';

@@ -3,7 +3,7 @@ import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { ago, messages } from '../figures';
-import { folder } from '../folder';
+import { folder } from '../transcripts';
 import { asLabel } from '../labels';
 import { SessionFork, SessionList, SessionLoad, type ListedSession } from '../protocol.gen';
 import type { Ullage } from '../ullage';

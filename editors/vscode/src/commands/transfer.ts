@@ -5,10 +5,9 @@ import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { ago, messages, short } from '../figures';
-import { SessionExport, SessionImport, type ExportParams, type FoundTranscript, type ImportParams, type ImportResult } from '../protocol.gen';
-import { folder } from '../folder';
 import { asLabel, asMessage } from '../labels';
-import { findTranscripts } from '../transcripts';
+import { SessionExport, SessionImport, type ExportParams, type FoundTranscript, type ImportParams, type ImportResult } from '../protocol.gen';
+import { findTranscripts, folder } from '../transcripts';
 import type { Ullage } from '../ullage';
 import { activeSession, withProgress, type Command } from './guard';
 

@@ -2,8 +2,7 @@
 import * as l10n from '@vscode/l10n';
 
 import { ago, full, inPercent, oneLine, short } from '../figures';
-import { asLabel } from '../labels';
-import { plainText } from '../plainText';
+import { asLabel, plainText } from '../labels';
 import type { FollowedConversation } from '../protocol.gen';
 import { moon, type StatusView } from '../statusText';
 

@@ -3,7 +3,7 @@ import * as l10n from '@vscode/l10n';
 import type * as vscode from 'vscode';
 
 import { errorText } from '../errors';
-import { pasteInto } from '../following/pasting';
+import { pasteInto } from '../following/terminals';
 import { ContextGivenBack, ContextLost } from '../protocol.gen';
 import type { SessionModel } from '../session';
 import type { Given, HostMessage, Lost } from './messages';

@@ -3,16 +3,15 @@ import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 import { errorText, isLost } from '../errors';
+import { describe, NOT_SET_UP, type Health } from '../health';
 import { isToldInView } from '../notices';
-import type { HealthSource } from '../statusBar';
 import { ContextPin, ContextSearch, ContextUndo, type SessionNotification } from '../protocol.gen';
 import type { SessionModel, UsageState } from '../session';
+import type { HealthSource } from '../statusBar';
 import { wholeParts } from './entries';
 import { LostHost, type TerminalFinder } from './lostHost';
-import { type HostMessage, isPageMessage, type PageMessage, type PageMessageOf } from './messages';
-import { serverState } from './serverState';
-import { TranscriptFeed } from './transcriptFeed';
-import type { TranscriptReader } from './transcriptReader';
+import { isPageMessage, type HostMessage, type HostMessageOf, type PageMessage, type PageMessageOf } from './messages';
+import { TranscriptFeed, type TranscriptReader } from './transcriptFeed';
 import { toUsage } from './usage';
 
 /** The parts of the extension that the view shows and uses. */
@@ -212,5 +211,22 @@ export class ViewHost implements vscode.Disposable {
 
   #post(message: HostMessage): void {
     if (!this.#disposed) void this.#webview.postMessage(message);
+  }
+}
+
+export function serverState(health: Health): HostMessageOf<'server'> {
+  switch (health.kind) {
+    case 'idle':
+      return { type: 'server', state: 'busy', text: '', actions: [] };
+    case 'running':
+      return { type: 'server', state: 'running', text: health.misfit, actions: health.misfit === '' ? [] : ['setUp', 'log'] };
+    case 'missing': {
+      const text = health.fixable && !health.lacksPython ? NOT_SET_UP : health.reason;
+      return { type: 'server', state: 'down', text, actions: health.fixable ? ['setUp', 'problem'] : ['problem'] };
+    }
+    case 'stopped':
+      return { type: 'server', state: 'down', text: health.reason, actions: ['restart', 'problem', 'log'] };
+    default:
+      return { type: 'server', state: 'busy', text: describe(health), actions: [] };
   }
 }

@@ -85,7 +85,10 @@ test('each way to continue is shown with its figure, and nothing is written yet'
 });
 
 test('the agent’s compaction is undone in a new session, which the terminal resumes in its folder', async () => {
-  await vscode.run("Undo Claude Code's Compaction…");
+  await vscode.run('Continue in a New Session of an Agent…');
+  const before = vscode.picks.filter({ hasText: 'Before compaction · Claude Code' }).filter({ hasText: /of 200,000 tokens/ });
+  await before.waitFor();
+  await before.click();
   await vscode.quickInput.getByText(/Claude Code: [\d,]+ of 200,000 tokens \(\d+%\)/).waitFor();
   await vscode.shot('preview');
   await vscode.pick('Write it, and resume it in a terminal');

@@ -8,10 +8,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type * as vscode from 'vscode';
 import type { MessageConnection } from 'vscode-jsonrpc/node';
 
-import { UllageClient } from '../../src/client';
+import { drawProgress, UllageClient } from '../../src/client';
+import { misfit } from '../../src/connection';
 import { isLost } from '../../src/errors';
-import { misfit } from '../../src/handshake';
-import { drawProgress } from '../../src/progressBars';
 import { SessionList, SessionNew } from '../../src/protocol.gen';
 import { PATIENCE } from './patience';
 import { hasServer, program } from './server';

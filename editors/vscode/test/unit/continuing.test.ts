@@ -1,8 +1,7 @@
 /** New sessions of agents: the words about them, and that nothing is written before the user agrees. */
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { continueSession } from '../../src/commands/continuing';
-import { commandLine, figureOf, waysOf } from '../../src/continuingText';
+import { commandLine, continueSession, figureOf, waysOf } from '../../src/commands/continuing';
 import { ContinuingChoices, ContinuingPreview, ContinuingWrite, type ContinuingChoicesResult, type ContinuingResult, type Method } from '../../src/protocol.gen';
 import type { Ullage } from '../../src/ullage';
 import { PATIENCE } from './patience';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { archivedBehind, bringsBack, undoSteps } from '../../src/edits';
+import { archivedBehind, bringsBack, undoSteps } from '../../src/commands/archive';
 import type { HistoryResult, MessagesResult, RevertResult } from '../../src/protocol.gen';
 import { edit, example } from './samples';
 

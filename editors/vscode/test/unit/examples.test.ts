@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 
 import { messageLine, messageMarkdown } from '../../src/messageText';
-import { previewDocument, summaryOf } from '../../src/previewText';
+import { previewDocument, summaryOf } from '../../src/preview';
 import * as protocol from '../../src/protocol.gen';
 import { statusView } from '../../src/statusText';
 import { tooltipMarkdown } from '../../src/tooltip';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { bar } from '../../src/bar';
+import { bar } from '../../src/tooltip';
 import { ago, full, messages, money, oneLine, percent, short, shrinking } from '../../src/figures';
 
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { placesOfPython, wayToPython } from '../../src/gettingPython';
+import { placesOfPython, wayToPython } from '../../src/python';
 
 const only = (...programs: readonly string[]) => (program: string): boolean => programs.includes(program);
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { misfit, type ServerIntroduction } from '../../src/handshake';
+import { misfit, type ServerIntroduction } from '../../src/connection';
 import { methodNames } from '../../src/protocol.gen';
 
 function server(version: string, methods: readonly string[] = methodNames): ServerIntroduction {

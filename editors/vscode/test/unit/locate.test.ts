@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { locate, type Surroundings } from '../../src/locate';
+import { locate, type Surroundings } from '../../src/server';
 
 const PRIVATE = '/storage/server/bin/ullage';
 

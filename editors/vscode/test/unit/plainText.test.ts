@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { asLabel } from '../../src/labels';
-import { plainText } from '../../src/plainText';
+import { asLabel, plainText } from '../../src/labels';
 
 test.each([
   ['**spotter-4te** is *done*', 'spotter-4te is done'],

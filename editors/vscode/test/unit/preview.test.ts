@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { changedLines, outsideOf, previewDocument, previewLine, sizeWith, summaryOf, SUMMARY_BEGIN } from '../../src/previewText';
+import { changedLines, outsideOf, previewDocument, previewLine, sizeWith, summaryOf, SUMMARY_BEGIN } from '../../src/preview';
 import type { CompactResult, MessagesResult } from '../../src/protocol.gen';
 import { example } from './samples';
 

@@ -1,7 +1,7 @@
 /** The search in what the user's team shares. */
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { search } from '../../src/commands/team';
+import { search } from '../../src/commands/archive';
 import type { Method, TeamOpenResult, TeamSearchResult } from '../../src/protocol.gen';
 import type { Ullage } from '../../src/ullage';
 import { PATIENCE } from './patience';

@@ -4,19 +4,18 @@
  */
 import * as l10n from '@vscode/l10n';
 
-import type { HostMessageOf, PageMessage, Usage } from '../messages';
+import type { HostMessageOf, PageMessage, PageMessageOf, Part, Usage } from '../messages';
 import { h } from './dom';
-import type { Place } from './kept';
 import { keyAct } from './keys';
+import type { Place } from './kept';
 import { VirtualList } from './list';
-import { LostLists } from './lostLists';
-import { asksFor } from './lostView';
-import { EARLIER, type MessageRow, type Row } from './rows';
+import type { Anchor } from './window';
+import { asksFor, LostLists } from './lostView';
+import type { Details } from './parts';
 import { Reading } from './reading';
 import { drawRow, estimateRow, type RowActions } from './rowView';
+import { EARLIER, idsOf, type MessageRow, type Row } from './rows';
 import { Transcript } from './transcript';
-import { WholeContents } from './wholeContents';
-import type { Anchor } from './window';
 
 export interface ConversationHost {
   send(message: PageMessage): void;
@@ -276,3 +275,32 @@ export class Conversation {
   }
 }
 
+export class WholeContents {
+  readonly #send: (message: PageMessageOf<'detail'>) => void;
+  readonly #parts = new Map<string, readonly Part[]>();
+
+  constructor(send: (message: PageMessageOf<'detail'>) => void) {
+    this.#send = send;
+  }
+
+  /** The contents that have come, by message id. */
+  get parts(): Details {
+    return this.#parts;
+  }
+
+  add(id: string, parts: readonly Part[]): void {
+    this.#parts.set(id, parts);
+  }
+
+  clear(): void {
+    this.#parts.clear();
+  }
+
+  /** Requests the contents that a row lacks. */
+  need(row: Row, transcript: Transcript): void {
+    for (const id of idsOf(row)) {
+      const offset = this.#parts.has(id) ? undefined : transcript.offsetOf(id);
+      if (offset !== undefined) this.#send({ type: 'detail', generation: transcript.generation, offset, id });
+    }
+  }
+}

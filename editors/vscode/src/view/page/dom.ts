@@ -48,3 +48,32 @@ export function setAttribute(element: Element, name: string, value: string | num
   const text = String(value);
   if (element.getAttribute(name) !== text) element.setAttribute(name, text);
 }
+
+const PATHS = {
+  chevron: 'M6 4l4 4-4 4',
+  close: 'M4 4l8 8M12 4l-8 8',
+  compact: 'M8 1.5v4M5.8 3.6L8 5.8l2.2-2.2M8 14.5v-4M5.8 12.4L8 10.2l2.2 2.2M2.5 8h11',
+  copy: 'M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3',
+  history: 'M2.5 8a5.5 5.5 0 1 0 1.8-4.1M2.5 2.5v3h3M8 5v3.2l2.2 1.3',
+  marker: 'M8 1.8L14.2 8 8 14.2 1.8 8zM8 5.2L10.8 8 8 10.8 5.2 8z',
+  pin: 'M9.8 1.8l4.4 4.4-2.3.6-2.6 2.6.2 3.2-1.2 1.2L2.2 7.7l1.2-1.2 3.2.2L9.2 4.1zM5.2 10.8L1.8 14.2',
+  preview: 'M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8zM8 6a2 2 0 1 0 0 4 2 2 0 0 0 0-4z',
+  search: 'M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.4 10.4l3.6 3.6',
+  send: 'M2 2.5L14 8 2 13.5 3.8 8zM3.8 8H9',
+  tool: 'M9.6 5.4a3 3 0 0 1 4-3.6l-1.9 1.9.6 1 1 .6L15 3.6a3 3 0 0 1-3.8 3.8L5.4 13.2a1.6 1.6 0 0 1-2.4-2.4z',
+  undo: 'M5.5 2.5L2.5 5.5l3 3M2.5 5.5h6.8a4 4 0 0 1 0 8H5',
+} as const;
+
+export type IconName = keyof typeof PATHS;
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** Makes an icon. It is decoration only, so the element next to it must have text. */
+export function icon(name: IconName): SVGElement {
+  const svg = document.createElementNS(SVG, 'svg');
+  const path = document.createElementNS(SVG, 'path');
+  // eslint-disable-next-line texts/untranslated -- names of classes
+  for (const [key, value] of [['viewBox', '0 0 16 16'], ['class', `icon icon-${name}`], ['aria-hidden', 'true']] as const) svg.setAttribute(key, value);
+  path.setAttribute('d', PATHS[name]);
+  svg.append(path);
+  return svg;
+}

@@ -5,8 +5,7 @@ import { full, inPercent, percent, short } from '../../figures';
 import type { Usage } from '../messages';
 import { age } from './ages';
 import { type Big, explain } from './biggest';
-import { button, h, replace, setAttribute, setProperty, setText } from './dom';
-import { icon } from './icons';
+import { button, h, replace, setAttribute, setProperty, setText, icon } from './dom';
 import { evidence, gaugeWords, levelWord, partWord, sourceParts } from './words';
 
 export interface GaugeActions {

@@ -4,8 +4,7 @@ import * as l10n from '@vscode/l10n';
 import { short, triggerWord } from '../../figures';
 import type { EditLine } from '../messages';
 import { age } from './ages';
-import { button, h, replace } from './dom';
-import { icon } from './icons';
+import { button, h, icon, replace } from './dom';
 import { editWord } from './words';
 
 export interface HistoryActions {

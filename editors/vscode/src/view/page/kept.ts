@@ -1,5 +1,5 @@
 /** The state that the page keeps while it is hidden. It is checked when it is restored, because an older version may have written it. */
-import { type Guarded, list, number, object, optional, string } from '../guard';
+import { type Guarded, list, number, object, optional, string } from '../messages';
 
 export const isKept = object({
   sessionId: string,

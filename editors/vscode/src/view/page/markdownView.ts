@@ -10,7 +10,7 @@ import MarkdownIt from 'markdown-it';
 import type Token from 'markdown-it/lib/token.mjs';
 
 import { button, h } from './dom';
-import { icon } from './icons';
+import { icon } from './dom';
 import { copyCode } from './markdown';
 
 const reader = new MarkdownIt({ html: false, linkify: false, breaks: true });

@@ -4,13 +4,12 @@ import * as l10n from '@vscode/l10n';
 import { full, messages } from '../../figures';
 import type { Marker } from '../messages';
 import { age } from './ages';
-import { button, type Child, h } from './dom';
-import { drawGiven } from './givenView';
-import { icon } from './icons';
-import { drawLost } from './lostView';
-import type { MarkerRow } from './rows';
+import { button, h, icon, type Child } from './dom';
+import { drawGiven, drawLost } from './lostView';
+import { markdown } from './markdown';
+import type { Section } from './markdownView';
 import type { RowContext } from './rowView';
-import { drawSummary } from './summaryView';
+import type { MarkerRow } from './rows';
 import { markerWords, undoWords } from './words';
 
 export function drawMarker(row: MarkerRow, context: RowContext): HTMLElement {
@@ -115,4 +114,26 @@ function drawQuestion(row: MarkerRow, context: RowContext): HTMLElement {
       button('.action', {}, () => context.actions.keepCompacted(row.key), l10n.t('Keep compacted')),
     ),
   );
+}
+
+/** Characters of a section's text from which it is folded at first: about eight lines of a side bar. */
+const LONG = 320;
+
+export function drawSummary({ key, marker }: MarkerRow, context: RowContext): readonly Node[] {
+  const view = markdown();
+  if (!view) return [h('div.text', { dir: 'auto' }, marker.summary)];
+  // Only offline code writes numbers of this conversation's messages.
+  const show = marker.summarizer === 'offline' ? (number: number): void => { context.actions.showNumber(number); } : undefined;
+  const sections = view.readSections(marker.summary, show);
+  const isFoldable = sections.length > 1;
+  return sections.map((section, at) => (section.title === '' ? section.body : drawSection(`${key}:section:${at}`, section, isFoldable && section.size >= LONG, context)));
+}
+
+/** What the user has unfolded or folded is kept as a difference from how the section is at first. */
+function drawSection(key: string, { title, gist, body }: Section, isFolded: boolean, context: RowContext): HTMLElement {
+  const open = context.expanded.has(key) === isFolded;
+  const heading = h('span.md-heading', { role: 'heading', 'aria-level': 2, dir: 'auto' }, title);
+  const element = h('details.section', { open }, h('summary', {}, heading, h('span.gist', { dir: 'auto', 'aria-hidden': true }, gist)), body);
+  element.addEventListener('toggle', () => { context.actions.keepOpen(key, element.open === isFolded); });
+  return element;
 }

@@ -2,8 +2,7 @@
 import * as l10n from '@vscode/l10n';
 
 import type { EditLine, HostMessageOf } from '../messages';
-import { button, h } from './dom';
-import { icon } from './icons';
+import { button, h, icon } from './dom';
 
 /** Milliseconds for which an information stays. Warnings and errors stay until dismissed. */
 const NEWS = 8_000;

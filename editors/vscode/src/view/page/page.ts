@@ -1,8 +1,7 @@
 /** The page as a whole: header, gauge, panels, conversation. Each message of the extension goes to its part. */
 import * as l10n from '@vscode/l10n';
 
-import { speaker } from '../../speaker';
-import { readOnlyWords } from './words';
+import { speaker } from '../../words';
 import type { CommandName, Hit, HostMessage, HostMessageOf, PageMessage } from '../messages';
 import { TICK, tickAges } from './ages';
 import { biggestOf, partOf } from './biggest';
@@ -16,6 +15,7 @@ import { NoticeLine } from './noticeLine';
 import { SearchView } from './searchView';
 import { ServerBanner } from './serverBanner';
 import { Toolbar } from './toolbar';
+import { readOnlyWords } from './words';
 import { Writing } from './writing';
 
 export interface PageHost {

@@ -2,10 +2,9 @@
 import * as l10n from '@vscode/l10n';
 
 import { short } from '../../figures';
-import { plainText } from '../../plainText';
+import { plainText } from '../../labels';
 import type { Item, Part } from '../messages';
-import { h } from './dom';
-import { icon } from './icons';
+import { h, icon } from './dom';
 import { markdown } from './markdown';
 import type { MessageRow } from './rows';
 import { outcomeLine } from './words';

@@ -2,12 +2,11 @@
 import * as l10n from '@vscode/l10n';
 
 import { full, numberOf, short } from '../../figures';
-import { speaker } from '../../speaker';
+import { speaker } from '../../words';
 import type { Lost, Usage } from '../messages';
-import { button, h, setAttribute } from './dom';
-import { icon } from './icons';
+import { button, h, icon, setAttribute } from './dom';
 import { drawMarker } from './markerView';
-import { type Details, drawParts } from './parts';
+import { drawParts, type Details } from './parts';
 import type { EarlierRow, GroupRow, MessageRow, Row } from './rows';
 import { openLabel } from './words';
 

@@ -1,7 +1,8 @@
 /** What is said of the server, over everything, when it does not simply run. */
+import * as l10n from '@vscode/l10n';
+
 import type { CommandName, HostMessageOf } from '../messages';
-import { commandButton } from './commands';
-import { h, replace } from './dom';
+import { button, h, replace } from './dom';
 
 export class ServerBanner {
   readonly element = h('div.server', { hidden: true, role: 'status' });
@@ -20,4 +21,18 @@ export class ServerBanner {
     const buttons = actions.map((name, at) => commandButton(at === 0 ? first : '.action', name, this.#run));
     replace(this.element, h('p', {}, text), h('div.actions', {}, ...buttons));
   }
+}
+
+const WORDS: Readonly<Record<CommandName, string>> = {
+  compact: l10n.t('Compact now'),
+  preview: l10n.t('Preview'),
+  setWindow: l10n.t('Set the model’s window'),
+  setUp: l10n.t('Set it up for me'),
+  restart: l10n.t('Restart the server'),
+  problem: l10n.t('Other ways…'),
+  log: l10n.t('Show log'),
+};
+
+export function commandButton(spec: '' | `.${string}`, name: CommandName, run: (name: CommandName) => void): HTMLButtonElement {
+  return button(spec, {}, () => run(name), WORDS[name]);
 }

@@ -1,10 +1,9 @@
 /** The toolbar: buttons that run commands, and buttons that open panels, one at a time. */
 import * as l10n from '@vscode/l10n';
 
-import { compactWord } from '../../copies';
+import { compactWord } from '../../words';
 import type { CommandName, Usage } from '../messages';
-import { button, h, setAttribute } from './dom';
-import { icon, type IconName } from './icons';
+import { button, h, icon, setAttribute, type IconName } from './dom';
 
 export interface Panel {
   readonly element: HTMLElement;

@@ -1,10 +1,9 @@
 /** The view's texts that depend on figures. Pure. */
 import * as l10n from '@vscode/l10n';
 
-import { isCopy, original } from '../../copies';
 import { ago, full, inPercent, messages, short, shrinking, triggerWord } from '../../figures';
-import { plainText } from '../../plainText';
-import { speaker } from '../../speaker';
+import { plainText } from '../../labels';
+import { isCopy, original, speaker } from '../../words';
 import type { EditLine, Item, Marker, Usage } from '../messages';
 import type { MarkerRow, MessageRow } from './rows';
 
@@ -45,11 +44,9 @@ export function gaugeWords(usage: Usage): string {
   return l10n.t('{0} of {1}, compacts at {2}', short(used), short(size), inPercent(compactAt, size));
 }
 
-/** Says what Ullage will not do with a conversation that an agent has, and what is possible instead. */
+/** Says that an agent has the conversation, so that nothing of what Ullage does with its own is offered. */
 export function readOnlyWords({ agent }: Usage): string {
-  return agent
-    ? l10n.t('{0} has this conversation. Ullage only reads it: nothing is pinned, edited or undone here. Compact it in {0}, or fork it.', agent)
-    : l10n.t('Another program has this conversation. Ullage only reads it: nothing is pinned, edited or undone here. Compact it in that program, or fork it.');
+  return agent ? l10n.t('{0} has this conversation. Ullage only reads it.', agent) : l10n.t('Another program has this conversation. Ullage only reads it.');
 }
 
 /** Returns how the figure is known, and the moment of which it speaks, if that is known, with a text for its age. */

@@ -3,8 +3,7 @@ import * as l10n from '@vscode/l10n';
 
 import { full, messages, short } from '../../figures';
 import type { HostMessageOf } from '../messages';
-import { button, h, replace, setText } from './dom';
-import { icon } from './icons';
+import { button, h, icon, replace, setText } from './dom';
 import { markdown } from './markdown';
 
 export class Writing {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type * as vscode from 'vscode';
 
-import { asPaste } from '../../../src/following/pasting';
+import { asPaste } from '../../../src/following/terminals';
 import { ContextGivenBack, type GivenBackResult, type LostResult, type Method } from '../../../src/protocol.gen';
 import { LostHost } from '../../../src/view/lostHost';
 import type { HostMessage } from '../../../src/view/messages';

@@ -1,11 +1,12 @@
-/** Changes of files that are not made yet, in VS Code's own diff editor. */
+/** Texts of Ullage as documents of VS Code: messages, and changes of files that are not made yet. */
 import * as path from 'node:path';
 
 import * as vscode from 'vscode';
 
 import type { FileDifference } from './protocol.gen';
 
-const SCHEME = 'ullage-difference';
+const DIFFERENCE = 'ullage-difference';
+const MESSAGE = 'ullage-message';
 
 /** A file before and after, as documents. */
 interface Sides {
@@ -20,7 +21,7 @@ export class Differences implements vscode.Disposable {
   #shown = 0;
 
   constructor() {
-    this.#registration = vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
+    this.#registration = vscode.workspace.registerTextDocumentContentProvider(DIFFERENCE, {
       provideTextDocumentContent: (uri) => this.#texts.get(uri.toString()) ?? '',
     });
   }
@@ -46,7 +47,7 @@ export class Differences implements vscode.Disposable {
     this.#shown += 1;
     // Both sides have the file's own path: editors show it, and take its language from it.
     const own = vscode.Uri.file(file.path);
-    const uriOf = (side: string): vscode.Uri => own.with({ scheme: SCHEME, query: `${this.#shown}-${side}` });
+    const uriOf = (side: string): vscode.Uri => own.with({ scheme: DIFFERENCE, query: `${this.#shown}-${side}` });
     const sides = { file: own, before: uriOf('before'), after: uriOf('after') };
     this.#texts.set(sides.before.toString(), file.before ?? '');
     this.#texts.set(sides.after.toString(), file.after ?? '');
@@ -57,4 +58,30 @@ export class Differences implements vscode.Disposable {
 /** Returns the tabs with this title. An editor of several files adds their number to it. */
 function tabsOf(title: string): readonly vscode.Tab[] {
   return vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter(({ label }) => label === title || label.startsWith(`${title} (`));
+}
+
+/** Messages as documents, which replace no other and are never saved. */
+export class MessageDocuments implements vscode.Disposable {
+  readonly #texts = new Map<string, string>();
+  readonly #registrations: vscode.Disposable;
+
+  constructor() {
+    this.#registrations = vscode.Disposable.from(
+      vscode.workspace.registerTextDocumentContentProvider(MESSAGE, {
+        provideTextDocumentContent: (uri) => this.#texts.get(uri.toString()) ?? '',
+      }),
+      vscode.workspace.onDidCloseTextDocument((document) => { this.#texts.delete(document.uri.toString()); }),
+    );
+  }
+
+  /** Opens a text under a name. The document replaces no other and is never saved. */
+  async show(id: string, name: string, text: string): Promise<void> {
+    const uri = vscode.Uri.from({ scheme: MESSAGE, path: `/${id}/${name}.md` });
+    this.#texts.set(uri.toString(), text);
+    await vscode.window.showTextDocument(uri, { preview: true });
+  }
+
+  dispose(): void {
+    this.#registrations.dispose();
+  }
 }
