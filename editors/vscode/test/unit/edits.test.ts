@@ -1,8 +1,12 @@
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
-import { archivedBehind, bringsBack, undoSteps } from '../../src/commands/archive';
-import type { HistoryResult, MessagesResult, RevertResult } from '../../src/protocol.gen';
-import { edit, example } from './samples';
+import { archivedBehind, bringsBack, undo, undoSteps } from '../../src/commands/archive';
+import { ContextHistory, ContextMessages, ContextRestore, type HistoryResult, type MessagesResult, type RevertResult } from '../../src/protocol.gen';
+import type { Ullage } from '../../src/ullage';
+import { edit, example, usage } from './samples';
+import { window } from './vscode';
+
+beforeEach(() => { vi.clearAllMocks(); });
 
 test('edits made together are one step, undone ones none, the newest is first', () => {
   const edits = [
@@ -32,4 +36,37 @@ test('a reverted compaction is listed with its parts', () => {
   const { edits } = example('context.restore.result.json') as RevertResult;
   expect(undoSteps(edits)).toHaveLength(0);
   expect(undoSteps(edits.map((one) => ({ ...one, reverted: false })))).toHaveLength(1);
+});
+
+/** Two compactions in force, and what is asked of the server. */
+function twice(): { readonly ullage: Ullage; readonly requests: [string, unknown][] } {
+  const requests: [string, unknown][] = [];
+  const answers: Record<string, unknown> = {
+    [ContextHistory.name]: { edits: [edit({ id: 'e_1' }), edit({ id: 'e_2' })] },
+    [ContextMessages.name]: { entries: [], total: 0 },
+    [ContextRestore.name]: { usage: { used: 164_000 } },
+  };
+  const request = (method: { readonly name: string }, params: unknown): Promise<unknown> => {
+    requests.push([method.name, params]);
+    return Promise.resolve(answers[method.name]);
+  };
+  return { ullage: { sessions: { activeSessionId: 's_1', request, refreshEdits: () => Promise.resolve(), usage: usage() } } as unknown as Ullage, requests };
+}
+
+test('of several compactions the user chooses how far to go back, having read what each way takes back', async () => {
+  const { ullage, requests } = twice();
+  window.showQuickPick.mockImplementationOnce((items: readonly unknown[]) => Promise.resolve(items[0]));
+  window.showInformationMessage.mockResolvedValueOnce('Restore');
+  await undo(ullage);
+  const items = window.showQuickPick.mock.calls[0]?.[0] as readonly { description: string }[];
+  expect(items.map(({ description }) => description)).toEqual(['takes back 1 edit', 'takes back 2 edits']);
+  expect(requests.find(([name]) => name === ContextRestore.name)).toEqual([ContextRestore.name, { sessionId: 's_1', editId: 'e_1' }]);
+});
+
+test('a user who says no to going back changes nothing', async () => {
+  const { ullage, requests } = twice();
+  window.showQuickPick.mockImplementationOnce((items: readonly unknown[]) => Promise.resolve(items[1]));
+  window.showInformationMessage.mockResolvedValueOnce(undefined);
+  await undo(ullage);
+  expect(requests.map(([name]) => name)).not.toContain(ContextRestore.name);
 });
