@@ -84,7 +84,7 @@ function waysOf(row: Kept, command: string, terminal: vscode.Terminal | undefine
 function askFocus(): Thenable<string | undefined> {
   return vscode.window.showInputBox({
     title: l10n.t('Compact Context'),
-    prompt: l10n.t('What should the summary keep above all? May be empty.'),
+    prompt: l10n.t('What should the summary keep above all? May be empty. Nothing is sent before you have chosen how.'),
     placeHolder: l10n.t('the failing token refresh and what was tried'),
   });
 }

@@ -154,16 +154,16 @@ export function waysOf({ agents, beforeCompaction }: ContinuingChoicesResult): r
   const others = agents.filter((agent) => !agent.own);
   const inOwn: readonly Way[] = own
     ? [
-        { label: `$(fold) ${l10n.t('Compacted · {0}', own.agent)}`, description: l10n.t('by Ullage'), params: {} },
+        { label: `$(fold) ${l10n.t('Compacted · {0}', own.agent)}`, description: l10n.t('older messages become a summary'), params: {} },
         ...(beforeCompaction
-          ? [{ label: `$(discard) ${l10n.t('Before compaction · {0}', own.agent)}`, description: l10n.t('as it was before its own'), params: { beforeCompaction: true } }]
+          ? [{ label: `$(discard) ${l10n.t('Before compaction · {0}', own.agent)}`, description: l10n.t('as it was before {0} compacted', own.agent), params: { beforeCompaction: true } }]
           : []),
         { label: `$(history) ${l10n.t('After a message… · {0}', own.agent)}`, description: l10n.t('as it was then'), params: undefined },
       ]
     : [];
   const inOthers = others.flatMap(({ agent, word }): readonly Way[] => [
     { label: `$(arrow-swap) ${l10n.t('Whole · {0}', agent)}`, description: l10n.t('all of the context'), params: { agent: word, compacted: false } },
-    { label: `$(arrow-swap) ${l10n.t('Compacted · {0}', agent)}`, description: l10n.t('by Ullage'), params: { agent: word, compacted: true } },
+    { label: `$(arrow-swap) ${l10n.t('Compacted · {0}', agent)}`, description: l10n.t('older messages become a summary'), params: { agent: word, compacted: true } },
   ]);
   return [...inOwn, ...inOthers];
 }

@@ -129,13 +129,12 @@ function heading(group: Group, words: string): vscode.TreeItem {
   return item;
 }
 
-/** The figure comes first: a narrow tree cuts what does not fit. */
+/** The figure comes first, then the agent: a narrow tree cuts what does not fit. */
 function rowItem(row: FollowedConversation, now: number): vscode.TreeItem {
   const title = titleOf(row);
-  const item = new vscode.TreeItem(asLabel(`${shareOf(row)}  ${title}`));
+  const item = new vscode.TreeItem(asLabel(`${shareOf(row)}  ${row.agentShort} · ${title}`));
   item.id = row.sessionId;
-  const when = row.live ? placeOf(row) : ago(row.updatedAt, now);
-  item.description = asLabel([row.agent, when].filter(Boolean).join(' · '));
+  item.description = row.live ? placeOf(row) : ago(row.updatedAt, now);
   item.tooltip = [`${row.agent}: ${title}`, figuresOf(row, now), row.cwd, ...row.warnings].filter(Boolean).join('\n');
   item.accessibilityInformation = { label: [shareOf(row), title, row.agent, figuresOf(row, now), ...(isClose(row) ? [warningOf(row)] : [])].join(', ') };
   item.iconPath = { light: pie(row, INKS.light), dark: pie(row, INKS.dark) };

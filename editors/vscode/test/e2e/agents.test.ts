@@ -87,7 +87,7 @@ for (const { id, name, brief, opens } of AGENTS) {
     });
 
     test('its compaction becomes a marker in the Context view, and the figure is its own again', async () => {
-      await vscode.choose(name);
+      await vscode.choose(`${brief} ·`);
       await vscode.context.getByText('Which port is it?').first().waitFor();
       await stand.look(id, agent.compactsAt + SHORT - used);
       await ask('And the third?');
@@ -131,8 +131,10 @@ const areThere = Object.values(stand.begun.agents).every(({ script }) => script 
 test('both are in the status bar, each with its figure', { skip: !areThere && 'not both are installed' }, async () => {
   await vscode.reads(/CC ~?\d+%.*Codex ~?\d+%|Codex ~?\d+%.*CC ~?\d+%/);
   await vscode.status.click();
-  await vscode.conversations.filter({ hasText: /~?\d+% .*Codex · compacts at/ }).first().waitFor();
+  await vscode.conversations.filter({ hasText: /~?\d+% .*Codex · .*compacts at/ }).first().waitFor();
   await vscode.shot('list');
+  // A hover does not open over what was just clicked.
+  await vscode.page.mouse.move(600, 300);
   await vscode.status.hover();
   await vscode.page.locator('.monaco-hover', { hasText: 'Show all' }).waitFor();
   await vscode.shot('side by side');

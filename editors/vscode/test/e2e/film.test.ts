@@ -141,7 +141,7 @@ test('the conversation is continued, and its compaction is warned of', options, 
 });
 
 test('after its compaction Claude Code is given back what the summary left out', options, async () => {
-  await vscode.choose(/Claude Code/);
+  await vscode.choose(/CC ·/);
   await vscode.context.getByText('Which tests cover it?').first().waitFor();
   await stand.look(CLAUDE, BEGINNING + claude.compactsAt + SHORT - used);
   await ask('Now the docs.');

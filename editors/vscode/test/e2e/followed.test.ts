@@ -108,7 +108,7 @@ test('in a narrow window the status bar begins with the fullest, and is inside t
 
 test('a click shows the tree with the fill of each, the fullest first, and how a compaction is told', async () => {
   await vscode.status.click();
-  await vscode.conversations.filter({ hasText: /46% .*Claude Code · compacts at 84%/ }).waitFor();
+  await vscode.conversations.filter({ hasText: /46% .*CC · .*compacts at 84%/ }).waitFor();
   const rows = await vscode.conversations.allInnerTexts();
   assert.match(rows[0] ?? '', /^46%/);
   assert.match(rows[1] ?? '', /^12%/);

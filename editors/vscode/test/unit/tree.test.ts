@@ -56,8 +56,8 @@ test('nothing is looked for before the user agrees', async () => {
 
 test('a row begins with its fill, has it as a picture, and says where it is compacted', () => {
   const row = item(claude);
-  expect(row.label).toMatch(/^~46% {2}/);
-  expect(row.description).toBe('Claude Code · compacts at 84%');
+  expect(row.label).toMatch(/^~46% {2}CC · /);
+  expect(row.description).toBe('compacts at 84%');
   expect(row.accessibilityInformation?.label).toMatch(/^~46%, .*92K of 200K/);
   const { dark } = row.iconPath as { readonly dark: vscode.Uri };
   const drawn = (path: string): string => Buffer.from(path.split('base64,')[1] ?? '', 'base64').toString();
@@ -67,7 +67,7 @@ test('a row begins with its fill, has it as a picture, and says where it is comp
 });
 
 test('one that does not continue says its age, and no title draws an icon', () => {
-  expect(item({ ...claude, live: false, updatedAt: Date.now() - 86_400_000 }).description).toBe('Claude Code · 1 day ago');
+  expect(item({ ...claude, live: false, updatedAt: Date.now() - 86_400_000 }).description).toBe('1 day ago');
   expect([item(FOUND).label, item(FOUND).description]).toEqual(['Fix the \\$(login)', 'Codex · 2 hours ago']);
 });
 
