@@ -88,7 +88,7 @@ test('after a yes the figure is there without an import, and changes when the fi
 test('a second agent joins it, the fullest first', async () => {
   codexSays('Name the flag.', 24_000);
   await vscode.reads(/CC 46% · Codex 12%/);
-  await vscode.shot('two agents');
+  await vscode.shot('two agents', 'tree.png');
 });
 
 test('in a narrow window the status bar begins with the fullest, and is inside the window', async () => {
@@ -116,7 +116,7 @@ test('a click shows the tree with the fill of each, the fullest first, and how a
   const pictures = await vscode.page.locator('.sidebar .custom-view-tree-node-item-icon').evaluateAll((icons) => icons.slice(0, 2).map((icon) => getComputedStyle(icon).backgroundImage));
   assert.equal(new Set(pictures).size, 2);
   for (const picture of pictures) assert.match(picture, /^url\("data:image\/svg/);
-  await vscode.shot('tree', 'tree.png');
+  await vscode.shot('tree');
 });
 
 test('by keys alone another one is chosen, and bar, hover and view tell its figure', async () => {
