@@ -95,5 +95,5 @@ def test_no_context_fills_more_than_its_window() -> None:
 
 
 def test_the_status_line_reads_reports_without_msgspec() -> None:
-    code = "import sys; import ullage.cli.statusline.line_figure; sys.exit('msgspec' in sys.modules)"
+    code = "import sys; import ullage.cli.statusline.line; sys.exit('msgspec' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
