@@ -202,8 +202,9 @@ async def _is_refused_at_death(place: Place, end: ProgramEnd, session_id: str) -
 
 
 def _child(process: int) -> int:
-    """Returns the process id of a proxy's agent."""
-    (child,) = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
+    """Returns the process id of a proxy's agent, which has a guard next to it."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
+    (child,) = (one for one in children if b"ullage-guard" not in Path(f"/proc/{one}/cmdline").read_bytes())
     return int(child)
 
 
