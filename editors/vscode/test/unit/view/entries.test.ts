@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { EditInfo, Entry, HistoryResult, MessagesResult } from '../../../src/protocol.gen';
 import { findReplacements, inForce, replacesContents, toItem, wholeParts } from '../../../src/view/entries';
 import { isHostMessage } from '../../../src/view/messages';
-import { pageHtml } from '../../../src/view/contextView';
+import { pageHtml } from '../../../src/view/html';
 import { example, exampleNames } from '../samples';
 
 const { edits } = example('context.history.result.json') as HistoryResult;
