@@ -27,7 +27,10 @@ def test_sample_crosses_warning_and_compaction_and_is_undone(tmp_path: Path) -> 
             "› undo",
             "Undone:",
             "by hand",
-            "ullage lsp",
+            "ullage watch",
+            "ullage wire",
+            "ullage lost",
+            "ullage continue",
         )
     ]
     assert story == sorted(story)

@@ -92,8 +92,10 @@ class Home:
         return found.with_name(found.name.removesuffix(".archive") + f".{suffix}")
 
     def _files(self, ending: str = "") -> list[Path]:
-        places = [self.folder, Path(os.environ["XDG_DATA_HOME"])]
-        found = [file for place in places if place.exists() for file in place.rglob(f"*{ending}") if file.is_file()]
+        # A server removes folders meanwhile, which `os.walk` leaves out.
+        walks = (os.walk(place) for place in (self.folder, Path(os.environ["XDG_DATA_HOME"])))
+        found = [Path(folder, name) for walk in walks for folder, _, names in walk for name in names]
+        found = [file for file in found if file.name.endswith(ending) and file.is_file()]
         return [file for file in found if ".claude" not in file.parts and file.suffix != ".py"]
 
     def fill(self) -> Generator[Watcher]:
