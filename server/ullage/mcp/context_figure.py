@@ -1,5 +1,6 @@
 """The tool `context`: how full the model's context is, how that is known, and which messages fill it."""
 
+import time
 from collections.abc import Iterator
 from heapq import nlargest
 
@@ -7,6 +8,7 @@ from ullage.api.values import context_text, usage_result
 from ullage.mcp.looking_up import MAX_RESULT, fits, reference_of
 from ullage.model.updates import UsageMeta
 from ullage.model.usage import UsageSource
+from ullage.model.words import next_prompt
 from ullage.redaction.quoting import RECORD, cut, one_line
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import view_page
@@ -55,6 +57,9 @@ def _known(meta: UsageMeta, now: int) -> Iterator[str]:
     if meta.calls_left is not None:
         calls = meta.calls_left
         yield f"Calls left until then: about {calls.mean:,}" + (f", at least {calls.low:,}." if calls.low else ".")
+    if meta.cache is not None:
+        until = time.strftime("%H:%M", time.localtime(meta.cache.until / 1_000))
+        yield f"Prompt cache: {next_prompt(meta.cache, until, now)}."
 
 
 def _ago(milliseconds: int) -> str:

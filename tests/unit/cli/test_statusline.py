@@ -92,3 +92,42 @@ def test_a_compaction_for_idling_is_announced_until_its_time() -> None:
     assert shown(row | {"idle": {"at": soon, "setting": "x"}}) == {text}
     for idle in ({"at": past, "setting": "x"}, None, "soon"):
         assert shown(row | {"idle": idle}) == {"○ 24% · 240K/1M · compacts at 967K"}
+
+
+CONTEXT: "dict[str, object]" = {
+    "context_window": {"context_window_size": 200_000, "current_usage": {"input_tokens": 9}}
+}
+
+
+def told(more: "dict[str, object]", row: "dict[str, object] | None" = None) -> str:
+    figure = line.figure_of_agent(CONTEXT | more, row, is_followed=row is not None)
+    return line.draw(figure, None, "plain").removeprefix("○ 0% · 9/200K")
+
+
+def test_the_line_says_how_long_the_prompt_is_kept() -> None:
+    now = round(time.time() * 1_000)
+    row: dict[str, object] = {"cache": {"until": now + 630_000, "source": "promised"}}
+    past: dict[str, object] = {"cache": {"until": now - 1, "source": "promised"}}
+    assert told({}, row) == " · warm 10 min"
+    assert told({}, past) == " · cold"
+    # A provider that promises nothing may still have it, and a row that is not kept up to date says nothing.
+    assert told({}, {"cache": {"until": now - 1, "source": "seen"}}) == ""
+    assert line.figure_of_agent(CONTEXT, row, is_followed=False).warm_until is None
+    # What the agent says of its own cache counts, in seconds.
+    assert told({"prompt_cache": {"warm": True, "expires_at": now // 1_000 + 150}}, past) == " · warm 2 min"
+    assert told({"prompt_cache": {"warm": False, "caching_observed": True, "expires_at": None}}, row) == " · cold"
+    for odd in ("warm", {"expires_at": "soon"}, None):
+        assert told({"prompt_cache": odd}, row) == " · warm 10 min"
+
+
+def test_the_line_ends_with_the_rate_limits_that_an_agent_says() -> None:
+    limits = {"five_hour": {"used_percentage": 41.6}, "seven_day": {"used_percentage": 12}}
+    assert told({"rate_limits": limits}) == " · 5h 42%"
+    assert told({"rate_limits": limits | {"seven_day": {"used_percentage": 80}}}) == " · 5h 42% · 7d 80%"
+    for odd in (
+        "x",
+        {"five_hour": None},
+        {"five_hour": {"used_percentage": "41"}},
+        {"five_hour": {"used_percentage": -1}},
+    ):
+        assert told({"rate_limits": odd}) == ""

@@ -37,7 +37,7 @@ from ullage.model.errors import StoreError, UllageError
 from ullage.model.figure import FollowedRow, Nearness, without_children
 from ullage.model.settings import ArchiveSettings
 from ullage.model.usage import UsageSource
-from ullage.model.words import short
+from ullage.model.words import short, warm
 from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
 from ullage.store.originals.archive_tables import archive_path
@@ -55,6 +55,7 @@ _COLUMNS = (
     Column(name="Compacts", rank=2),
     Column(name="Title", flexible=True),
     Column(name="Agent", rank=1),
+    Column(name="Cache", rank=8, style="dim"),
     Column(name="Messages", rank=7, right=True, style="dim"),
     Column(name="When", rank=4, style="dim"),
     Column(name="Folder", rank=6, style="dim"),
@@ -244,6 +245,7 @@ def _cells(row: FollowedRow, now: int, glyphs: Glyphs, *, is_short: bool) -> Seq
         _compacts(row, now),
         row.title,
         row.agent_short or row.agent if is_short else row.agent,
+        warm(row.cache, now) if row.live and row.cache else "",
         "?" if row.messages is None else f"{row.messages:,}",
         ago(row.updated_at, now),
         row.cwd.replace("\\", "/").rstrip("/").rpartition("/")[2],

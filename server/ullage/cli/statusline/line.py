@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 _WIDER = (1_000_000,)
 # Tokens. No model has such a window.
 _NO_WINDOW = 1 << 40
+# Per cent of a rate limit.
+_MUCH, _MOST = 50, 999
 
 
 class Figure:
     """How full a context is, in tokens; None is unknown. `calls_left` are the fewest and the most calls of the model
     until `compacts_at`. `idle_at` is when the agent compacts because the conversation idles, in Unix milliseconds.
+    The provider keeps the last prompt in its cache until `warm_until` (Unix milliseconds); if `is_promised`, it is gone
+    then. `limits` are the used shares of the user's rate limits in per cent, by their short names.
     `is_estimated` says that `used` is a local count. `warns` says whether the user should look at
     it; None leaves that to the share of `compacts_at`."""
 
@@ -32,6 +36,9 @@ class Figure:
         agent: str = "",
         *,
         idle_at: int | None = None,
+        warm_until: int | None = None,
+        is_promised: bool = False,
+        limits: "dict[str, int] | None" = None,
         is_estimated: bool = False,
         warns: bool | None = None,
     ) -> None:
@@ -41,13 +48,16 @@ class Figure:
         self.calls_left = calls_left
         self.agent = agent
         self.idle_at = idle_at
+        self.warm_until = warm_until
+        self.is_promised = is_promised
+        self.limits = limits or {}
         self.is_estimated = is_estimated
         self.warns = warns
 
 
 def figure_of_row(row: "dict[str, Any]") -> Figure:
     """Returns the figure of a row of the live file."""
-    calls, nearness = as_list(row.get("calls_left")), row.get("nearness")
+    calls, nearness, cache = as_list(row.get("calls_left")), row.get("nearness"), as_object(row.get("cache"))
     return Figure(
         used=_count(row.get("used")),
         window=_count(row.get("window")),
@@ -55,6 +65,8 @@ def figure_of_row(row: "dict[str, Any]") -> Figure:
         calls_left=(int(calls[0]), int(calls[1])) if calls else None,
         agent=str(row.get("agent", "")),
         idle_at=_count(as_object(row.get("idle")).get("at")),
+        warm_until=_count(cache.get("until")),
+        is_promised=cache.get("source") == "promised",
         is_estimated=row.get("used_source") == "estimated",
         warns=None if nearness is None else nearness == "imminent",
     )
@@ -85,15 +97,40 @@ def figure_of_agent(said: "dict[str, Any]", row: "dict[str, Any] | None", *, is_
     if window is None:
         window = known.window
     is_same = window == known.window
+    warm_until, is_promised = _cache(said, known) if is_followed else _cache(said, Figure())
     return Figure(
         used=used,
         window=window,
         compacts_at=known.compacts_at if is_same else None,
         calls_left=known.calls_left if is_same and is_followed else None,
         idle_at=known.idle_at if is_followed else None,
+        warm_until=warm_until,
+        is_promised=is_promised,
+        limits=_rate_limits(said),
         is_estimated=is_estimated,
         warns=warns,
     )
+
+
+def _cache(said: "dict[str, Any]", known: Figure) -> "tuple[int | None, bool]":
+    """Returns until when the last prompt is kept (Unix milliseconds), and whether it is gone then: as the agent says,
+    else as its row does. Claude Code says the seconds at which it ends (`prompt_cache`, from 2.1.251 on)."""
+    cache = as_object(said.get("prompt_cache"))
+    ends = _count(cache.get("expires_at"))
+    if ends is not None:
+        return ends * 1_000, True
+    if cache.get("warm") is False and cache.get("caching_observed") is True:
+        return 0, True
+    return known.warm_until, known.is_promised
+
+
+def _rate_limits(said: "dict[str, Any]") -> "dict[str, int]":
+    """Returns the used shares of the rate limits that the agent says, in per cent; the long one from half of it
+    on."""
+    limits = as_object(said.get("rate_limits"))
+    hours, days = (as_object(limits.get(name)).get("used_percentage") for name in ("five_hour", "seven_day"))
+    shown = {"5h": hours, "7d": days if isinstance(days, int | float) and days >= _MUCH else None}
+    return {name: round(used) for name, used in shown.items() if isinstance(used, int | float) and 0 <= used <= _MOST}
 
 
 def window_of(said: "dict[str, Any]") -> int | None:
@@ -198,7 +235,13 @@ def _rest(figure: "Figure") -> list[str]:
         low, high = figure.calls_left
         number = str(low) if low == high else f"{low}+" if low else f"0–{high}"
         parts.append(f"{number} {'call' if high == 1 else 'calls'} left")
-    return parts
+    if figure.warm_until is not None:
+        left = int(figure.warm_until - time.time() * 1_000)
+        if left > 0:
+            parts.append(f"warm {max(1, left // 60_000)} min")
+        elif figure.is_promised:
+            parts.append("cold")
+    return [*parts, *(f"{name} {used}%" for name, used in figure.limits.items())]
 
 
 def _level(figure: "Figure") -> str:
