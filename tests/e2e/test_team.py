@@ -92,7 +92,7 @@ def test_a_message_that_was_found_is_opened_whole_by_members_alone_and_until_it_
     assert ullage(*share, "--with", boris.role, env=anna.env).status == 0
     env = boris.env | {"ULLAGE_TEAM": boris.archive}
     found = ullage("search", "walnut", "--team", env=env).out
-    assert f"ullage search --team --session {copy_id('one')} --show 1" in found
+    assert f"ullage search --team --conversation {copy_id('one')} --show 1" in found
     opened = ("search", "--team", "--conversation", copy_id("one")[:10], "--show", "2")
     message = ullage(*opened, "--json", env=env).json
     assert (message["owner"], message["number"], message["role"], message["messages"]) == (anna.role, 2, "assistant", 2)
