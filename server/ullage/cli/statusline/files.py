@@ -9,8 +9,6 @@ import os
 import sys
 import time
 
-from ullage.store.sqlite.quick_catalogue import keep_told, read_said
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,6 +86,9 @@ def keep(store: str, session_id: str, said: bytes, window: "int | None") -> None
     nothing if that can't be written, or if the id is not a usual one."""
     if not is_safe(session_id):
         return
+    # The MCP server starts with this module, and without a store.
+    from ullage.store.sqlite.quick_catalogue import keep_told  # noqa: PLC0415
+
     try:  # noqa: SIM105  (`contextlib` takes 5 ms to import)
         keep_told(store, session_id, window, said)
     except OSError:
@@ -103,6 +104,8 @@ def is_safe(session_id: str) -> bool:
 
 def read_told(store: str) -> "Iterator[tuple[float, dict[str, Any]]]":
     """Yields what agents have said of conversations, each with the time in Unix seconds."""
+    from ullage.store.sqlite.quick_catalogue import read_said  # noqa: PLC0415
+
     try:
         told = read_said(store)
     except OSError:
