@@ -147,7 +147,7 @@ def test_text_is_printed_in_any_locale(name: str, env: dict[str, str], commands:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-@pytest.mark.parametrize("name", ["context", "--stored"])
+@pytest.mark.parametrize("name", ["context", "here --stored"])
 @pytest.mark.parametrize("as_json", [True, False])
 def test_an_output_that_cannot_be_written_is_one_line(name: str, as_json: bool, commands: dict[str, list[str]]) -> None:
     words = [word for word in commands[name] if as_json or word not in ("--json", "--messages")]

@@ -106,7 +106,12 @@ _LIGHT = {"--version": _version, "--login": _login, "statusline": _statusline, "
 def _command(words: "Sequence[str]") -> int:
     from ullage.cli.command_line import parse  # noqa: PLC0415
 
-    args = parse(_with_environment(words))
+    try:
+        args = parse(_with_environment(words))
+    except SystemExit as end:
+        # The help was printed, or an error.
+        status = end.code if isinstance(end.code, int) else 0
+        raise SystemExit(_reported(lambda: status)) from None
     _never_fail_to_encode()
     return _reported(lambda: _run(args))
 
