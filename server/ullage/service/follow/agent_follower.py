@@ -64,6 +64,13 @@ _PATIENCE = 0.1
 _BEHIND = 2
 
 
+def _moment(at: float, step: float, now: float) -> float:
+    """Returns the last multiple of `step` that is not after `at`, all in seconds. What is rounded to `now` is the next
+    one, because a file that is due at once is looked at for ever."""
+    moment = at // step * step
+    return moment if moment > now else moment + step
+
+
 class _Followed:
     """A followed file, with the time of its last change and the time of the next look, as `loop.time` gives them."""
 
@@ -103,10 +110,10 @@ class _Followed:
             self.due = now + _LOOK_EVERY
             return
         if quiet < _QUIET and not self.is_side:
-            self.due = ((now + _LOOK_OFTEN) // _LOOK_OFTEN) * _LOOK_OFTEN
+            self.due = _moment(now + _LOOK_OFTEN, _LOOK_OFTEN, now)
             return
         pause = min(max(_LOOK_SELDOM, _LOOK_AFTER * quiet), _LOOK_AT_LATEST)
-        self.due = ((now + pause) // _LOOK_SELDOM) * _LOOK_SELDOM
+        self.due = _moment(now + pause, _LOOK_SELDOM, now)
 
     def is_over(self, now: float, since: float) -> bool:
         """Returns whether the file has not changed for so long that it is no longer looked at by itself."""
