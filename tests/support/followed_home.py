@@ -64,9 +64,10 @@ async def changed(client: LspClient, used: int) -> Any:
 
 
 async def stored(client: LspClient, session_id: str, used: int) -> Any:
-    """Waits until a session has this size, and returns its usage. Its row shows an answer at once; the session gets it
-    when the file has been quiet for a second."""
+    """Waits until a session has this size, and returns its usage. Its row shows an answer at once, and with it the
+    size; the session gets it when the file has been quiet for a second, and with it the parts."""
     async with asyncio.timeout(PATIENCE):
-        while (usage := await client.request("ullage/context/get", {"sessionId": session_id}))["used"] != used:
-            pass
-    return usage
+        while True:
+            usage = await client.request("ullage/context/get", {"sessionId": session_id})
+            if sum(usage["_meta"]["ullage"]["breakdown"].values()) == used == usage["used"]:
+                return usage
