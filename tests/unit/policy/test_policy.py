@@ -75,6 +75,13 @@ def test_one_warning_on_the_way_up_and_another_only_after_a_real_drop() -> None:
     assert warned == [144_000, 144_000]
 
 
+def test_an_alarm_is_reset_below_its_figure_and_not_at_it() -> None:
+    alarm = raised(150_000, BUDGET)
+    assert alarm.again_below is not None
+    assert lowered(alarm, alarm.again_below) == alarm
+    assert lowered(alarm, alarm.again_below - 1) == Alarm()
+
+
 def test_the_level_depends_on_the_thresholds_that_a_figure_has_reached() -> None:
     levels = [level(used, BUDGET) for used in (0, 144_000, 162_000)]
     assert levels == [Level.NORMAL, Level.WARNING, Level.CRITICAL]

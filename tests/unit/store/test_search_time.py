@@ -7,7 +7,7 @@ import pytest
 from support.logs import message
 from ullage.model.events import Record, SessionCreated
 from ullage.store import SqliteStore
-from ullage.store.search.query import read_query, read_time
+from ullage.store.search.query import Span, read_query, read_time
 
 # A Wednesday.
 NOW = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
@@ -84,3 +84,8 @@ def test_a_message_of_the_named_time_comes_first_and_others_are_found_too(sqlite
     assert hits[0] == "m2"
     assert set(hits) == {"m1", "m2", "m3"}
     assert sqlite_store.search("the build on May 1, 2023")[0].message_id == "m1"
+
+
+def test_a_stretch_of_time_has_its_beginning_and_not_its_end() -> None:
+    span = Span(1_000, 2_000)
+    assert [span.has(time) for time in (999, 1_000, 1_999, 2_000)] == [False, True, True, False]

@@ -59,6 +59,7 @@ def test_a_reverted_compaction_is_as_if_it_had_never_been() -> None:
     transcript = fold(log(events))
     assert transcript.view == project(TALK)
     assert [edit.reverted for edit in transcript.edits] == [True]
+    assert transcript.edits_in_force == ()
     assert compaction_edits(log(events)) == ()
 
 
