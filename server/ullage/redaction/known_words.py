@@ -153,6 +153,11 @@ def _entropy(value: str) -> float:
 
 # In names of passwords, tokens and keys.
 NAMES = frozenset(("pass", "pwd", "secret", "token", "credential", "key", "_auth", "_pw", "sig"))
+# For a password in other languages; `named_values.py` has those that are not ASCII.
+SPOKEN = frozenset((
+    "passwort", "kennwort", "mot de passe", "clave de acceso", "senha", "parola", "wachtwoord", "adgangskode",
+    "salasana", "heslo",
+))  # fmt: skip
 # Before the token in a header or a command.
 SCHEMES = frozenset(("bearer ", "basic ", "token ", "digest ", "apikey ", "negotiate "))
 ADDRESS, AUTHORIZATION, COOKIE = "://", "authorization", "cookie"
@@ -248,7 +253,7 @@ def words_in(text: str) -> frozenset[str]:
 @cache
 def _search() -> WordSearch:
     forms = (ADDRESS, AUTHORIZATION, COOKIE, IDENTIFIES, *LOGINS, PUTTY, PRIVATE_KEY, BOT, HOOK, WEB_TOKEN)
-    return WordSearch((*NAMES, *SCHEMES, *forms, *ROLES, *ORDERS, *PROGRAM_WORDS, *PIPING, *parted_prefixes()))
+    return WordSearch((*NAMES, *SPOKEN, *SCHEMES, *forms, *ROLES, *ORDERS, *PROGRAM_WORDS, *PIPING, *parted_prefixes()))
 
 
 def programs_in(text: str, words: frozenset[str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ proves little, the value itself has to show more.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ullage.redaction.known_words import is_secret, is_strong
 
@@ -158,11 +158,11 @@ def _rows(text: str, start: int) -> Iterator[tuple[int, str]]:
         start = stop + 1
 
 
-# The word for a password in the languages that most programmers speak besides English, in lower case.
-SPOKEN_NAMES = (
-    "passwort", "kennwort", "mot de passe", "contraseña", "clave de acceso", "senha", "parola", "пароль",
-    "密码", "密碼", "口令", "パスワード", "비밀번호", "hasło", "wachtwoord", "şifre", "lösenord", "adgangskode",
-    "salasana", "heslo", "jelszó", "κωδικός", "mật khẩu", "كلمة المرور", "סיסמה", "पासवर्ड",
+# The word for a password in other languages that programmers speak, in lower case: those that are not ASCII. The others
+# are in `known_words.py`, where all words are searched for at once.
+_SPOKEN_NAMES = (
+    "contraseña", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호", "hasło", "şifre", "lösenord", "jelszó",
+    "κωδικός", "mật khẩu", "كلمة المرور", "סיסמה", "पासवर्ड",
 )  # fmt: skip
 # A few short words, or none, and then the value.
 _SAID = re.compile(
@@ -171,13 +171,14 @@ _SAID = re.compile(
 )
 
 
-def spoken_values(text: str) -> Iterator[tuple[int, int]]:
-    """Yields the spans of passwords that a sentence of another language than English names."""
+def spoken_values(text: str, names: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Yields the spans of passwords that a sentence of another language than English names. `names` are those of the
+    words of `known_words.SPOKEN` that the text has."""
     low = text.lower()
     # A few characters have a lower case of another length.
     if len(low) != len(text):
         low = text
-    for name in SPOKEN_NAMES:
+    for name in (*names, *(() if text.isascii() else _SPOKEN_NAMES)):
         at = low.find(name)
         while at >= 0:
             match = _SAID.match(text, at + len(name))

@@ -30,6 +30,7 @@ from ullage.redaction.known_words import (
     PRIVATE_KEY,
     PUTTY,
     SCHEMES,
+    SPOKEN,
     WEB_TOKEN,
     is_drawn,
     is_random,
@@ -336,10 +337,10 @@ def _is_password(value: str) -> bool:
 def redact_named(text: str) -> str:
     """Returns `text` with `[redacted]` for the values of names that mean a password, secret, token, credential or
     key."""
-    words = words_in(text) & NAMES
-    spans = list(spoken_values(text))
-    if words:
-        spans += _spans_of_values(text, words)
+    words = words_in(text)
+    spans = list(spoken_values(text, words & SPOKEN)) if words & SPOKEN or not text.isascii() else []
+    if words & NAMES:
+        spans += _spans_of_values(text, words & NAMES)
     return cut(text, spans) if spans else text
 
 
