@@ -1,5 +1,5 @@
 """What a log shows of its agent's window and compactions, and how fast the context grows, folded event by event; and
-what follows from that for a context after a compaction (`ending`) and for one that idles (`idle_compaction`).
+what follows from that for a context after a compaction (`ending`).
 
 Endings were tried on 25 recorded compactions of Claude Code, each predicted from those of the other conversations
 (docs/guide/figure.md). Files that are attached again, listings and notes are in few logs, and differ less between
@@ -12,12 +12,8 @@ from statistics import fmean, median
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.own_context import Idle
-from ullage.model.blocks import ToolUseBlock
 from ullage.model.edits import CompactionCause, CompactionEdit, compaction_block
 from ullage.model.events import ContextEdited, ContextEstimated, Event, ModelChanged, UsageReported, WindowReported
-from ullage.model.figure import IdleCompaction
-from ullage.model.message import Message, Role
 from ullage.tokens.tracker import Ending
 
 # Calls of the model. Growth is heavy-tailed, so a forecast needs more than a few of them; what the user asked for an
@@ -66,8 +62,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     is the context's size after the last usage report, which belongs to the message `answer`; 0 if an edit or another
     model followed. `beyond` is the largest context with which the agent made another call since the last compaction,
     with this model and `version`. `compactions` are the agent's own, and `growths` the tokens that recent calls of the
-    model added, both oldest first. `is_kept_for_hour` says that the provider keeps the
-    last prompt in its cache for an hour, not for five minutes.
+    model added, both oldest first.
     """
 
     said: int | None = None
@@ -79,16 +74,13 @@ class Evidence(Struct, frozen=True, kw_only=True):
     beyond: int = 0
     version: str = ""
     growths: tuple[int, ...] = ()
-    is_kept_for_hour: bool = False
 
     def after(self, event: Event, model: str, version: str) -> "Evidence":
         """Returns the evidence after one more event. `model` is the model that answers, and `version` the version of
         the agent that has the conversation."""
         match event:
             case UsageReported(usage=usage, message_id=answer) if usage.prompt:
-                reported = self._report(usage.prompt, usage.total, answer, model, version)
-                written, for_hour = usage.cache_creation_input_tokens, usage.cache_creation_1h_input_tokens > 0
-                return replace(reported, is_kept_for_hour=for_hour) if written else reported
+                return self._report(usage.prompt, usage.total, answer, model, version)
             case ContextEdited(edit=CompactionEdit(by_agent=True) as edit):
                 return self._compacted(edit, model, version)
             case ContextEdited() | ContextEstimated():
@@ -165,18 +157,3 @@ def ending(seen: Sequence[Compacted], version: str, model: str) -> Ending | None
         added=round(middle),
         deviation=round(fmean(abs(each - middle) for each in added)),
     )
-
-
-def idle_compaction(
-    rule: Idle | None, evidence: Evidence, used: int, reported_at: int | None, last: Message | None
-) -> IdleCompaction | None:
-    """Returns the compaction that the agent will make, or None if it will not.
-
-    `reported_at` is the time of the last report in Unix milliseconds, and `last` the last message. A conversation idles
-    if this is an answer without calls: nothing else is due.
-    """
-    if rule is None or last is None or not reported_at or not evidence.is_kept_for_hour or used < rule.least:
-        return None
-    if last.role is not Role.ASSISTANT or any(isinstance(block, ToolUseBlock) for block in last.content):
-        return None
-    return IdleCompaction(at=reported_at + rule.after, setting=rule.setting)

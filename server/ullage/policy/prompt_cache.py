@@ -1,13 +1,17 @@
-"""How long the provider keeps the last prompt in its cache, and what the next prompt costs until then and after it."""
+"""How long the provider keeps the last prompt in its cache, what the next prompt costs until then and after it, and
+when an agent compacts before that."""
 
 from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.own_context import Idle
+from ullage.model.blocks import ToolUseBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, UsageReported
-from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, PromptCache
+from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, IdleCompaction, PromptCache
+from ullage.model.message import Message, Role
 from ullage.model.usage import Usage
 
 _MINUTE = 60_000
@@ -124,3 +128,19 @@ def prompt_cache(state: CachedPrompt, used: int, cost: Callable[[Usage], float |
         cold=price(0),
         miss=state.miss,
     )
+
+
+def idle_compaction(
+    rule: Idle | None, cached: CachedPrompt, used: int, reported_at: int | None, last: Message | None
+) -> IdleCompaction | None:
+    """Returns the compaction that the agent will make because the conversation idles, before the provider's cache of
+    the prompt is lost. Returns None if it will make none.
+
+    `reported_at` is the time of the last report in Unix milliseconds, and `last` the last message. A conversation idles
+    if this is an answer without calls: nothing else is due.
+    """
+    if rule is None or last is None or not reported_at or cached.keeps != _HOUR or used < rule.least:
+        return None
+    if last.role is not Role.ASSISTANT or any(isinstance(block, ToolUseBlock) for block in last.content):
+        return None
+    return IdleCompaction(at=reported_at + rule.after, setting=rule.setting)

@@ -13,7 +13,7 @@ from ullage.model.events import UsageReported
 from ullage.model.figure import IdleCompaction
 from ullage.model.message import Message, Role
 from ullage.model.usage import Usage
-from ullage.policy.evidence import Evidence, idle_compaction
+from ullage.policy.prompt_cache import CachedPrompt, idle_compaction
 
 (CLAUDE,) = (agent for agent in AGENTS if agent.name == "Claude Code")
 AT, MINUTE = 1_763_805_600_000, 60_000
@@ -33,13 +33,13 @@ def announced(
     files: tuple[dict[str, Any], ...] = (),
     **variables: str,
 ) -> IdleCompaction | None:
-    evidence = Evidence()
+    cached = CachedPrompt()
     for usage in usages:
-        evidence = evidence.after(UsageReported(usage=usage, message_id="a1"), "m", version)
+        cached = cached.after(UsageReported(usage=usage, message_id="a1"), AT)
     assert CLAUDE.own_settings is not None
     given: Given = CLAUDE.own_settings.given(Texts(files=files, variables=variables))
     rule = CLAUDE.own_context.idle(Setup(version=version, window=1_000_000, given=given))
-    return idle_compaction(rule, evidence, used, at, last)
+    return idle_compaction(rule, cached, used, at, last)
 
 
 def test_a_conversation_that_idles_is_compacted_54_minutes_after_its_last_answer() -> None:

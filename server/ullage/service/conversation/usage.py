@@ -16,9 +16,8 @@ from ullage.model.updates import Cost, FollowedFrom, Level, Meta, SessionInfoUpd
 from ullage.model.usage import CURRENCY, Bill
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left, level, nearness
-from ullage.policy.evidence import idle_compaction
 from ullage.policy.limits import passed
-from ullage.policy.prompt_cache import prompt_cache
+from ullage.policy.prompt_cache import idle_compaction, prompt_cache
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.rules import Rules
 
@@ -101,7 +100,7 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         managed_by=keeper,
         agent=rules.agent,
         followed=kept_by_agent(conversation),
-        idle=idle_compaction(rules.idle, projection.evidence, reading.used, reading.reported_at, last),
+        idle=idle_compaction(rules.idle, projection.cached, reading.used, reading.reported_at, last),
         cache=prompt_cache(projection.cached, reading.used, projection.price),
     )
 
