@@ -16,6 +16,7 @@ from benches.report import Report
 _NAMED = (
     "accuracy",
     "archive",
+    "clock",
     "editors",
     "follow",
     "proxy",
