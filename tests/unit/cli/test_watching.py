@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.text import Text
 
 from ullage.cli.commands.watch import Board, What, Wish, key_names
 from ullage.cli.draw.text import ASCII, UNICODE, Glyphs
-from ullage.model.figure import FollowedRow, Nearness
+from ullage.model.figure import CacheSource, FollowedRow, Nearness, PromptCache
 
 NOW = 1_795_000_000_000
 
@@ -84,6 +85,25 @@ def test_the_calls_left_are_shown_while_the_conversation_is_live() -> None:
     assert "at 167K, 12+ calls" in lines[1]
     assert "at 167K, 3 calls" in lines[2]
     assert "in" not in lines[3].split("167K")[1].split()[0]
+
+
+def test_a_live_conversation_says_how_long_its_prompt_is_kept_in_120_columns() -> None:
+    cache = PromptCache(
+        until=NOW + 23 * 60_000, keeps=3_600_000, source=CacheSource.PROMISED, tokens=9, warm=0.1, cold=1.9
+    )
+    kept = row(
+        "kept",
+        cache=cache,
+        title="Which port does the server take? " * 4,
+        cwd="/home/ada/app",
+        messages=531,
+        calls_left=(80, 120),
+    )
+    lines = drawn(
+        board(kept, row("gone", 40, cache=replace(cache, until=NOW)), row("ended", 30, cache=cache, live=False))
+    )
+    assert ["warm 23 min" in line for line in lines[1:4]] == [True, False, False]
+    assert ["cold" in line for line in lines[1:4]] == [False, True, False]
 
 
 def test_the_chosen_rows_warning_is_below_the_table() -> None:

@@ -55,10 +55,10 @@ _COLUMNS = (
     Column(name="Compacts", rank=2),
     Column(name="Title", flexible=True),
     Column(name="Agent", rank=1),
-    Column(name="Cache", rank=8, style="dim"),
-    Column(name="Messages", rank=7, right=True, style="dim"),
+    Column(name="Cache", rank=6, style="dim"),
+    Column(name="Messages", rank=8, right=True, style="dim"),
     Column(name="When", rank=4, style="dim"),
-    Column(name="Folder", rank=6, style="dim"),
+    Column(name="Folder", rank=7, style="dim"),
 )
 _TABLE_KEYS = ("↑↓ choose", "Enter messages", "c context", "/ search", "p pause", "q quit")
 _PAGE_KEYS = ("↑↓ scroll", "/ search", "q back")
