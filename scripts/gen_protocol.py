@@ -22,9 +22,9 @@ from generators.manifest import with_settings, with_texts, with_tools, with_vers
 from generators.plugins import plugin_files
 from generators.typescript import typescript
 from ullage import __version__
+from ullage.acp.agent import KEY_METHOD, LOGIN_METHOD, PROTOCOL_VERSION, introduce
 from ullage.acp.connection import Client
-from ullage.acp.handshake import KEY_METHOD, LOGIN_METHOD, PROTOCOL_VERSION, introduce
-from ullage.acp.options import MODES
+from ullage.acp.session_tools import MODES
 from ullage.acp.version_2 import VERSION
 from ullage.api.schema import methods_document, schema_document, settings_schema
 from ullage.model.edits import EditTrigger

@@ -15,7 +15,7 @@ import re
 import sys
 from pathlib import Path
 
-from ullage.formats.transcripts.ullage_jsonl import Header, write
+from ullage.formats.transcripts.message_lists import Header, write_ullage
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import Event, MessageAppended, Record, SessionCreated, ToolsDeclared
 from ullage.model.message import Message, Role, ToolDefinition
@@ -126,7 +126,7 @@ def make() -> bytes:
         Record(position=position, timestamp=START + position * SECONDS_A_STEP * 1000, event=event)
         for position, event in enumerate(events)
     )
-    return write(Header(session_id="sample", title=TITLE, cwd=created.cwd, model=MODEL), records)
+    return write_ullage(Header(session_id="sample", title=TITLE, cwd=created.cwd, model=MODEL), records)
 
 
 def main() -> int:

@@ -12,10 +12,9 @@ from generators import wire
 from generators.names import constant, writable_agents
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_called
-from ullage.api.codes import CODES
 from ullage.api.methods import METHODS, NOTIFICATIONS
 from ullage.api.schema import PREFIXES, settings_schema
-from ullage.api.wire import CLIENT_METHODS, AnyMethod, ClientMethod
+from ullage.api.wire import CLIENT_METHODS, CODES, AnyMethod, ClientMethod
 
 _WIDTH = 120
 _PLAIN: Mapping[type[kinds.Type], str] = {

@@ -20,7 +20,7 @@ from ullage.model.settings import (
     TokenBudget,
     TruncateRange,
 )
-from ullage.service.plan.ladder import CHEAP, LAST_RESORT, TRUNCATIONS, Rung, climb
+from ullage.service.plan import CHEAP, LAST_RESORT, TRUNCATIONS, Rung, climb
 
 
 class Case(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from ullage.model.edits import Edit
 from ullage.model.events import ContextEdited, Event, MessagePinned
 from ullage.model.message import Message
 from ullage.model.settings import ContextSettings
-from ullage.service.plan.ladder import CHEAP, TRUNCATIONS, Rung, Terms, climb
+from ullage.service.plan import CHEAP, TRUNCATIONS, Rung, Terms, climb
 from ullage.tokens.counter import get_counter
 from ullage.transcript.fold import Transcript, fold
 

@@ -13,10 +13,9 @@ import msgspec
 from jsonschema import Draft202012Validator
 
 from support.example_files import type_of
-from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
 from ullage.api.schema import schema_document, settings_schema
-from ullage.api.wire import CLIENT_METHODS
+from ullage.api.wire import CLIENT_METHODS, CODES
 from ullage.model.updates import CompactionStatus, Update
 
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"

@@ -16,8 +16,8 @@ from support.transcripts import ROOT, recorded
 from support.workspace import build_test_client
 from ullage.agents.discovery import is_kept_for
 from ullage.agents.table import AGENTS
+from ullage.app.compose import SessionTraces
 from ullage.app.known_conversations import KnownConversations
-from ullage.app.opening_archive import SessionTraces
 from ullage.model.edits import CompactionCause
 from ullage.model.figure import FollowedRow, LiveSessions
 from ullage.model.usage import UsageSource

@@ -3,7 +3,7 @@
 import pytest
 
 from support.workspace import build_test_client
-from ullage.api.client_input import read_settings
+from ullage.api.session_methods import read_settings
 from ullage.model.errors import InvalidRequest
 
 

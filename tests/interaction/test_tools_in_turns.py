@@ -13,7 +13,7 @@ from ullage.model.events import SessionCreated
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import new_session
-from ullage.service.turns.run import prompt
+from ullage.service.turns import prompt
 
 MODEL = "gpt-4o"
 SCRIPT = """\

@@ -19,7 +19,7 @@ from support.workspace import (
 from ullage.model.answer import TurnEnd
 from ullage.model.blocks import TextBlock
 from ullage.model.errors import InvalidRequest, SessionBusy, SessionNotFound
-from ullage.service.turns.run import prompt
+from ullage.service.turns import prompt
 
 WRITES_ON = "say: One\nwait: 60\nsay: two"
 

@@ -7,7 +7,7 @@ import pytest
 
 from support.memory_store import MemoryStore
 from support.workspace import PATIENCE, TestClient, build_test_client
-from ullage.api.prompt_commands import find_command, run_command
+from ullage.api.context_methods import find_command, run_command
 from ullage.app.serving_mcp import ConversationTools
 from ullage.cli.commands.search import search_to_end
 from ullage.cli.commands.watch import What, Wish, make_page

@@ -9,10 +9,9 @@ from support.build import STAMP, append, counted, log
 from support.judges import judging
 from support.views import conversations
 from ullage.agents.file_reads import file_reads
-from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, clear_tool_uses
+from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, clear_tool_uses, dedupe_reads
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView
-from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import cap_blocks, shorten
 from ullage.model.blocks import ArtifactLedger, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import Edit

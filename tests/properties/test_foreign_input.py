@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ullage.agents.transcripts import format_names, read
-from ullage.formats.transcripts.ullage_jsonl import Header
+from ullage.formats.transcripts.message_lists import Header
 from ullage.model.errors import InputError
 from ullage.model.events import Event
 

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.lsp_client import frame
-from ullage.jsonrpc.rpc_errors import BadFrame
-from ullage.lsp.framing import FrameParser
+from ullage.jsonrpc.envelope import BadFrame
+from ullage.lsp.connection import FrameParser
 
 broken = st.sampled_from(
     [

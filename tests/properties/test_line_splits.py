@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.jsonrpc.line_framing import LineSplitter, LineTooLong
+from ullage.jsonrpc.envelope import LineSplitter, LineTooLong
 
 streams = st.lists(st.one_of(st.binary(max_size=40), st.just(b"\n"), st.just(b"x" * 60)), max_size=8).map(b"".join)
 

@@ -11,18 +11,17 @@ from support.build import append, counted, log, results, user, uses, words
 from support.chains import chains
 from support.judges import judging
 from ullage.agents.file_lines import file_lines
-from ullage.edits.clear import ClearOptions, clear_thinking, clear_tool_uses
+from ullage.edits.clear import ClearOptions, clear_thinking, clear_tool_uses, dedupe_reads
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.drop import Keep, make_chain, plan_truncation
-from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import ResultLimits, shorten_results
 from ullage.model.blocks import ArtifactLedger, Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, DuplicateReadsEdit, Edit, ShortenEdit
 from ullage.model.events import ContextEdited
 from ullage.model.message import Message
 from ullage.model.settings import ContextSettings
-from ullage.service.plan.ladder import Terms, cheap_edits
+from ullage.service.plan import Terms, cheap_edits
 from ullage.transcript.cut_points import is_pure_prompt, kept, leading
 from ullage.transcript.fold import fold, project
 

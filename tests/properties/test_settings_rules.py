@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ullage.api.client_input import read_settings
+from ullage.api.session_methods import read_settings
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import (
     ContextSettings,

@@ -5,7 +5,7 @@ from typing import Any
 
 from ullage.api.methods import METHODS, NOTIFICATIONS
 from ullage.api.wire import CLIENT_METHODS, ClientAbilities, SessionNotification
-from ullage.jsonrpc.rpc_errors import ErrorObject
+from ullage.jsonrpc.envelope import ErrorObject
 from ullage.model.settings import Settings
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "protocol" / "examples"

@@ -10,8 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.api.wire import AnyMethod, Method
-from ullage.lsp.announce import Announcer
-from ullage.lsp.commands import Command, CommandOutcome
+from ullage.lsp.announce import Announcer, Command, CommandOutcome
 from ullage.lsp.connection import Progress
 from ullage.lsp.server import LspServer, WorkspaceHooks
 from ullage.model.errors import NothingToCompact, SessionNotFound

@@ -13,11 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.api.client_requests import Ask
-from ullage.api.codes import acp_error_object
 from ullage.api.engine import RequestEngine
-from ullage.jsonrpc.line_framing import MAX_LINE, LineFraming
+from ullage.api.wire import acp_error_object
+from ullage.jsonrpc.envelope import MAX_LINE, BadReply, ErrorObject, LineFraming
 from ullage.jsonrpc.peer import Dialect
-from ullage.jsonrpc.rpc_errors import BadReply, ErrorObject
 from ullage.model.errors import AuthenticationFailed, NoModelConfigured, UllageError
 from ullage.model.json_values import JsonObject, as_object
 

@@ -14,8 +14,8 @@ from msgspec import UNSET, Struct, UnsetType, field
 from ullage.acp.announce import UPDATE_METHOD, Announcer
 from ullage.acp.connection import AcpConnection
 from ullage.api import session_methods as api
+from ullage.api.context_methods import Invocation, find_command, run_command
 from ullage.api.engine import Reply
-from ullage.api.prompt_commands import Invocation, find_command, run_command
 from ullage.jsonrpc.peer import cancelled
 from ullage.model.answer import TurnEnd
 from ullage.model.errors import UllageError

@@ -25,9 +25,8 @@ from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, numbe
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.provider_usage import convert_usage
-from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments
+from ullage.formats.transcripts.chat import read_arguments, read_blocks
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.blocks import TextBlock
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text

@@ -19,9 +19,8 @@ from ullage.agents.machine import Machine, first_prompt
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.provider_usage import exclude_cache
-from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments, read_parts
+from ullage.formats.transcripts.chat import read_arguments, read_blocks, read_parts
 from ullage.formats.transcripts.format import Conversation, Records, choose, incremental
 from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text

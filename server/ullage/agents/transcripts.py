@@ -6,17 +6,24 @@ from difflib import get_close_matches
 from ullage.agents.agent import Agent
 from ullage.agents.table import AGENTS
 from ullage.formats.parsing import EMPTY, Document, Line, parse_document
-from ullage.formats.transcripts import ullage_jsonl
-from ullage.formats.transcripts.benchmark_runs import MINI_SWE, SWE_AGENT, TAU_BENCH, TRAE
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import Format
-from ullage.formats.transcripts.message_lists import ANTHROPIC_MESSAGES, LITELLM_LOG, OPENAI_MESSAGES
+from ullage.formats.transcripts.message_lists import (
+    ANTHROPIC_MESSAGES,
+    LITELLM_LOG,
+    MINI_SWE,
+    OPENAI_MESSAGES,
+    SWE_AGENT,
+    TAU_BENCH,
+    TRAE,
+    ULLAGE,
+)
 from ullage.model.errors import UnknownFormat
 from ullage.model.json_values import JsonObject
 
 # In the order in which they are tried. A specific format comes before general ones that would match its files too.
 FORMATS: tuple[Format, ...] = (
-    ullage_jsonl.FORMAT,
+    ULLAGE,
     TRAE,
     MINI_SWE,
     SWE_AGENT,

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ullage.api.session_methods import Nothing
 from ullage.api.wire import COMPLETE, COUNT, REQUEST_PERMISSION
-from ullage.jsonrpc.rpc_errors import BadReply
+from ullage.jsonrpc.envelope import BadReply
 from ullage.model.answer import (
     EDITOR,
     CompleteParams,

@@ -21,8 +21,19 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from ullage.api.codes import error_object
-from ullage.jsonrpc.envelope import ErrorResponse, Notification, RequestId, read_params
+from ullage.api.wire import error_object
+from ullage.jsonrpc.envelope import (
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    BadFrame,
+    BadReply,
+    ErrorObject,
+    ErrorResponse,
+    Notification,
+    RequestId,
+    RpcError,
+    read_params,
+)
 from ullage.jsonrpc.peer import (
     Answered,
     Called,
@@ -35,7 +46,6 @@ from ullage.jsonrpc.peer import (
     Peer,
     Refused,
 )
-from ullage.jsonrpc.rpc_errors import INTERNAL_ERROR, METHOD_NOT_FOUND, BadFrame, BadReply, ErrorObject, RpcError
 from ullage.model.errors import UllageError
 from ullage.model.json_values import encode_json
 from ullage.system.stdio import Writer

@@ -8,8 +8,7 @@ from ullage.api import agent_methods as agents
 from ullage.api import client_requests as models
 from ullage.api import context_methods as context
 from ullage.api import session_methods as session
-from ullage.api import team_methods as team
-from ullage.api.prompt_commands import prompt
+from ullage.api.context_methods import prompt
 from ullage.api.values import SessionResult, UsageResult
 from ullage.api.wire import UPDATE, AnyMethod, Method, SessionNotification
 
@@ -271,16 +270,16 @@ METHODS: tuple[AnyMethod, ...] = (
     ),
     Method(
         name="team/search",
-        params=team.TeamSearchParams,
-        result=team.TeamSearchResult,
-        handler=team.search,
+        params=agents.TeamSearchParams,
+        result=agents.TeamSearchResult,
+        handler=agents.search_team,
         doc="Searches what a team's members share with each other.",
     ),
     Method(
         name="team/open",
-        params=team.TeamOpenParams,
-        result=team.TeamOpenResult,
-        handler=team.open_message,
+        params=agents.TeamOpenParams,
+        result=agents.TeamOpenResult,
+        handler=agents.open_team_message,
         doc="Reads a whole message of what a team's members share.",
     ),
 )

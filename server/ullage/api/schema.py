@@ -10,10 +10,9 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-from ullage.api.codes import CODES
 from ullage.api.methods import METHODS, NOTIFICATIONS
-from ullage.api.wire import CLIENT_METHODS, AnyMethod, ClientAbilities, ClientMethod
-from ullage.jsonrpc.rpc_errors import ErrorObject
+from ullage.api.wire import CLIENT_METHODS, CODES, AnyMethod, ClientAbilities, ClientMethod
+from ullage.jsonrpc.envelope import ErrorObject
 from ullage.model.errors import UllageError
 from ullage.model.settings import Settings
 from ullage.model.updates import Update

@@ -1,13 +1,28 @@
 """The shapes of the messages on the wire: methods, requests to the client, and the one notification of our own.
 
 `methods.py` holds the table of methods. The doors add their prefix to each `name` and serve it.
+
+The error codes of both doors. `data.kind` of an error is the name of its class, and the message is the error's text.
+
+Our own codes are positive, because JSON-RPC reserves -32768 to -32000 and the Language Server Protocol -32899 to
+-32800 (-32002 is its `ServerNotInitialized`). The others are those protocols' own, with their own meaning. The Agent
+Client Protocol has a code of its own for what is not found: `acp_error_object`.
 """
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ullage.jsonrpc.envelope import (
+    INVALID_PARAMS,
+    REQUEST_CANCELLED,
+    RESOURCE_NOT_FOUND,
+    ErrorData,
+    ErrorObject,
+)
+from ullage.model import errors
 from ullage.model.answer import CompleteParams, CompleteResult, CountParams, CountResult
 from ullage.model.updates import RequestPermissionParams, RequestPermissionResult, Update
 from ullage.service.conversation.workspace import Workspace
@@ -85,3 +100,59 @@ class SessionNotification(Struct, frozen=True, kw_only=True, rename="camel"):
 
     session_id: str
     update: Update
+
+
+CODES: dict[type[errors.UllageError], int] = {
+    errors.UllageError: 1000,
+    errors.InputError: INVALID_PARAMS,
+    errors.UnknownFormat: INVALID_PARAMS,
+    errors.UnreadableTranscript: INVALID_PARAMS,
+    errors.InvalidRequest: INVALID_PARAMS,
+    errors.NotFound: 1500,
+    errors.SessionNotFound: 1501,
+    errors.MessageNotFound: 1502,
+    errors.EditNotFound: 1503,
+    errors.Conflict: 1100,
+    errors.ConcurrentAppend: 1101,
+    errors.SessionBusy: 1102,
+    errors.NothingToCompact: 1103,
+    errors.NothingToUndo: 1104,
+    errors.PreviewExpired: 1105,
+    errors.CompactionVetoed: 1106,
+    errors.SessionFollowed: 1107,
+    errors.StoreError: 1200,
+    errors.StoreTooNew: 1201,
+    errors.StoreUnavailable: 1202,
+    errors.ContextError: 1300,
+    errors.WindowUnknown: 1301,
+    errors.CannotFit: 1302,
+    errors.ProviderError: 1400,
+    errors.NoModelConfigured: 1401,
+    errors.ProviderUnavailable: 1402,
+    errors.RateLimited: 1403,
+    errors.AuthenticationFailed: 1404,
+    errors.ContextTooLong: 1405,
+    errors.RequestRefused: 1406,
+    errors.AnswerBroken: 1407,
+    errors.AgentError: 1408,
+    errors.SdkMissing: 1409,
+    errors.Cancelled: REQUEST_CANCELLED,
+}
+
+
+def code_of(error: errors.UllageError) -> int:
+    """Returns the error code by which an error is sent: its class's, or the one of the nearest base class that has
+    one."""
+    return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
+
+
+def error_object(error: errors.UllageError) -> ErrorObject:
+    """Returns an `UllageError` as JSON-RPC's error object, with its code, its text and the name of its class."""
+    return ErrorObject(code=code_of(error), message=str(error), data=ErrorData(kind=type(error).__name__))
+
+
+def acp_error_object(error: errors.UllageError) -> ErrorObject:
+    """Returns an error as the ACP door and the proxy send it: what is not found has the code -32002 that ACP defines
+    for it, and everything else the code of `error_object`."""
+    made = error_object(error)
+    return replace(made, code=RESOURCE_NOT_FOUND) if isinstance(error, errors.NotFound) else made

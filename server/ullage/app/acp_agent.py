@@ -10,7 +10,7 @@ from ullage.acp.announce import Announcer
 from ullage.api.methods import METHODS
 from ullage.app.serving import OpeningFailure, share_the_interpreter, warm_up
 from ullage.app.telemetry import request_span
-from ullage.jsonrpc.line_framing import MAX_LINE
+from ullage.jsonrpc.envelope import MAX_LINE
 from ullage.model.errors import StoreError
 from ullage.model.settings import Settings, private_patterns
 from ullage.service.archive.search import indexing

@@ -9,8 +9,7 @@ from typing import Any
 
 from ullage import __version__
 from ullage.app.telemetry import request_span
-from ullage.jsonrpc.line_framing import MAX_LINE
-from ullage.jsonrpc.rpc_errors import RpcError
+from ullage.jsonrpc.envelope import MAX_LINE, RpcError
 from ullage.mcp.mcp_server import McpServer, ReadsOwn
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.system.process_tree import ancestors

@@ -26,7 +26,7 @@ from ullage.service.continuing import BUDGET, Prepared, WantedContext, choose_co
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import copied_session
-from ullage.service.ports.continuing import (
+from ullage.service.ports.world import (
     AgentChoice,
     ContinuingChoicesResult,
     ContinuingPreviewParams,

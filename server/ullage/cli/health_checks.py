@@ -29,7 +29,7 @@ from ullage.app.agent_wiring import (
     read_settings,
     started_by,
 )
-from ullage.app.opening_archive import open_originals
+from ullage.app.compose import open_originals
 from ullage.app.team_sending import sent_path
 from ullage.cli.draw.text import ago, plural
 from ullage.cli.hooks.hook_output import arrivals_path

@@ -17,7 +17,7 @@ from msgspec import Raw, Struct
 
 from ullage.jsonrpc.envelope import Notification, RequestId
 from ullage.jsonrpc.peer import Answered, Called, Dialect, Event, Notified, Peer
-from ullage.lsp.framing import FrameParser
+from ullage.lsp.connection import FrameParser
 from ullage.model.errors import UllageError
 
 R = TypeVar("R")

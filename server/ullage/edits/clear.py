@@ -8,19 +8,32 @@ With `clear_tool_inputs` the inputs of cleared tool uses are cleared as well. If
 `clear_thinking_20251015`: the last `keep` turns of the assistant that hold thinking keep it. A turn is everything that
 the assistant says between two prompts, so a tool loop that is still running keeps all its thinking, as Anthropic
 requires. Emptied thinking has no signature and is not sent to the provider.
+
+Duplicate file reads: a notice replaces lines of a file that a later message shows again.
+
+The last read stays whole. A line counts as shown again if a later read of the same file has it verbatim, with the same
+line number or next to the same neighbour. Lines that changed between two reads stay. So only the repetition is lost.
+
+How this edit composes with others: the edit names the messages that its notices point to (`shown_in`), and no edit
+cheaper than a compaction touches them. Edits that take the oldest messages first take a notice before the message that
+it points to. Messages that stay while older and newer ones go (the first user message, pinned messages) are never given
+a notice.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
-from itertools import pairwise
-from typing import Any
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ullage.agents.file_lines import Line, file_lines
+from ullage.agents.file_reads import FileRead, file_keys, file_reads, only_text
 from ullage.agents.results import ToolResult, tool_results
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import ThinkingBlock, ToolUseBlock, is_sealed
-from ullage.model.edits import ClearThinkingEdit, ClearToolUsesEdit, Replacement
+from ullage.model.blocks import Block, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, is_sealed
+from ullage.model.edits import ClearThinkingEdit, ClearToolUsesEdit, DuplicateReadsEdit, RepeatedFile, Replacement
 from ullage.model.message import Message
 from ullage.transcript.cut_points import turn_starts
 
@@ -187,3 +200,168 @@ def _thinking(turn: Sequence[Message]) -> Iterator[Replacement]:
         for i, block in enumerate(message.content):
             if isinstance(block, ThinkingBlock) and (block.thinking or block.redacted) and not is_sealed(block):
                 yield Replacement(message_id=message.id, block=i, text="")
+
+
+# A shorter passage would grow by its notice, and many notices make a text hard to read.
+_MIN_LINES = 6
+_MIN_REPEATED_CHARS = 200
+AGAIN = "shown again later in this conversation]"
+
+
+class _Cut(Struct, frozen=True, kw_only=True):
+    """One file read with notices in place of repeated lines: its new text, and the ids of the messages that show the
+    lines."""
+
+    read: FileRead
+    text: str
+    shown_in: frozenset[str]
+
+
+class _Stretch(NamedTuple):
+    start: int
+    stop: int
+
+
+def dedupe_reads(view: CountedView, stamp: Stamp, untouched: Collection[str] = ()) -> DuplicateReadsEdit | None:
+    """Returns the edit for a view, or None if no file's lines are shown again or the edit would save nothing. Messages
+    with an id in `untouched` and the newest that the user typed are not changed."""
+    sealed = {message.id for message in view.messages if any(map(is_sealed, message.content))}
+    cuts = _cuts(view.messages, {*untouched, *sealed, *([view.newest.id] if view.newest else [])})
+    if not cuts:
+        return None
+    draft = DuplicateReadsEdit(
+        id=stamp.id,
+        timestamp=stamp.timestamp,
+        trigger=stamp.trigger,
+        replacements=tuple(_replacements(view.messages, cuts)),
+        shown_in=tuple(sorted({message_id for cut in cuts for message_id in cut.shown_in})),
+    )
+    edit = view.saving(draft)
+    return replace(edit, files=_impact(cuts, edit.tokens_saved)) if edit else None
+
+
+class _Shown:
+    """The lines of one file that messages after a given place show, with the id of the message that shows each."""
+
+    def __init__(self) -> None:
+        self._numbered: dict[Line, str] = {}
+        self._pairs: dict[tuple[str, str], str] = {}
+
+    def add(self, message_id: str, lines: Sequence[Line]) -> None:
+        """Adds consecutive lines of the file that the message `message_id` shows. A line that was added before keeps
+        its message."""
+        for line in lines:
+            self._numbered.setdefault(line, message_id)
+        for before, after in pairwise(lines):
+            self._pairs.setdefault((before.text, after.text), message_id)
+
+    def find(self, lines: Sequence[Line], at: int) -> str | None:
+        """Returns the id of a message that shows the line `lines[at]` with the same number or next to the same
+        neighbour. Returns None if no message does."""
+        line = lines[at]
+        if line.number is not None and line in self._numbered:
+            return self._numbered[line]
+        neighbours = pairwise(line.text for line in lines[max(0, at - 1) : at + 2])
+        return next((self._pairs[pair] for pair in neighbours if pair in self._pairs), None)
+
+
+def _cuts(messages: Sequence[Message], untouched: Collection[str]) -> list[_Cut]:
+    """Returns the reads that lose lines, oldest first. Reads are looked at from the newest to the oldest, and each is
+    compared with the lines that are still shown after it."""
+    shown: dict[str, _Shown] = {}
+    cuts: list[_Cut] = []
+    reads = list(file_reads(messages))
+    files = file_keys({read.path for read in reads})
+    for read in reversed(reads):
+        lines = file_lines(read.text, read.first)
+        later = shown.setdefault(files[read.path], _Shown())
+        fixed = read.is_input or read.message_id in untouched or AGAIN in read.text
+        gone = [] if fixed else _repeated(lines, later)
+        if gone:
+            cuts.append(_cut(read, lines, gone, later))
+        for stretch in _between(gone, len(lines)):
+            later.add(read.message_id, lines[stretch.start : stretch.stop])
+    return cuts[::-1]
+
+
+def _repeated(lines: Sequence[Line], later: _Shown) -> list[_Stretch]:
+    """Returns the passages (ranges of line indices) that later messages show again and that are long enough for a
+    notice."""
+    found: list[_Stretch] = []
+    again = ((later.find(lines, at) is not None, at) for at in range(len(lines)))
+    for repeated, run in groupby(again, key=lambda pair: pair[0]):
+        places = [at for _, at in run]
+        stretch = _Stretch(places[0], places[-1] + 1)
+        if repeated and _is_long(lines[stretch.start : stretch.stop]):
+            found.append(stretch)
+    return found
+
+
+def _is_long(lines: Sequence[Line]) -> bool:
+    return len(lines) >= _MIN_LINES and sum(len(line.text) for line in lines) >= _MIN_REPEATED_CHARS
+
+
+def _between(gone: Sequence[_Stretch], length: int) -> Iterator[_Stretch]:
+    """Yields the passages, as ranges of line indices, that are kept between the removed ones. `length` is the number of
+    lines."""
+    start = 0
+    for stretch in (*gone, _Stretch(length, length)):
+        if start < stretch.start:
+            yield _Stretch(start, stretch.start)
+        start = stretch.stop
+
+
+def _cut(read: FileRead, lines: Sequence[Line], gone: Sequence[_Stretch], later: _Shown) -> _Cut:
+    raw = read.text.split("\n")
+    kept: list[str] = []
+    start = 0
+    for stretch in gone:
+        kept += [*raw[start : stretch.start], _notice(read, lines, stretch)]
+        start = stretch.stop
+    places = (at for stretch in gone for at in range(stretch.start, stretch.stop))
+    pointed = frozenset(message_id for at in places if (message_id := later.find(lines, at)))
+    return _Cut(read=read, text="\n".join([*kept, *raw[start:]]), shown_in=pointed)
+
+
+def _notice(read: FileRead, lines: Sequence[Line], stretch: _Stretch) -> str:
+    if stretch.stop - stretch.start == len(lines):
+        return f"[{read.path} is {AGAIN}"
+    numbers = [number for line in lines[stretch.start : stretch.stop] if (number := line.number) is not None]
+    if numbers:
+        return f"[lines {numbers[0]}-{numbers[-1]} of {read.path} are {AGAIN}"
+    return f"[{stretch.stop - stretch.start} lines of {read.path} are {AGAIN}"
+
+
+def _replacements(messages: Sequence[Message], cuts: Sequence[_Cut]) -> Iterator[Replacement]:
+    blocks = {(message.id, i): block for message in messages for i, block in enumerate(message.content)}
+    for (message_id, block), group in groupby(cuts, key=lambda cut: (cut.read.message_id, cut.read.block)):
+        text = _text(blocks[message_id, block])
+        for cut in sorted(group, key=lambda cut: cut.read.start, reverse=True):
+            text = text[: cut.read.start] + cut.text + text[cut.read.stop :]
+        yield Replacement(message_id=message_id, block=block, text=text)
+
+
+def _text(block: Block) -> str:
+    match block:
+        case ToolResultBlock():
+            return only_text(block)
+        case TextBlock(text=text):
+            return text
+        case ResourceBlock(text=text):
+            return text or ""
+        case _:
+            raise TypeError(f"a {type(block).__name__} shows no file")
+
+
+def _impact(cuts: Sequence[_Cut], saved: int) -> tuple[RepeatedFile, ...]:
+    """Returns what the repeated reads of each file cost, the most expensive file first. `saved` is the tokens that the
+    whole edit saves."""
+    chars: dict[str, list[int]] = {}
+    for cut in cuts:
+        chars.setdefault(cut.read.path, []).append(len(cut.read.text) - len(cut.text))
+    total = max(1, sum(map(sum, chars.values())))
+    files = (
+        RepeatedFile(path=path, occurrences=len(each), tokens_saved=round(saved * sum(each) / total))
+        for path, each in chars.items()
+    )
+    return tuple(sorted(files, key=lambda file: (-file.tokens_saved, file.path)))

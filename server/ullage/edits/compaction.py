@@ -13,8 +13,8 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.edits.clear import AGAIN
 from ullage.edits.counted import CountedView, Stamp
-from ullage.edits.duplicate_reads import AGAIN
 from ullage.model.blocks import (
     GIVEN,
     ArtifactLedger,

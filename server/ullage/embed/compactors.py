@@ -15,10 +15,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.edits.clear import ClearOptions, clear_tool_uses
+from ullage.edits.clear import ClearOptions, clear_tool_uses, dedupe_reads
 from ullage.edits.counted import Stamp, count_view
 from ullage.edits.drop import first_exchange, next_truncation_range
-from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import ResultLimits, excerpt, shorten_results
 from ullage.embed.counters import TokenCounter, engine_counter, get_counter
 from ullage.embed.host import Host, LoopThread

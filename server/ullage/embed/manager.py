@@ -37,8 +37,8 @@ from ullage.service import sessions
 from ullage.service.archive import undo as history
 from ullage.service.archive.undo import HistoryEntry
 from ullage.service.compact import by_hand
-from ullage.service.conversation.checkpoints import Checkpoint
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.pages import Checkpoint
 from ullage.service.conversation.workspace import Workspace
 from ullage.transcript.fold import EditInfo
 

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from ullage.formats import verbatim
 from ullage.formats.requests import anthropic, openai, responses
-from ullage.formats.transcripts.anthropic_blocks import read_tools
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_functions
+from ullage.formats.transcripts.chat import read_functions, read_tools
 from ullage.formats.verbatim import check_message, show
 from ullage.model.blocks import Provided
 from ullage.model.errors import InvalidRequest

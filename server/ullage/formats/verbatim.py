@@ -17,10 +17,16 @@ from msgspec.structs import replace
 
 from ullage.formats.parsing import to_json
 from ullage.formats.provider_usage import convert_usage
-from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import ROLES, read_arguments, read_image_url, read_parts
-from ullage.formats.transcripts.response_items import item_type, read_result
+from ullage.formats.transcripts.chat import (
+    ROLES,
+    item_type,
+    read_arguments,
+    read_blocks,
+    read_image_url,
+    read_parts,
+    read_result,
+)
 from ullage.model.blocks import (
     Block,
     ImageBlock,

@@ -1,15 +1,91 @@
 """Converts JSON-RPC messages between bytes and values.
 
 The envelope is decoded first; the params stay raw until they are decoded as the method's type.
+
+JSON-RPC's error codes, its error object, and the exceptions raised for refused requests and bad replies.
+
+JSON-RPC itself does not define the last two codes: LSP and ACP both use `REQUEST_CANCELLED`, ACP and MCP both use
+`RESOURCE_NOT_FOUND`, which at LSP means something else.
+
+Splits a byte stream into messages of one line each, without I/O.
 """
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, ValidationError
 
-from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, ErrorObject, RpcError
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+REQUEST_CANCELLED = -32800
+RESOURCE_NOT_FOUND = -32002
+
+
+class ErrorData(Struct, frozen=True, kw_only=True):
+    """The `data` of an error object, as Ullage sends it. `kind` is the error's name, a word for programs that never
+    changes."""
+
+    kind: str
+
+
+class ErrorObject(Struct, frozen=True, kw_only=True):
+    """JSON-RPC's error object. `message` is one line for the user.
+
+    `data` is left out if the request could not be read, and for internal errors.
+    """
+
+    code: int
+    message: str
+    data: ErrorData | UnsetType = UNSET
+
+
+class BadFrame(Struct, frozen=True):
+    """A part of a byte stream that cannot be read as a message. `reason` is one line; `code` is JSON-RPC's error code
+    for it."""
+
+    reason: str
+    code: int = INVALID_REQUEST
+
+
+class BadReply(Exception):
+    """Raised when the other side answers a request of this side with an error, or with something that is not an
+    answer."""
+
+
+class RpcError(Exception):
+    """Raised to refuse a request, with JSON-RPC's error code, one line for the user, and `kind`, the error's name for
+    programs.
+
+    `request_id` is the id of the refused request, or None if the id could not be read. `data` is given if a protocol
+    wants more in the error than the kind, which `data` then has.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        kind: str = "",
+        request_id: int | str | None = None,
+        *,
+        data: ErrorData | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.kind = data.kind if data else kind
+        self.request_id = request_id
+        self._data = data
+
+    @property
+    def error_object(self) -> ErrorObject:
+        """The error object to send."""
+        data = self._data or (ErrorData(kind=self.kind) if self.kind else UNSET)
+        return ErrorObject(code=self.code, message=str(self), data=data)
+
 
 RequestId = int | str
 T = TypeVar("T")
@@ -154,3 +230,92 @@ def _find_id(body: bytes | bytearray) -> RequestId | None:
 
 def _lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]
+
+
+# Bytes in the longest line that is accepted, 256 MiB: far above any session, far below the memory of a machine.
+MAX_LINE = 1 << 28
+_BLANK = b" \t\r\n"
+
+
+class LineTooLong(Struct, frozen=True):
+    """Given by `LineSplitter` in place of a line that was dropped because it is longer than `limit` bytes."""
+
+    limit: int
+
+
+class LineSplitter:
+    """Divides a byte stream into lines, whatever the sizes of the pieces that come in.
+
+    A line includes its line break, so that it can be forwarded unchanged. A line that has more than `max_line` bytes,
+    the line break included, is reported as soon as it passes the limit, and skipped up to its end.
+    """
+
+    def __init__(self, max_line: int = MAX_LINE) -> None:
+        self._max_line = max_line
+        self._pieces: list[bytes] = []
+        self._length = 0
+        self._skipping = False
+
+    def feed(self, data: bytes) -> list[bytes | LineTooLong]:
+        """Returns the lines that `data` completes, and a `LineTooLong` for each line that passes the limit, in
+        order."""
+        return [item for piece in _pieces(data) for item in self._take(piece)]
+
+    def end(self) -> bytes:
+        """Ends the stream. Returns the last line if it has no line break, otherwise empty bytes."""
+        rest = b"".join(self._pieces)
+        self._begin()
+        return rest
+
+    def _take(self, piece: bytes) -> Iterator[bytes | LineTooLong]:
+        self._length += len(piece)
+        if self._length > self._max_line and not self._skipping:
+            self._skipping = True
+            self._pieces.clear()
+            yield LineTooLong(self._max_line)
+        if not self._skipping:
+            self._pieces.append(piece)
+        if piece.endswith(b"\n"):
+            if not self._skipping:
+                yield b"".join(self._pieces)
+            self._begin()
+
+    def _begin(self) -> None:
+        self._pieces.clear()
+        self._length = 0
+        self._skipping = False
+
+
+class LineFraming:
+    """Divides a byte stream into message bodies, one per line. Empty lines are skipped, and the last line needs no line
+    break. `max_line` is the length of the longest line that is accepted, in bytes."""
+
+    def __init__(self, max_line: int = MAX_LINE) -> None:
+        self._splitter = LineSplitter(max_line)
+
+    def feed(self, data: bytes) -> Iterable[bytes | BadFrame]:
+        """Yields the bodies that `data` completes, and a `BadFrame` for each line that is too long."""
+        for item in self._splitter.feed(data):
+            if isinstance(item, LineTooLong):
+                yield BadFrame(reason=f"A message is longer than {item.limit} bytes.")
+            elif body := item.strip(_BLANK):
+                yield body
+
+    def end(self) -> Iterable[bytes | BadFrame]:
+        """Returns the last body, if the stream ended without a line break after it."""
+        body = self._splitter.end().strip(_BLANK)
+        return (body,) if body else ()
+
+    def frame(self, body: bytes) -> bytes:
+        """Returns a body as a line."""
+        return body + b"\n"
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    r"""Yields the data divided after each line feed (`\n`). `splitlines` would also divide it at carriage returns."""
+    start = 0
+    while end := data.find(b"\n", start) + 1:
+        yield data[start:end]
+        start = end
+    if start < len(data):
+        yield data[start:]

@@ -19,15 +19,18 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from ullage.jsonrpc.envelope import (
+    INVALID_REQUEST,
+    REQUEST_CANCELLED,
+    ErrorObject,
     ErrorResponse,
     Incoming,
     Notification,
     Request,
     RequestId,
     Response,
+    RpcError,
     read_envelope,
 )
-from ullage.jsonrpc.rpc_errors import INVALID_REQUEST, REQUEST_CANCELLED, ErrorObject, RpcError
 
 
 def _needs_opening(_: Raw) -> bool:

@@ -19,8 +19,8 @@ from lsprotocol import types
 from msgspec import Struct
 from pygls.lsp.server import LanguageServer
 
-from ullage.api.client_input import read_settings
-from ullage.jsonrpc.rpc_errors import BadReply
+from ullage.api.session_methods import read_settings
+from ullage.jsonrpc.envelope import BadReply
 from ullage.lsp.connection import LspConnection
 from ullage.model.errors import InvalidRequest, StoreError
 from ullage.model.settings import Settings

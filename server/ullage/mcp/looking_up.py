@@ -20,8 +20,7 @@ from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound
 from ullage.model.message import number_of
 from ullage.redaction.clean import clean
 from ullage.redaction.quoting import HISTORY, RECORD, cut, one_line, quoted, size_of
-from ullage.service.archive.recall import block_lines, message_lines
-from ullage.service.archive.search import find_entry, search
+from ullage.service.archive.search import block_lines, find_entry, message_lines, search
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import Entry, read_entries
 from ullage.service.ports.store import ReadsTeam, SearchHit, TeamHit

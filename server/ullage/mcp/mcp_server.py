@@ -13,9 +13,16 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from ullage.api.engine import Handler, RequestEngine
-from ullage.jsonrpc.line_framing import MAX_LINE, LineFraming
+from ullage.jsonrpc.envelope import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    MAX_LINE,
+    RESOURCE_NOT_FOUND,
+    ErrorData,
+    LineFraming,
+    RpcError,
+)
 from ullage.jsonrpc.peer import Dialect
-from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, INVALID_REQUEST, RESOURCE_NOT_FOUND, ErrorData, RpcError
 from ullage.mcp.asked import Asked
 from ullage.mcp.session_resources import (
     RESOURCES,

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct, field
 
-from ullage.jsonrpc.rpc_errors import RESOURCE_NOT_FOUND, RpcError
+from ullage.jsonrpc.envelope import RESOURCE_NOT_FOUND, RpcError
 from ullage.mcp.asked import Asked
 from ullage.model.json_values import encode_json
 from ullage.redaction.quoting import cut

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, RpcError
+from ullage.jsonrpc.envelope import INVALID_PARAMS, RpcError
 from ullage.mcp.asked import Asked
 from ullage.model.errors import UllageError
 from ullage.model.json_values import JsonObject

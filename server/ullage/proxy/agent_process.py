@@ -12,8 +12,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from ullage.jsonrpc.envelope import ErrorResponse, Notification, Request, RequestId
-from ullage.jsonrpc.rpc_errors import INVALID_REQUEST, ErrorObject
+from ullage.jsonrpc.envelope import INVALID_REQUEST, ErrorObject, ErrorResponse, Notification, Request, RequestId
 from ullage.model.errors import AgentError
 from ullage.model.json_values import as_text
 from ullage.proxy.lines import Frame, LineCutter, Outlet, Piece, fields, line, peek, unwrapped, with_method

@@ -11,8 +11,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from ullage.api.wire import UPDATE
-from ullage.jsonrpc.envelope import ErrorResponse, Response
-from ullage.jsonrpc.rpc_errors import METHOD_NOT_FOUND, ErrorObject
+from ullage.jsonrpc.envelope import METHOD_NOT_FOUND, ErrorObject, ErrorResponse, Response
 from ullage.model.json_values import as_text
 from ullage.proxy.agent_process import Agent
 from ullage.proxy.answers import answers_of

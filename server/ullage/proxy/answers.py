@@ -12,10 +12,9 @@ from uuid import uuid4
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.api.codes import acp_error_object
-from ullage.jsonrpc.envelope import ErrorResponse, RequestId, Response
+from ullage.api.wire import acp_error_object
+from ullage.jsonrpc.envelope import ErrorObject, ErrorResponse, RequestId, Response
 from ullage.jsonrpc.peer import cancelled
-from ullage.jsonrpc.rpc_errors import ErrorObject
 from ullage.model.errors import UllageError
 from ullage.model.json_values import JsonObject, as_object, as_plain, as_text
 from ullage.proxy.connection import Connection, Pending

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ullage.api.codes import acp_error_object
+from ullage.api.wire import acp_error_object
 from ullage.jsonrpc.envelope import ErrorResponse, Response
 from ullage.model.errors import AgentError, UllageError
 from ullage.model.json_values import JsonObject, as_objects, as_text

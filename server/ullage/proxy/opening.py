@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from ullage.api.codes import acp_error_object
+from ullage.api.wire import acp_error_object
 from ullage.jsonrpc.envelope import ErrorResponse, Notification, RequestId, Response
 from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.errors import AgentError, UllageError

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.acp.replay import message_updates
-from ullage.acp.updates import OwnUpdate
+from ullage.acp.announce import OwnUpdate
+from ullage.acp.sessions import message_updates
 from ullage.api.values import context_text, usage_result
 from ullage.model.errors import SessionNotFound, UllageError
 from ullage.model.events import AgentAttached, EditReverted, ModelChanged, SessionCreated, SessionForked, UsageReported

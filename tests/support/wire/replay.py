@@ -17,11 +17,11 @@ from ullage.model.blocks import TextBlock
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import CompactionUpdate
 from ullage.model.usage import UsageSource
+from ullage.service import turns
 from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.world import Ports
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.service.turns import run as turns
 from ullage.store.sqlite.sqlite_store import open_store
 from ullage.system.processes import SubprocessRunner
 from ullage.system.surroundings import LocalProjectFiles

@@ -23,7 +23,7 @@ from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import ToolDefinition
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import AgentMessageChunk, CompactionUpdate, Notice, Update, UserMessageChunk
-from ullage.service import sessions
+from ullage.service import sessions, turns
 from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.work import Job
 from ullage.service.conversation.workspace import Workspace
@@ -31,7 +31,6 @@ from ullage.service.ports.models import ToolOutcome
 from ullage.service.ports.store import SessionStore
 from ullage.service.ports.world import Ports
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.service.turns import run as turns
 from ullage.store.sqlite.sqlite_store import open_store
 from ullage.system.processes import SubprocessRunner
 from ullage.system.surroundings import LocalProjectFiles

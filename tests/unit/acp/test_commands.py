@@ -6,7 +6,7 @@ import pytest
 
 from support.acp_rig import ALL_CAPABILITIES, AcpRig
 from support.lsp_client import RpcFailure
-from ullage.api.prompt_commands import find_command
+from ullage.api.context_methods import find_command
 
 TALK = ["Fix the login page in src/login.py " + "please " * 300, "I changed src/login.py. " * 150] * 6
 

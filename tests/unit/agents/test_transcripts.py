@@ -4,7 +4,7 @@ import pytest
 
 from support.foreign import messages_of, read_lines, read_value, to_lines
 from ullage.agents.transcripts import detect, format_names, read
-from ullage.formats.transcripts.ullage_jsonl import Header, write
+from ullage.formats.transcripts.message_lists import Header, write_ullage
 from ullage.model.blocks import TextBlock
 from ullage.model.errors import InputError, UnknownFormat, UnreadableTranscript
 from ullage.model.events import Event, MessageAppended, Record, SessionCreated, SessionRenamed
@@ -73,14 +73,14 @@ def records(*events: Event) -> tuple[Record, ...]:
 
 def test_ullages_own_export_comes_back_as_it_was() -> None:
     events = (SessionCreated(model="m", cwd="/w", title="t"), TEXT, SessionRenamed(title="u"))
-    transcript = read(write(Header(session_id="s", title="u"), records(*events)), "x")
+    transcript = read(write_ullage(Header(session_id="s", title="u"), records(*events)), "x")
     assert transcript.format == "ullage"
     assert transcript.events == events[1:]
     assert (transcript.model, transcript.cwd, transcript.title) == ("m", "/w", "u")
 
 
 def test_a_torn_export_loads_up_to_the_tear() -> None:
-    data = write(Header(), records(SessionCreated(), TEXT, TEXT))
+    data = write_ullage(Header(), records(SessionCreated(), TEXT, TEXT))
     transcript = read(data[:-10], "x")
     assert transcript.events == (TEXT,)
     assert [(skipped.line, skipped.expected) for skipped in transcript.skipped] == [(4, False)]

@@ -64,7 +64,7 @@ def test_an_editors_server_starts_without_the_parser_of_all_commands(
 def test_a_list_imports_nothing_that_writes_summaries_or_searches(tmp_path: Path) -> None:
     unused = {
         "ullage.service.compact.automatic",
-        "ullage.service.plan.plan",
+        "ullage.service.plan",
         "ullage.summary.composition",
         "ullage.summary.reader",
         "regex",

@@ -1,7 +1,7 @@
 """Repeated file reads are replaced by notices, and everything that is not repeated stays."""
 
 from support.build import STAMP, counted, results, user, uses
-from ullage.edits.duplicate_reads import dedupe_reads
+from ullage.edits.clear import dedupe_reads
 from ullage.model.message import Message
 
 LINES = [f"line {i} of a file with some words in it" for i in range(1, 41)]

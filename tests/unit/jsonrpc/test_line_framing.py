@@ -2,7 +2,7 @@
 
 import pytest
 
-from ullage.jsonrpc.line_framing import LineSplitter, LineTooLong
+from ullage.jsonrpc.envelope import LineSplitter, LineTooLong
 
 
 def split(*chunks: bytes, max_line: int = 20) -> list[bytes | LineTooLong]:

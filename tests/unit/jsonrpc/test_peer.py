@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from ullage.jsonrpc.envelope import METHOD_NOT_FOUND, ErrorObject
 from ullage.jsonrpc.peer import (
     Answered,
     Called,
@@ -19,7 +20,6 @@ from ullage.jsonrpc.peer import (
     Refused,
     RemoteError,
 )
-from ullage.jsonrpc.rpc_errors import METHOD_NOT_FOUND, ErrorObject
 
 PLAIN = Dialect(cancel="$/cancel_request", cancel_key="requestId")
 STAGED = Dialect(

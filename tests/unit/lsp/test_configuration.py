@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from support.lsp_rig import Rig
-from ullage.api.client_input import read_settings
+from ullage.api.session_methods import read_settings
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import ContextSettings, Settings
 

@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from support.lsp_client import PATIENCE
 from support.lsp_rig import Rig
-from ullage.jsonrpc.rpc_errors import BadReply
+from ullage.jsonrpc.envelope import BadReply
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from support.lsp_client import frame
 from support.systems import needs_modes
-from ullage.lsp.trace import Trace, open_trace
+from ullage.lsp.server import Trace, open_trace
 from ullage.model.errors import InvalidRequest
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import to_builtins
 
-from ullage.jsonrpc.rpc_errors import RpcError
+from ullage.jsonrpc.envelope import RpcError
 from ullage.mcp.asked import Asked
 from ullage.mcp.tool_table import TOOLS, CallToolParams, LostInput, call_tool, listed_tools
 

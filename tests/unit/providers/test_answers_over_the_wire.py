@@ -19,7 +19,7 @@ from ullage.model.answer import (
 )
 from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock
 from ullage.model.message import Message, Role, ToolDefinition
-from ullage.transcript.partial_answer import PartialAnswer
+from ullage.transcript.view import PartialAnswer
 
 pytestmark = pytest.mark.parametrize("kind", DIALECTS)
 TOOL = ToolDefinition(name="read_file", description="Reads a file.", input_schema={"type": "object"})

@@ -4,8 +4,8 @@ import re
 
 from generators import lua
 from generators.typescript import typescript
-from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
+from ullage.api.wire import CODES
 
 TYPESCRIPT = typescript()
 LUA = lua.types()

@@ -16,7 +16,7 @@ from releasing.neovim_plugin import build_plugin
 from releasing.project import read_project
 from support.documents import ROOT
 from ullage import __version__
-from ullage.acp.handshake import LOGIN_METHOD
+from ullage.acp.agent import LOGIN_METHOD
 from ullage.cli.command_line import build_parser
 
 PROJECT = read_project()

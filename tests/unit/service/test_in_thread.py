@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 
 from support.workspace import PATIENCE
-from ullage.service.plan.plan import in_thread
+from ullage.service.plan import in_thread
 from ullage.summary.checks import Check
 
 

@@ -41,8 +41,8 @@ from ullage.agents.own_context import (
 )
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number, switch
 from ullage.agents.tools import Action, action_of, path_of
-from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_blocks
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.model.message import Message

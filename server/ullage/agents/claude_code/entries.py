@@ -18,8 +18,8 @@ from msgspec import Struct
 from ullage.agents.agent import Inserted
 from ullage.formats.parsing import Line, as_count, as_timestamp, to_json
 from ullage.formats.provider_usage import convert_passes, convert_usage
-from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_blocks
 from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text

@@ -16,8 +16,8 @@ from ullage.agents.claude_code.entries import Entry, entry_of
 from ullage.agents.claude_code.tree_writer import TreeWriter
 from ullage.agents.side_chains import conversation_records, may_be_another
 from ullage.formats.parsing import Document, Line
-from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.blocks import join_texts
 from ullage.model.json_values import as_object, as_text

@@ -6,8 +6,8 @@ session runs, and `SESSION.compaction.json` what the newest compaction put in th
 
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.provider_usage import exclude_cache
-from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Records, file_named, incremental
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, join_texts
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text

@@ -34,9 +34,17 @@ from ullage.agents.machine import first_prompt
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments, read_functions, read_parts
+from ullage.formats.transcripts.chat import (
+    ITEM_TYPES,
+    ItemReader,
+    is_from_model,
+    is_output,
+    item_type,
+    read_arguments,
+    read_functions,
+    read_parts,
+)
 from ullage.formats.transcripts.format import incremental
-from ullage.formats.transcripts.response_items import ITEM_TYPES, ItemReader, is_from_model, is_output, item_type
 from ullage.model.blocks import NO_SUMMARY, TextBlock, join_texts
 from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text

@@ -5,8 +5,8 @@ written, and calls may have no ids. The conversation's id is the name of the fil
 """
 
 from ullage.formats.parsing import Document, Line
-from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
+from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.blocks import TextBlock, ToolResultBlock
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text

@@ -20,8 +20,8 @@ from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_js
 from ullage.formats.provider_usage import exclude_cache
 from ullage.formats.transcripts.branches import kept_place
 from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import PartReader
 from ullage.formats.transcripts.format import Records, incremental
-from ullage.formats.transcripts.google_parts import PartReader
 from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role

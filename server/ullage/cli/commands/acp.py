@@ -136,7 +136,7 @@ def _go() -> None:
 def _read_settings(argument: str | None, model: str | None) -> Settings:
     """Returns the settings in `--settings` (JSON, or a file with JSON), with the model of `--model`. Raises
     `InputError` or `InvalidRequest`."""
-    from ullage.api.client_input import read_settings  # noqa: PLC0415
+    from ullage.api.session_methods import read_settings  # noqa: PLC0415
 
     try:
         settings = read_settings(_parse(argument)) if argument else Settings()

@@ -20,7 +20,6 @@ from rich.live import Live
 from rich.text import Text
 
 from ullage.agents import transcripts
-from ullage.api.client_input import MessageInput
 from ullage.api.context_methods import (
     CompactParams,
     CompactResult,
@@ -29,7 +28,7 @@ from ullage.api.context_methods import (
     RevertResult,
     UndoParams,
 )
-from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
+from ullage.api.session_methods import AppendParams, AppendResult, MessageInput, NewSessionParams
 from ullage.api.values import SessionResult, UsageResult
 from ullage.api.wire import UPDATE, SessionNotification
 from ullage.catalog.limits import ContextLimits

@@ -12,8 +12,7 @@ import msgspec
 from rich.text import Text
 
 from ullage.agents.discovery import Wanted, kept_path
-from ullage.app.compose import open_workspace
-from ullage.app.opening_archive import open_originals
+from ullage.app.compose import open_originals, open_workspace
 from ullage.cli.arguments import StoreOptions, add_conversation, add_json, number, read_options
 from ullage.cli.draw.text import Glyphs, fit, plural
 from ullage.cli.output import STDOUT, Screen, print_bytes, write_output

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ullage.app.compose import SystemClock, open_workspace
-from ullage.app.opening_archive import open_originals
+from ullage.app.compose import SystemClock, open_originals, open_workspace
 from ullage.cli.arguments import StoreOptions, add_json, days, read_options, size
 from ullage.cli.draw.text import clean, in_bytes, plural
 from ullage.cli.output import Screen, agreed, print_json, working

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 from rich.text import Text
 
-from ullage.app.opening_archive import open_originals
+from ullage.app.compose import open_originals
 from ullage.cli.arguments import StoreOptions, add_json, read_options
 from ullage.cli.draw.parts import Column, table
 from ullage.cli.draw.text import in_bytes

@@ -25,8 +25,7 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.message import index_of, number_of
 from ullage.model.settings import SearchSettings, Settings, SummarySettings
 from ullage.service.archive.naming import find_message, find_session
-from ullage.service.archive.recall import message_lines
-from ullage.service.archive.search import Found, find_entry, search
+from ullage.service.archive.search import Found, find_entry, message_lines, search
 from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit

@@ -21,8 +21,7 @@ from rich.text import Text
 
 from ullage.api.values import usage_result
 from ullage.app.agent_following import find_sources, make_follower
-from ullage.app.compose import open_workspace
-from ullage.app.opening_archive import open_originals
+from ullage.app.compose import open_originals, open_workspace
 from ullage.app.team_sending import TeamSender
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.commands.messages import message_rows, message_table

@@ -30,8 +30,8 @@ from ullage.service import sessions
 from ullage.service.archive import undo
 from ullage.service.compact.automatic import shrink, warn_if_due
 from ullage.service.compact.room import require_fit
-from ullage.service.conversation.checkpoints import Checkpoint
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.pages import Checkpoint
 from ullage.service.summaries.write import read_ahead
 
 # 80 bits: two different messages of a session do not get the same id.

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.formats.requests.turns import Turn, arrange_turns, legal_name, writable
-from ullage.formats.transcripts.anthropic_blocks import NAMELESS
+from ullage.formats.transcripts.chat import NAMELESS
 from ullage.formats.verbatim import add_provided
 from ullage.model.blocks import (
     Block,

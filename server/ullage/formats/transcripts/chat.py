@@ -1,14 +1,14 @@
-"""Converts messages of OpenAI's Chat Completions API, as found in files, into Ullage's. Many programs log in this
-shape.
+"""Converts what providers' APIs have in files into Ullage's blocks and messages: Anthropic's content blocks, messages
+of OpenAI's Chat Completions API (many programs log in this shape), items of its Responses API, and parts of Google's.
 
-Images and documents are `data:` URLs there; this module reads and writes them.
+Images and documents are `data:` URLs in OpenAI's messages; this module reads and writes them. Of the Responses API,
+consecutive items of the model become one assistant message, consecutive tool results one message of the user.
 """
 
 from collections.abc import Iterable
 from typing import Any, cast
 
 from ullage.formats.parsing import parse_json, to_json
-from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.model.blocks import (
     PDF,
@@ -20,9 +20,103 @@ from ullage.model.blocks import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    join_texts,
 )
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role, ToolDefinition
+
+# The address of a document that came without a title.
+NAMELESS = "document"
+
+
+def read_blocks(content: Any) -> tuple[Block, ...]:
+    """Converts a message's `content` in the shape of Anthropic's API, a text or a list of blocks, to content blocks. A
+    block of unknown type becomes a text block of its JSON."""
+    if isinstance(content, str):
+        return (TextBlock(text=content),) if content else ()
+    return tuple(_read_block(item) for item in as_list(content))
+
+
+def read_tools(tools: Any) -> tuple[ToolDefinition, ...]:
+    """Converts the `tools` of a request to Anthropic's API. Tools that the provider defines itself have an empty
+    schema. Entries without a name are left out."""
+    return tuple(
+        ToolDefinition(
+            name=as_text(tool.get("name")),
+            description=as_text(tool.get("description")),
+            input_schema=as_object(tool.get("input_schema")),
+        )
+        for tool in as_objects(tools)
+        if as_text(tool.get("name"))
+    )
+
+
+def _read_block(item: Any) -> Block:
+    block = as_object(item)
+    match block.get("type"):
+        case "thinking":
+            signature = as_text(block.get("signature")) or None
+            return ThinkingBlock(thinking=as_text(block.get("thinking")), signature=signature)
+        case "redacted_thinking":
+            return ThinkingBlock(thinking="", redacted=as_text(block.get("data")))
+        case "tool_use":
+            return ToolUseBlock(
+                id=as_text(block.get("id")), name=as_text(block.get("name")), input=as_object(block.get("input"))
+            )
+        case "tool_result":
+            return ToolResultBlock(
+                tool_use_id=as_text(block.get("tool_use_id")),
+                content=_read_result(block.get("content")),
+                is_error=block.get("is_error") is True,
+            )
+        case _:
+            return _read_anthropic_part(item)
+
+
+def _read_result(content: Any) -> tuple[ResultPart, ...]:
+    if isinstance(content, str):
+        return (TextBlock(text=content),) if content else ()
+    if isinstance(content, list):
+        return tuple(_read_anthropic_part(item) for item in as_list(content))
+    return () if content is None else (_as_text_block(content),)
+
+
+def _read_anthropic_part(item: Any) -> ResultPart:
+    block = as_object(item)
+    match block.get("type"):
+        case "text":
+            return TextBlock(text=as_text(block.get("text")))
+        case "image":
+            return _read_anthropic_image(block)
+        case "document":
+            return _read_document(block)
+        case _:
+            return _as_text_block(item)
+
+
+def _read_anthropic_image(block: JsonObject) -> ResultPart:
+    source = as_object(block.get("source"))
+    if source.get("type") == "url":
+        return ImageBlock(url=as_text(source.get("url")))
+    if source.get("type") == "base64":
+        return ImageBlock(media_type=as_text(source.get("media_type")) or "image/png", data=as_text(source.get("data")))
+    return _as_text_block(block)
+
+
+def _read_document(block: JsonObject) -> ResultPart:
+    source = as_object(block.get("source"))
+    uri = as_text(source.get("url")) or as_text(block.get("title")) or NAMELESS
+    media_type = as_text(source.get("media_type")) or None
+    if source.get("type") == "base64":
+        return ResourceBlock(uri=uri, mime_type=media_type, data=as_text(source.get("data")))
+    if source.get("type") in ("text", "url"):
+        return ResourceBlock(uri=uri, text=as_text(source.get("data")) or None, mime_type=media_type)
+    return _as_text_block(block)
+
+
+def _as_text_block(item: Any) -> TextBlock:
+    return TextBlock(text=item if isinstance(item, str) else to_json(item))
+
 
 ROLES = {
     "system": Role.SYSTEM,
@@ -187,3 +281,212 @@ def write_file(block: ResourceBlock) -> dict[str, str]:
     """Returns a document's `filename` and `file_data`. OpenAI reads the kind of a file from the end of its name."""
     name = block.name if block.name.lower().endswith(".pdf") else f"{block.name}.pdf"
     return {"filename": name, "file_data": f"data:{block.mime_type};base64,{block.data}"}
+
+
+class PartReader:
+    """Converts the parts of one conversation's messages, in the shape of Google's Gemini API, to content blocks.
+
+    Gives ids to calls that have none, and the same ids to their responses: the API pairs those by name and order.
+    """
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._open: dict[str, list[str]] = {}
+
+    def read(self, content: Any) -> list[Block]:
+        """Converts a message's content: a text, a part, or a list of both. A part of unknown kind becomes a text block
+        of its JSON."""
+        items = as_list(content) if isinstance(content, list) else [content]
+        return [block for item in items for block in self._read(item)]
+
+    def _read(self, item: Any) -> Iterable[Block]:
+        part = as_object(item)
+        text = as_text(item) or as_text(part.get("text"))
+        call = as_object(part.get("functionCall"))
+        response = as_object(part.get("functionResponse"))
+        if call:
+            yield self._read_call(call)
+        elif response:
+            yield self._read_response(response)
+        elif part.get("thought") is True:
+            yield ThinkingBlock(thinking=text)
+        elif text:
+            yield TextBlock(text=text)
+        elif "text" not in part and item not in ("", None):
+            yield _read_data(part)
+
+    def _read_call(self, call: JsonObject) -> ToolUseBlock:
+        name = as_text(call.get("name"))
+        call_id = as_text(call.get("id"))
+        if not call_id:
+            self._calls += 1
+            call_id = f"call_{self._calls}"
+            self._open.setdefault(name, []).append(call_id)
+        return ToolUseBlock(id=call_id, name=name, input=as_object(call.get("args")))
+
+    def _read_response(self, response: JsonObject) -> ToolResultBlock:
+        waiting = self._open.get(as_text(response.get("name")), [])
+        call_id = as_text(response.get("id")) or (waiting.pop(0) if waiting else "")
+        result = as_object(response.get("response"))
+        error = result.get("error")
+        output = result.get("output", result if error is None else error)
+        text = output if isinstance(output, str) else to_json(output)
+        parts: list[ResultPart] = [TextBlock(text=text)] if text else []
+        parts += [_read_data(as_object(part)) for part in as_list(response.get("parts"))]
+        failed = "output" not in result and bool(error)
+        return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=failed)
+
+
+def _read_data(part: JsonObject) -> ResultPart:
+    data, file = as_object(part.get("inlineData")), as_object(part.get("fileData"))
+    if as_text(data.get("mimeType")).startswith("image/"):
+        return ImageBlock(media_type=as_text(data.get("mimeType")), data=as_text(data.get("data")))
+    if data.get("mimeType") == PDF:
+        uri = as_text(data.get("displayName")) or "document.pdf"
+        return ResourceBlock(uri=uri, mime_type=PDF, data=as_text(data.get("data")))
+    if file.get("fileUri"):
+        return ResourceBlock(uri=as_text(file.get("fileUri")), mime_type=as_text(file.get("mimeType")) or None)
+    return TextBlock(text=to_json(part))
+
+
+_CALLS = {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
+_OUTPUTS = {
+    "function_call_output",
+    "custom_tool_call_output",
+    "local_shell_call_output",
+    "tool_search_output",
+}
+# Tools that the provider runs itself. The call and its result are one item, which becomes its JSON as text.
+_HOSTED = {"web_search_call", "file_search_call", "code_interpreter_call", "mcp_call"}
+_IMAGE = "image_generation_call"
+ITEM_TYPES = {"message", "reasoning", _IMAGE, *_CALLS, *_OUTPUTS, *_HOSTED}
+_SYSTEM_ROLES = ("system", "developer")
+
+
+def item_type(item: JsonObject) -> str:
+    """Returns the item's type. An item without a type but with a role is a `message`. Empty if it has neither."""
+    return as_text(item.get("type")) or ("message" if "role" in item else "")
+
+
+def is_from_model(item: JsonObject) -> bool:
+    """Returns whether the model wrote the item: a message of the assistant, a call or reasoning."""
+    kind = item_type(item)
+    if kind == "message":
+        return item.get("role") == "assistant"
+    return kind in ITEM_TYPES - _OUTPUTS
+
+
+def is_output(item: JsonObject) -> bool:
+    """Returns whether the item is a tool's result."""
+    return item_type(item) in _OUTPUTS
+
+
+class ItemReader:
+    """Adds items of OpenAI's Responses API to a builder. Consecutive items of one side become one message, which has
+    the id of its first item that has one. `last_answer` is the id of the last assistant message added, empty before the
+    first."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._role: Role | None = None
+        self._content: list[Block] = []
+        self._timestamp = 0
+        self._id = ""
+        self.last_answer = ""
+
+    def add_all(self, items: Iterable[JsonObject]) -> None:
+        """Adds all items. An item of unknown type is recorded as skipped, by its number from 1."""
+        for index, item in enumerate(items, start=1):
+            if not self.add(item):
+                self._builder.skip(index, f"item {index} has no known type: {item.get('type')!r}", expected=False)
+        self.flush()
+
+    def add(self, item: JsonObject, timestamp: int = 0) -> bool:
+        """Adds one item; `timestamp` is Unix milliseconds. Returns False if its type is unknown and nothing was
+        added."""
+        kind = item_type(item)
+        if kind == "message" and item.get("role") == "assistant":
+            self._extend(Role.ASSISTANT, read_parts(item.get("content")), item, timestamp)
+        elif kind == "message":
+            self.add_message(item, timestamp)
+        elif kind in _OUTPUTS:
+            self._extend(Role.USER, [_read_output(item)], item, timestamp)
+        elif kind in _CALLS:
+            self._extend(Role.ASSISTANT, [_read_item_call(item)], item, timestamp)
+        elif kind == "reasoning":
+            self._extend(Role.ASSISTANT, _read_reasoning(item), item, timestamp)
+        elif kind == _IMAGE:
+            self._extend(Role.ASSISTANT, _read_image(item), item, timestamp)
+        elif kind in _HOSTED:
+            self._extend(Role.ASSISTANT, [TextBlock(text=to_json(item))], item, timestamp)
+        else:
+            return False
+        return True
+
+    @property
+    def answering(self) -> bool:
+        """Whether items of the model's answer were added that `flush` has not yet made a message of."""
+        return self._role is Role.ASSISTANT
+
+    def flush(self) -> None:
+        """Adds the message of the items collected so far, if any. `add` calls it when the role changes."""
+        if self._role is not None and self._content:
+            added = self._builder.add(self._role, self._content, self._id, self._timestamp)
+            self.last_answer = added if self._role is Role.ASSISTANT else self.last_answer
+        self._role, self._content, self._id = None, [], ""
+
+    def add_message(self, item: JsonObject, timestamp: int = 0) -> str:
+        """Adds a message item of the user or the system at once. Returns the message's id."""
+        self.flush()
+        role = Role.SYSTEM if item.get("role") in _SYSTEM_ROLES else Role.USER
+        return self._builder.add(role, read_parts(item.get("content")), as_text(item.get("id")), timestamp)
+
+    def _extend(self, role: Role, blocks: Iterable[Block], item: JsonObject, timestamp: int) -> None:
+        if self._role is not role:
+            self.flush()
+            self._role, self._timestamp = role, timestamp
+        self._content.extend(blocks)
+        self._id = self._id or as_text(item.get("id"))
+
+
+def _read_item_call(item: JsonObject) -> ToolUseBlock:
+    arguments = item.get("arguments", item.get("input", item.get("action")))
+    return ToolUseBlock(
+        id=as_text(item.get("call_id")) or as_text(item.get("id")),
+        name=as_text(item.get("name")) or as_text(item.get("type")).removesuffix("_call"),
+        input=read_arguments(arguments),
+    )
+
+
+def _read_output(item: JsonObject) -> ToolResultBlock:
+    output = item.get("output", item.get("tools"))
+    return ToolResultBlock(
+        tool_use_id=as_text(item.get("call_id")) or as_text(item.get("id")), content=read_result(output)
+    )
+
+
+def read_result(output: Any) -> tuple[ResultPart, ...]:
+    """Converts a tool's output: a text, parts, one part, or an object that has them under `content`."""
+    one = as_object(output)
+    if one.get("type") in ("input_text", "output_text", "input_image"):
+        return read_parts([one])
+    if isinstance(one.get("content"), str | list):
+        return read_parts(one.get("content"))
+    return read_parts(output)
+
+
+def _read_image(item: JsonObject) -> list[Block]:
+    """Returns a generated image: the item's other facts as a text block of JSON, and the image as an image block."""
+    facts = {key: value for key, value in item.items() if key != "result"}
+    data = as_text(item.get("result"))
+    return [TextBlock(text=to_json(facts)), *([ImageBlock(data=data)] if data else [])]
+
+
+def _read_reasoning(item: JsonObject) -> list[Block]:
+    """Returns the readable text of a reasoning item as one thinking block; an empty list if it has none.
+
+    The encrypted part is left out, because only OpenAI can read it.
+    """
+    parts = [*read_parts(item.get("summary")), *read_parts(item.get("content"))]
+    text = join_texts(parts)
+    return [ThinkingBlock(thinking=text)] if text else []

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from ullage.formats.provider import write_request
-from ullage.formats.transcripts.ullage_jsonl import Header
-from ullage.formats.transcripts.ullage_jsonl import write as write_ullage
+from ullage.formats.transcripts.message_lists import Header, write_ullage
 from ullage.model.errors import NotFound, SessionNotFound, StoreUnavailable
 from ullage.service.archive.naming import find_session
 from ullage.service.compact.room import ready, require_fit_if_managed

@@ -47,10 +47,9 @@ from ullage.service.conversation.publish import (
 )
 from ullage.service.conversation.work import Ask, Job
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.plan.plan import aimed, automatic_limits, firm, plan_within
+from ullage.service.plan import aimed, automatic_limits, firm, plan_within
 from ullage.service.ports.world import Ports
-from ullage.service.summaries.prepared import tail_for, write_ahead
-from ullage.service.summaries.write import read_ahead
+from ullage.service.summaries.write import read_ahead, tail_for, write_ahead
 
 _log = logging.getLogger(__name__)
 _CLEARING = (Action.CLEAR, Action.CLEAR_TOOL_USES)

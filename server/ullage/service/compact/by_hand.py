@@ -13,9 +13,9 @@ from ullage.model.edits import EditTrigger, compaction_block
 from ullage.model.errors import InvalidRequest, MessageNotFound, NothingToCompact, PreviewExpired
 from ullage.model.events import MessagePinned
 from ullage.model.message import number_of
-from ullage.service.compact.hooks import PreCompactHook
 from ullage.service.compact.run import (
     Compacted,
+    PreCompactHook,
     apply,
     brief,
     compact_with_fallbacks,
@@ -26,8 +26,7 @@ from ullage.service.conversation.conversation import Conversation, Planned, Prev
 from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Ask
-from ullage.service.plan.ladder import firm_in
-from ullage.service.plan.plan import finish, manual_limits, plan_in_thread, plan_within
+from ullage.service.plan import finish, firm_in, manual_limits, plan_in_thread, plan_within
 
 # Each preview holds a summary and a view. Without this limit a client that never commits would fill the memory.
 _MOST_PREVIEWS = 16

@@ -1,6 +1,6 @@
 """Makes room without a summary: cheap edits, such as clears, and truncation.
 
-The ways and their order are the tables of `service/plan/ladder.py`. Every way is planned to its end before anything is
+The ways and their order are the tables of `service/plan.py`. Every way is planned to its end before anything is
 recorded: if the context still exceeded usable, nothing is, and `CannotFit` or a notice says what is too large.
 """
 
@@ -22,18 +22,19 @@ from ullage.service.conversation.publish import (
     cannot_fit,
     context_cleared,
 )
-from ullage.service.plan.ladder import (
+from ullage.service.plan import (
     CHEAP,
     LAST_RESORT,
     OLD_TOOL_USES,
     TRUNCATIONS,
     Rung,
     Terms,
+    aimed,
     cheap_edits,
     climb,
+    firm,
     system_ids,
 )
-from ullage.service.plan.plan import aimed, firm
 from ullage.transcript.cut_points import pinned_ids
 
 # Searching for something to clear costs time in proportion to the context. After a search without result the context

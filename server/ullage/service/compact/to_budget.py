@@ -19,8 +19,7 @@ from ullage.model.words import alone
 from ullage.service.compact.room import edits_to_fit, too_large
 from ullage.service.compact.run import apply, edits_of, require_own_context, write_with_fallbacks
 from ullage.service.conversation.conversation import Conversation, Planned
-from ullage.service.plan.ladder import Firm
-from ullage.service.plan.plan import BLOCK_SHARE, Shorter, finish, keep_old, pinned_in, plan_within
+from ullage.service.plan import BLOCK_SHARE, Firm, Shorter, finish, keep_old, pinned_in, plan_within
 from ullage.service.summaries.write import summary_request
 
 # A result that uses this share of the budget is good enough. Message groups cannot be divided to use the rest.

@@ -36,9 +36,8 @@ from ullage.model.updates import Update, UsageMeta
 from ullage.policy.alarm import sure
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Breaker
-from ullage.service.conversation.environment import Environment, beside_the_log
+from ullage.service.conversation.environment import Environment, Rules, beside_the_log, given_of, others_of, rules_of
 from ullage.service.conversation.projection import Projection
-from ullage.service.conversation.rules import Rules, given_of, others_of, rules_of
 from ullage.service.conversation.work import Ask, Work
 from ullage.service.ports.models import Provider
 from ullage.service.ports.store import StoredSession

@@ -19,7 +19,7 @@ from ullage.policy.alarm import calls_left, level, nearness
 from ullage.policy.limits import passed
 from ullage.policy.prompt_cache import idle_compaction, prompt_cache
 from ullage.service.conversation.conversation import Changed, Conversation
-from ullage.service.conversation.rules import Rules
+from ullage.service.conversation.environment import Rules
 
 # Characters of a title that an error shows.
 _TITLE = 60

@@ -38,7 +38,7 @@ from ullage.model.usage import UsageSource
 from ullage.model.words import percent
 from ullage.policy.evidence import Evidence
 from ullage.policy.limits import passed
-from ullage.service.conversation.rules import Rules, rules_of
+from ullage.service.conversation.environment import Rules, rules_of
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import of_agent, row_of
 from ullage.service.imports import ends_with_newest, last_model, project_transcript

@@ -31,7 +31,7 @@ async def compose_in_thread(request: SummaryRequest, counter: TokenCounter, read
     """Returns the offline summary and ledger for a request, composed in a thread. Cancelling the task ends the thread's
     work, too."""
     # Imported on use: commands that write no summary are to start soon.
-    from ullage.service.plan.plan import in_thread  # noqa: PLC0415
+    from ullage.service.plan import in_thread  # noqa: PLC0415
     from ullage.summary.composition import compose  # noqa: PLC0415
 
     return await in_thread(lambda check: compose(request, counter, reader, check))

@@ -5,6 +5,8 @@ context is brought under its limit. While an answer is written nothing is compac
 stays in the transcript, however the turn ends.
 
 When a turn begins, the files that the prompt links to are read. Edits that a provider makes by itself are recorded.
+
+The tool calls of an answer: each is published, permitted by the user and run. The results are appended in any case.
 """
 
 import asyncio
@@ -20,7 +22,16 @@ from ullage.agents.file_reads import path_of_uri
 from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, cleared_elsewhere
 from ullage.model import words
 from ullage.model.answer import Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, ToolUseClearing, TurnEnd
-from ullage.model.blocks import PDF, Block, ImageBlock, ResourceBlock, TextBlock
+from ullage.model.blocks import (
+    PDF,
+    Block,
+    ImageBlock,
+    ResourceBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    join_texts,
+)
 from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest, ProviderError
 from ullage.model.events import ContextEdited
 from ullage.model.message import Message, Role
@@ -28,10 +39,12 @@ from ullage.model.updates import (
     AgentMessageChunk,
     AgentThoughtChunk,
     Notice,
+    PermissionAnswer,
     Severity,
     TextContent,
     ToolCall,
     ToolCallUpdate,
+    ToolContent,
     ToolKind,
     ToolLocation,
     ToolStatus,
@@ -39,19 +52,129 @@ from ullage.model.updates import (
 )
 from ullage.model.usage import Usage
 from ullage.policy.decision import target_for
-from ullage.service.archive.recall import message_lines
+from ullage.service.archive.search import message_lines
 from ullage.service.asking import Waits, live_request, stream_with_retries
 from ullage.service.compact.room import cannot_be_sent, edits_to_fit
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.publish import context_cleared
 from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Ask, Job
-from ullage.service.plan.ladder import OLD_TOOL_USES
-from ullage.service.ports.models import FoundFile, LinkedFiles, Question
+from ullage.service.plan import OLD_TOOL_USES
+from ullage.service.ports.models import FoundFile, LinkedFiles, Provider, Question, SessionTools, ToolAbout, ToolOutcome
 from ullage.service.sessions import add_system_prompt, append, declare_tools
-from ullage.service.turns.tool_calls import Turn, is_permitted, results_message, unmade, use_tools
 from ullage.transcript.cut_points import kept
-from ullage.transcript.partial_answer import PartialAnswer
+from ullage.transcript.view import PartialAnswer
+
+# Kinds of tools that may run if no user can be asked, because they change nothing.
+_HARMLESS = (ToolKind.READ, ToolKind.SEARCH)
+_CANCELLED = "[Cancelled before the tool returned.]"
+_NOT_PERMITTED = "[The user did not permit this tool call.]"
+_UNREADABLE = "The tool call's input could not be read: "
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """A running prompt turn: its conversation and the provider that answers."""
+
+    conversation: Conversation
+    provider: Provider
+
+
+async def use_tools(turn: Turn, answer: PartialAnswer) -> None:
+    """Runs the tool calls of an answer one after another and appends their results as one message. If the turn is
+    cancelled, the remaining calls get a result that says so."""
+    uses = tuple(answer.tool_uses)
+    results: list[ToolResultBlock] = []
+    try:
+        for use in uses:
+            result = await _use_tool(turn, use, answer)
+            results.append(result)
+    finally:
+        results += unmade(uses[len(results) :])
+        message = results_message(turn.conversation, results)
+        await append(turn.conversation, [message], None, {message.id})
+
+
+def unmade(uses: Sequence[ToolUseBlock]) -> list[ToolResultBlock]:
+    """Returns results, which say that the call was cancelled, for calls that are not run. Providers refuse a request in
+    which a call has no result."""
+    return [_result(use, ToolOutcome(text=_CANCELLED, is_error=True)) for use in uses]
+
+
+def results_message(conversation: Conversation, results: Sequence[ToolResultBlock]) -> Message:
+    """Returns a new user message with these tool results, to be appended after the answer."""
+    ids, clock = conversation.workspace.ports.ids, conversation.workspace.ports.clock
+    return Message(id=ids.new("m"), role=Role.USER, content=tuple(results), timestamp=clock.now())
+
+
+async def _use_tool(turn: Turn, use: ToolUseBlock, answer: PartialAnswer) -> ToolResultBlock:
+    about = describe_call(turn.conversation, use)
+    call = ToolCall(
+        tool_call_id=use.id,
+        title=about.title,
+        kind=about.kind,
+        status=ToolStatus.PENDING,
+        locations=about.locations,
+        raw_input=use.input,
+    )
+    turn.conversation.emit(call)
+    try:
+        result = answer.results.get(use.id) or _result(use, await _outcome(turn, use, call, answer))
+    except asyncio.CancelledError:
+        turn.conversation.emit(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.FAILED))
+        raise
+    status = ToolStatus.FAILED if result.is_error else ToolStatus.COMPLETED
+    text = join_texts(result.content)
+    content = (ToolContent(content=TextContent(text=text)),)
+    turn.conversation.emit(ToolCallUpdate(tool_call_id=use.id, status=status, content=content))
+    return result
+
+
+async def _outcome(turn: Turn, use: ToolUseBlock, call: ToolCall, answer: PartialAnswer) -> ToolOutcome:
+    if use.id in answer.faults:
+        return ToolOutcome(text=_UNREADABLE + answer.faults[use.id], is_error=True)
+    conversation, toolbox = turn.conversation, turn.conversation.workspace.ports.toolbox
+    session_id, cwd, door = conversation.id, conversation.transcript.cwd, _door_of(conversation, use)
+    question = door.question(session_id, use) if door else await toolbox.question(session_id, cwd, use)
+    if question is not None and not await is_permitted(turn.conversation, question, call):
+        return ToolOutcome(text=_NOT_PERMITTED, is_error=True)
+    turn.conversation.emit(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.IN_PROGRESS))
+    return await (door.run(session_id, use) if door else toolbox.run(session_id, cwd, use))
+
+
+def describe_call(conversation: Conversation, use: ToolUseBlock) -> ToolAbout:
+    """Returns a description of a tool call in the session for the user."""
+    tools = conversation.workspace.session_tools
+    about = tools.describe(conversation.id, use) if tools else None
+    return about or conversation.workspace.ports.toolbox.describe(use)
+
+
+def _door_of(conversation: Conversation, use: ToolUseBlock) -> SessionTools | None:
+    """Returns the door's tools if the call is one of theirs, otherwise None."""
+    tools = conversation.workspace.session_tools
+    return tools if tools is not None and tools.describe(conversation.id, use) is not None else None
+
+
+async def is_permitted(conversation: Conversation, question: Question, call: ToolCall) -> bool:
+    """Returns whether the user permits the tool call, now or by an earlier answer in this session. If no client can ask
+    the user, calls that only read are permitted. Raises `CancelledError` if the user stops the turn instead of
+    answering."""
+    permissions, always = conversation.workspace.permissions, conversation.guards.permitted
+    if permissions is None:
+        return call.kind in _HARMLESS
+    if question.key in always:
+        return True
+    answer = await permissions.ask(conversation.id, replace(call, title=question.title or call.title))
+    if answer is PermissionAnswer.CANCELLED:
+        raise asyncio.CancelledError
+    if answer is PermissionAnswer.ALLOW_ALWAYS:
+        always.add(question.key)
+    return answer is not PermissionAnswer.REJECT_ONCE
+
+
+def _result(use: ToolUseBlock, outcome: ToolOutcome) -> ToolResultBlock:
+    text = (TextBlock(text=outcome.text),) if outcome.text else ()
+    return ToolResultBlock(tool_use_id=use.id, content=(*text, *outcome.images), is_error=outcome.is_error)
+
 
 _log = logging.getLogger(__name__)
 # An agent that has made this many requests in one turn is repeating itself. ACP has a stop reason for this case.

@@ -1,1 +1,0 @@
-"""Prompt turns: answers of the model and its tool calls."""
