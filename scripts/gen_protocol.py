@@ -116,7 +116,7 @@ def acp_table() -> str:
     rows = [
         ("`protocolVersion`", f"{PROTOCOL_VERSION}, or {VERSION} if the client asks for {VERSION} or more"),
         *((f"`{name}`", f"`{json.dumps(value)}`") for name, value in able.items()),
-        *((f"`authMethods`: `{method.id}`", method.description) for method in (KEY_METHOD, LOGIN_METHOD)),
+        *((f"`authMethods`: `{method['id']}`", method["description"]) for method in (KEY_METHOD, LOGIN_METHOD)),
         *((f"`modes`: `{mode.id}`", mode.description) for mode in MODES),
     ]
     return table(("member", "value"), rows)

@@ -73,127 +73,50 @@ class InitializeParams(Struct, frozen=True, kw_only=True, rename="camel"):
         return read_client(said, self.meta)
 
 
-class Implementation(Struct, frozen=True, kw_only=True):
-    """ACP's `Implementation`: the agent's name, the title that users see, and the version."""
-
-    name: str
-    title: str
-    version: str
-
-
-class PromptCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The kinds of content that a prompt to the agent may contain in addition to text and links."""
-
-    image: bool = True
-    embedded_context: bool = True
-
-
-class McpCapabilities(Struct, frozen=True, kw_only=True):
-    """The transports by which the agent reaches MCP servers, besides stdio, which every agent of ACP has."""
-
-    http: bool
-
-
-class Yes(Struct, frozen=True):
-    """An empty object, by which ACP says that a capability exists."""
-
-
-class SessionCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The optional session methods that the agent serves. `fork` and `title` are not in ACP's stable schema; clients
-    that can fork, or set a title, look for these names."""
-
-    list: Yes = Yes()
-    resume: Yes = Yes()
-    close: Yes = Yes()
-    delete: Yes = Yes()
-    additional_directories: Yes = Yes()
-    fork: Yes = Yes()
-    title: Yes = Yes()
-
-
-class ExtensionMeta(Struct, frozen=True, kw_only=True):
-    """Ullage's version and the names of its own methods (`_ullage/…`), for a client that can call them."""
-
-    version: str
-    methods: tuple[str, ...]
-
-
-class ExtensionMetas(Struct, frozen=True, kw_only=True):
-    """The `_meta` object of the agent's capabilities."""
-
-    ullage: ExtensionMeta
-
-
-class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `AgentCapabilities`: what the agent can do."""
-
-    load_session: bool = True
-    prompt_capabilities: PromptCapabilities = PromptCapabilities()
-    mcp_capabilities: McpCapabilities
-    session_capabilities: SessionCapabilities = SessionCapabilities()
-    meta: ExtensionMetas = field(name="_meta")
-
-
-class AuthMethod(Struct, frozen=True, kw_only=True):
-    """ACP's `AuthMethodAgent`: a way to authenticate by the request `authenticate`, with the text that the client shows
-    for it."""
-
-    id: str
-    name: str
-    description: str
-
-
-class TerminalAuthMethod(Struct, frozen=True, kw_only=True, tag_field="type", tag="terminal"):
-    """ACP's `AuthMethodTerminal`: a way to authenticate for which the client starts this program again in a terminal,
-    with `args` after the arguments that it has. Exit status 0 is success."""
-
-    id: str
-    name: str
-    description: str
-    args: tuple[str, ...]
-
-
-class InitializeResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `InitializeResponse`."""
-
-    protocol_version: int = PROTOCOL_VERSION
-    agent_info: Implementation
-    agent_capabilities: AgentCapabilities
-    auth_methods: tuple[AuthMethod | TerminalAuthMethod, ...]
-
-
 class AuthenticateParams(Struct, frozen=True, kw_only=True, rename="camel"):
     """ACP's `AuthenticateRequest`. `method_id` is the id of a method that the agent offered."""
 
     method_id: str
 
 
-KEY_METHOD = AuthMethod(
-    id="key",
-    name="Key of a model's provider",
-    description="Store a key with `ullage acp --login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY in the agent's "
+# Ways to authenticate: by the request `authenticate` (ACP's `AuthMethodAgent`), and by this program, which the client
+# starts again in a terminal with `args` after the arguments that it has (`AuthMethodTerminal`).
+KEY_METHOD = {
+    "id": "key",
+    "name": "Key of a model's provider",
+    "description": "Store a key with `ullage acp --login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY in the agent's "
     "environment and start it again. Without a key the context commands work all the same.",
-)
-LOGIN_METHOD = TerminalAuthMethod(
-    id="login",
-    name="Store a key",
-    description="Asks in a terminal for a provider's key and keeps it in the system's keyring.",
-    args=("--login",),
-)
+}
+LOGIN_ARGUMENTS = ("--login",)
+LOGIN_METHOD: JsonObject = {
+    "type": "terminal",
+    "id": "login",
+    "name": "Store a key",
+    "description": "Asks in a terminal for a provider's key and keeps it in the system's keyring.",
+    "args": LOGIN_ARGUMENTS,
+}
+# The optional session methods that the agent serves. `fork` and `title` are not in ACP's stable schema; clients that
+# can fork, or set a title, look for these names.
+_SESSION_ABILITIES = ("list", "resume", "close", "delete", "additionalDirectories", "fork", "title")
 
 
-def introduce(version: str, methods: tuple[str, ...], client: Client, *, uses_servers: bool) -> InitializeResult:
-    """Returns the answer to `initialize` in ACP's version 1. `methods` are the names of Ullage's own methods.
-    `uses_servers` says that MCP servers can be used. The login in a terminal is offered to a client that can start
-    it."""
-    return InitializeResult(
-        agent_info=Implementation(name="ullage", title="Ullage", version=version),
-        agent_capabilities=AgentCapabilities(
-            mcp_capabilities=McpCapabilities(http=uses_servers),
-            meta=ExtensionMetas(ullage=ExtensionMeta(version=version, methods=methods)),
-        ),
-        auth_methods=(LOGIN_METHOD, KEY_METHOD) if client.starts_logins else (KEY_METHOD,),
-    )
+def introduce(version: str, methods: tuple[str, ...], client: Client, *, uses_servers: bool) -> JsonObject:
+    """Returns the answer to `initialize` in ACP's version 1. `methods` are the names of Ullage's own methods, for a
+    client that can call them. `uses_servers` says that MCP servers can be used. The login in a terminal is offered to a
+    client that can start it."""
+    return {
+        "protocolVersion": PROTOCOL_VERSION,
+        "agentInfo": {"name": "ullage", "title": "Ullage", "version": version},
+        "agentCapabilities": {
+            "loadSession": True,
+            "promptCapabilities": {"image": True, "embeddedContext": True},
+            # Besides stdio, which every agent of ACP has.
+            "mcpCapabilities": {"http": uses_servers},
+            "sessionCapabilities": {name: {} for name in _SESSION_ABILITIES},
+            "_meta": {"ullage": {"version": version, "methods": methods}},
+        },
+        "authMethods": (LOGIN_METHOD, KEY_METHOD) if client.starts_logins else (KEY_METHOD,),
+    }
 
 
 PREFIX = "_ullage/"
@@ -302,7 +225,7 @@ class Agent:
         self._install()
 
     async def _authenticate(self, params: AuthenticateParams) -> api.Nothing:
-        known = (KEY_METHOD.id, LOGIN_METHOD.id)
+        known = (KEY_METHOD["id"], LOGIN_METHOD["id"])
         if params.method_id not in known:
             raise InvalidRequest(
                 f"there is no authentication method {params.method_id!r}; there are {', '.join(known)}"

@@ -10,6 +10,7 @@ Client Protocol has a code of its own for what is not found: `acp_error_object`.
 """
 
 from collections.abc import Awaitable, Callable
+from inspect import get_annotations
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -49,6 +50,15 @@ class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
 
 
 AnyMethod = Method[Any, Any]
+
+
+def served(
+    name: str, handler: Callable[[Workspace, P], Awaitable[R]], doc: str, *, notification: bool = False
+) -> Method[P, R]:
+    """Returns the method that a handler serves. The types of its params and result are those that it is annotated
+    with."""
+    _, params, result = get_annotations(handler).values()
+    return Method(name=name, params=params, result=result, handler=handler, doc=doc, notification=notification)
 
 
 class ClientMethod(Struct, frozen=True, kw_only=True):

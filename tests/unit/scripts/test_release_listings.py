@@ -16,7 +16,7 @@ from releasing.neovim_plugin import build_plugin
 from releasing.project import read_project
 from support.documents import ROOT
 from ullage import __version__
-from ullage.acp.agent import LOGIN_METHOD
+from ullage.acp.agent import LOGIN_ARGUMENTS
 from ullage.cli.command_line import build_parser
 
 PROJECT = read_project()
@@ -115,7 +115,7 @@ def test_the_agent_registry_s_entry_keeps_the_rules_of_its_schema() -> None:
 
 def test_the_login_that_the_agent_offers_is_one_of_the_program_that_the_registry_starts() -> None:
     started = agent_entry(PROJECT)["distribution"]["uvx"]
-    args = build_parser().parse_args([*started["args"], *LOGIN_METHOD.args])
+    args = build_parser().parse_args([*started["args"], *LOGIN_ARGUMENTS])
     assert (args.module, args.login) == ("acp", True)
     # Of all extras, which include the keyring.
     assert started["package"].startswith("ullage[all]==")
