@@ -8,6 +8,7 @@ from contextlib import aclosing
 
 from msgspec import Struct
 
+from ullage.model import words
 from ullage.model.answer import (
     CompactionSealed,
     Fragment,
@@ -19,7 +20,7 @@ from ullage.model.answer import (
 from ullage.model.errors import AnswerBroken, ProviderUnavailable
 from ullage.model.updates import Update
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.publish import waiting_for_provider
+from ullage.service.conversation.publish import notice
 from ullage.service.ports.models import Provider
 from ullage.service.ports.world import Chance, Clock
 
@@ -69,7 +70,8 @@ async def stream_with_retries(provider: Provider, request: ModelRequest, waits: 
             pause = wait * (1 + _JITTER * waits.chance.share()) if asked is None else asked
             if begun or not tries_left or waited + pause > _LONGEST:
                 raise
-            waits.publish(waiting_for_provider(provider.name, str(error), pause))
+            said = words.waiting_for_provider(provider.name, str(error), pause)
+            waits.publish(notice("waiting_for_provider", said))
             await waits.clock.wait(pause)
             waited, wait = waited + pause, wait * _GROWTH
 

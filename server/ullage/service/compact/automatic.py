@@ -7,6 +7,7 @@ import asyncio
 import logging
 from functools import partial
 
+from ullage.model import words
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import (
     CompactionVetoed,
@@ -38,13 +39,7 @@ from ullage.service.compact.room import biggest_part, clear_cheaply, truncate
 from ullage.service.compact.run import compact_with_fallbacks
 from ullage.service.conversation.conversation import Changed, Conversation, Planned
 from ullage.service.conversation.environment import beside_the_log
-from ullage.service.conversation.publish import (
-    breaker_opened,
-    compaction_due,
-    compaction_failed,
-    compaction_vetoed,
-    due_by_settings,
-)
+from ullage.service.conversation.publish import notice
 from ullage.service.conversation.work import Ask, Job
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.plan import aimed, automatic_limits, firm, plan_within
@@ -102,7 +97,7 @@ def _look_after(conversation: Conversation, *, answered: bool = False, by_settin
     ours = _is_ours(conversation)
     due = _due(conversation, budget) if ours else Action.NONE
     if by_settings and due is Action.COMPACT:
-        conversation.emit(due_by_settings(used, budget.compact_at))
+        conversation.emit(notice("compaction_due", words.due_by_settings(used, budget.compact_at)))
     warn_or_wait(conversation, budget, due)
     if due is not Action.NONE and not by_settings:
         _start(conversation)
@@ -136,7 +131,7 @@ def _ended(conversation: Conversation, run: asyncio.Task[None]) -> None:
     else:
         _log.error("session %s: the automatic run broke down", conversation.id, exc_info=error)
         reason = str(error) if isinstance(error, UllageError) else "an internal error; the server's log has it"
-        conversation.emit(compaction_failed(reason))
+        conversation.emit(notice("compaction_failed", words.compaction_failed(reason)))
 
 
 async def shrink(conversation: Conversation) -> None:
@@ -199,13 +194,14 @@ async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
     except NothingToCompact as error:
         _log.info("session %s: %s", conversation.id, error)
     except UllageError as error:
-        conversation.emit(compaction_failed(str(error)))
+        conversation.emit(notice("compaction_failed", words.compaction_failed(str(error))))
     helped = conversation.used < min(before, budget.compact_at)
     if not helped:
         truncate(conversation, budget)
     guards.breaker = (after_success if helped else after_failure)(guards.breaker)
     if guards.breaker.is_open:
-        conversation.emit(breaker_opened(why(guards.breaker), *biggest_part(conversation)))
+        said = words.breaker_opened(why(guards.breaker), *biggest_part(conversation))
+        conversation.emit(notice("breaker_opened", said))
     return not budget.overflow(conversation.used)
 
 
@@ -218,7 +214,7 @@ async def _plan(conversation: Conversation, budget: ContextBudget) -> Planned:
 def _hold_back(conversation: Conversation, budget: ContextBudget, veto: CompactionVetoed) -> None:
     """Publishes a hook's veto and notes the size of the context, so that the hook is asked again only when the context
     has grown. A context that overflows is truncated in spite of the veto."""
-    conversation.emit(compaction_vetoed(str(veto)))
+    conversation.emit(notice("compaction_vetoed", words.compaction_vetoed(str(veto))))
     if budget.overflow(conversation.used):
         truncate(conversation, budget)
     conversation.guards.vetoed_at = conversation.used
@@ -239,7 +235,7 @@ def warn_or_wait(conversation: Conversation, budget: ContextBudget, due: Action)
     guards, used = conversation.guards, conversation.used
     waits = conversation.workspace.settings.summary.confirm and due is not Action.COMPACT and used >= budget.compact_at
     if waits and not guards.warned_due:
-        conversation.emit(compaction_due(used, budget.window))
+        conversation.emit(notice("compaction_due", words.compaction_due(used, budget.window)))
     guards.warned_due = waits
     # Of an agent without a known threshold nothing is known to come.
     is_known = conversation.keeper is not Keeper.AGENT or conversation.rules.threshold is not None

@@ -18,10 +18,7 @@ from ullage.model.message import Role, number_of
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, Gain, result_tokens, worth_clearing
 from ullage.service.conversation.conversation import Conversation, sized
-from ullage.service.conversation.publish import (
-    cannot_fit,
-    context_cleared,
-)
+from ullage.service.conversation.publish import context_cleared, notice
 from ullage.service.plan import (
     CHEAP,
     LAST_RESORT,
@@ -91,7 +88,8 @@ def truncate(conversation: Conversation, budget: ContextBudget) -> None:
         conversation.emit(context_cleared(_listed(made), before, conversation.used, edits))
     fits, guards = not budget.overflow(conversation.used), conversation.guards
     if not fits and not guards.warned_unfit:
-        conversation.emit(cannot_fit(*too_large(conversation, budget.usable), budget.usable))
+        said = words.cannot_fit(*too_large(conversation, budget.usable), budget.usable)
+        conversation.emit(notice("cannot_fit", said))
     guards.warned_unfit = not fits
 
 

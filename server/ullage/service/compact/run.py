@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from ullage.edits.compaction import Summary
 from ullage.edits.counted import CountedView
+from ullage.model import words
 from ullage.model.blocks import BroughtBack, TextBlock, text_and_resources
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import (
@@ -54,7 +55,7 @@ from ullage.policy.decision import Breaker
 from ullage.redaction.clean import clean, redact
 from ullage.redaction.privacy import hide_text, with_texts
 from ullage.service.conversation.conversation import Conversation, Planned
-from ullage.service.conversation.publish import compaction_retried, hook_failed, offline_summary_used
+from ullage.service.conversation.publish import notice, offline_summary_used
 from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Job
 from ullage.service.plan import SUMMARIES, Attempt, finish
@@ -136,7 +137,7 @@ class PreCompactHook:
             raise CompactionVetoed(_stopped(outcome.err or outcome.out))
         answer, fault = _read(outcome)
         if fault:
-            conversation.emit(hook_failed("preCompact", fault))
+            conversation.emit(notice("hook_failed", words.hook_failed("preCompact", fault)))
         if answer.veto is not None:
             raise CompactionVetoed(_stopped(answer.veto))
         return "\n".join(filter(None, [request.focus, (answer.instructions or "")[:_MOST_INSTRUCTIONS]]))
@@ -154,7 +155,8 @@ def after_compaction(conversation: Conversation, edit: CompactionEdit, began: in
 async def _run_after(conversation: Conversation, command: tuple[str, ...], given: PostCompact) -> None:
     outcome = await _run(conversation, command, given)
     if outcome.fault or outcome.status:
-        conversation.emit(hook_failed("postCompact", outcome.fault or _failure(outcome)))
+        fault = outcome.fault or _failure(outcome)
+        conversation.emit(notice("hook_failed", words.hook_failed("postCompact", fault)))
 
 
 async def _run(conversation: Conversation, command: tuple[str, ...], given: PreCompact | PostCompact) -> CommandOutcome:
@@ -449,7 +451,8 @@ async def compact_with_fallbacks(
             if not attempts:
                 raise
             if not attempts[0].offline:
-                conversation.emit(compaction_retried(attempts[0].what, str(error)))
+                said = words.compaction_retried(attempts[0].what, str(error))
+                conversation.emit(notice("compaction_retried", said))
             continue
         if failure is not None and attempt.offline:
             conversation.emit(offline_summary_used(failure, done.edit))

@@ -23,7 +23,6 @@ from ullage.model.errors import (
 )
 from ullage.model.events import AutoCompacting, CompactionComplete, ContextEvent, ContextWarning
 from ullage.model.updates import Meta, Notice, NoticeMeta, Severity, Update
-from ullage.service.ports.store import StoreNews
 from ullage.service.ports.world import Listener
 
 E = TypeVar("E", bound=ContextEvent)
@@ -37,6 +36,25 @@ _REASONS: dict[type[UllageError], str] = {
     AuthenticationFailed: "key refused",
     ContextTooLong: "context too long for the model",
     NoModelConfigured: "no model configured",
+}
+# How grave what a notice says is, by the notice's kind.
+_SEVERITIES = {
+    "auto_compacting": Severity.INFO,
+    "breaker_opened": Severity.ERROR,
+    "cannot_fit": Severity.ERROR,
+    "compaction_complete": Severity.INFO,
+    "compaction_due": Severity.WARNING,
+    "compaction_failed": Severity.ERROR,
+    "compaction_retried": Severity.WARNING,
+    "compaction_vetoed": Severity.WARNING,
+    "context_cleared": Severity.INFO,
+    "context_warning": Severity.WARNING,
+    "hook_failed": Severity.WARNING,
+    "offline_summary_used": Severity.WARNING,
+    "store_caught_up": Severity.INFO,
+    "store_forked": Severity.WARNING,
+    "store_offline": Severity.WARNING,
+    "waiting_for_provider": Severity.INFO,
 }
 
 
@@ -114,54 +132,22 @@ def notice_of(event: ContextEvent) -> Notice:
                 on_request=event.on_request,
                 agent=event.agent,
             )
-            return _notice("context_warning", Severity.WARNING, text)
+            return notice("context_warning", text)
         case AutoCompacting(used=used):
-            return _notice("auto_compacting", Severity.INFO, words.auto_compacting(used))
+            return notice("auto_compacting", words.auto_compacting(used))
         case CompactionComplete(edit=edit):
             block = compaction_block(edit)
             text = words.compacted(block.messages_archived, block.context_size_before, block.context_size_after)
-            return _notice("compaction_complete", Severity.INFO, text, edit.id)
-
-
-def compaction_due(used: int, window: int) -> Notice:
-    """Returns the notice that the context has reached the compaction threshold and waits for the user to compact it.
-    Figures are tokens."""
-    return _notice("compaction_due", Severity.WARNING, words.compaction_due(used, window))
-
-
-def due_by_settings(used: int, compact_at: int) -> Notice:
-    """Returns the notice that changed settings make a compaction due, and that the user may start it."""
-    return _notice("compaction_due", Severity.WARNING, words.due_by_settings(used, compact_at))
+            return notice("compaction_complete", text, edit.id)
 
 
 def context_cleared(what: str, before: int, after: int, edits: Sequence[Edit]) -> Notice:
     """Returns the notice that edits other than a compaction were applied. `what` names the removed content; `before`
     and `after` are tokens of the context. If repeated file reads were cleared, the description names each file."""
-    notice = _notice("context_cleared", Severity.INFO, words.cleared(what, before, after), edits[-1].id)
+    cleared = notice("context_cleared", words.cleared(what, before, after), edits[-1].id)
     repeats = [edit for edit in edits if isinstance(edit, DuplicateReadsEdit)]
     texts = [words.repeated(edit.files, edit.tokens_saved / before) for edit in repeats]
-    return replace(notice, description=" ".join(texts)) if texts else notice
-
-
-def compaction_failed(reason: str) -> Notice:
-    """Returns the notice that an automatic compaction failed. The ways of making room that follow have notices of their
-    own."""
-    return _notice("compaction_failed", Severity.ERROR, words.compaction_failed(reason))
-
-
-def compaction_vetoed(reason: str) -> Notice:
-    """Returns the notice that a hook vetoed an automatic compaction."""
-    return _notice("compaction_vetoed", Severity.WARNING, words.compaction_vetoed(reason))
-
-
-def hook_failed(hook: str, reason: str) -> Notice:
-    """Returns the notice that the hook named `hook` failed. The compaction continues without the hook."""
-    return _notice("hook_failed", Severity.WARNING, words.hook_failed(hook, reason))
-
-
-def compaction_retried(what: str, reason: str) -> Notice:
-    """Returns the notice that a summary failed for this reason, and that `what` is tried next."""
-    return _notice("compaction_retried", Severity.WARNING, words.compaction_retried(what, reason))
+    return replace(cleared, description=" ".join(texts)) if texts else cleared
 
 
 def offline_summary_used(error: UllageError, edit: CompactionEdit) -> Notice:
@@ -169,31 +155,10 @@ def offline_summary_used(error: UllageError, edit: CompactionEdit) -> Notice:
     block = compaction_block(edit)
     reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), str(error))
     text = words.offline_summary_used(reason, block.context_size_before, block.context_size_after)
-    return _notice("offline_summary_used", Severity.WARNING, text, edit.id)
+    return notice("offline_summary_used", text, edit.id)
 
 
-def breaker_opened(reason: str, biggest: str, tokens: int) -> Notice:
-    """Returns the notice that automatic compaction has stopped because it does not help. `biggest` names the largest
-    part of the context, `tokens` is its size."""
-    return _notice("breaker_opened", Severity.ERROR, words.breaker_opened(reason, biggest, tokens))
-
-
-def cannot_fit(held: int, parts: Sequence[tuple[str, int]], usable: int) -> Notice:
-    """Returns the notice that what must stay, `held` tokens, exceeds the window. `parts` name it, largest first, with
-    the tokens of each."""
-    return _notice("cannot_fit", Severity.ERROR, words.cannot_fit(held, parts, usable))
-
-
-def waiting_for_provider(provider: str, reason: str, seconds: float) -> Notice:
-    """Returns the notice that the provider is busy and is tried again in `seconds`."""
-    return _notice("waiting_for_provider", Severity.INFO, words.waiting_for_provider(provider, reason, seconds))
-
-
-def store_notice(news: StoreNews) -> Notice:
-    """Returns the notice about a store on a server that is away, that is back, or in which another machine has
-    continued a session, too."""
-    return _notice(f"store_{news.kind}", Severity.INFO if news.kind == "caught_up" else Severity.WARNING, news.text)
-
-
-def _notice(kind: str, severity: Severity, title: str, edit_id: str | None = None) -> Notice:
-    return Notice(severity=severity, title=title, meta=Meta(ullage=NoticeMeta(kind=kind, edit_id=edit_id)))
+def notice(kind: str, title: str, edit_id: str | None = None) -> Notice:
+    """Returns a notice of this kind, about the edit `edit_id` if there is one. `model/words.py` has the titles."""
+    meta = Meta(ullage=NoticeMeta(kind=kind, edit_id=edit_id))
+    return Notice(severity=_SEVERITIES[kind], title=title, meta=meta)

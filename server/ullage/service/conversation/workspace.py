@@ -12,7 +12,7 @@ from ullage.model.events import Event, ModelChanged, Record, SessionCreated, Ses
 from ullage.model.settings import Settings
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Environment
-from ullage.service.conversation.publish import store_notice
+from ullage.service.conversation.publish import notice
 from ullage.service.conversation.usage import publish_change
 from ullage.service.conversation.work import repeated
 from ullage.service.ports.store import StoredSession, StoreNews
@@ -122,7 +122,7 @@ class Workspace(Environment):
             told, self._untold = self._untold, []
             for conversation in self.conversations:
                 for one in told:
-                    conversation.emit(store_notice(one))
+                    conversation.emit(notice(f"store_{one.kind}", one.text))
 
     def _read_again(self, session_id: str) -> None:
         conversation = self._open.get(session_id)
