@@ -66,7 +66,6 @@ class InitializeParams(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def client(self) -> Client:
-        """What the client can do, read from its capabilities and its `_meta`."""
         said = self.client_capabilities
         if self.version == VERSION:
             said = greeting_as_v1({"capabilities": self.capabilities})["clientCapabilities"]

@@ -256,7 +256,6 @@ class Announcer:
                 self.send(session_id, self._shown(session_id, update))
 
     def send(self, session_id: str, update: Update | OwnUpdate) -> None:
-        """Sends an update to the client unchanged."""
         self._connection.notify(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
 
     async def room(self) -> None:

@@ -217,7 +217,6 @@ class PromptLife:
         return Reply(Inserted(message_id=prompt.inserted.result()), prompt.answered.set)
 
     def show_state(self, session_id: str) -> None:
-        """Sends the session's state as it is now."""
         self._send(session_id, _RUNNING if self._running.get(session_id) else {"state": "idle"})
 
     async def ended(self, session_id: str) -> None:
@@ -266,7 +265,6 @@ class PromptLife:
             self._echo(session_id, update.message_id, [as_plain(update.content)])
 
     def _withdraw(self, session_id: str, prompt: _Prompt) -> None:
-        """Removes a prompt from those that are not in the transcript."""
         waiting = self._waiting[session_id]
         waiting.remove(prompt)
         if not waiting:

@@ -494,12 +494,10 @@ class DoorTools:
             await session.servers.close()
 
     async def close_all(self) -> None:
-        """Ends what all sessions use."""
         for session_id in tuple(self._sessions):
             await self.close(session_id)
 
     def mode(self, session_id: str) -> Mode:
-        """Returns the mode of a session."""
         return self._session(session_id).mode
 
     def set_mode(self, session_id: str, mode: Mode) -> None:
@@ -523,7 +521,7 @@ class DoorTools:
             tool for tool in session.servers.definitions if not plans or session.servers.only_reads(tool.name)
         ]
         asks = (ASK_USER,) if self._announcer.client.shows_forms else ()
-        others = (tool for tool in declared if not _is_ours(tool.name))
+        others = (tool for tool in declared if not (tool.name in _OWN or tool.name.startswith(PREFIX)))
         return (*others, UPDATE_PLAN, *asks, *((OFFER_PLAN,) if plans else ()), *of_servers)
 
     def reminder(self, session_id: str) -> str:
@@ -586,10 +584,6 @@ class DoorTools:
 
 def _no_servers() -> _Session:
     return _Session(servers=SessionServers((), ""))
-
-
-def _is_ours(name: str) -> bool:
-    return name in _OWN or name.startswith(PREFIX)
 
 
 class _Named(Struct, frozen=True, kw_only=True):

@@ -140,7 +140,6 @@ def _call(block: ToolUseBlock, about: ToolAbout) -> ToolCall:
 
 
 def _plan(block: ToolUseBlock) -> Iterator[PlanUpdate]:
-    """Yields the plan that a tool call has shown."""
     if block.name == UPDATE_PLAN.name:
         with suppress(InvalidRequest):
             yield read_plan(block.input)

@@ -109,7 +109,6 @@ class _Heard:
         self._hash = hashlib.blake2b()
 
     def add(self, data: bytes) -> None:
-        """Adds what was sent next."""
         self._length += len(data)
         self._hash.update(data)
 
@@ -230,7 +229,6 @@ class _Content:
         self.unsent = 0
 
     def sent(self, call_id: str) -> JsonObject:
-        """Returns the update with all parts, which count as sent from now on."""
         self.unsent = 0
         return {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "content": list(self.parts)}
 

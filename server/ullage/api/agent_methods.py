@@ -128,7 +128,6 @@ async def list_followed(workspace: Workspace, _: FollowingParams) -> FollowingRe
 
 
 def wire_rows(rows: Iterable[FollowedRow]) -> tuple[FollowedConversation, ...]:
-    """Returns rows as they are sent."""
     return tuple(FollowedConversation(**asdict(row)) for row in rows)
 
 
@@ -300,7 +299,6 @@ def _words(params: UnwireParams) -> Sequence[str]:
 
 
 async def _settle(wiring: WiresAgents, changes: Sequence[AgentChange], params: UnwireParams) -> WiringResult:
-    """Makes the changes, unless they are to be previewed."""
     shown = await asyncio.to_thread(_id_of, changes)
     if params.dry_run:
         return WiringResult(agents=tuple(map(_agent, changes)), done=False, preview_id=shown)
@@ -319,7 +317,6 @@ def _make(wiring: WiresAgents, changes: Iterable[AgentChange]) -> None:
 
 
 def _id_of(changes: Sequence[AgentChange]) -> str:
-    """Returns an id that is the same for changes that do the same only."""
     return hashlib.sha256(msgspec.json.encode([change.meaning for change in changes])).hexdigest()[:32]
 
 

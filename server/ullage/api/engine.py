@@ -150,7 +150,6 @@ class RequestEngine:
     # Messages to the client
 
     def notify(self, method: str, params: object) -> None:
-        """Sends a notification to the client."""
         self._send(Notification(method=method, params=params))
 
     async def ask(self, method: str, params: object, result: type[R]) -> R:

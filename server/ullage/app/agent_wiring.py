@@ -209,7 +209,6 @@ class OwnCommand(Struct, frozen=True, kw_only=True):
         return (_FILL_NOTES,) if self.fill_notes else ()
 
     def arguments(self, *command: str) -> tuple[str, ...]:
-        """Returns the arguments of a command of Ullage's."""
         if not self.store:
             return command
         is_file = not is_address(str(self.store))
@@ -416,7 +415,6 @@ class AgentWiring:
         return [self._each(agent, wiring, plan) for agent, wiring in on_this_machine()]
 
     def take_out(self, words: Sequence[str]) -> Sequence[PlannedChange]:
-        """Returns what takes Ullage out of agents. An agent that it was not added to has no change."""
         if words:
             return [self._taking_out(agent, wiring) for agent, wiring in called(words)]
         return [self._each(agent, wiring, self._taking_out) for agent, wiring in all_known()]

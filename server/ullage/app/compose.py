@@ -119,7 +119,6 @@ class SessionTraces:
 
 
 def _remove(folder: Path, name: str) -> None:
-    """Removes the files of a folder that are called `name` and a suffix."""
     with suppress(OSError):
         for file in [*folder.iterdir()]:
             # The temporary file of one that is being written has a longer suffix.
@@ -287,7 +286,6 @@ class _KnownFiles:
 
 
 def _manage(changed: Changed) -> None:
-    """Manages a conversation after a change, as `manage` does."""
     if _needs_nothing(changed.conversation):
         return
     # Imported on use: its import takes 60 ms, and commands that only read or follow are to start soon.
@@ -297,7 +295,6 @@ def _manage(changed: Changed) -> None:
 
 
 def _needs_nothing(conversation: Conversation) -> bool:
-    """Returns whether a conversation's context is not Ullage's to keep, and there is nothing to warn of."""
     budget = conversation.budget
     if conversation.keeper is Keeper.ULLAGE or conversation.guards.warned_due:
         return False

@@ -337,7 +337,6 @@ def _documents(candidate: Candidate, *, is_wanted_whole: bool) -> Iterator[tuple
 
 
 def _has_begun(candidate: Candidate, lines: Sequence[Line]) -> bool:
-    """Returns whether the last of these lines has what may be the title."""
     last = lines[-1].value if lines else None
     return last is not None and bool(candidate.sessions.title_of((last,)))
 
@@ -357,7 +356,6 @@ def _first_objects(document: Document) -> tuple[JsonObject, ...]:
 def _described(
     candidate: Candidate, document: Document, bare: KnownConversation, row: FollowedRow, *, is_exact: bool
 ) -> KnownConversation:
-    """Returns the conversation with the figure of `row`, and with what the files next to its own say."""
     sessions, facts = candidate.sessions, Facts()
     beside = tuple(read_fact_files(candidate)) if sessions.fact_files(candidate.name) else ()
     own = (candidate.row,) if candidate.row else _first_objects(document)
@@ -410,7 +408,7 @@ class ReadingAll:
         missing = [
             FoundFile(path=Path(one.path), agent=one.agent, run=one.run, origin_id=one.agent_session_id)
             for one in known
-            if _has_messages(one) and copies.of(one) is None
+            if (one.used is not None or not one.is_whole) and copies.of(one) is None
         ]
         missing += [
             FoundFile(path=Path(one.path), agent=one.agent.name, origin_id=one.origin_id, is_side=True)
@@ -424,7 +422,6 @@ class ReadingAll:
 
     @staticmethod
     def has_place(place: StorePlace | None) -> bool:
-        """Returns whether there is a store at `place`, or a conversation on this machine for which one is made."""
         machine = this_machine(str(Path.cwd()))
         found = (all_candidates(local_path(place), machine, [], are_side=is_side) for is_side in (False, True))
         return is_there(place) or any(chain.from_iterable(found))
@@ -444,7 +441,7 @@ class ReadingAll:
     async def _read(self, file: FoundFile) -> str:
         was_open = {conversation.id for conversation in self._workspace.conversations}
         try:
-            if self._is_followed and _has_changed_since(file.path, self._looked):
+            if self._is_followed and (file.path.stat().st_mtime > self._looked):
                 return ""
             conversation = await read_conversation(self._workspace, GrowingFiles(), file)
         except (InputError, NotFound, OSError) as error:
@@ -472,12 +469,3 @@ async def read_in_background(workspace: Workspace, place: StorePlace | None, mac
             began = loop.time()
     except StoreError as error:
         log.warning("Could not read older conversations: %s", error)
-
-
-def _has_changed_since(path: Path, when: float) -> bool:
-    return path.stat().st_mtime > when
-
-
-def _has_messages(one: KnownConversation) -> bool:
-    """Returns whether there may be something to be read in a conversation."""
-    return one.used is not None or not one.is_whole

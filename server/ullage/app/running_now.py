@@ -65,7 +65,6 @@ class FollowedRows:
         self._rows: dict[str, FollowedRow] = {}
 
     def __call__(self, session_id: str) -> FollowedRow | None:
-        """Returns the row of a session; None if no process follows its conversation."""
         if said := self._now.read():
             self._follower, self._rows = said.follower, {row.session_id: row for row in said.sessions}
         row = self._rows.get(session_id)

@@ -115,7 +115,6 @@ def _context(wanted: ContinuingPreviewParams, events: Sequence[Event]) -> Wanted
 
 
 def _number_of(message_id: str, events: Sequence[Event]) -> int:
-    """Returns the number of a message, counted from 1."""
     ids = [event.message.id for event in events if isinstance(event, MessageAppended)]
     if message_id not in ids:
         raise MessageNotFound(f"no message {message_id!r} in this session")

@@ -76,7 +76,6 @@ class Telemetry:
         return self._tracer.start_span("ullage.compaction", attributes=attributes)
 
     def end(self, span: Any, model: str, sizes: "CompactionMeta", *, is_done: bool) -> None:
-        """Ends that span. `sizes` are those of the compaction, if it is done."""
         if is_done:
             span.set_attribute("ullage.context.tokens.before", sizes.context_size_before)
             span.set_attribute("ullage.context.tokens.after", sizes.context_size_after)
@@ -93,7 +92,6 @@ class Telemetry:
             self._share.record(conversation.used / conversation.budget.window, attributes)
 
     def report(self, conversation: "Conversation", usage: "Usage") -> None:
-        """Records the tokens of a request that the provider has reported."""
         for kind, tokens in (("input", usage.prompt), ("output", usage.output_tokens)):
             self._usage.record(tokens, {_MODEL: conversation.model, "gen_ai.token.type": kind})
 

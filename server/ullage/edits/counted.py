@@ -42,7 +42,6 @@ class CountedView(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
-        """The messages of the view, in order."""
         return tuple([item.message for item in self.items])
 
     @cached_property
@@ -73,7 +72,6 @@ class CountedView(Struct, frozen=True, kw_only=True, dict=True):
         return held + self.measure(replace(self.newest, content=typed))
 
     def size(self, ids: Collection[str]) -> int:
-        """Returns the tokens of the messages with these ids."""
         return sum(tokens for item, tokens in zip(self.items, self.tokens, strict=True) if item.message.id in ids)
 
     def after(self, edit: Edit) -> "CountedView":

@@ -132,7 +132,6 @@ class Situation(Struct, frozen=True, kw_only=True):
         return tuple(candidate for candidate in self.candidates if not candidate.relied)
 
     def after(self, gone: Collection[DropCandidate]) -> "Situation":
-        """Returns the situation after the candidates `gone` are dropped."""
         places = {candidate.places for candidate in gone}
         return replace(
             self,

@@ -402,5 +402,4 @@ def _measure(view: CountedView, message: Message, result: ToolResult, text: str)
 
 
 def _said(message: Message) -> str:
-    """Returns what the assistant wrote: its text and the inputs of its tool uses."""
     return "\n".join([message.text, *(str(value) for use in tool_uses([message]) for value in use.input.values())])

@@ -173,11 +173,9 @@ class ParameterTypes:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of all tools."""
         return frozenset(self._types)
 
     def of(self, tool: str) -> frozenset[str]:
-        """Returns the names of a tool's parameters."""
         return frozenset(self._types.get(tool, ()))
 
     def read(self, tool: str, parameter: str, text: str) -> Any:
@@ -339,7 +337,6 @@ class NativeCalls:
         self._open: dict[str, tuple[ToolUseStart, list[str]]] = {}
 
     def start(self, key: str, call_id: str, name: str) -> list[Fragment]:
-        """Begins a call. Returns a list of its first fragment."""
         start = ToolUseStart(id=call_id, name=name)
         self._open[key] = (start, [])
         return [start]

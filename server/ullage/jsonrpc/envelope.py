@@ -82,7 +82,6 @@ class RpcError(Exception):
 
     @property
     def error_object(self) -> ErrorObject:
-        """The error object to send."""
         data = self._data or (ErrorData(kind=self.kind) if self.kind else UNSET)
         return ErrorObject(code=self.code, message=str(self), data=data)
 
@@ -110,7 +109,6 @@ class Incoming(Struct, frozen=True):
 
     @property
     def is_reply(self) -> bool:
-        """Whether the message is a reply: it has an id and a result or an error."""
         return self.id is not UNSET and bool(memoryview(self.result) or memoryview(self.error))
 
 
@@ -294,7 +292,6 @@ class LineFraming:
         self._splitter = LineSplitter(max_line)
 
     def feed(self, data: bytes) -> Iterable[bytes | BadFrame]:
-        """Yields the bodies that `data` completes, and a `BadFrame` for each line that is too long."""
         for item in self._splitter.feed(data):
             if isinstance(item, LineTooLong):
                 yield BadFrame(reason=f"A message is longer than {item.limit} bytes.")
@@ -307,7 +304,6 @@ class LineFraming:
         return (body,) if body else ()
 
     def frame(self, body: bytes) -> bytes:
-        """Returns a body as a line."""
         return body + b"\n"
 
 

@@ -280,7 +280,6 @@ def _read_error(message: Incoming) -> RemoteError | None:
 
 
 def _no_reply(message: Incoming) -> RpcError:
-    """Returns the error for a message that has neither a method nor a result nor an error."""
     known = None if message.id is UNSET else message.id
     return RpcError(INVALID_REQUEST, "Neither a request nor an answer: there is no method.", request_id=known)
 

@@ -254,7 +254,6 @@ class OwnSession:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The paths of the client's folders."""
         return tuple(to_fs_path(one) or one for one in self._folders())
 
     def find(self, workspace: Workspace) -> str:

@@ -146,8 +146,6 @@ class LspServer:
         self._board.cancel(params.token)
 
     def _noted(self, method: AnyMethod) -> AnyMethod:
-        """Returns the method, which also notes the session that its params name or that it has opened."""
-
         async def handle(workspace: Workspace, params: Any) -> Any:
             result = await method.handler(workspace, params)
             opened = getattr(result, "session", result)

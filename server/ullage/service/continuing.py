@@ -258,7 +258,6 @@ def _without_reasoning(
 
 
 def _after_answer(counted: Sequence[tuple[Message, int]]) -> int:
-    """Returns the tokens of the messages after the last answer."""
     answers = (at for at, (message, _) in enumerate(counted) if message.role is Role.ASSISTANT)
     last = max(answers, default=-1)
     return sum(size for _, size in counted[last + 1 :])
@@ -350,7 +349,6 @@ async def prepare_continuation(  # noqa: PLR0913 - the places of a new session
 
 
 def _shown(conversation: Conversation, target: Target, unreported: int) -> AgentFacts:
-    """Returns what a conversation shows of its own agent."""
     messages = sum(tokens for _, tokens in spoken(conversation, target))
     threshold = usage_meta(conversation).threshold
     return AgentFacts(
@@ -387,7 +385,6 @@ def _fits(used: int, known: AgentFacts) -> bool:
 def _notes(
     target: Target, planned: Continuation, items: Sequence[Item], known: AgentFacts, budget: int | None
 ) -> Iterator[str]:
-    """Yields what the user has to know. `budget` is a compacted session's, None if this is one."""
     agent, limit = target.agent.name, known.compacts_at or known.size
     if not _fits(planned.used, known):
         offer = "; compacted by Ullage it has room" * (budget is not None and _fits(known.hidden + budget, known))

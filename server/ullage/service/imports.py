@@ -301,7 +301,6 @@ def _origins(events: Sequence[Event]) -> set[tuple[str, str]]:
 
 
 def _place_after(events: Sequence[Event], messages: int) -> int:
-    """Returns the index of the event after the first `messages` messages."""
     if messages == 0:
         return 0
     places = [place for place, event in enumerate(events) if isinstance(event, MessageAppended)]

@@ -81,7 +81,6 @@ class ServerLink:
 
     @property
     def is_open(self) -> bool:
-        """Whether calls can be made."""
         return self._client is not None and not self._life.done()
 
     async def opened(self) -> str:

@@ -68,14 +68,12 @@ class SessionServers:
             return (*faults, *again)
 
     async def refresh(self) -> None:
-        """Asks those servers for their tools whose tools have changed."""
         changed = [link for link in self._links.values() if link.has_changed]
         if changed:
             await asyncio.gather(*(link.refresh() for link in changed))
             self._tools = self._named()
 
     def only_reads(self, name: str) -> bool:
-        """Returns whether the server says of the tool that it changes nothing."""
         return name in self._tools and self._tools[name][1].only_reads
 
     def describe(self, name: str) -> ToolAbout:

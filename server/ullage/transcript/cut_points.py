@@ -39,14 +39,10 @@ def _thinking_pairs(messages: Sequence[Message]) -> Iterator[range]:
     for i, message in enumerate(messages):
         if message.role is not Role.ASSISTANT:
             continue
-        if pending is not None and _follows(messages, pending, i):
+        if pending is not None and all(message.role is Role.SYSTEM for message in messages[pending + 1 : i]):
             yield range(pending + 1, i + 1)
         ends_thinking = bool(message.content) and isinstance(message.content[-1], ThinkingBlock)
         pending = i if ends_thinking else None
-
-
-def _follows(messages: Sequence[Message], thought: int, answer: int) -> bool:
-    return all(message.role is Role.SYSTEM for message in messages[thought + 1 : answer])
 
 
 def _tool_pairs(messages: Sequence[Message]) -> Iterator[range]:

@@ -142,7 +142,6 @@ class Transcript:
 
     @property
     def view(self) -> tuple[Message, ...]:
-        """The messages that the model would be sent."""
         return tuple(item.message for item in self._items)
 
     @property

@@ -146,7 +146,7 @@ def _legal_use(block: ToolUseBlock, format_name: str) -> ToolUseBlock:
     return ToolUseBlock(
         id=clean_text(block.id),
         name=legal_name(block.name),
-        input=_legal_input(block.input),
+        input=as_object(_legal_value(block.input)),
         provided=provided_for(block.provided, format_name),
     )
 
@@ -226,10 +226,6 @@ def _render_tool(block: ThinkingBlock | ToolUseBlock | ToolResultBlock) -> str:
             return ""
 
 
-def _legal_input(value: dict[str, Any]) -> dict[str, Any]:
-    return as_object(_legal_value(value))
-
-
 def _legal_value(value: Any) -> Any:
     """Returns a value that can be written as JSON in UTF-8: NaN and infinities become text, lone surrogates U+FFFD."""
     if isinstance(value, str):
@@ -277,7 +273,6 @@ class ArrangedTurns(Struct, frozen=True, kw_only=True):
 
     @property
     def prompt(self) -> str | list[JsonObject]:
-        """The system prompts as one: a text, or a list of blocks if one of them was given so."""
         if all(isinstance(prompt, str) for prompt in self.prompts):
             return self.system
         texts = ([{"type": "text", "text": each}] if isinstance(each, str) else each for each in self.prompts)

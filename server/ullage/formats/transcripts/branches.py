@@ -78,7 +78,6 @@ class Branches:
         return self._edits.get(message_id, "")
 
     def leave_out(self, edit_id: str, message_ids: tuple[str, ...]) -> None:
-        """Notes that an edit leaves the messages with these ids out of the context."""
         self._left_out[edit_id] = frozenset(message_ids)
 
     def comes_from(self, to: str) -> bool:

@@ -266,7 +266,6 @@ class TranscriptBuilder:
             self._events.append(EditReverted(edit_id=earlier, reverted=True, timestamp=timestamp))
 
     def _notices_of(self, message_ids: Sequence[str]) -> list[str]:
-        """Returns the ids of the replacements that are sent for these messages."""
         edits = map(self._branches.edit_of, message_ids)
         return [self._notices[edit_id] for edit_id in edits if edit_id]
 
@@ -278,8 +277,6 @@ class TranscriptBuilder:
         return edit
 
     def clear_results(self, message_id: str, blocks: Sequence[int], notice: str, timestamp: int = 0) -> None:
-        """Appends an edit by which the program replaced tool results by the text `notice`. `blocks` are their indices
-        in the message, from 0."""
         edit = ClearToolUsesEdit(
             id=self._unique(f"{message_id}-cleared"),
             timestamp=timestamp,
@@ -372,7 +369,6 @@ class TranscriptBuilder:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events so far."""
         return tuple(self._events)
 
     @property
@@ -457,11 +453,9 @@ class PieceReader:
         self._add(role, content, message_id, time)
 
     def answer(self, content: Iterable[Block], message_id: str = "", time: int = 0) -> None:
-        """Adds pieces of the model's answer, an assistant message."""
         self._add(Role.ASSISTANT, content, message_id, time)
 
     def call(self, name: str, given: JsonObject, call_id: str = "", message_id: str = "", time: int = 0) -> str:
-        """Adds a tool call with the input `given` to the model's answer. Returns the call's id."""
         self._calls += 1
         call_id = call_id or f"call{self._calls}"
         self._open[call_id] = name

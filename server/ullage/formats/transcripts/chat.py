@@ -436,7 +436,6 @@ class ItemReader:
         self._role, self._content, self._id = None, [], ""
 
     def add_message(self, item: JsonObject, timestamp: int = 0) -> str:
-        """Adds a message item of the user or the system at once. Returns the message's id."""
         self.flush()
         role = Role.SYSTEM if item.get("role") in _SYSTEM_ROLES else Role.USER
         return self._builder.add(role, read_parts(item.get("content")), as_text(item.get("id")), timestamp)
@@ -476,7 +475,6 @@ def read_result(output: Any) -> tuple[ResultPart, ...]:
 
 
 def _read_image(item: JsonObject) -> list[Block]:
-    """Returns a generated image: the item's other facts as a text block of JSON, and the image as an image block."""
     facts = {key: value for key, value in item.items() if key != "result"}
     data = as_text(item.get("result"))
     return [TextBlock(text=to_json(facts)), *([ImageBlock(data=data)] if data else [])]

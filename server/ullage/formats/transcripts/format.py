@@ -148,7 +148,6 @@ class OpenReading:
         return not (begins and any(map(begins, lines)))
 
     def take(self, records: Sequence[Line]) -> None:
-        """Reads further records."""
         for record in records:
             self._reader.take(record)
 
@@ -424,7 +423,6 @@ class _StateReader:
         return self._seen[place]
 
     def _made_at_once(self, kind: int, rest: list[Any]) -> Any:
-        """Returns a value that is made of its parts: none of these has it."""
         if kind in _OF_KINDS:
             return _OF_KINDS[_Kind(kind)](map(self.value, rest))
         if kind in (_Kind.COUNTER, _Kind.BYTES):

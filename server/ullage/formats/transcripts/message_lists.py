@@ -60,7 +60,7 @@ def _is_anthropic(document: Document) -> bool:
     """Returns whether the file is a list of messages, or a request object with one, that only Anthropic's API could
     have."""
     request = as_object(document.value)
-    messages = _messages(document.value)
+    messages = as_objects(_raw_messages(document.value))
     if not messages or not all(message.get("role") in tuple(Role) for message in messages):
         return False
     own_fields = "system" in request or any("input_schema" in tool for tool in as_objects(request.get("tools")))
@@ -87,10 +87,6 @@ def _read_anthropic(document: Document) -> ImportedTranscript:
 
 def _raw_messages(value: Any) -> list[Any]:
     return as_list(value) or as_list(as_object(value).get("messages"))
-
-
-def _messages(value: Any) -> list[JsonObject]:
-    return as_objects(_raw_messages(value))
 
 
 ANTHROPIC_MESSAGES = Format(name="anthropic-messages", matches=_is_anthropic, read=_read_anthropic)
@@ -144,7 +140,6 @@ OPENAI_MESSAGES = Format(name="openai-messages", matches=_is_openai, read=_read_
 
 
 def _is_litellm(document: Document) -> bool:
-    """Returns whether the file is one object with the messages of a request and the choices of its response."""
     log = as_object(document.value)
     return bool(as_list(log.get("messages"))) and isinstance(as_object(log.get("response")).get("choices"), list)
 
@@ -284,7 +279,6 @@ ULLAGE = Format(name="ullage", matches=_is_ullage, read=_read_ullage)
 
 
 def _is_mini_swe(document: Document) -> bool:
-    """Returns whether the file names this format in `trajectory_format`."""
     return as_text(as_object(document.value).get("trajectory_format")).startswith("mini-swe-agent")
 
 
@@ -355,7 +349,6 @@ _NO_MODELS = {"human", "human_thought", "instant_empty_submit", "replay"}
 
 
 def _is_swe_agent(document: Document) -> bool:
-    """Returns whether the file is one object with both `trajectory` and `history`."""
     value = as_object(document.value)
     return isinstance(value.get("trajectory"), list) and isinstance(value.get("history"), list)
 
@@ -378,7 +371,6 @@ SWE_AGENT = Format(name="swe-agent", matches=_is_swe_agent, read=_read_swe_agent
 
 
 def _is_tau_bench(document: Document) -> bool:
-    """Returns whether the file is a list of objects that all have a `traj`."""
     runs = _runs(document.value)
     return bool(runs) and all(isinstance(run.get("traj"), list) for run in runs)
 
@@ -410,7 +402,6 @@ _CACHE_EXCLUDED = {"anthropic"}
 
 
 def _is_trae(document: Document) -> bool:
-    """Returns whether the file is one object with `llm_interactions`."""
     return isinstance(as_object(document.value).get("llm_interactions"), list)
 
 
@@ -454,17 +445,13 @@ def _read_content(message: JsonObject) -> list[Block]:
 def _read_result(result: JsonObject) -> ToolResultBlock:
     """Returns a tool result with its output and then its error, as trae-agent sends them to the model."""
     error = as_text(result.get("error"))
-    texts = [_as_text(result.get("result")), f"Error: {error}" if error else ""]
+    texts = [join_texts(read_parts(result.get("result"))), f"Error: {error}" if error else ""]
     text = "\n".join(part for part in texts if part)
     return ToolResultBlock(
         tool_use_id=as_text(result.get("call_id")),
         content=(TextBlock(text=text),) if text else (),
         is_error=result.get("success") is False,
     )
-
-
-def _as_text(value: Any) -> str:
-    return join_texts(read_parts(value))
 
 
 def _read_response(builder: TranscriptBuilder, interaction: JsonObject) -> None:

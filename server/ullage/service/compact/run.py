@@ -244,11 +244,9 @@ class CompactionProgress(SummaryProgress):
         self._id = planned.stamp.id
 
     def begun(self) -> None:
-        """Publishes that the compaction has begun."""
         self._publish(CompactionStatus.IN_PROGRESS)
 
     def piece(self, text: str, /) -> None:
-        """Publishes a chunk of the summary."""
         self.conversation.emit(CompactionSummaryChunk(compaction_id=self._id, content=TextContent(text=text)))
 
     def ended(self, status: CompactionStatus, error: str | UnsetType = UNSET) -> None:
@@ -257,7 +255,6 @@ class CompactionProgress(SummaryProgress):
         self._publish(status, error=error)
 
     def completed(self, edit: CompactionEdit) -> None:
-        """Publishes that the compaction was applied."""
         self._publish(CompactionStatus.COMPLETED, edit)
 
     def _publish(

@@ -135,7 +135,6 @@ async def _best(fitting: _Fitting, budget: int) -> _Candidate | ShortenEdit | No
 
 
 async def _tries(fitting: _Fitting, budget: int) -> list[_Candidate]:
-    """Returns compactions, each with limits that follow from what the one before it left of the budget."""
     attempt = _Attempt(
         limits=CompactionLimits(target=budget, keep_tail=budget, summary=budget, keep_old=keep_old(budget))
     )

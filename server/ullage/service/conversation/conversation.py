@@ -137,7 +137,6 @@ class Conversation:
 
     @property
     def transcript(self) -> Transcript:
-        """The transcript that the log folds into."""
         return self.projection.transcript
 
     @property
@@ -263,7 +262,6 @@ class Conversation:
 
     @property
     def is_held_back(self) -> bool:
-        """Whether nothing is published now."""
         return self._held_title is not None
 
     def hold_back(self) -> None:

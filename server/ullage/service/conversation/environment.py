@@ -141,7 +141,6 @@ class Environment:
         return Reader()
 
     def new_stamp(self, trigger: EditTrigger = EditTrigger.AUTOMATIC) -> Stamp:
-        """Returns a stamp with a new edit id, the present time and the trigger."""
         return Stamp(id=self.ports.ids.new("e"), timestamp=self.ports.clock.now(), trigger=trigger)
 
     def limits(self, model: str) -> ModelLimits:

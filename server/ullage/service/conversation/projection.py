@@ -266,7 +266,6 @@ class Projection:
         self._recount_tracker()
 
     def count(self, message: Message) -> MessageCount:
-        """Returns a message's local count, to be stored with the message."""
         return MessageCount(counter=self.counter.name, parts=self._break_down(message))
 
     def counted_view(self) -> CountedView:

@@ -88,13 +88,11 @@ class Bus:
         return _added(self._handling, _Handling(kind, cast("Callable[[Any], object]", handler), session_id))
 
     def emit(self, session_id: str, update: Update) -> None:
-        """Calls the listeners of the session with an update."""
         for listening in tuple(self._listening):
             if listening.session_id in (None, session_id):
                 guarded(listening.listener.session_updated, session_id, update)
 
     def publish(self, event: ContextEvent) -> None:
-        """Calls the handlers of this kind of event with the event, and the listeners with its notice."""
         for handling in tuple(self._handling):
             if isinstance(event, handling.kind) and handling.session_id in (None, event.session_id):
                 guarded(handling.handler, event)

@@ -239,7 +239,6 @@ class Work:
             await asyncio.wait([turn])
 
     def drop_preparation(self) -> None:
-        """Drops the preparation and cancels its task."""
         preparation, self.preparation = self.preparation, None
         if preparation is not None:
             preparation.task.cancel()
@@ -251,7 +250,6 @@ class Work:
             reading.cancel()
 
     def _jobs(self, ask: Ask, rule: Rule) -> Iterator[Job]:
-        """Yields the running jobs for which the work table has this rule in the request's column."""
         return (job for job in Job if TABLE[job][ask.value] is rule and self.is_running(job))
 
     def _cancel(self, job: Job) -> None:

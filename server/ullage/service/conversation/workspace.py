@@ -39,7 +39,6 @@ class Workspace(Environment):
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:
-        """The open conversations, in the order in which they were opened."""
         return tuple(self._open.values())
 
     def open(self, session_id: str) -> Conversation:
@@ -96,7 +95,6 @@ class Workspace(Environment):
         return self._created(session_id, [*records, *more], draft)
 
     def _draft(self, session_id: str, log: Sequence[Record]) -> Conversation:
-        """Returns the conversation that a session with this log will be. It is in no store yet."""
         models = (
             record.event.model for record in reversed(log) if isinstance(record.event, SessionCreated | ModelChanged)
         )
@@ -134,7 +132,6 @@ class Workspace(Environment):
             self.forget(session_id)
 
     def is_open(self, session_id: str) -> bool:
-        """Returns whether the session is open in this process."""
         return session_id in self._open
 
     def cancel(self, session_id: str) -> None:

@@ -89,7 +89,6 @@ class Passage(Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> ChunkId:
-        """What the passage is known by in the store."""
         return self.record_id, self.chunk
 
 

@@ -46,7 +46,6 @@ class SummaryProgress:
         """Ignores the chunk; `CompactionProgress` publishes it."""
 
     def waiting(self, notice: Update, /) -> None:
-        """Publishes the notice of a wait."""
         self.conversation.emit(notice)
 
     def spent(self, model: str, usage: Usage, /) -> None:
