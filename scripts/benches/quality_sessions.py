@@ -17,7 +17,7 @@ from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import imports
 from ullage.service.archive.export import provider_request
-from ullage.service.compact.to_budget import fit_budget
+from ullage.service.compact.by_hand import fit_budget
 from ullage.tokens.counter import get_counter
 from ullage.transcript.cut_points import cut_points
 

@@ -21,7 +21,7 @@ from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.blocks import TextBlock
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
-from ullage.service.compact.to_budget import fit_budget
+from ullage.service.compact.by_hand import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.summaries.write import conversation_key

@@ -9,7 +9,7 @@ from support.workspace import LARGE_MODEL, CountingIds, FixedClock, build_test_w
 from ullage.model.edits import Edit
 from ullage.model.errors import CannotFit
 from ullage.model.events import ContextEdited, SessionCreated
-from ullage.service.compact.to_budget import fit_budget
+from ullage.service.compact.by_hand import fit_budget
 
 
 def fit(situation: Situation) -> Sequence[Edit]:

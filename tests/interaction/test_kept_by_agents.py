@@ -11,7 +11,7 @@ from support.memory_store import MemoryStore
 from support.workspace import TestClient, build_test_client
 from ullage.agents.transcripts import read
 from ullage.model.errors import SessionFollowed
-from ullage.service.compact.to_budget import fit_budget
+from ullage.service.compact.by_hand import fit_budget
 from ullage.service.imports import ImportOutcome, import_or_continue
 from ullage.service.sessions import change_system_prompt
 

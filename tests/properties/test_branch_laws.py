@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.formats.transcripts.branches import kept_place
-from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
 from ullage.model.blocks import TextBlock
 from ullage.model.events import MessageAppended
 from ullage.model.message import Role

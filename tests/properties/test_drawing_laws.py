@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from support.usages import NOW, make_usage
-from ullage.api.values import UsageResult
+from ullage.api.wire import UsageResult
 from ullage.cli.draw.boxes import Big, Shrunk, compaction_box, context_box
 from ullage.cli.draw.parts import bar
 from ullage.cli.draw.text import ASCII, UNICODE, Glyphs, fit

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.lsp_client import frame
-from ullage.jsonrpc.envelope import BadFrame
-from ullage.lsp.connection import FrameParser
+from ullage.jsonrpc.envelope import BadFrame, FrameParser
 
 broken = st.sampled_from(
     [

@@ -72,7 +72,7 @@ from ullage.model.updates import (
     ask_for,
     read_answer,
 )
-from ullage.service.compact.to_budget import fit_budget
+from ullage.service.compact.by_hand import fit_budget
 from ullage.service.ports.world import CommandOutcome
 from ullage.store.sqlite.migrations import VERSION
 from ullage.store.sqlite.sqlite_store import open_store

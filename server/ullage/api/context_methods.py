@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 
 from ullage.api.session_methods import PromptParams, PromptResult, SessionParams
 from ullage.api.session_methods import prompt as ask_model
-from ullage.api.values import UsageResult, context_text, usage_result
+from ullage.api.wire import UsageResult, context_text, usage_result
 from ullage.edits.compaction import Summary
 from ullage.formats.provider import Provider
 from ullage.ledger.ledger_entry import Entry as LedgerEntry

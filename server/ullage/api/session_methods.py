@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from ullage.api.values import SessionResult, UsageResult, prompting_of, session_result, usage_result
+from ullage.api.wire import SessionResult, UsageResult, prompting_of, session_result, usage_result
 from ullage.formats.parsing import Document, parse_document
 from ullage.formats.provider import Provider, read_messages, write_messages
 from ullage.formats.provider_usage import convert_usage

@@ -54,7 +54,7 @@ from ullage.system.next_to_store import replace_file
 from ullage.system.processes import SubprocessRunner
 from ullage.system.surroundings import LocalProjectFiles
 from ullage.system.transcript_files import read_transcript_file
-from ullage.tools.reachable_files import resolve_inside
+from ullage.tools.folder_tools import resolve_inside
 from ullage.tools.toolbox import LocalLinkedFiles, LocalToolbox
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 from ullage.watch.finder import AgentsOwnFiles, this_machine

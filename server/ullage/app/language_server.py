@@ -8,8 +8,8 @@ from ullage import __version__
 from ullage.api.methods import METHODS
 from ullage.app.serving import OpeningFailure, share_the_interpreter, unix_milliseconds, warm_up
 from ullage.app.telemetry import request_span
+from ullage.jsonrpc.envelope import MAX_BODY
 from ullage.lsp.announce import COMMANDS, Announcer
-from ullage.lsp.connection import MAX_BODY
 from ullage.lsp.server import LspServer, TracedConnection, WorkspaceHooks, open_trace
 from ullage.model.settings import Settings, private_patterns
 from ullage.service.archive.search import indexing

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from ullage.api.values import UsageResult, usage_result
+from ullage.api.wire import UsageResult, usage_result
 from ullage.cli.draw.boxes import Big
 from ullage.cli.reports import ContextReport, EditRow, UnreadLine
 from ullage.cli.session_source import Source

@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from ullage.jsonrpc.envelope import Notification, RequestId
+from ullage.jsonrpc.envelope import FrameParser, Notification, RequestId
 from ullage.jsonrpc.peer import Answered, Called, Dialect, Event, Notified, Peer
-from ullage.lsp.connection import FrameParser
 from ullage.model.errors import UllageError
 
 R = TypeVar("R")

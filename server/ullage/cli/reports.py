@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
-from ullage.api.values import UsageResult
+from ullage.api.wire import UsageResult
 from ullage.model.figure import CallsLeft, IdleCompaction, Keeper, PromptCache, Remark, ThresholdSource, WindowSource
 from ullage.model.updates import Cost, Level
 from ullage.model.usage import Breakdown, UsageSource

@@ -30,8 +30,7 @@ from ullage.model.events import SessionCreated
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, RangeKeep, Settings
 from ullage.service import sessions
-from ullage.service.compact.by_hand import pin
-from ullage.service.compact.to_budget import fit_budget
+from ullage.service.compact.by_hand import fit_budget, pin
 from ullage.service.ports.models import Summarizer
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.summary.reader import Reader

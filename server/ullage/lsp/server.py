@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from ullage.api.client_requests import ClientModels, ClientPermissions
 from ullage.api.engine import Reply
 from ullage.api.wire import AnyMethod
-from ullage.jsonrpc.envelope import BadFrame
+from ullage.jsonrpc.envelope import MAX_BODY, BadFrame, FrameParser
 from ullage.lsp.announce import UPDATE_METHOD, Announcer, Command, CommandRunner, ExecuteCommandParams, OwnSession
-from ullage.lsp.connection import MAX_BODY, FrameParser, LspConnection, ProgressBoard
+from ullage.lsp.connection import LspConnection, ProgressBoard
 from ullage.lsp.handshake import Configuration, DidChangeConfigurationParams, Pygls, read_client
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.json_values import encode_json

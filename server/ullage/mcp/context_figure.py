@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from heapq import nlargest
 
-from ullage.api.values import context_text, usage_result
+from ullage.api.wire import context_text, usage_result
 from ullage.mcp.looking_up import MAX_RESULT, fits, reference_of
 from ullage.model.updates import UsageMeta
 from ullage.model.usage import UsageSource

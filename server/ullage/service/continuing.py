@@ -17,7 +17,7 @@ from ullage.model.edits import CompactionEdit
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import ContextEdited, EditReverted, Event, MessageAppended, first_messages
 from ullage.model.message import Message, Role
-from ullage.service.compact.to_budget import fit_budget
+from ullage.service.compact.by_hand import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace

@@ -19,8 +19,18 @@ from ullage.service.archive.search import RECALL
 from ullage.service.memory import run_memory
 from ullage.service.ports.models import FileContent, FoundFile, Question, ToolAbout, ToolOutcome
 from ullage.service.ports.store import MemoryFiles
-from ullage.tools.folder_tools import Call, OpenText, Tool, folder_tools
-from ullage.tools.reachable_files import Reach, Spot, open_spot, permitted_spot, read_plain, resolved
+from ullage.tools.folder_tools import (
+    Call,
+    OpenText,
+    Reach,
+    Spot,
+    Tool,
+    folder_tools,
+    open_spot,
+    permitted_spot,
+    read_plain,
+    resolved,
+)
 
 # Takes a session's folder; gives the folder's memory, or the user's memory for a session without a folder.
 Memories = Callable[[str], MemoryFiles]

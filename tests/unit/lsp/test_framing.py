@@ -5,8 +5,7 @@ import tracemalloc
 import pytest
 
 from support.lsp_client import frame
-from ullage.jsonrpc.envelope import BadFrame
-from ullage.lsp.connection import MAX_HEADER, FrameParser
+from ullage.jsonrpc.envelope import MAX_HEADER, BadFrame, FrameParser
 
 
 def bodies(*chunks: bytes, max_body: int = 1000) -> list[bytes | bytearray | str]:

@@ -6,7 +6,7 @@ from support.workspace import LARGE_MODEL, PacedSummarizer, TestClient, build_te
 from ullage.model.edits import compaction_block
 from ullage.model.errors import CannotFit
 from ullage.model.updates import Update
-from ullage.service.compact.to_budget import fit_budget
+from ullage.service.compact.by_hand import fit_budget
 from ullage.service.conversation.conversation import Conversation
 
 

@@ -11,7 +11,7 @@ from support.memory_twin import MemoryTwin
 from support.systems import needs_links, needs_named_pipes
 from ullage.model.blocks import ToolUseBlock
 from ullage.service.ports.models import ToolOutcome
-from ullage.tools.reachable_files import read_plain
+from ullage.tools.folder_tools import read_plain
 from ullage.tools.toolbox import LocalToolbox
 
 # Seconds. A call takes a hundredth; one that waits for a pipe's writer would never end.

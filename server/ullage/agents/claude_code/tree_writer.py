@@ -16,8 +16,7 @@ from ullage.agents.claude_code.entries import (
     read_boundary,
 )
 from ullage.agents.inserted import by_program
-from ullage.formats.transcripts.branches import kept_place
-from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
 from ullage.formats.transcripts.chat import read_blocks
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import as_list, as_object, as_text, encode_json

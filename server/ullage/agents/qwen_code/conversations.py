@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from ullage.agents.side_chains import conversation_records, is_side, may_be_another
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.provider_usage import exclude_cache
-from ullage.formats.transcripts.branches import kept_place
-from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
 from ullage.formats.transcripts.chat import PartReader
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.blocks import Block, ToolResultBlock, ToolUseBlock, join_texts

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, to_builtins
 from rich.text import Text
 
-from ullage.api.values import UsageResult, usage_result
+from ullage.api.wire import UsageResult, usage_result
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_provider, add_target, number, read_options
 from ullage.cli.draw.boxes import Shrunk, compaction_box, context_box
 from ullage.cli.figures import edit_rows, facts_beside, with_hidden
@@ -22,8 +22,7 @@ from ullage.model.edits import compaction_block
 from ullage.model.errors import InputError, NothingToCompact
 from ullage.model.words import nothing_to_compact
 from ullage.service.archive.naming import find_message
-from ullage.service.compact.by_hand import ManualRequest, compact_by_hand
-from ullage.service.compact.to_budget import fit_budget
+from ullage.service.compact.by_hand import ManualRequest, compact_by_hand, fit_budget
 from ullage.service.conversation.conversation import Conversation
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from ullage.api.values import usage_result
+from ullage.api.wire import usage_result
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_provider, add_target, read_options
 from ullage.cli.draw.boxes import context_box, sizes_of
 from ullage.cli.draw.parts import Column, table

@@ -29,8 +29,7 @@ from ullage.api.context_methods import (
     UndoParams,
 )
 from ullage.api.session_methods import AppendParams, AppendResult, MessageInput, NewSessionParams
-from ullage.api.values import SessionResult, UsageResult
-from ullage.api.wire import UPDATE, SessionNotification
+from ullage.api.wire import UPDATE, SessionNotification, SessionResult, UsageResult
 from ullage.catalog.limits import ContextLimits
 from ullage.cli.arguments import add_file, number, read_options
 from ullage.cli.draw.parts import Box, bar, level_style

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from rich.text import Text
 
-from ullage.api.values import UsageResult
+from ullage.api.wire import UsageResult
 from ullage.cli.draw.parts import Box, bar, level_style
 from ullage.cli.draw.text import Glyphs, clock, fit, percent, plural, source_words
 from ullage.model.blocks import CompactionBlock
