@@ -19,7 +19,7 @@ class HomeFinder:
         self._home = home
         self._client = client
 
-    def find(self, wanted: Wanted) -> Discovery:
+    def __call__(self, wanted: Wanted) -> Discovery:
         return find_known(self._client.workspace, self._home.path.parent / "store.db", wanted, self._home.machine)
 
 

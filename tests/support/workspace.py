@@ -228,7 +228,7 @@ class KnownConversations:
     def __init__(self, found: Discovery | None = None) -> None:
         self.found = found or Discovery()
 
-    def find(self, wanted: Wanted) -> Discovery:
+    def __call__(self, wanted: Wanted) -> Discovery:
         chosen = [one for one in self.found.conversations if not wanted.alone or is_in(one.cwd, wanted.folder)]
         return Discovery(conversations=tuple(chosen[: wanted.limit]), unread=self.found.unread)
 

@@ -43,7 +43,6 @@ from ullage.service.conversation.pages import Checkpoint, Entry, Page
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import GivenBack
 from ullage.service.ports.models import LookUpResult
-from ullage.service.ports.store import SearchHit
 from ullage.transcript.fold import EditInfo, compaction_edits
 
 TYPE_CHECKING = False
@@ -167,16 +166,6 @@ class SearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     limit: Annotated[int, Meta(ge=1, le=100)] = 10
 
 
-class SearchResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The messages that match the query, best first. `context/messages` with a hit's `sessionId` and `messageId` gives
-    the whole message. `unread` is the number of stored records that are not indexed yet and so were not searched;
-    `note` is a sentence to show with the results, if it is not empty."""
-
-    hits: tuple[SearchHit, ...]
-    unread: int = 0
-    note: str = ""
-
-
 class HistoryResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """Every edit ever made in the session, oldest first."""
 
@@ -245,9 +234,8 @@ async def pin(workspace: Workspace, params: PinParams) -> PinResult:
     return PinResult(pinned=tuple(sorted(conversation.transcript.pinned)))
 
 
-async def search(workspace: Workspace, params: SearchParams) -> SearchResult:
-    found = await archive.search(workspace, params.session_id, params.query, params.limit)
-    return SearchResult(hits=found.hits, unread=found.unread, note=found.note)
+async def search(workspace: Workspace, params: SearchParams) -> archive.SearchResult:
+    return await archive.search(workspace, params.session_id, params.query, params.limit)
 
 
 async def list_edits(workspace: Workspace, params: SessionParams) -> HistoryResult:

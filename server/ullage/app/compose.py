@@ -10,7 +10,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from functools import partial
 from importlib import import_module
@@ -241,6 +241,12 @@ def workspace_on(
     def opened(session_id: str) -> tuple[str, ...] | None:
         return workspace.open_folders.get(session_id, ()) if workspace.reads_open_folders else None
 
+    def find_transcripts(wanted: Wanted) -> Discovery:
+        # A server starts without what this needs.
+        from ullage.app.known_conversations import find_known  # noqa: PLC0415
+
+        return find_known(workspace, path, wanted)
+
     def limits(model: str, overrides: Mapping[str, ModelSettings]) -> ContextLimits:
         known, editor = ContextLimits.for_model(model, overrides), workspace.editor_models
         offered = editor.offered(model) if editor else None
@@ -253,7 +259,7 @@ def workspace_on(
         catalog=limits,
         commands=SubprocessRunner(),
         project_files=LocalProjectFiles(),
-        transcripts=_KnownFiles(lambda: workspace, path),
+        transcripts=find_transcripts,
         agent_settings=LocalAgentSettings(),
         clock=SystemClock(),
         chance=SystemChance(),
@@ -269,20 +275,6 @@ def workspace_on(
     workspace = Workspace(ports, settings, _manage)
     workspace.linked_files, workspace.own_files = LocalLinkedFiles(open_text, opened), AgentsOwnFiles()
     return workspace
-
-
-class _KnownFiles:
-    """Finds agents' conversations in the catalogue; see `TranscriptFinder`."""
-
-    def __init__(self, workspace: Callable[[], Workspace], path: Path | None) -> None:
-        self._workspace = workspace
-        self._path = path
-
-    def find(self, wanted: Wanted) -> Discovery:
-        # A server starts without what this needs.
-        from ullage.app.known_conversations import find_known  # noqa: PLC0415
-
-        return find_known(self._workspace(), self._path, wanted)
 
 
 def _manage(changed: Changed) -> None:

@@ -164,7 +164,7 @@ def find_known(
     workspace: Workspace, place: StorePlace | None, wanted: Wanted, machine: Machine | None = None
 ) -> Discovery:
     """Returns the wanted conversations from the catalogue next to the store at `place`, which is brought up to date;
-    see `TranscriptFinder.find`. Those of sub-agents are among them if an id is wanted."""
+    see `FindTranscripts`. Those of sub-agents are among them if an id is wanted."""
     machine = machine or this_machine(wanted.folder)
     known = KnownConversations(workspace, place, machine)
     found = [one for one in known.found if one.cwd or one.agent_session_id]

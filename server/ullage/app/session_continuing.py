@@ -63,11 +63,10 @@ class SessionContinuing:
         learned = (origin.format, self._workspace.compactions(origin.format)) if origin else None
         # Reading and counting a long conversation takes seconds, and other requests don't wait for it.
         prepared = await run_in_thread(partial(self._prepare, conversation, wanted, learned))
-        planned = _result(prepared, written=False)
-        self._planned[planned.preview_id] = prepared
+        self._planned[prepared.shown.preview_id] = prepared
         while len(self._planned) > _MOST:
             self._planned.popitem(last=False)
-        return planned
+        return prepared.shown
 
     async def write(self, preview_id: str) -> ContinuingResult:
         prepared = self._planned.get(preview_id)
@@ -75,7 +74,7 @@ class SessionContinuing:
             raise PreviewExpired("this new session is written already, or was planned too long ago; preview it again")
         await asyncio.to_thread(create_file, prepared.continuation.path, prepared.continuation.data)
         self._planned.pop(preview_id, None)
-        return _result(prepared, written=True)
+        return replace(prepared.shown, written=True)
 
     async def _prepare(
         self,
@@ -132,29 +131,6 @@ def _can_go_back(events: Sequence[Event]) -> bool:
 def _agent_of(conversation: Conversation) -> Agent | None:
     origin = conversation.transcript.origin
     return agent_of_format(origin.format) if origin else None
-
-
-def _result(prepared: Prepared, *, written: bool) -> ContinuingResult:
-    made = prepared.continuation
-    return ContinuingResult(
-        written=written,
-        preview_id=made.session.id,
-        agent=made.agent,
-        agent_session_id=made.session.id,
-        path=made.path,
-        cwd=made.session.cwd,
-        command=made.command,
-        shell=made.shell_command,
-        messages=prepared.messages,
-        left_out=prepared.left_out,
-        used=prepared.used,
-        hidden=prepared.hidden,
-        before=prepared.before,
-        size=prepared.size,
-        compacts_at=prepared.compacts_at,
-        fits=prepared.fits,
-        notes=prepared.notes,
-    )
 
 
 async def run_in_thread(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

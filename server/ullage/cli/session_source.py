@@ -174,7 +174,7 @@ def _known(workspace: Workspace, name: str | None, store: StorePlace | None) -> 
         return find_session(workspace.ports.store, name)
     except SessionNotFound as error:
         wanted = Wanted(limit=_CANDIDATES, folder=str(Path.cwd()), origin=name)
-        found = workspace.ports.transcripts.find(wanted).conversations if name else ()
+        found = workspace.ports.transcripts(wanted).conversations if name else ()
         if len(found) == 1:
             return found[0]
         if found:

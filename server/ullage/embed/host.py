@@ -24,7 +24,7 @@ from ullage.embed.summarizer import from_this_loop
 from ullage.model.message import Message
 from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import Update, UsageMeta
-from ullage.service.archive.search import Found
+from ullage.service.archive.search import SearchResult
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.publish import guarded
 from ullage.service.conversation.workspace import Workspace
@@ -71,7 +71,7 @@ class SearchResults(tuple[SearchHit, ...]):
     unread: int
     note: str
 
-    def __new__(cls, found: Found) -> "SearchResults":
+    def __new__(cls, found: SearchResult) -> "SearchResults":
         """Makes the results of what the search returned."""
         results = super().__new__(cls, found.hits)
         results.unread, results.note = found.unread, found.note

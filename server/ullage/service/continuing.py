@@ -22,6 +22,7 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import import_without_reports
+from ullage.service.ports.world import ContinuingResult
 from ullage.transcript.cut_points import cut_points
 from ullage.transcript.view import Item
 
@@ -276,25 +277,10 @@ _FIRST_PROMPT = 3_000
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
-    """A new session before its file is written, with its figures.
-
-    `messages` counts the messages of its context, `left_out` the conversation's other messages. `used` is the
-    tokens of its context with what the agent adds to every request (`hidden`), and `before` the same before Ullage
-    compacted it, None if it did not. `size` is the window and `compacts_at` where the agent compacts by itself, in
-    tokens; None if unknown. `fits` is False if the agent may compact the session before it asks the first prompt.
-    `notes` are sentences for the user.
-    """
+    """A new session before its file is written, with its figures as they are shown."""
 
     continuation: Continuation
-    messages: int
-    left_out: int
-    used: int
-    hidden: int
-    before: int | None
-    size: int | None
-    compacts_at: int | None
-    fits: bool
-    notes: tuple[str, ...] = ()
+    shown: ContinuingResult
 
 
 async def prepare_continuation(  # noqa: PLR0913 - the places of a new session
@@ -334,8 +320,15 @@ async def prepare_continuation(  # noqa: PLR0913 - the places of a new session
         planned = plan_continuation(conversation, target, machine, cwd, known)
     budget = None if compacted else wanted.budget
     active = sum(message.compaction is None for message in planned.session.messages)
-    return Prepared(
-        continuation=planned,
+    shown = ContinuingResult(
+        written=False,
+        preview_id=planned.session.id,
+        agent=planned.agent,
+        agent_session_id=planned.session.id,
+        path=planned.path,
+        cwd=planned.session.cwd,
+        command=planned.command,
+        shell=planned.shell_command,
         messages=active,
         left_out=chosen.total - active,
         used=planned.used,
@@ -346,6 +339,7 @@ async def prepare_continuation(  # noqa: PLR0913 - the places of a new session
         fits=_fits(planned.used, known),
         notes=(*notes, *_notes(target, planned, conversation.transcript.items, known, budget)),
     )
+    return Prepared(continuation=planned, shown=shown)
 
 
 def _shown(conversation: Conversation, target: Target, unreported: int) -> AgentFacts:

@@ -5,6 +5,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec import convert
+from msgspec.structs import asdict
+
 from ullage.app.compose import examples_of
 from ullage.app.session_continuing import create_file
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
@@ -13,7 +16,8 @@ from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report
 from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.terminal import visible
-from ullage.service.continuing import BUDGET, Prepared, WantedContext, prepare_continuation
+from ullage.service.continuing import BUDGET, WantedContext, prepare_continuation
+from ullage.service.ports.world import ContinuingResult
 from ullage.watch.finder import machine_of_paths
 
 
@@ -92,7 +96,7 @@ def run(args: Namespace) -> int:
             prepared = asyncio.run(
                 prepare_continuation(scratch, source.transcript, wanted, machine, cwd, examples=examples)
             )
-    report = _report(prepared, source.name, written=not options.preview)
+    report = _report(prepared.shown, source.name, written=not options.preview)
     if not options.preview:
         create_file(prepared.continuation.path, prepared.continuation.data)
     if options.json:
@@ -113,27 +117,10 @@ def _wanted(options: ContinueOptions) -> WantedContext:
     )
 
 
-def _report(prepared: Prepared, source: str, *, written: bool) -> ContinueReport:
-    planned = prepared.continuation
-    return ContinueReport(
-        agent=planned.agent,
-        session_id=planned.session.id,
-        source=source,
-        path=planned.path,
-        cwd=planned.session.cwd,
-        command=planned.command,
-        shell=planned.shell_command,
-        written=written,
-        messages=prepared.messages,
-        left_out=prepared.left_out,
-        used=prepared.used,
-        hidden=prepared.hidden,
-        before=prepared.before,
-        size=prepared.size,
-        compacts_at=prepared.compacts_at,
-        fits=prepared.fits,
-        notes=prepared.notes,
-    )
+def _report(shown: ContinuingResult, source: str, *, written: bool) -> ContinueReport:
+    """Returns the report. All but three of its fields have the names that the protocol gives them."""
+    own = {"session_id": shown.agent_session_id, "source": source, "written": written}
+    return convert({**asdict(shown), **own}, ContinueReport)
 
 
 def _lines(report: ContinueReport, screen: Screen) -> Iterator[str]:

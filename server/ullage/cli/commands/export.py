@@ -134,7 +134,7 @@ def _in_place(workspace: Workspace, name: str) -> str:
     else:
         origin = next((one.origin_id for one in workspace.ports.store.imported() if one.session_id == session_id), "")
     wanted = Wanted(limit=_CANDIDATES, origin=origin)
-    found = workspace.ports.transcripts.find(wanted).conversations if origin else ()
+    found = workspace.ports.transcripts(wanted).conversations if origin else ()
     paths = {path for one in found if (path := kept_path(one.path, one.origin_id))}
     if len(paths) == 1:
         return paths.pop()

@@ -25,7 +25,7 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.message import index_of, number_of
 from ullage.model.settings import SearchSettings, Settings, SummarySettings
 from ullage.service.archive.naming import find_message, find_session
-from ullage.service.archive.search import Found, find_entry, message_lines, search
+from ullage.service.archive.search import SearchResult, find_entry, message_lines, search
 from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
@@ -141,7 +141,7 @@ class _Everything:
         # Only who waits at a terminal is shown what is found meanwhile.
         self._is_watched = sys.stdout.isatty() and not options.json
 
-    async def search(self) -> Found:
+    async def search(self) -> SearchResult:
         """Returns what is found in all conversations. Ctrl-C ends the reading; then it is what was found so far. Who
         does not want agents' conversations kept gets none into the store by a search."""
         reading = ReadingAll(self._workspace, self._options.store)
@@ -257,7 +257,7 @@ def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int
     return 0 if hits else 1
 
 
-async def search_to_end(workspace: Workspace, session: str | None, query: str, limit: int) -> Found:
+async def search_to_end(workspace: Workspace, session: str | None, query: str, limit: int) -> SearchResult:
     """Returns what matches. Waits for the whole index; Ctrl-C then shows what is found so far."""
     workspace.search_wait = SearchWait(most=None, embeddings=_EMBEDDINGS)
     try:

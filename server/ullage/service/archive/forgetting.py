@@ -168,7 +168,7 @@ def _named(known: Sequence[Known], workspace: Workspace, name: str) -> Known:
             listed = ", ".join(origin for one in fits[:_LISTED] for origin, _ in one.origins[:1])
             raise NotFound(f"{name!r} could be any of {len(fits)} conversations: {listed}; type more") from error
         # Next to the store there may be what hooks and status lines know of a conversation that was not read.
-        there = workspace.ports.transcripts.find(Wanted(limit=2, origin=name)).conversations if name else ()
+        there = workspace.ports.transcripts(Wanted(limit=2, origin=name)).conversations if name else ()
         if len(there) != 1:
             raise
         (one,) = there

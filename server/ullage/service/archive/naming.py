@@ -104,7 +104,7 @@ class Listing(Struct, frozen=True, kw_only=True):
 
 async def list_found(workspace: Workspace, wanted: Wanted) -> Listing:
     """Returns conversations of agents, the folder's first. Their files are read in a thread."""
-    return with_sessions(workspace, await asyncio.to_thread(workspace.ports.transcripts.find, wanted))
+    return with_sessions(workspace, await asyncio.to_thread(workspace.ports.transcripts, wanted))
 
 
 def with_sessions(workspace: Workspace, discovery: Discovery) -> Listing:

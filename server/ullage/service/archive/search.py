@@ -168,17 +168,17 @@ def _cosine(one: bytes, other: bytes) -> float:
     return sum(map(mul, a, b)) / lengths if lengths else 0.0
 
 
-class Found(Struct, frozen=True, kw_only=True):
-    """The messages that match a search, best first. `unread` is the number of stored records that are not indexed yet,
-    so that the search knows nothing of them. `note` says in a sentence what the user should know of the results, ""
-    if there is nothing."""
+class SearchResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The messages that match the query, best first. `context/messages` with a hit's `sessionId` and `messageId` gives
+    the whole message. `unread` is the number of stored records that are not indexed yet and so were not searched;
+    `note` is a sentence to show with the results, if it is not empty."""
 
     hits: tuple[SearchHit, ...]
     unread: int = 0
     note: str = ""
 
 
-async def search(workspace: Environment, session_id: str | None, query: str, limit: int) -> Found:
+async def search(workspace: Environment, session_id: str | None, query: str, limit: int) -> SearchResult:
     """Returns at most `limit` messages that match the query best, in one session or, if `session_id` is None, in all.
     Messages that are not indexed yet are indexed first, as far as `workspace.search_wait` allows. See
     `SessionStore.search` for the query. An embeddings server in the settings orders them, too.
@@ -195,7 +195,7 @@ async def search(workspace: Environment, session_id: str | None, query: str, lim
     if reorders:
         passages, failed = await reorder(workspace, query, passages)
         notes += [failed] if failed else []
-    return Found(hits=tuple(passage.hit for passage in passages[:limit]), unread=unread, note=" ".join(notes))
+    return SearchResult(hits=tuple(passage.hit for passage in passages[:limit]), unread=unread, note=" ".join(notes))
 
 
 def find_entry(conversation: Conversation, message_id: str) -> Entry:

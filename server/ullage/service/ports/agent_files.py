@@ -283,12 +283,8 @@ class GivenBack(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class ReadsReceipts(Protocol):
-    """Reads what hooks gave back to the session to which its agent gave this id."""
-
-    def __call__(self, agent_session_id: str, /) -> Sequence[GivenBack]:
-        """Returns the receipts that are kept, the oldest first."""
-        ...
+# Returns what hooks gave back to the session to which its agent gave this id, the oldest first.
+ReadsReceipts = Callable[[str], Sequence[GivenBack]]
 
 
 class RemovesTraces(Protocol):

@@ -220,21 +220,10 @@ class ModelLimits(Protocol):
         ...
 
 
-class Catalog(Protocol):
-    """Returns a model's limits by its name and the `models` of the settings."""
-
-    def __call__(self, model: str, overrides: Mapping[str, ModelSettings], /) -> ModelLimits:
-        """Returns the limits of a model, which may be given by any of its names. `overrides`, the user's settings,
-        win."""
-        ...
-
-
-class Prices(Protocol):
-    """Returns a model's list price by its name, or None if it is unknown."""
-
-    def __call__(self, model: str, /) -> Price | None:
-        """Returns the price of a model, which may be given by any of its names, or None if unknown."""
-        ...
+# Returns the limits of a model, which may be given by any of its names. The `models` of the user's settings win.
+Catalog = Callable[[str, Mapping[str, ModelSettings]], ModelLimits]
+# Returns the list price of a model, which may be given by any of its names, or None if it is unknown.
+Prices = Callable[[str], Price | None]
 
 
 class SummaryStream(Struct, frozen=True, kw_only=True):
@@ -260,13 +249,10 @@ class Summarizer(Protocol):
         ...
 
 
-class SummaryPrompts(Protocol):
-    """Finds the user's own instructions for summaries that a model writes, in the settings' file and in the project."""
-
-    def __call__(self, cwd: str, prompt_file: str, /) -> tuple[str, ...]:
-        """Returns the text of the file `prompt_file` that the settings name, and the instructions of the project in
-        `cwd`. Empty if there are none. Raises `InvalidRequest` if `prompt_file` cannot be read."""
-        ...
+# Finds the user's own instructions for summaries that a model writes. Takes the project's folder and the file that the
+# settings name. Returns the text of that file, and the instructions of the project; empty if there are none. Raises
+# `InvalidRequest` if the file cannot be read.
+SummaryPrompts = Callable[[str, str], tuple[str, ...]]
 
 
 class LookUpResult(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -3,7 +3,7 @@
 How a conversation is continued as a new session of an agent: the values, as they are sent, and the port.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Protocol
 
 from msgspec import Meta, Struct
@@ -121,13 +121,9 @@ class ProjectFiles(Protocol):
         ...
 
 
-class TranscriptFinder(Protocol):
-    """Finds the conversations that coding agents keep on this machine."""
-
-    def find(self, wanted: Wanted) -> Discovery:
-        """Returns the wanted conversations, without those of sub-agents, and the files that could not be read. Blocks
-        while it reads the disk. Never raises."""
-        ...
+# Finds the conversations that coding agents keep on this machine. Returns the wanted ones, without those of sub-agents,
+# and the files that could not be read. Blocks while it reads the disk. Never raises.
+FindTranscripts = Callable[[Wanted], Discovery]
 
 
 class AgentSettings(Protocol):
@@ -162,13 +158,10 @@ class IndexingListener(Protocol):
         ...
 
 
-class Embeds(Protocol):
-    """Asks the embeddings server that the settings name: vectors are near each other for texts of like meaning."""
-
-    async def __call__(self, settings: SearchSettings, texts: Sequence[str], /) -> list[Sequence[float]]:
-        """Returns a vector for each text, all of one length. Raises `ProviderError` if the server can't be asked,
-        refuses, or answers with anything else."""
-        ...
+# Asks the embeddings server that the settings name. Returns a vector for each text, all of one length: vectors are near
+# each other for texts of like meaning. Raises `ProviderError` if the server can't be asked, refuses, or answers with
+# anything else.
+Embeds = Callable[[SearchSettings, Sequence[str]], Awaitable[list[Sequence[float]]]]
 
 
 class Ports(Struct, frozen=True, kw_only=True):
@@ -187,7 +180,7 @@ class Ports(Struct, frozen=True, kw_only=True):
     prompts: SummaryPrompts
     commands: CommandRunner
     project_files: ProjectFiles
-    transcripts: TranscriptFinder
+    transcripts: FindTranscripts
     embed: Embeds | None = None
     agent_settings: AgentSettings = NoAgentSettings()
     store_news: TakesNews = no_news
