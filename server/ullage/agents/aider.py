@@ -18,7 +18,7 @@ from ullage.agents.session_facts import Facts
 from ullage.formats.parsing import Document, Line, as_timestamp
 from ullage.formats.provider_usage import exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.format import Conversation, Records, choose, incremental
+from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental
 from ullage.model.blocks import TextBlock
 from ullage.model.json_values import JsonObject, as_text
 from ullage.model.message import Role
@@ -79,7 +79,7 @@ def records(document: Document) -> Records:
     starts = [at for at, line in enumerate(document.lines) if _begins(line)]
     parts = [document.lines[at:end] for at, end in pairwise([*starts, len(document.lines)])]
     found = [
-        Conversation(
+        ListedConversation(
             id=part[0].text.removeprefix("# "),
             updated=number,
             messages=sum(line.text.startswith("####") for line in part),

@@ -24,7 +24,7 @@ from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url
-from ullage.formats.transcripts.format import Conversation, Records, choose, incremental, parsed, rows_of
+from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, parsed, rows_of
 from ullage.model.blocks import (
     Block,
     ImageBlock,
@@ -92,7 +92,7 @@ def records(document: Document) -> Records:
     sessions, messages = rows_of(document, "sessions"), rows_of(document, "messages")
     sizes = Counter(as_text(row.get("session_id")) for row in messages)
     found = [
-        Conversation(
+        ListedConversation(
             id=as_text(row.get("id")),
             title=as_text(row.get("title")),
             updated=as_count(row.get("updated_at")),

@@ -22,7 +22,7 @@ from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, numbe
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.format import Conversation, Records, choose, incremental, parsed, rows_of
+from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, parsed, rows_of
 from ullage.model.blocks import (
     Block,
     ImageBlock,
@@ -104,7 +104,7 @@ def records(document: Document) -> Records:
     sessions, rows = rows_of(document, "sessions"), rows_of(document, "messages")
     sizes = Counter(as_text(row.get("session_id")) for row in rows)
     found = [
-        Conversation(
+        ListedConversation(
             id=as_text(row.get("id")),
             title=_title(row),
             updated=as_timestamp(row.get("updated_at")),

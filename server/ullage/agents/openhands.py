@@ -21,7 +21,7 @@ from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_js
 from ullage.formats.provider_usage import exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks, read_parts
-from ullage.formats.transcripts.format import Conversation, Records, choose, incremental
+from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental
 from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role, ToolDefinition
@@ -87,7 +87,7 @@ def records(document: Document) -> Records:
             files.setdefault(_folder(file), []).append(file)
     folders = list(files)
     found = [
-        Conversation(id=folder, updated=max(_time(file) for file in files[folder]), messages=len(files[folder]))
+        ListedConversation(id=folder, updated=max(_time(file) for file in files[folder]), messages=len(files[folder]))
         for folder in folders
     ]
     chosen, others = choose(found, document)

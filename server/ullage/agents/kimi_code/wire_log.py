@@ -15,7 +15,7 @@ from msgspec import Struct
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_functions, read_image_url
-from ullage.formats.transcripts.format import Conversation, Records, choose, file_named, incremental
+from ullage.formats.transcripts.format import ListedConversation, Records, choose, file_named, incremental
 from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
@@ -63,7 +63,8 @@ def records(document: Document) -> Records:
     wires = () if document.lines else _wires(document)
     if wires:
         found = [
-            Conversation(id=_agent(wire), messages=len(wire.lines), is_child=_agent(wire) != "main") for wire in wires
+            ListedConversation(id=_agent(wire), messages=len(wire.lines), is_child=_agent(wire) != "main")
+            for wire in wires
         ]
         chosen, others = choose(found, document)
         wire = wires[chosen]

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.formats.parsing import Document, Line, as_count
-from ullage.formats.transcripts.format import Conversation, Records, choose, parsed, rows_of
+from ullage.formats.transcripts.format import ListedConversation, Records, choose, parsed, rows_of
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 
 TABLES = ("session", "session_v2", "message", "part", "session_message")
@@ -79,9 +79,9 @@ def _parts(store: _Store, info: JsonObject) -> list[JsonObject]:
     return store.parts.get(as_text(info.get("id")), [])
 
 
-def _describe(store: _Store, session_id: str) -> Conversation:
+def _describe(store: _Store, session_id: str) -> ListedConversation:
     session = store.sessions[session_id]
-    return Conversation(
+    return ListedConversation(
         id=session_id,
         title=as_text(session.get("title")),
         updated=as_count(as_object(session.get("time")).get("updated")),
