@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from ullage.acp import sessions as acp_sessions
 from ullage.acp.announce import UPDATE_METHOD, Announcer, with_whole_paths
-from ullage.acp.connection import INITIALIZE, AcpConnection, Client, ClientFiles, Spoken, read_client
+from ullage.acp.connection import INITIALIZE, AcpConnection, Client, Spoken, read_client, read_in_client
 from ullage.acp.prompt import PromptHandlers, PromptLife
 from ullage.acp.session_tools import DoorTools
 from ullage.acp.sessions import OpenSessionParams, SessionHandlers
@@ -183,7 +183,7 @@ class Agent:
             self._opened.session_tools = self._tools
             self._opened.introduce = partial(introduce_agent, self._hooks.look_around)
             if self._announcer.client.reads_files:
-                self._opened.editor_files = ClientFiles(self.connection.ask)
+                self._opened.editor_files = partial(read_in_client, self.connection.ask)
             self._opened.configure(self._settings)
         return self._opened
 

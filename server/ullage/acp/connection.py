@@ -87,21 +87,15 @@ class ReadTextFileResult(Struct, frozen=True, kw_only=True):
     content: str
 
 
-class ClientFiles:
-    """Reads files through the client, as its editor holds them, unsaved changes included."""
-
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
-
-    async def read_text(self, session_id: str, path: str) -> str | None:
-        """Returns the text of the file at the absolute `path`, or None if the client answers with an error. The caller
-        then reads the file from disk."""
-        params = ReadTextFileParams(session_id=session_id, path=path)
-        try:
-            return (await self._ask(READ_TEXT_FILE, params, ReadTextFileResult)).content
-        except BadReply as error:
-            log.warning("The client did not give %s: %s", path, error)
-            return None
+async def read_in_client(ask: Ask, session_id: str, path: str) -> str | None:
+    """Returns the text of the file at the absolute `path` as the client's editor holds it, unsaved changes included.
+    Returns None if the client answers with an error; the caller then reads the file from disk."""
+    params = ReadTextFileParams(session_id=session_id, path=path)
+    try:
+        return (await ask(READ_TEXT_FILE, params, ReadTextFileResult)).content
+    except BadReply as error:
+        log.warning("The client did not give %s: %s", path, error)
+        return None
 
 
 class Spoken(Struct, frozen=True, kw_only=True):

@@ -236,7 +236,7 @@ def workspace_on(
 
     async def open_text(session_id: str, path: str) -> str | None:
         editor = workspace.editor_files
-        return None if editor is None else await editor.read_text(session_id, path)
+        return None if editor is None else await editor(session_id, path)
 
     def opened(session_id: str) -> tuple[str, ...] | None:
         return workspace.open_folders.get(session_id, ()) if workspace.reads_open_folders else None
@@ -260,7 +260,7 @@ def workspace_on(
         commands=SubprocessRunner(),
         project_files=LocalProjectFiles(),
         transcripts=find_transcripts,
-        agent_settings=LocalAgentSettings(),
+        agent_settings=LocalAgentSettings().read,
         clock=SystemClock(),
         chance=SystemChance(),
         ids=RandomIds(),

@@ -20,7 +20,7 @@ _FLAT_LINE = re.compile(r"""^([A-Za-z_]\w*):\s*["']?([^"'#\n]*?)["']?\s*(?:#.*)?
 
 
 class LocalAgentSettings:
-    """What agents' settings say, for the port `AgentSettings`. A file is read again when its time or size changes;
+    """What agents' settings say, for the port `ReadAgentSettings`. A file is read again when its time or size changes;
     missing and unreadable files say nothing."""
 
     def __init__(self) -> None:

@@ -37,12 +37,12 @@ from ullage.service.conversation.projection import Projection, agent_of
 from ullage.service.conversation.publish import Bus
 from ullage.service.ports.agent_files import NoOwnFiles, NoTraces, OwnFiles, ReadsReceipts, RemovesTraces, no_receipts
 from ullage.service.ports.models import (
-    EditorFiles,
     EditorModels,
     LinkedFiles,
     LooksUp,
     ModelLimits,
     Permissions,
+    ReadInEditor,
     SessionTools,
 )
 from ullage.service.ports.store import ReadsTeam, StoredSession
@@ -108,7 +108,7 @@ class Environment:
         self.embedding: Future[Any] | None = None
         self.reading = Lock()
         self.permissions: Permissions | None = None
-        self.editor_files: EditorFiles | None = None
+        self.editor_files: ReadInEditor | None = None
         self.editor_models: EditorModels | None = None
         self.linked_files: LinkedFiles | None = None
         self.reads_open_folders = False
@@ -217,7 +217,7 @@ class Environment:
     def given(self, agent: Agent | None, cwd: str, model: str) -> Given:
         """Returns what the user's settings of an agent say about compaction in a folder. Nothing, if the agent is not
         known."""
-        return _NOTHING_GIVEN if agent is None else self.ports.agent_settings.read(agent, cwd, model)
+        return _NOTHING_GIVEN if agent is None else self.ports.agent_settings(agent, cwd, model)
 
     def records(self, position: int, events: Iterable[Event]) -> list[Record]:
         """Returns the events as records with the present time, at consecutive positions from `position` on."""

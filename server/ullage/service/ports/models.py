@@ -173,13 +173,9 @@ class Toolbox(Protocol):
         ...
 
 
-class EditorFiles(Protocol):
-    """The project's files as the user's editor holds them, unsaved changes included."""
-
-    async def read_text(self, session_id: str, path: str) -> str | None:
-        """Returns the text of the file at an absolute path as the editor holds it, or None if the editor cannot give
-        it."""
-        ...
+# Returns the text of the file at an absolute path, for a session, as the user's editor holds it, unsaved changes
+# included. Returns None if the editor cannot give it.
+ReadInEditor = Callable[[str, str], Awaitable[str | None]]
 
 
 class Permissions(Protocol):

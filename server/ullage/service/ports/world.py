@@ -126,20 +126,13 @@ class ProjectFiles(Protocol):
 FindTranscripts = Callable[[Wanted], Discovery]
 
 
-class AgentSettings(Protocol):
-    """The user's settings of coding agents on this machine."""
-
-    def read(self, agent: Agent, cwd: str, model: str) -> Given:
-        """Returns what the agent's settings say about compaction in the folder `cwd` ("" if unknown), for a model.
-        Blocks on the disk for about a millisecond; never raises."""
-        ...
+# Returns what the user's settings of an agent on this machine say about compaction in a folder ("" if unknown), for a
+# model. Blocks on the disk for about a millisecond; never raises.
+ReadAgentSettings = Callable[[Agent, str, str], Given]
 
 
-class NoAgentSettings:
-    """Knows no settings of any agent."""
-
-    def read(self, agent: Agent, cwd: str, model: str) -> Given:  # noqa: ARG002 - the port's parameters
-        return _NOTHING_GIVEN
+def _no_agent_settings(_: Agent, __: str, ___: str) -> Given:
+    return _NOTHING_GIVEN
 
 
 class Listener(Protocol):
@@ -182,7 +175,7 @@ class Ports(Struct, frozen=True, kw_only=True):
     project_files: ProjectFiles
     transcripts: FindTranscripts
     embed: Embeds | None = None
-    agent_settings: AgentSettings = NoAgentSettings()
+    agent_settings: ReadAgentSettings = _no_agent_settings
     store_news: TakesNews = no_news
 
 
