@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Builds `server/ullage/catalog/data/models.json` from FILE, a JSON object {name: [provider, max_input, max_output]},
-and with --prices also `prices.json`, from litellm's model table itself.
+and with --prices also `prices.json`, from litellm's model table itself. The table leaves out models that are no longer
+served, and logs still name them: give tables of earlier versions after it, the newest first.
 
 FILE is an extract of that table (MIT; `litellm/model_prices_and_context_window_backup.json` in its wheel), too. The
 table uses `max_input` in two meanings and has outputs that the providers did not publish. This script corrects both.
@@ -11,6 +12,7 @@ import argparse
 import json
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +63,12 @@ def _names_its_provider(name: str, entry: Mapping[str, Any]) -> bool:
     return "/" in name or entry.get("litellm_provider") in ("anthropic", "openai")
 
 
+def _was_sold(name: str, entry: Mapping[str, Any]) -> bool:
+    """Whether an earlier table's model answered messages, was served by its maker, and was one model all the time."""
+    is_chat = entry.get("mode") == "chat" and not name.endswith("-latest")
+    return is_chat and entry.get("litellm_provider") in ("anthropic", "openai", "gemini")
+
+
 def _tier(entry: Mapping[str, Any], above: int) -> Tier:
     suffix = f"_above_{above // 1_000}k_tokens" if above else ""
 
@@ -74,28 +82,33 @@ def _tier(entry: Mapping[str, Any], above: int) -> Tier:
     return above, paid, read, written, dollars("output_cost_per_token")
 
 
-def write(target: Path, entries: Mapping[str, object]) -> None:
-    """Writes the entries, one line per model."""
+def write(target: Path, entries: Mapping[str, object], before: str = "", after: str = "") -> None:
+    """Writes the entries, one line per model, between two texts."""
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items())
-    target.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    target.write_text(f"{before}{{\n{lines}\n}}{after}\n", encoding="utf-8")
     print(f"{len(entries)} models in {target.name}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE")
-    parser.add_argument("--prices", type=Path, metavar="TABLE")
+    parser.add_argument("--prices", type=Path, nargs="+", metavar="TABLE")
     given = parser.parse_args()
     if given.file:
         listed: dict[str, Listed] = json.loads(given.file.read_text())
         write(TARGET, {name: settle(name, *facts) for name, facts in sorted(listed.items())})
     if given.prices:
-        table: dict[str, dict[str, Any]] = json.loads(given.prices.read_text())
+        newest, *earlier = (json.loads(table.read_text()) for table in given.prices)
         known = json.loads(TARGET.read_text())
         priced = {
-            name: tiers(table[name]) for name in known if name in table and _names_its_provider(name, table[name])
+            name: tiers(newest[name]) for name in known if name in newest and _names_its_provider(name, newest[name])
         }
-        write(PRICES, {name: found for name, found in priced.items() if found})
+        for table in reversed(earlier):
+            priced |= {
+                name: tiers(entry) for name, entry in table.items() if name not in newest and _was_sold(name, entry)
+            }
+        found = {name: found for name, found in sorted(priced.items()) if found}
+        write(PRICES, found, f'{{"date": "{datetime.now(UTC):%Y-%m-%d}", "prices": ', "}")
 
 
 if __name__ == "__main__":

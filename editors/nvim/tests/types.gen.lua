@@ -928,11 +928,12 @@
 --- How important a notice is for the user.
 ---@alias ullage.Severity "info"|"warning"|"error"
 
---- A part of a transcript file that was not turned into an event. `line` is its line number or the number of its element, from 1. `reason` says why it was skipped. `expected` is true for parts that the format has in addition to the conversation (progress lines, snapshots), and false for parts that could not be read.
+--- A part of a transcript file that was not turned into an event. `line` is its line number or the number of its element, from 1. `reason` says why it was skipped. `expected` is true for parts that the format has in addition to the conversation (progress lines, snapshots), and false for parts that could not be read. `run` is the number of a sub-agent's conversation in the file.
 ---@class (exact) ullage.SkippedLine
 ---@field line integer
 ---@field reason string
 ---@field expected boolean
+---@field run? integer|vim.NIL
 
 --- Keeps the last `maxMessages` messages and drops the older ones, even if the context would fit without that.
 ---@class (exact) ullage.SlidingWindow

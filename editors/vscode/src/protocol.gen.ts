@@ -1528,12 +1528,14 @@ export type Severity = "info" | "warning" | "error";
 /**
  * A part of a transcript file that was not turned into an event. `line` is its line number or the number of its
  * element, from 1. `reason` says why it was skipped. `expected` is true for parts that the format has in addition to
- * the conversation (progress lines, snapshots), and false for parts that could not be read.
+ * the conversation (progress lines, snapshots), and false for parts that could not be read. `run` is the number of a
+ * sub-agent's conversation in the file.
  */
 export interface SkippedLine {
   readonly line: number;
   readonly reason: string;
   readonly expected: boolean;
+  readonly run: number | null;
 }
 
 /** Keeps the last `maxMessages` messages and drops the older ones, even if the context would fit without that. */

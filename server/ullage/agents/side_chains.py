@@ -59,7 +59,8 @@ def conversation_records(document: Document, text_of: Callable[[JsonObject], str
         where = f", {conversation.file}" if conversation.file else ""
         reason = f"another conversation: {title} (run {index + 1}, {sizes[index]} message lines{where})"
         if index != chosen:
-            skipped.append(SkippedLine(line=conversation.lines[0].number, reason=reason, expected=True))
+            line = conversation.lines[0].number
+            skipped.append(SkippedLine(line=line, reason=reason, expected=True, run=index + 1))
     return Records(lines=found[chosen].lines, skipped=tuple(skipped))
 
 

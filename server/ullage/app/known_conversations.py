@@ -83,11 +83,12 @@ class KnownConversations:
         self._catalogue = SqliteCatalogue(path)
         self._candidates: dict[str, Candidate] = {}
         unread: list[UnreadFile] = []
+        machine = machine or this_machine(str(Path.cwd()))
         known, changed = self._catalogue.read(), list[KnownConversation]()
         live = live_now(place)
         self._follower = live.follower if live else 0
         found: list[KnownConversation] = []
-        for candidate in all_candidates(path, machine or this_machine(str(Path.cwd())), unread):
+        for candidate in all_candidates(path, machine, unread):
             name = candidate.path if candidate.row is None else kept_path(candidate.path, candidate.origin_id)
             one = known.get(name)
             if one is None or one.stat != candidate.stat or one.basis != _basis(self._rows, one):
@@ -105,7 +106,7 @@ class KnownConversations:
         unread += [UnreadFile(path=one.path, reason=one.reason) for one in found if one.reason and not one.cwd]
         self.unread = tuple(unread)
         found.sort(key=lambda one: -one.updated_at)
-        self._all, self._path = found, path
+        self._all, self._path, self._machine = found, path, machine
         self.found = tuple(_without_copies(one for one in found if not one.is_side))
 
     def sure(self, shown: Sequence[KnownConversation]) -> list[KnownConversation]:
@@ -132,6 +133,18 @@ class KnownConversations:
         named = (side for side in sides if side.origin_id.startswith(origin))
         found += [_read(self._rows, side, side.path, is_wanted_whole=False) for side in named]
         return [*_without_copies(sorted(found, key=lambda one: -one.updated_at))]
+
+    def of_folder(self, folder: Path | None) -> list[tuple[KnownConversation, Candidate]]:
+        """Returns all files and rows with a conversation that began in a folder or one in it (None: all), those of
+        sub-agents and of earlier runs among them, the first changed first."""
+        name = None if folder is None else str(folder)
+        found = [(one, self._candidates[one.place]) for one in self._all if name is None or belongs(one, name)]
+        stems = {one.path.rpartition(".")[0] for one, _ in found}
+        for side in all_candidates(self._path, self._machine, [], are_side=True):
+            above = {str(parent) for parent in Path(side.path).parents}
+            if name is None or is_kept_for(side.path, name) or above & stems:
+                found.append((_bare(side, side.path), side))
+        return sorted(found, key=lambda one: changed_at(one[0]))
 
     def found_of(self, one: KnownConversation, folder: str = "") -> Found:
         """Returns a conversation as those see it who read its file. Its folder is `folder` if only its place says
@@ -266,7 +279,19 @@ def _basis(rows: KnownRows, one: KnownConversation) -> bytes:
 
 def _read(rows: KnownRows, candidate: Candidate, name: str, *, is_wanted_whole: bool) -> KnownConversation:
     """Returns a conversation as its file says it now. One that can't be read has the reason."""
-    bare = KnownConversation(
+    bare = _bare(candidate, name)
+    try:
+        one = _with_figure(rows, candidate, bare, is_wanted_whole=is_wanted_whole)
+    except (OSError, InvalidRequest) as error:
+        one = replace(bare, reason=reason_of(error))
+    except UllageError as error:
+        one = replace(bare, reason=str(error))
+    return of_agent(replace(one, basis=_basis(rows, one)), one.agent)
+
+
+def _bare(candidate: Candidate, name: str) -> KnownConversation:
+    """Returns what is known of a conversation before its file is read."""
+    return KnownConversation(
         place=name,
         agent=candidate.agent.name,
         agent_session_id=candidate.origin_id if candidate.row else "",
@@ -275,14 +300,8 @@ def _read(rows: KnownRows, candidate: Candidate, name: str, *, is_wanted_whole: 
         format=candidate.agent.formats[-1].name if candidate.agent.formats else candidate.sessions.format,
         updated_at=candidate.updated_at,
         stat=candidate.stat,
+        is_side=candidate.sessions.is_sub_agent(candidate.name),
     )
-    try:
-        one = _with_figure(rows, candidate, bare, is_wanted_whole=is_wanted_whole)
-    except (OSError, InvalidRequest) as error:
-        one = replace(bare, reason=reason_of(error))
-    except UllageError as error:
-        one = replace(bare, reason=str(error))
-    return of_agent(replace(one, basis=_basis(rows, one)), one.agent)
 
 
 def _with_figure(
@@ -321,7 +340,7 @@ def _documents(candidate: Candidate, *, is_wanted_whole: bool) -> Iterator[tuple
     the whole."""
     path = Path(candidate.path)
     if candidate.row is not None:
-        yield read_database(path, candidate.origin_id), None
+        yield whole_document(candidate), None
         return
     parts = () if is_wanted_whole else read_ends(path, candidate.size, partial(_has_begun, candidate))
     for ends in parts:
@@ -333,7 +352,15 @@ def _documents(candidate: Candidate, *, is_wanted_whole: bool) -> Iterator[tuple
         if is_whole:
             return
     if candidate.size <= _LARGEST:
-        yield read_transcript_file(path, candidate.run), None
+        yield whole_document(candidate), None
+
+
+def whole_document(candidate: Candidate) -> Document:
+    """Returns all of a conversation's file or row. Raises `InvalidRequest` and `OSError` if it can't be read."""
+    path = Path(candidate.path)
+    if candidate.row is not None:
+        return read_database(path, candidate.origin_id)
+    return read_transcript_file(path, candidate.run)
 
 
 def _has_begun(candidate: Candidate, lines: Sequence[Line]) -> bool:

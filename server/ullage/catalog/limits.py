@@ -291,8 +291,23 @@ def price_of(model: str) -> Price | None:
     return next((listed[name] for name, _ in listed_names(model) if name in listed), None)
 
 
+def prices_date() -> str:
+    """Returns the day on which the prices were listed so, such as "2026-11-28"."""
+    return _price_list().date
+
+
+class _PriceList(Struct, frozen=True):
+    date: str
+    prices: dict[str, tuple[PriceTier, ...]]
+
+
+@cache
+def _price_list() -> _PriceList:
+    return msgspec.json.decode(PRICES.read_bytes(), type=_PriceList)
+
+
 @cache
 def _listed_prices() -> dict[str, Price]:
-    tiers = msgspec.json.decode(PRICES.read_bytes(), type=dict[str, tuple[PriceTier, ...]])
+    tiers = _price_list().prices
     prices = {name: Price(found) for name, found in tiers.items()}
     return {name.removeprefix(_SOLE): price for name, price in prices.items()} | prices

@@ -49,6 +49,7 @@ _FIRST = (
 _MORE = (
     Command("unwire", "[AGENT]", "agents without Ullage again", "wire", "run_unwire", "add_unwire_arguments"),
     Command("demo", "", "a conversation that fills up, is compacted and comes back"),
+    Command("cost", "", "what the conversations of this folder cost, by day and by what it was paid for"),
     Command("messages", "[WHICH]", "the messages of a conversation, with their numbers"),
     Command("compact", "WHICH", "a conversation with a summary in place of its older part"),
     Command("undo", "WHICH", "a context as it was before a compaction by Ullage"),

@@ -9,6 +9,7 @@ from ullage.api.schema import document_of, schema_document, settings_schema
 from ullage.cli.commands.compact import CompactReport
 from ullage.cli.commands.context import HistoryReport
 from ullage.cli.commands.continue_session import ContinueReport
+from ullage.cli.commands.cost import CostReport
 from ullage.cli.commands.doctor import DoctorReport
 from ullage.cli.commands.forget import ForgetReport
 from ullage.cli.commands.here import HereReport, SessionsReport
@@ -44,6 +45,7 @@ REPORTS: dict[str, tuple[type[Struct], ...]] = {
     "lost": (LostReport, BriefReport),
     "continue": (ContinueReport,),
     "doctor": (DoctorReport,),
+    "cost": (CostReport,),
     "messages": (MessagesReport,),
     "compact": (CompactReport,),
     "undo": (UndoReport,),

@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/ullage
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_ullage_subparsers=(here context watch search lost continue wire doctor unwire demo messages compact undo import export keep forget team store man help statusline hook mcp lsp acp schema completion)
+_shtab_ullage_subparsers=(here context watch search lost continue wire doctor unwire demo cost messages compact undo import export keep forget team store man help statusline hook mcp lsp acp schema completion)
 
 _shtab_ullage_here_option_strings=(-h --help --limit --all --cwd --stored --ids --json --ascii --store --color --no-pager)
 _shtab_ullage_context_option_strings=(-h --help --format --run --model --window --at --json --ascii --provider --messages --edits --store --color --no-pager)
@@ -17,6 +17,7 @@ _shtab_ullage_wire_option_strings=(-h --help -y --yes --statusline --fill-notes 
 _shtab_ullage_doctor_option_strings=(-h --help --provider --kind --base-url --key-env --file --model --json --store --color --no-pager)
 _shtab_ullage_unwire_option_strings=(-h --help -y --yes --store --color --no-pager)
 _shtab_ullage_demo_option_strings=(-h --help --format --run --window --fast --svg --ascii --store --color --no-pager)
+_shtab_ullage_cost_option_strings=(-h --help --all --cwd --days --json --ascii --store --color --no-pager)
 _shtab_ullage_messages_option_strings=(-h --help --format --run --model --window --at --context --biggest --limit --json --ascii --store --color --no-pager)
 _shtab_ullage_compact_option_strings=(-h --help --format --run --model --window --at --budget --from --up-to --focus --json --ascii --provider -o --output --store --color --no-pager)
 _shtab_ullage_undo_option_strings=(-h --help --dry-run --json --ascii --store --color --no-pager)
@@ -55,6 +56,8 @@ _shtab_ullage_unwire___store_COMPGEN=_shtab_compgen_files
 _shtab_ullage_demo_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_ullage_demo___svg_COMPGEN=_shtab_compgen_files
 _shtab_ullage_demo___store_COMPGEN=_shtab_compgen_files
+_shtab_ullage_cost___cwd_COMPGEN=_shtab_compgen_dirs
+_shtab_ullage_cost___store_COMPGEN=_shtab_compgen_files
 _shtab_ullage_messages_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_ullage_messages___store_COMPGEN=_shtab_compgen_files
 _shtab_ullage_compact_pos_0_COMPGEN=_shtab_compgen_files
@@ -104,6 +107,7 @@ _shtab_ullage_doctor___kind_choices=(anthropic openai openai_chat scripted repla
 _shtab_ullage_doctor___color_choices=(auto always never)
 _shtab_ullage_unwire___color_choices=(auto always never)
 _shtab_ullage_demo___color_choices=(auto always never)
+_shtab_ullage_cost___color_choices=(auto always never)
 _shtab_ullage_messages___color_choices=(auto always never)
 _shtab_ullage_compact___provider_choices=(anthropic openai)
 _shtab_ullage_compact___color_choices=(auto always never)
@@ -129,7 +133,7 @@ _shtab_ullage_schema_pos_0_choices=(methods settings output)
 _shtab_ullage_schema___color_choices=(auto always never)
 _shtab_ullage_completion_pos_0_choices=(bash zsh fish)
 _shtab_ullage_completion___color_choices=(auto always never)
-_shtab_ullage_pos_0_choices=(here context watch search lost continue wire doctor unwire demo messages compact undo import export keep forget team store man help statusline hook mcp lsp acp schema completion)
+_shtab_ullage_pos_0_choices=(here context watch search lost continue wire doctor unwire demo cost messages compact undo import export keep forget team store man help statusline hook mcp lsp acp schema completion)
 _shtab_ullage___color_choices=(auto always never)
 
 _shtab_ullage_here__h_nargs=0
@@ -198,6 +202,12 @@ _shtab_ullage_demo___help_nargs=0
 _shtab_ullage_demo___fast_nargs=0
 _shtab_ullage_demo___ascii_nargs=0
 _shtab_ullage_demo___no_pager_nargs=0
+_shtab_ullage_cost__h_nargs=0
+_shtab_ullage_cost___help_nargs=0
+_shtab_ullage_cost___all_nargs=0
+_shtab_ullage_cost___json_nargs=0
+_shtab_ullage_cost___ascii_nargs=0
+_shtab_ullage_cost___no_pager_nargs=0
 _shtab_ullage_messages__h_nargs=0
 _shtab_ullage_messages___help_nargs=0
 _shtab_ullage_messages___context_nargs=0

@@ -50,8 +50,8 @@ function _shtab_ullage_using
   test "$_shtab_ullage_cmdpath" = "$argv"
 end
 
-set -g _shtab_ullage_commands here context watch search lost continue wire doctor unwire demo messages compact undo import export keep forget team store man help statusline hook mcp lsp acp schema completion
-set -g _shtab_ullage_opts_with_value --after --archive --as --at --base-url --budget --chars --color --conversation --cwd --embeddings --file --focus --folder --format --from --in --key-env --kind --limit --log-file --mark --matching --model --older-than --output --pid --private --provider --run --session --settings --show --since --store --svg --to --trace --unless-wired-in --up-to --version --wait-for-debugger --width --window --with -o
+set -g _shtab_ullage_commands here context watch search lost continue wire doctor unwire demo cost messages compact undo import export keep forget team store man help statusline hook mcp lsp acp schema completion
+set -g _shtab_ullage_opts_with_value --after --archive --as --at --base-url --budget --chars --color --conversation --cwd --days --embeddings --file --focus --folder --format --from --in --key-env --kind --limit --log-file --mark --matching --model --older-than --output --pid --private --provider --run --session --settings --show --since --store --svg --to --trace --unless-wired-in --up-to --version --wait-for-debugger --width --window --with -o
 
 complete -c ullage -e
 complete -c ullage -f
@@ -185,6 +185,16 @@ complete -c ullage -n '_shtab_ullage_using demo' -l store -xka "(__fish_complete
 complete -c ullage -n '_shtab_ullage_using demo' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
 complete -c ullage -n '_shtab_ullage_using demo' -l no-pager -d 'print long output at once'
 complete -c ullage -n '_shtab_ullage_using demo; and test $_shtab_ullage_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'play this transcript, not the sample'
+complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a cost -d 'What the conversations of this folder cost, by day and by what it was paid'
+complete -c ullage -n '_shtab_ullage_using cost' -s h -l help -d 'show this help message and exit'
+complete -c ullage -n '_shtab_ullage_using cost' -l all -d 'the conversations of all folders'
+complete -c ullage -n '_shtab_ullage_using cost' -l cwd -xka "(__fish_complete_directories)" -d 'the conversations of this folder, not of the working one'
+complete -c ullage -n '_shtab_ullage_using cost' -l days -x -d 'how many days are listed, the newest'
+complete -c ullage -n '_shtab_ullage_using cost' -l json -d 'print one JSON object for programs (see `ullage schema output`)'
+complete -c ullage -n '_shtab_ullage_using cost' -l ascii -d 'draw with plain ASCII'
+complete -c ullage -n '_shtab_ullage_using cost' -l store -xka "(__fish_complete_path (commandline -ct))" -d 'what Ullage keeps: a file, or postgresql://HOST/DATABASE; `doctor` names the usual one'
+complete -c ullage -n '_shtab_ullage_using cost' -l color -xka "auto always never" -d 'colours; auto: on a terminal'
+complete -c ullage -n '_shtab_ullage_using cost' -l no-pager -d 'print long output at once'
 complete -c ullage -n '_shtab_ullage_using; and test $_shtab_ullage_npos -eq 0' -a messages -d 'The messages of a conversation, with their numbers.'
 complete -c ullage -n '_shtab_ullage_using messages' -s h -l help -d 'show this help message and exit'
 complete -c ullage -n '_shtab_ullage_using messages' -l format -x -d 'a file'"'"'s format, if it is not detected; `list` lists them'

@@ -15,6 +15,7 @@ _shtab_ullage_commands() {
     completion:'The completion script of a shell.'
     context:'How full a conversation is, of what, and until when.'
     continue:'A new session for the agent: compacted, as before its compaction, from a'
+    cost:'What the conversations of this folder cost, by day and by what it was paid'
     demo:'A conversation that fills up, is compacted and comes back.'
     doctor:'Whether all is well, and what to do if not.'
     export:'A conversation in a file: whole, as a request, or the agent'"'"'s own.'
@@ -151,6 +152,21 @@ _shtab_ullage_continue_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_ullage_continue_defaults_added=0
+
+_shtab_ullage_cost_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--all[the conversations of all folders]"
+  "--cwd[the conversations of this folder, not of the working one]:FOLDER:_files -/"
+  "--days[how many days are listed, the newest]:N:"
+  "--json[print one JSON object for programs (see \`ullage schema output\`)]"
+  "--ascii[draw with plain ASCII]"
+  "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
+  "--color[colours\; auto\: on a terminal]:color:(auto always never)"
+  "--no-pager[print long output at once]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_ullage_cost_defaults_added=0
 
 _shtab_ullage_demo_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
@@ -524,6 +540,7 @@ _shtab_ullage() {
         completion) _arguments -C -s $_shtab_ullage_completion_options ;;
         context) _arguments -C -s $_shtab_ullage_context_options ;;
         continue) _arguments -C -s $_shtab_ullage_continue_options ;;
+        cost) _arguments -C -s $_shtab_ullage_cost_options ;;
         demo) _arguments -C -s $_shtab_ullage_demo_options ;;
         doctor) _arguments -C -s $_shtab_ullage_doctor_options ;;
         export) _arguments -C -s $_shtab_ullage_export_options ;;

@@ -161,12 +161,13 @@ class SkippedLine(Struct, frozen=True, kw_only=True):
 
     `line` is its line number or the number of its element, from 1. `reason` says why it was skipped. `expected` is true
     for parts that the format has in addition to the conversation (progress lines, snapshots), and false for parts that
-    could not be read.
+    could not be read. `run` is the number of a sub-agent's conversation in the file.
     """
 
     line: int
     reason: str
     expected: bool
+    run: int | None = None
 
 
 class ImportedTranscript(Struct, frozen=True, kw_only=True):
@@ -431,12 +432,9 @@ class TranscriptBuilder:
             self._events.append(ContextEdited(edit=edit))
             self._branches.leave_out(unique, change.left_out)
 
-    def skip(self, line: int, reason: str, *, expected: bool) -> None:
-        """Records that a part of the file was skipped.
-
-        `line` counts from 1; `reason` and `expected` have the meaning of the fields of `SkippedLine`.
-        """
-        self._skipped.append(SkippedLine(line=line, reason=reason, expected=expected))
+    def skip(self, line: int, reason: str, *, expected: bool, run: int | None = None) -> None:
+        """Records that a part of the file was skipped; see `SkippedLine`."""
+        self._skipped.append(SkippedLine(line=line, reason=reason, expected=expected, run=run))
 
     def skip_unread(self, line: Line) -> None:
         """Records that a line was skipped because it contains no JSON object. It may have been a usage report."""

@@ -118,7 +118,7 @@ def incremental(
             reading.take(record)
         reading.finish()
         for part in found.skipped:
-            builder.skip(part.line, part.reason, expected=part.expected)
+            builder.skip(part.line, part.reason, expected=part.expected, run=part.run)
         return builder.finish()
 
     return Format(name=name, matches=matches, read=read, records=records, reader=reader, reads_folders=reads_folders)

@@ -34,10 +34,11 @@ from ullage.model.events import (
 )
 from ullage.model.json_values import JsonObject, decode_json, encode_json
 from ullage.model.message import Message
-from ullage.model.usage import Bill, Breakdown, MessageCount, Pass, Usage
+from ullage.model.usage import Bill, Breakdown, MessageCount, Usage
 from ullage.policy.alarm import Alarm, lowered
 from ullage.policy.evidence import Compacted, Evidence, ending
 from ullage.policy.prompt_cache import CachedPrompt
+from ullage.policy.spending import cost_of
 from ullage.service.ports.store import StoredSession
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter, get_counter
@@ -315,7 +316,7 @@ class Projection:
                 else:
                     if event.passes:
                         self.tracker.spend(sum((one.usage for one in event.passes), Usage()) - usage)
-                    self.bill = self.bill.charge(message_id, self._cost_of(event))
+                    self.bill = self.bill.charge(message_id, cost_of(event, self.transcript.model, self._cost))
             case ContextEstimated(tokens=tokens, timestamp=reported) if not self._unsettled:
                 self.tracker.assume(tokens, self._time(reported, timestamp))
             case RecordUnread():
@@ -338,12 +339,6 @@ class Projection:
     def _time(self, reported: int, recorded: int) -> int:
         # An imported report without a time has none: its record's time is when it was imported.
         return reported or (0 if self.transcript.origin else recorded)
-
-    def _cost_of(self, event: UsageReported) -> float | None:
-        """Returns the cost of an answer in dollars: of all its passes, each at its model's price."""
-        passes = event.passes or (Pass(usage=event.usage),)
-        costs = [self._cost(one.model or self.transcript.model, one.usage) for one in passes]
-        return None if None in costs else sum(cost or 0.0 for cost in costs)
 
     def _append(self, message: Message, count: MessageCount | None) -> None:
         known = count is not None and count.counter == self.counter.name

@@ -6,13 +6,16 @@ their status lines, what hooks gave back, and how far large files were read.
 
 import sqlite3
 import time
-from collections.abc import Mapping
+import zlib
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from ullage import __version__
+from ullage.model.errors import StoreError
+from ullage.policy.spending import PaidRequest
 from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading
 from ullage.store.sqlite.known_catalogue import CatalogueFile, forgotten_key
 
@@ -100,6 +103,38 @@ def _receipt(data: bytes) -> GivenBack | None:
         return msgspec.json.decode(data, type=GivenBack)
     except msgspec.MsgspecError:
         return None
+
+
+_CostParts = tuple[tuple[bool, tuple[PaidRequest, ...]], ...]
+
+
+class ReadCosts:
+    """What the requests of conversations cost by the list `prices`, as far as their files were read for it, in the
+    catalogue next to the store at `store`."""
+
+    def __init__(self, store: Path, prices: str) -> None:
+        self._file = CatalogueFile(store)
+        self._by = f"{__version__} {prices}"
+
+    def read(self, places: Collection[str]) -> Mapping[str, tuple[tuple[int, ...], _CostParts]]:
+        """Returns the conversations at these places: the `stat` of the file when it was read, and the requests of each
+        of its conversations, which may be a sub-agent's."""
+        with suppress(sqlite3.Error, OSError, ValueError, zlib.error), self._file.to_read() as catalogue:
+            select = "SELECT place, stat, requests FROM costs WHERE by = ?"
+            rows = catalogue.execute(select, (self._by,)) if catalogue else ()
+            return {
+                place: (tuple(map(int, stat.split())), msgspec.msgpack.decode(zlib.decompress(data), type=_CostParts))
+                for place, stat, data in rows
+                if place in places
+            }
+        return {}
+
+    def write(self, place: str, stat: tuple[int, ...], parts: _CostParts) -> None:
+        """Notes what a file cost. Without it, the file is read again the next time."""
+        data = zlib.compress(msgspec.msgpack.encode(parts), 1)
+        with suppress(StoreError), self._file.to_write() as catalogue:
+            row = place, " ".join(map(str, stat)), self._by, data
+            catalogue.execute("INSERT OR REPLACE INTO costs VALUES (?, ?, ?, ?)", row)
 
 
 class Keeping:

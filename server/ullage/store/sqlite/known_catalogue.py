@@ -27,7 +27,7 @@ from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.sqlite.store_file import make_file
 
 # The version of the tables; a catalogue with another one is made again. The columns are described in the README.
-_VERSION = 3
+_VERSION = 4
 _COLUMNS = {
     "place": "TEXT PRIMARY KEY",
     "agent": "TEXT NOT NULL",
@@ -71,6 +71,12 @@ _READINGS = (
     "CREATE TABLE readings (path TEXT, origin_id TEXT, by TEXT NOT NULL, at INTEGER NOT NULL, reading BLOB NOT NULL, "
     "PRIMARY KEY (path, origin_id))"
 )
+_COSTS = (
+    "CREATE TABLE costs (place TEXT PRIMARY KEY, stat TEXT NOT NULL, by TEXT NOT NULL, requests BLOB NOT NULL) "
+    "WITHOUT ROWID"
+)
+# The tables besides `conversations` that are made again.
+_READ_AGAIN = {"read_files": _READ_FILES, "readings": _READINGS, "costs": _COSTS}
 _values_of = attrgetter(*_COLUMNS)
 _NAMES = [*_COLUMNS]
 _AGENT, _WARNINGS, _STAT = map(_NAMES.index, ("agent", "warnings", "stat"))
@@ -234,6 +240,8 @@ class SqliteCatalogue:
                 "DELETE FROM conversations WHERE (path = ? OR ? = '') AND (agent_session_id = ? OR ? = '')",
                 (path, path, agent_session_id, agent_session_id),
             )
+            places = path, kept_path(path, agent_session_id)
+            catalogue.execute("DELETE FROM costs WHERE place IN (?, ?) AND place != ''", places)
             it = "(path = ? AND origin_id IN (?, '')) OR (? = '' AND origin_id = ? != '')"
             for table in ("read_files", "readings"):
                 catalogue.execute(
@@ -347,9 +355,9 @@ def _prepare(database: sqlite3.Connection) -> None:
         columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
         with transaction(database, "IMMEDIATE"):
             database.execute("DROP TABLE IF EXISTS conversations")
-            database.execute("DROP TABLE IF EXISTS read_files")
-            database.execute("DROP TABLE IF EXISTS readings")
-            for statement in (_READ_FILES, _READINGS, *NOTES_TABLES):
+            for table in _READ_AGAIN:
+                database.execute(f"DROP TABLE IF EXISTS {table}")
+            for statement in (*_READ_AGAIN.values(), *NOTES_TABLES):
                 database.execute(statement)
             database.execute(f"CREATE TABLE conversations ({columns}) WITHOUT ROWID")
             database.execute("CREATE INDEX followed ON conversations (follower) WHERE follower != 0")

@@ -1,0 +1,212 @@
+"""`ullage cost`: what the conversations of this folder cost by list prices: by day, and by what it was paid for."""
+
+from argparse import ArgumentParser, Namespace
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.text import Text
+
+from ullage.agents.discovery import UnreadFile
+from ullage.app.compose import open_workspace
+from ullage.app.folder_cost import ConversationCost, FolderCost, read_folder_cost
+from ullage.catalog.limits import prices_date
+from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
+from ullage.cli.draw.parts import Cell, Column, table
+from ullage.cli.draw.text import clean, fit_most, plural
+from ullage.cli.output import Screen, print_json, working
+from ullage.cli.reports import Report
+from ullage.model.errors import InputError
+from ullage.model.figure import CacheMissCause
+from ullage.model.usage import CURRENCY
+from ullage.model.words import short
+from ullage.policy.spending import Spent, spent_on
+
+
+class CostOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage cost`. `days` is the number of days that are listed."""
+
+    cwd: str | None = None
+    all: bool = False
+    days: int
+
+
+class DayCost(Spent, frozen=True, kw_only=True):
+    """What the requests of one day cost. `day` is the user's date, `2026-11-28`, "" for requests without a time."""
+
+    day: str
+
+
+class OneCost(Spent, frozen=True, kw_only=True):
+    """What the requests of one conversation cost. `agent` is "" for one that Ullage has, and `path` then, too."""
+
+    agent: str
+    agent_session_id: str
+    title: str
+    path: str
+    is_side: bool
+
+
+class CostReport(Report, frozen=True, kw_only=True):
+    """What `ullage cost --json` prints: what the conversations of `folder`, null for all folders, cost in `currency` by
+    the list prices of the day `prices_of`. `days` are in order, `conversations` the dearest first. `cold_by_cause` is
+    the part `cold` of the total by why the cache had lost a prompt, and `unpriced_models` the number of requests to
+    each model without a list price. `unread_files` could not be read."""
+
+    folder: str | None
+    currency: Literal["USD"] = CURRENCY
+    prices_of: str
+    total: Spent
+    days: tuple[DayCost, ...]
+    conversations: tuple[OneCost, ...]
+    cold_by_cause: Mapping[CacheMissCause, float]
+    unpriced_models: Mapping[str, int]
+    unread_files: tuple[UnreadFile, ...]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the command's arguments to its parser."""
+    parser.add_argument("--all", action="store_true", help="the conversations of all folders")
+    parser.add_argument("--cwd", metavar="FOLDER", help="the conversations of this folder, not of the working one")
+    parser.add_argument("--days", type=number, default=14, metavar="N", help="how many days are listed, the newest")
+    add_drawing(parser)
+
+
+_COLUMNS = (
+    Column(name="Day"),
+    Column(name="Work", right=True, rank=1),
+    Column(name="Cold cache", right=True, rank=1),
+    Column(name="Compactions", right=True, rank=2),
+    Column(name="Sub-agents", right=True, rank=2),
+    Column(name="Total", right=True, style="bold"),
+    Column(name="Requests", right=True, rank=4, style="dim"),
+    Column(name="Tokens", right=True, rank=3, style="dim"),
+)
+_DEAREST = 5
+_CAUSES = {
+    CacheMissCause.IDLE: "after a pause",
+    CacheMissCause.MESSAGES: "earlier messages changed",
+    CacheMissCause.PREFIX: "system prompt or tools changed, or dropped early",
+    CacheMissCause.MODEL: "another model",
+}
+
+
+def run(args: Namespace) -> int:
+    """Prints a screen or, with `--json`, a `CostReport`. Returns 0. Raises `InputError` if the folder of `--cwd`
+    doesn't exist."""
+    options, screen = read_options(args, CostOptions), Screen.of(args)
+    folder = None if options.all else Path(options.cwd or ".").expanduser().resolve()
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"--cwd {options.cwd}: there is no such folder")
+    with working("Looking for conversations") as show, open_workspace(options.store, to_read=True) as workspace:
+        found = read_folder_cost(
+            workspace, options.store, folder, lambda done, of: show(f"Reading {done:,} of {of:,} conversations")
+        )
+    report = _report(found, folder)
+    if options.json:
+        print_json(report)
+    else:
+        screen.print(_lines(report, options.days, screen))
+    return 0
+
+
+def _report(found: FolderCost, folder: Path | None) -> CostReport:
+    days: defaultdict[str, Spent] = defaultdict(Spent)
+    cold, unpriced = defaultdict[CacheMissCause, float](float), Counter[str]()
+    for one in found.conversations:
+        for request in one.requests:
+            spent = spent_on(request, is_side=one.is_side)
+            days[_day(request.at)] += spent
+            unpriced[request.model] += spent.unpriced
+            if request.cause is not None and spent.cold:
+                cold[request.cause] += spent.cold
+    return CostReport(
+        folder=None if folder is None else str(folder),
+        prices_of=prices_date(),
+        total=sum(days.values(), Spent()),
+        days=tuple(DayCost(day=day, **_fields(spent)) for day, spent in sorted(days.items())),
+        conversations=tuple(sorted(map(_one, found.conversations), key=lambda one: -one.total)),
+        cold_by_cause=dict(sorted(cold.items(), key=itemgetter(1), reverse=True)),
+        unpriced_models={model: count for model, count in unpriced.most_common() if count},
+        unread_files=found.unread,
+    )
+
+
+def _one(one: ConversationCost) -> OneCost:
+    spent = sum((spent_on(request, is_side=one.is_side) for request in one.requests), Spent())
+    return OneCost(
+        agent=one.agent,
+        agent_session_id=one.agent_session_id,
+        title=one.title,
+        path=one.path,
+        is_side=one.is_side,
+        **_fields(spent),
+    )
+
+
+def _fields(spent: Spent) -> dict[str, Any]:
+    return {name: getattr(spent, name) for name in Spent.__struct_fields__}
+
+
+def _day(at: int) -> str:
+    """Returns the user's date of a time in Unix milliseconds, "" for 0."""
+    return f"{datetime.fromtimestamp(at / 1000, UTC).astimezone():%Y-%m-%d}" if at else ""
+
+
+def _lines(report: CostReport, most: int, screen: Screen) -> Iterator[Text | str]:
+    folder = "all folders" if report.folder is None else clean(report.folder, screen.glyphs)
+    if not report.days:
+        yield from screen.prose(f"No request of {folder} is known. `ullage cost --all` has those of all folders.")
+    else:
+        yield Text(fit_most(folder, screen.room, screen.glyphs), "bold")
+        shown, earlier = report.days[-most:], report.days[:-most]
+        rows = [_row(_named(one.day), one) for one in reversed(shown)]
+        if earlier:
+            rows.append(_row("Earlier", sum(earlier[1:], Spent(**_fields(earlier[0])))))
+        rows.append([(cell if isinstance(cell, str) else cell[0], "bold") for cell in _row("Total", report.total)])
+        yield from table(_COLUMNS, rows, screen.room, screen.glyphs)
+        yield ""
+        yield from _remarks(report, screen)
+    for file in report.unread_files:
+        yield f"Not read: {clean(file.path, screen.glyphs)} ({clean(file.reason, screen.glyphs)})"
+
+
+def _remarks(report: CostReport, screen: Screen) -> Iterator[Text | str]:
+    dearest = [one for one in report.conversations if one.total >= _CENT][:_DEAREST]
+    if len(report.conversations) > 1 and dearest:
+        yield Text("Dearest", "bold")
+        for one in dearest:
+            name = clean(one.title or one.agent_session_id, screen.glyphs)
+            side = "sub-agent: " if one.is_side else ""
+            yield fit_most(f"  {_dollars(one.total):>8}  {side}{name}", screen.room, screen.glyphs)
+    if told := [
+        f"{_dollars(spent)} {_CAUSES[cause]}" for cause, spent in report.cold_by_cause.items() if spent >= _CENT
+    ]:
+        yield from screen.prose(f"Cold cache: {', '.join(told)}.")
+    for model, count in report.unpriced_models.items():
+        yield f"No list price: {plural(count, 'request')} to {clean(model or 'an unnamed model', screen.glyphs)}"
+    yield from screen.prose(f"By the list prices of {report.prices_of}; a subscription costs what it costs.")
+
+
+_CENT = 0.005
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:,.2f}" if amount >= _CENT else ""
+
+
+def _row(name: str, spent: Spent) -> Sequence[Cell]:
+    parts = (spent.work, spent.cold, spent.compactions, spent.sub_agents)
+    total = _dollars(spent.total) or ("?" if spent.unpriced == spent.requests else "$0.00")
+    return name, *map(_dollars, parts), total, f"{spent.requests:,}", short(spent.tokens)
+
+
+def _named(day: str) -> str:
+    """Returns a date as a user reads it: `Sat 28 Nov`, with the year if that is not this one."""
+    if not day:
+        return "No date"
+    at = date.fromisoformat(day)
+    return f"{at:%a %d %b}{'' if at.year == datetime.now(UTC).astimezone().year else f' {at.year}'}"
