@@ -8,10 +8,11 @@ import pytest
 from msgspec.structs import fields, replace
 
 from support.example_following import FOLLOWED
-from support.workspace import PATIENCE, build_test_client
+from support.workspace import LARGE_MODEL, PATIENCE, build_test_client
 from ullage.api.agent_methods import FollowedConversation
 from ullage.model.errors import Conflict, SessionFollowed
 from ullage.model.figure import FollowedRow
+from ullage.model.usage import UsageSource
 from ullage.service.follow.followed_rows import Following
 
 
@@ -109,3 +110,19 @@ async def test_a_door_that_does_not_follow_says_so() -> None:
 def test_what_is_sent_has_every_field_of_a_row() -> None:
     sent = {field.name: field.type for field in fields(FollowedConversation)}
     assert set(sent) == {field.name for field in fields(FollowedRow)}
+
+
+async def test_an_open_session_shows_the_row_s_figure_as_soon_as_the_row_has_changed() -> None:
+    client = build_test_client()
+    session_id: str = (await client.call("session/new", model=LARGE_MODEL))["sessionId"]
+    following, _ = following_in(client)
+    await following.start(())
+    client.recorder.take()
+    row = replace(FOLLOWED[0], session_id=session_id, used=128_501, updated_at=2**42)
+    following.take(row)
+    following.take(replace(row, used=22_071, percent=11, used_source=UsageSource.ESTIMATED))
+    following.take(replace(row, used=22_071, percent=11, used_source=UsageSource.ESTIMATED, live=False))
+    assert [update["used"] for update in client.recorder.take()] == [128_501, 22_071]
+    usage = await client.call("context/get", sessionId=session_id)
+    assert (usage["used"], usage["_meta"]["ullage"]["percent"]) == (22_071, 11)
+    await following.stop()

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from support.example_messages import Examples
 from support.example_settings import PROJECT
 from support.workspace import START, TestClient, as_json
@@ -16,7 +18,6 @@ from ullage.model.figure import (
     ThresholdSource,
     WindowSource,
 )
-from ullage.model.updates import FollowedFrom
 from ullage.model.usage import UsageSource
 
 FOLLOWED = (
@@ -97,6 +98,6 @@ async def follow(examples: Examples, client: TestClient, session_id: str) -> Non
     await examples.call(client, "following/stop")
     changed = FollowingChange(rows=wire_rows(FOLLOWED[:1]), gone=("s_0019d4b1a2c3f00c",))
     examples.keep("following.changed.params", as_json(changed))
-    client.workspace.followed[session_id] = FollowedFrom(agent=FOLLOWED[0].agent, path=FOLLOWED[0].path)
+    client.workspace.followed[session_id] = replace(FOLLOWED[0], session_id=session_id, used=None)
     await examples.refusal(client, "context/compact", sessionId=session_id)
     del client.workspace.followed[session_id]

@@ -17,7 +17,7 @@ from ullage.model.figure import FollowedRow
 from ullage.service.archive.naming import Listed, list_found
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.agent_follower import AgentFollower
-from ullage.service.follow.followed_file import read_conversation
+from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.follow.followed_rows import Following
 from ullage.service.follow.keeper import Keeper
 from ullage.service.follow.live_rows import row_of
@@ -133,14 +133,19 @@ def make_following(workspace: Workspace, place: StorePlace | None, listener: Fol
 
 
 async def _read(workspace: Workspace, listed: Listed) -> FollowedRow | None:
-    """Reads a conversation into its session, unless that has it already. Returns its row; None if it has no message."""
+    """Reads a conversation into its session, unless that has it already. Returns its row, which shows what the file
+    ends with, too; None if it has no message."""
     found = listed.found
     known = listed.session_id and workspace.ports.store.info(listed.session_id)
-    if known and known.updated_at >= found.updated_at:
+    is_quiet = workspace.ports.clock.now() - found.updated_at > ENDED * 1000
+    if known and known.updated_at >= found.updated_at and is_quiet:
         conversation = workspace.open(known.session_id)
     else:
-        file = FoundFile(path=Path(found.path), run=found.run, origin_id=found.origin_id)
-        conversation = await read_conversation(workspace, GrowingFiles(), file)
+        file = FollowedFile(
+            workspace, GrowingFiles(), FoundFile(path=Path(found.path), run=found.run, origin_id=found.origin_id)
+        )
+        await file.read_all()
+        conversation = await file.look_ahead() or file.conversation
     if conversation is None:
         return None
     row = row_of(conversation)

@@ -25,7 +25,6 @@ from ullage.model.errors import UllageError
 from ullage.model.events import EditReverted, Event, Record
 from ullage.model.figure import FollowedRow, Keeper, KnownThreshold, KnownWindow, Remark, ThresholdSource, WindowSource
 from ullage.model.settings import ContextSettings, Settings, context_settings, overridden
-from ullage.model.updates import FollowedFrom
 from ullage.model.usage import Usage
 from ullage.model.words import hidden_part, percent
 from ullage.policy.alarm import warns_at
@@ -90,8 +89,8 @@ class Environment:
     summarizer fails.
     `trusts_projects` is False if the client says that its user does not trust the open folder; the project's
     instructions for summaries are then not read. `following` is None in a process that can't follow agents'
-    conversations; `followed` says by id which sessions it follows, and `followed_row` returns the row of a session that
-    any process on this machine follows now. `own_files` knows the files of agents on this
+    conversations; `followed` has the rows of those that it follows by their session, and `followed_row` returns the row
+    of a session that another process on this machine follows now. `own_files` knows the files of agents on this
     machine. `wiring`, `continuing`, `looks_up` and `team` are None in a process whose door does not offer them.
     `receipts` returns what hooks gave back to an agent's session, and `remove_traces` removes that and all else that
     is kept of it outside the store. `embedding` is the last work of an embeddings server, which may still run. Who
@@ -117,7 +116,7 @@ class Environment:
         self.session_tools: SessionTools | None = None
         self.trusts_projects = True
         self.following: FollowsAgents | None = None
-        self.followed: dict[str, FollowedFrom] = {}
+        self.followed: dict[str, FollowedRow] = {}
         self.followed_row: Callable[[str], FollowedRow | None] = lambda _: None
         self.own_files: OwnFiles = NoOwnFiles()
         self.wiring: WiresAgents | None = None

@@ -28,9 +28,10 @@ _TITLE = 60
 def kept_by_agent(conversation: Conversation) -> FollowedFrom | None:
     """Returns the agent that keeps the conversation, and its file. Returns None if no agent on this machine does."""
     workspace, origin = conversation.workspace, conversation.transcript.origin
-    followed = workspace.followed.get(conversation.id)
-    if followed is not None or origin is None or not workspace.own_files.has(origin.path):
-        return followed
+    if row := workspace.followed.get(conversation.id):
+        return FollowedFrom(agent=row.agent, path=row.path)
+    if origin is None or not workspace.own_files.has(origin.path):
+        return None
     return FollowedFrom(agent=conversation.rules.agent, path=origin.path)
 
 
@@ -113,7 +114,8 @@ def _limits(conversation: Conversation, rules: Rules, used: int) -> tuple[Remark
 def shown_figures(conversation: Conversation) -> tuple[int, UsageMeta]:
     """Returns the size of the context in tokens, and all figures about it. While an agent's conversation is followed,
     its file may have more than its session: what is not complete yet. Then the size is that of the file's end."""
-    meta, row = usage_meta(conversation), conversation.workspace.followed_row(conversation.id)
+    meta, workspace = usage_meta(conversation), conversation.workspace
+    row = workspace.followed.get(conversation.id) or workspace.followed_row(conversation.id)
     if row is None or row.used is None or row.used_source is None or row.updated_at < (meta.as_of or 0):
         return conversation.used, meta
     if row.used == conversation.used:

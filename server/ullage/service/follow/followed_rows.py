@@ -6,8 +6,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from ullage.model.figure import FollowedRow
-from ullage.model.updates import FollowedFrom
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.usage import publish_usage, usage_update
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.world import FollowingListener
 
@@ -32,7 +32,6 @@ class Following:
         self._run = run
         self._read_newest = read_newest
         self._listener = listener
-        self._rows: dict[str, FollowedRow] = {}
         self._task: asyncio.Task[None] | None = None
         self._changed: dict[str, FollowedRow] = {}
         self._gone: list[str] = []
@@ -68,9 +67,9 @@ class Following:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        for session_id in self._rows:
+        for session_id in tuple(self._rows):
             self._release(session_id)
-        self._rows, self._changed, self._gone = {}, {}, []
+        self._changed, self._gone = {}, []
 
     def take(self, row: FollowedRow) -> None:
         """Takes a row that is new or has changed."""
@@ -79,12 +78,11 @@ class Following:
         for other in [one for one in self._rows.values() if _replaces(row, one) or _starts(row, one)]:
             # The file was written again with other messages, so its session is another one; or the conversation that
             # has started a sub-agent is there now, and is shown in its place.
-            del self._rows[other.session_id]
             self._changed.pop(other.session_id, None)
             self._release(other.session_id)
             self._gone.append(other.session_id)
-        self._rows[row.session_id] = self._changed[row.session_id] = row
-        self._mark(row)
+        self._changed[row.session_id] = row
+        self._show(row)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_COLLECTED_FOR, self._tell)
 
@@ -93,23 +91,27 @@ class Following:
         self._timer, self._changed, self._gone = None, {}, []
         self._listener.following_changed(rows, gone)
 
-    def _mark(self, row: FollowedRow) -> None:
-        followed = FollowedFrom(agent=row.agent, path=row.path)
-        if self._workspace.followed.get(row.session_id) != followed:
-            self._workspace.followed[row.session_id] = followed
-            self._recompute(row.session_id)
+    @property
+    def _rows(self) -> dict[str, FollowedRow]:
+        return self._workspace.followed
 
-    def _release(self, session_id: str) -> None:
-        self._workspace.followed.pop(session_id, None)
-        self._recompute(session_id)
-
-    def _recompute(self, session_id: str) -> None:
-        """Has the figures of an open session say whether it is followed."""
-        conversation: Conversation | None = next(
-            (one for one in self._workspace.conversations if one.id == session_id), None
-        )
+    def _show(self, row: FollowedRow) -> None:
+        """Has the figures of an open session be those of its row, and publishes them if they have changed by that."""
+        conversation = self._open(row.session_id)
+        shown = conversation and usage_update(conversation)
+        self._rows[row.session_id] = row
         if conversation is not None:
             conversation.figures = None
+            if usage_update(conversation) != shown:
+                publish_usage(conversation)
+
+    def _release(self, session_id: str) -> None:
+        self._rows.pop(session_id, None)
+        if conversation := self._open(session_id):
+            conversation.figures = None
+
+    def _open(self, session_id: str) -> Conversation | None:
+        return next((one for one in self._workspace.conversations if one.id == session_id), None)
 
 
 def _replaces(row: FollowedRow, other: FollowedRow) -> bool:
