@@ -137,3 +137,20 @@ async def test_the_command_that_follows_takes_folders(tmp_path: Path) -> None:
 async def told(client: LspClient, text: str) -> None:
     """Waits for a message to the user that has this text."""
     await client.wait_for("window/showMessage", lambda params: text in params["message"])
+
+
+async def test_a_conversation_whose_file_is_deleted_has_ended_in_every_server(tmp_path: Path) -> None:
+    home = FollowedHome(tmp_path)
+    home.say("Which port?", 40_000)
+    async with home.server() as first, home.server() as second:
+        for client in (first, second):
+            await client.request("ullage/following/start", {})
+            assert (await changed(client, 40_000))["live"] is True
+        home.path.unlink()
+        for client in (first, second):
+            told = await client.wait_for(
+                "ullage/following/changed", lambda params: any(not row["live"] for row in params["rows"])
+            )
+            (row,) = told["rows"]
+            assert (row["used"], row["nearness"]) == (40_000, None)
+            assert (await client.request("ullage/context/get", {"sessionId": row["sessionId"]}))["used"] == 40_000

@@ -19,7 +19,7 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.follow.keeper import Keeper
-from ullage.service.follow.live_rows import LiveRows, row_of
+from ullage.service.follow.live_rows import LiveRows, ended, row_of
 from ullage.service.follow.read_files_kept import ReadFilesKept
 from ullage.service.follow.sub_agents import list_main
 from ullage.service.ports.agent_files import AgentPorts, FoundFile, Mark
@@ -296,6 +296,8 @@ class AgentFollower:
         if live and live.at > self._now() - int(self._since * 1000):
             for row in reversed(live.sessions):
                 self._tell(row)
+            for session_id in self._known.keys() - {row.session_id for row in live.sessions}:
+                self._tell(ended(self._known[session_id]))
 
     def _tell(self, row: FollowedRow | None) -> None:
         if row is not None and self._known.get(row.session_id) != row:
@@ -405,7 +407,8 @@ class AgentFollower:
             return
         if seen.missing or followed.is_over(now, self._since):
             self._followed.pop(found, None)
-            self._live.drop(found)
+            if row := self._live.drop(found):
+                self._tell(ended(row))
             return
         self._note(found, followed)
         followed.wait(now)

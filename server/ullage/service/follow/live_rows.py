@@ -52,6 +52,11 @@ def of_agent(row: R, agent: str) -> R:
     return replace(row, agent=agent, agent_short=short_name(agent), compact_command=command, takes_focus=takes_focus)
 
 
+def ended(row: FollowedRow) -> FollowedRow:
+    """Returns the row of a conversation that does not continue: its file is gone, or nothing is written to it."""
+    return replace(row, live=False, process_id=None, idle=None, nearness=None)
+
+
 class LiveRows:
     """The rows of the files that are followed. Times are Unix milliseconds.
 
@@ -92,10 +97,12 @@ class LiveRows:
         self._nearness[found] = nearness_of(ahead or conversation)
         return self._keep(found, self._placed(found, row, now))
 
-    def drop(self, found: FoundFile) -> None:
-        """Forgets a file that is no longer followed."""
-        self.changed |= self._rows.pop(found, None) is not None
+    def drop(self, found: FoundFile) -> FollowedRow | None:
+        """Forgets a file that is no longer followed. Returns the row that it had."""
+        row = self._rows.pop(found, None)
+        self.changed |= row is not None
         self._nearness.pop(found, None)
+        return row
 
     def know(self, processes: Mapping[tuple[str, str], int | None], now: int) -> list[FollowedRow]:
         """Takes what agents say of their processes. Returns the rows that have changed."""
